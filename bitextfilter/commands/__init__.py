@@ -1,0 +1,1 @@
+"""The commands: the only place of click, standard streams and exit codes."""

@@ -1,0 +1,81 @@
+"""Every error that bitextfilter raises for something a user can put right.
+
+    BitextError
+    ├── InputError       bad data: names the file, the line and the remedy
+    ├── NotFoundError    no such input file or model
+    ├── ModelError       a model folder that is damaged, or of a newer version
+    ├── SettingsError    settings that are unknown, out of range, or contradict each other
+    ├── DeviceError      an accelerator or an optional package that is not there
+    └── OutputError      a result that could not be written
+
+The library raises these; only ``commands/`` turns them into exit codes. Any other exception
+is a bug of ours, and is shown with its traceback.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BitextError",
+    "DeviceError",
+    "InputError",
+    "ModelError",
+    "NotFoundError",
+    "OutputError",
+    "SettingsError",
+]
+
+
+class BitextError(Exception):
+    """The root of the tree: ``str(error)`` is one line that a user can act on."""
+
+
+class InputError(BitextError):
+    """Data that cannot be used, with where it is and what to do about it.
+
+    ``str(InputError("1 column, expected at least 2 (--tcol 2)", file="pairs.tsv", line=812,
+    remedy="--on-error reject --rejects FILE keeps going"))`` is ``pairs.tsv:812: 1 column,
+    expected at least 2 (--tcol 2); --on-error reject --rejects FILE keeps going``.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        """Keep *message* with the *file* and 1-based *line* it is about, and a *remedy*."""
+        super().__init__(message)
+        self.message = message
+        self.file = file
+        self.line = line
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        """Return ``file:line: message; remedy``, without the parts that are not known."""
+        place = self.file or ""
+        if self.line is not None:
+            place = f"{place}:{self.line}" if place else f"line {self.line}"
+        text = f"{place}: {self.message}" if place else self.message
+        return f"{text}; {self.remedy}" if self.remedy else text
+
+
+class NotFoundError(BitextError):
+    """There is no input file, or no model, of that name."""
+
+
+class ModelError(BitextError):
+    """A model folder that is damaged, incomplete, or made by a newer version."""
+
+
+class SettingsError(BitextError):
+    """Settings that are unknown, out of range, or contradict each other."""
+
+
+class DeviceError(BitextError):
+    """A device or an optional package that was asked for and is not there."""
+
+
+class OutputError(BitextError):
+    """A result that could not be written."""

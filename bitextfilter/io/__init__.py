@@ -1,0 +1,1 @@
+"""Files, rows, batches and manifests: everything that touches the outside world."""
