@@ -1,1 +1,1 @@
-"""Files, rows, batches and manifests: everything that touches the outside world."""
+"""Streams, files and rows: how data comes in and goes out."""

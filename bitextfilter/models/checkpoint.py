@@ -1,0 +1,173 @@
+"""The files of a model folder: ``config.json`` and tensors in safetensors, never pickle.
+
+Matrices may be kept as int8 with one float32 scale a row (symmetric, largest magnitude 127);
+they come back as float32.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from bitextfilter.errors import ModelError, NotFoundError, OutputError
+
+FORMAT = 1
+"""Version of the folder's layout; a folder of a newer one is refused."""
+
+CONFIG = "config.json"
+SCALE = ".row_scale"
+UNDIGESTED = ("card.md",)
+
+
+def write_config(folder: Path, config: Mapping[str, Any]) -> None:
+    """Write ``config.json``; the format version is added."""
+    text = json.dumps({"format": FORMAT, **config}, indent=2, ensure_ascii=False) + "\n"
+    (folder / CONFIG).write_text(text, encoding="utf-8")
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Read ``config.json`` of a model folder.
+
+    Raises:
+        NotFoundError: there is no such folder, or it holds no configuration.
+        ModelError: the file is damaged or of a newer format than this version reads.
+    """
+    path = folder / CONFIG
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFoundError(f"{folder}: no model here (a model is a folder with {CONFIG})") from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: unreadable configuration: {error}") from error
+    version = config.get("format") if isinstance(config, dict) else None
+    if not isinstance(version, int):
+        raise ModelError(f"{path}: not a model configuration (no format version)")
+    if version > FORMAT:
+        raise ModelError(
+            f"{path}: format {version} is newer than {FORMAT}, the newest this version reads;"
+            " update bitextfilter"
+        )
+    return dict(config)
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], quantise: bool = False) -> None:
+    """Write named tensors to one safetensors file; ``quantise`` keeps matrices as int8."""
+    out: dict[str, Tensor] = {}
+    for name, tensor in tensors.items():
+        tensor = tensor.detach().cpu().contiguous()
+        if quantise and tensor.ndim == 2 and tensor.is_floating_point():
+            out[name], out[name + SCALE] = quantise_rows(tensor.float())
+        else:
+            out[name] = tensor.clone()
+    save_file(out, str(path), metadata={"format": str(FORMAT)})
+
+
+def load_tensors(path: Path) -> dict[str, Tensor]:
+    """Read named tensors; int8 matrices come back as float32.
+
+    Raises:
+        NotFoundError: no such file.
+        ModelError: the file is damaged.
+    """
+    if not path.is_file():
+        raise NotFoundError(f"{path}: missing from the model folder")
+    try:
+        raw = load_file(str(path))
+    except (SafetensorError, OSError, ValueError) as error:
+        raise ModelError(f"{path}: damaged tensors: {error}") from error
+    tensors = {}
+    for name, tensor in raw.items():
+        if name.endswith(SCALE):
+            continue
+        scale = raw.get(name + SCALE)
+        if scale is None:
+            tensors[name] = tensor
+        elif tensor.ndim != 2 or scale.shape != (tensor.shape[0], 1):
+            raise ModelError(f"{path}: the scales of {name} do not fit it")
+        else:
+            tensors[name] = tensor.float() * scale
+    return tensors
+
+
+def quantise_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """Round each row of ``(n, d)`` to int8; returns it and the float32 scales ``(n, 1)``."""
+    scale = matrix.abs().amax(dim=1, keepdim=True) / 127
+    scale = torch.where(scale > 0, scale, torch.ones_like(scale))
+    return torch.round(matrix / scale).to(torch.int8), scale
+
+
+def load_into(module: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Fill a module's parameters from named tensors.
+
+    Raises:
+        ModelError: a tensor is missing, unknown or of another shape (named in the message).
+    """
+    wanted = module.state_dict()
+    for name, parameter in wanted.items():
+        if name not in tensors:
+            raise ModelError(f"{path}: tensor {name} is missing")
+        if tensors[name].shape != parameter.shape:
+            raise ModelError(
+                f"{path}: tensor {name} has shape {tuple(tensors[name].shape)},"
+                f" the configuration says {tuple(parameter.shape)}"
+            )
+    if unknown := sorted(set(tensors) - set(wanted)):
+        raise ModelError(f"{path}: unknown tensor {unknown[0]}")
+    module.load_state_dict(dict(tensors))
+
+
+def digest(folder: Path) -> str:
+    """Twelve hexadecimal digits that name a model: SHA-256 over its files, the card aside."""
+    total = hashlib.sha256()
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        name = path.relative_to(folder).as_posix()
+        if name not in UNDIGESTED:
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            total.update(f"{name}\0{content}\n".encode())
+    return total.hexdigest()[:12]
+
+
+@contextmanager
+def writing_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder beside ``path`` that takes its name when the block ends well.
+
+    An older model folder of that name is replaced; anything else there is left alone.
+
+    Raises:
+        OutputError: ``path`` is something other than a model folder, or cannot be written.
+    """
+    if path.exists() and not (path / CONFIG).is_file() and (path.is_file() or any(path.iterdir())):
+        raise OutputError(f"{path}: exists and is not a model folder; name another")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
+    try:
+        yield draft
+        draft.chmod(0o777 & ~_umask())
+        if path.exists():
+            shutil.rmtree(path)
+        draft.rename(path)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error}") from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
