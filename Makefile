@@ -1,0 +1,43 @@
+# make demo      an environment, an install, and the example pairs scored with the shipped model
+# make test      an environment, an install, and every check: lint, types, all tests
+# make install   the environment that developers work in
+# make lint      style and types alone
+# make bench     speed and memory on this machine (PAIRS=FILE: a TSV of real sentence pairs)
+#
+# The first install downloads PyTorch. PYTHON names the interpreter, VENV the environment.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV ?= .venv
+PAIRS ?= examples/pairs.en-de.tsv
+
+# pip reads this wherever it resolves anything, isolated builds included.
+export PIP_CONSTRAINT := constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo install test lint bench
+
+demo: $(VENV)/.installed-demo
+	$(VENV)/bin/bitext-score -i examples/pairs.en-de.tsv
+
+install: $(VENV)/.installed-all
+
+test: lint
+	$(VENV)/bin/python -m pytest -q
+
+lint: install
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+
+bench: install
+	$(VENV)/bin/python benchmarks/help.py
+	$(VENV)/bin/python benchmarks/score.py $(PAIRS)
+
+$(VENV)/.installed-demo: EXTRAS := cpu
+$(VENV)/.installed-all: EXTRAS := cpu,morfessor,test
+$(VENV)/.installed-%: setup.cfg pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "installing into $(VENV): some minutes the first time"
+	$(VENV)/bin/python -m pip install --quiet --editable '.[$(EXTRAS)]'
+	touch $@
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)

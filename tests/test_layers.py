@@ -1,0 +1,181 @@
+"""The house rules of imports: strictly down, siblings never, one owner for each heavy package."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "bitextfilter"
+
+LAYERS = (
+    {"errors"},
+    {"io"},
+    {"text", "models"},
+    {"encoders", "translation", "similarity"},
+    {"training", "mining", "scoring", "filters", "corpus", "evaluation"},
+    {"workflows", "reports", "distributed"},
+    {"commands"},
+)
+LEVELS = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+
+ANYWHERE = {""}
+OWNERS = {
+    "click": {"commands/"},
+    "faiss": {"similarity/neighbours.py"},
+    "kenlm": {"filters/fluency.py"},
+    "matplotlib": {"reports/"},
+    "morfessor": {"text/"},
+    "numpy": ANYWHERE,
+    "rapidfuzz": {"evaluation/", "filters/", "corpus/"},
+    "ray": {"distributed/"},
+    "sacremoses": {"text/tokens.py"},
+    "safetensors": {"models/checkpoint.py"},
+    "sentencepiece": {"text/"},
+    "subword_nmt": {"text/"},
+    "torch": {
+        "models/",
+        "encoders/",
+        "translation/",
+        "similarity/",
+        "training/",
+        "text/tensors.py",
+    },
+    "tqdm": {"commands/"},
+    "xopen": {"io/files.py"},
+    "zstandard": {"io/files.py"},
+}
+"""Third-party packages, and the only places that may import them."""
+
+NOWHERE = {"dill", "marshal", "pickle", "shelve"}
+"""Formats that run code when they are read."""
+
+STREAMS = {"stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__", "exit"}
+TALKING = {"print", "input", "breakpoint", "exit", "quit"}
+
+
+def imported(tree: ast.Module, package: str) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of everything that a module of ``package`` imports, at any depth."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")[: -(node.level - 1) or None] if node.level else []
+            base = ".".join([*parents, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            constants = [a.value for a in node.args if isinstance(a, ast.Constant)]
+            yield from ((node.lineno, name) for name in constants if isinstance(name, str))
+
+
+def breaks_layers(room: str, name: str) -> bool:
+    """Whether a module of ``room`` may not import ``bitextfilter.<name>``."""
+    target = name.split(".")[1]
+    if target == "__version__" or target == room:
+        return False
+    return LEVELS.get(target, len(LAYERS)) >= LEVELS[room]
+
+
+def owners(package: str) -> tuple[str, ...]:
+    """The places that may import a third-party package: none where nobody owns it."""
+    return tuple(sorted(OWNERS.get(package, ())))
+
+
+def import_faults(path: str, tree: ast.Module) -> Iterator[str]:
+    """Imports that go up or sideways, or that belong to another owner."""
+    parts = path.removesuffix(".py").split("/")
+    package = ".".join(["bitextfilter", *parts[:-1]])
+    for line, name in imported(tree, package):
+        top = name.split(".")[0]
+        if top == "bitextfilter":
+            if breaks_layers(parts[0], name):
+                yield f"{path}:{line}: {name} is not below {parts[0]}"
+        elif top in NOWHERE:
+            yield f"{path}:{line}: {top} is not used here"
+        elif top not in sys.stdlib_module_names and not path.startswith(owners(top)):
+            yield f"{path}:{line}: {top} belongs to {owners(top)}"
+
+
+def stream_faults(path: str, tree: ast.Module) -> Iterator[str]:
+    """Uses of the standard streams and of exits outside ``commands/``."""
+    if path.startswith("commands/"):
+        return
+    for node in ast.walk(tree):
+        name = ""
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "sys":
+            name = node.attr if node.attr in STREAMS else ""
+        elif isinstance(node, ast.ImportFrom) and node.module == "sys":
+            name = next((alias.name for alias in node.names if alias.name in STREAMS), "")
+        elif isinstance(node, ast.Name) and node.id in TALKING | {"SystemExit"}:
+            name = node.id
+        if name:
+            yield f"{path}:{getattr(node, 'lineno', 0)}: {name} belongs to commands/"
+
+
+def faults(path: str, source: str) -> list[str]:
+    """Every broken rule of one module; ``path`` is relative to the package."""
+    tree = ast.parse(source)
+    return [*import_faults(path, tree), *stream_faults(path, tree)]
+
+
+def modules() -> list[str]:
+    """Every module of the package; its front door (a lazy façade) aside."""
+    paths = (path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+    return sorted(path for path in paths if path != "__init__.py")
+
+
+@pytest.mark.parametrize("path", modules())
+def test_module_keeps_the_rules(path: str) -> None:
+    assert faults(path, (PACKAGE / path).read_text(encoding="utf-8")) == []
+
+
+def test_every_room_has_a_layer() -> None:
+    rooms = {path.split("/")[0].removesuffix(".py") for path in modules()}
+    assert rooms <= set(LEVELS)
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("io/rows.py", "from bitextfilter.text import normalise"),
+        ("io/rows.py", "def read():\n    import bitextfilter.commands.frame"),
+        ("errors.py", "from bitextfilter.io import files"),
+        ("text/words.py", "from bitextfilter.models.checkpoint import digest"),
+        ("text/words.py", "from ..models import checkpoint"),
+        ("text/words.py", "from .. import models"),
+        ("mining/comparable.py", "from bitextfilter.scoring.model import load"),
+        ("mining/comparable.py", "from bitextfilter import load"),
+        ("mining/comparable.py", "import importlib\nimportlib.import_module('faiss')"),
+        ("scoring/model.py", "import torch.nn as nn"),
+        ("text/words.py", "from torch import Tensor"),
+        ("similarity/vectors.py", "import faiss"),
+        ("io/files.py", "import click"),
+        ("io/files.py", "import pickle"),
+        ("io/files.py", "import a_package_without_an_owner"),
+        ("io/files.py", "import sys\nsys.stderr.write('')"),
+        ("io/files.py", "import sys\nsys.exit(1)"),
+        ("io/files.py", "from sys import stdout"),
+        ("io/files.py", "print('')"),
+        ("io/files.py", "raise SystemExit(1)"),
+    ],
+)
+def test_broken_rules_are_found(path: str, source: str) -> None:
+    assert len(faults(path, source)) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("io/rows.py", "from bitextfilter.errors import InputError"),
+        ("io/rows.py", "from .files import open_input\nfrom . import batches"),
+        ("io/manifest.py", "from bitextfilter import __version__"),
+        ("similarity/neighbours.py", "import importlib\nimportlib.import_module('faiss')"),
+        ("scoring/model.py", "from ..encoders import registry\nimport numpy as np, json, os.path"),
+        ("commands/score.py", "import sys, click\nprint(sys.stderr)\nsys.exit(0)"),
+    ],
+)
+def test_kept_rules_pass(path: str, source: str) -> None:
+    assert faults(path, source) == []
