@@ -24,6 +24,7 @@ LEVELS = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 
 ANYWHERE = {""}
 OWNERS = {
+    "_typeshed": ANYWHERE,
     "click": {"commands/"},
     "faiss": {"similarity/neighbours.py"},
     "kenlm": {"filters/fluency.py"},
@@ -48,7 +49,7 @@ OWNERS = {
     "xopen": {"io/files.py"},
     "zstandard": {"io/files.py"},
 }
-"""Third-party packages, and the only places that may import them."""
+"""Third-party packages (and the type stubs of Python itself), and where they may be imported."""
 
 NOWHERE = {"dill", "marshal", "pickle", "shelve"}
 """Formats that run code when they are read."""
