@@ -1,0 +1,77 @@
+"""Make every sentence look the way the model saw sentences in training."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import unicodedata
+from typing import Any
+
+from bitextfilter.errors import ModelError
+
+__all__ = ["Normalisation"]
+
+# White space and control characters; a run of them is one space.
+_SPACES = re.compile("[\\s\x00-\x1f\x7f-\x9f]+")
+# Characters without width or meaning of their own: soft hyphen, zero-width space, word joiner,
+# byte-order mark, direction marks, interlinear annotation. The two joiners U+200C and U+200D
+# stay, for they tell words apart in Persian or Sinhala and hold emoji together.
+_INVISIBLE = re.compile(
+    "[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
+# Segmenters mark the start of a word with U+2581, so text may not contain it.
+_RESERVED = "\u2581"
+
+
+@dataclasses.dataclass(frozen=True)
+class Normalisation:
+    """What is done to a sentence before it is segmented.
+
+    Always: Unicode NFC, invisible characters dropped, each run of white space and control
+    characters made one space, none at the ends, and U+2581 (the segmenters' own mark) made
+    ``_``. By choice: ``lowercase``; ``punctuation`` (Moses' punctuation normaliser) and
+    ``tokenise`` (Moses' tokeniser), both through sacremoses and slow (some 7,000 lines a
+    second). Applying it twice is the same as once (``tokenise`` aside).
+    """
+
+    lowercase: bool = True
+    punctuation: bool = False
+    tokenise: bool = False
+
+    def __call__(self, sentence: str, language: str) -> str:
+        """Return *sentence* normalised; *language* (``en``) only matters to sacremoses."""
+        text = _plain(sentence)
+        if self.punctuation or self.tokenise:
+            from bitextfilter.text import tokens
+
+            if self.punctuation:
+                text = tokens.normalise_punctuation(text, language)
+            if self.tokenise:
+                text = tokens.tokenise(text, language)
+            text = _plain(text)
+        if self.lowercase:
+            text = unicodedata.normalize("NFC", text.lower())
+        return text
+
+    def to_dict(self) -> dict[str, bool]:
+        """Return the choices as they stand in a model's ``config.json``."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, choices: dict[str, Any]) -> Normalisation:
+        """Return the normalisation that :meth:`to_dict` described; ModelError if it is damaged."""
+        names = {field.name for field in dataclasses.fields(cls)}
+        if not set(choices) <= names or not all(isinstance(v, bool) for v in choices.values()):
+            raise ModelError(
+                f"normalisation {choices!r}: expected true or false for {sorted(names)}"
+            )
+        return cls(**choices)
+
+
+def _plain(sentence: str) -> str:
+    """Return *sentence* in NFC, without invisible characters, singly spaced and stripped."""
+    if not sentence.isprintable():
+        sentence = _SPACES.sub(" ", _INVISIBLE.sub("", sentence))
+    if not sentence.isascii():
+        sentence = unicodedata.normalize("NFC", sentence.replace(_RESERVED, "_"))
+    return " ".join(sentence.split())

@@ -1,0 +1,92 @@
+"""What every segmenter is and shares: the protocol, the word mark, and sampling to learn from."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["UNKNOWN", "WORD_START", "Segmenter", "mark_words", "sample"]
+
+WORD_START = "\u2581"
+"""U+2581 begins each piece that begins a word, in every segmentation but ``none``."""
+
+UNKNOWN = 1
+"""The id of a piece that a vocabulary does not hold."""
+
+
+class Segmenter(Protocol):
+    """Cuts normalised sentences into pieces, and puts them together again.
+
+    On text that has been through ``Normalisation``, ``join(segment(text)) == text``.
+    """
+
+    kind: str
+
+    def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
+        """Return the pieces of each of the normalised *sentences*; none for an empty one."""
+        ...
+
+    def segment(self, sentence: str) -> list[str]:
+        """Return the pieces of one normalised *sentence*."""
+        return self.segment_all([sentence])[0]
+
+    def join(self, pieces: Sequence[str]) -> str:
+        """Return the sentence that was cut into *pieces*."""
+        return "".join(pieces).replace(WORD_START, " ").strip(" ")
+
+    def inventory(self) -> frozenset[str] | None:
+        """Return all pieces it has learnt, or None if it can make any number of them.
+
+        Text with characters that it never saw gives other pieces too, which are no use to know.
+        """
+        return None
+
+    def numbering(
+        self, index: Mapping[str, int]
+    ) -> Callable[[Sequence[str]], list[npt.NDArray[np.int32]]]:
+        """Return the function from normalised sentences to the ids that *index* gives pieces.
+
+        Pieces that *index* does not hold become ``UNKNOWN``.
+        """
+
+        def number(sentences: Sequence[str]) -> list[npt.NDArray[np.int32]]:
+            return [
+                np.array([index.get(piece, UNKNOWN) for piece in pieces], dtype=np.int32)
+                for pieces in self.segment_all(sentences)
+            ]
+
+        return number
+
+    def to_bytes(self) -> bytes:
+        """Return all that was learnt, in a form that is data and never code."""
+        ...
+
+    @classmethod
+    def from_bytes(cls, kind: str, content: bytes) -> Segmenter:
+        """Return the segmenter of *kind* that :meth:`to_bytes` gave; ModelError if damaged."""
+        ...
+
+
+def mark_words(words: Iterable[Sequence[str]]) -> list[str]:
+    """Return the pieces of *words* in one list, the first piece of each word marked."""
+    return [piece if i else WORD_START + piece for word in words for i, piece in enumerate(word)]
+
+
+def sample(sentences: Iterable[str], size: int, seed: int) -> list[str]:
+    """Return at most *size* of *sentences*, each as likely as any other, chosen by *seed*.
+
+    Reservoir sampling (algorithm R, Vitter 1985), so that memory holds *size* sentences. Empty
+    sentences are passed over.
+    """
+    chooser = random.Random(seed)
+    kept: list[str] = []
+    for number, sentence in enumerate(filter(None, sentences)):
+        if number < size:
+            kept.append(sentence)
+        elif (place := chooser.randrange(number + 1)) < size:
+            kept[place] = sentence
+    return kept

@@ -1,0 +1,77 @@
+"""Every way of cutting sentences into pieces, by name: learnt, saved and loaded alike."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.text.pieces import Segmenter
+from bitextfilter.text.sentencepieces import SentencePieceSegmenter, learn_sentencepiece
+from bitextfilter.text.words import WordSegmenter
+
+__all__ = ["KINDS", "Segmenter", "SegmenterSettings", "learn", "load_segmenter", "save_segmenter"]
+
+_DESCRIPTION = "segmenter.json"
+_CONTENT = "segmenter.model"
+KINDS: dict[str, type[Segmenter]] = {
+    "unigram": SentencePieceSegmenter,
+    "sentencepiece-bpe": SentencePieceSegmenter,
+    "none": WordSegmenter,
+}
+"""The name of every segmentation and the class that does it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SegmenterSettings:
+    """How to learn a segmentation.
+
+    ``vocabulary_size`` counts for ``unigram`` and ``sentencepiece-bpe``. At most
+    ``sample_size`` sentences, chosen by ``seed``, are learnt from and held in memory.
+    """
+
+    kind: str = "unigram"
+    vocabulary_size: int = 32_000
+    merges: int = 20_000
+    sample_size: int = 1_000_000
+    seed: int = 1
+
+
+def learn(sentences: Iterable[str], settings: SegmenterSettings) -> Segmenter:
+    """Learn from normalised *sentences*; SettingsError if *settings* name no known kind."""
+    sampling = {"sample_size": settings.sample_size, "seed": settings.seed}
+    match settings.kind:
+        case "unigram":
+            return learn_sentencepiece(sentences, settings.vocabulary_size, "unigram", **sampling)
+        case "sentencepiece-bpe":
+            return learn_sentencepiece(sentences, settings.vocabulary_size, "bpe", **sampling)
+        case "none":
+            return WordSegmenter()
+    raise SettingsError(f"unknown segmentation {settings.kind!r}: expected {', '.join(KINDS)}")
+
+
+def save_segmenter(segmenter: Segmenter, folder: Path) -> None:
+    """Write ``segmenter.json`` (kind, checksum) and ``segmenter.model`` into *folder*."""
+    content = segmenter.to_bytes()
+    described = {"kind": segmenter.kind, "sha256": hashlib.sha256(content).hexdigest()}
+    (folder / _CONTENT).write_bytes(content)
+    (folder / _DESCRIPTION).write_text(json.dumps(described) + "\n", encoding="utf-8")
+
+
+def load_segmenter(folder: Path) -> Segmenter:
+    """Read what :func:`save_segmenter` wrote into *folder*; ModelError if it is damaged."""
+    try:
+        described = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
+        segmenter, checksum = KINDS[described["kind"]], described["sha256"]
+        content = (folder / _CONTENT).read_bytes()
+    except FileNotFoundError as error:
+        raise ModelError(f"{error.filename}: missing") from error
+    except (ValueError, KeyError, TypeError) as error:
+        known = ", ".join(KINDS)
+        raise ModelError(f"{folder / _DESCRIPTION}: damaged, or not one of {known}") from error
+    if hashlib.sha256(content).hexdigest() != checksum:
+        raise ModelError(f"{folder / _CONTENT}: damaged: it is not what was saved")
+    return segmenter.from_bytes(described["kind"], content)

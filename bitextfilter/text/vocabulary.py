@@ -1,0 +1,117 @@
+"""Pieces and their ids, with how often either language used each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from bitextfilter.errors import ModelError
+from bitextfilter.text.pieces import UNKNOWN
+
+__all__ = ["BEGIN", "END", "PAD", "RESERVED", "UNKNOWN", "Vocabulary"]
+
+PAD = 0
+BEGIN = 2
+END = 3
+RESERVED = ("<pad>", "<unknown>", "<begin>", "<end>")
+"""What the first ids stand for; text that looks the same is text, not these."""
+
+_HEADER = "piece\tsource\ttarget"
+# A piece is a line's first cell, so the few characters that end cells are written as escapes.
+_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_ESCAPING = str.maketrans(_ESCAPES)
+_UNESCAPES = {escape: character for character, escape in _ESCAPES.items()}
+
+
+class Vocabulary:
+    """Distinct pieces, numbered from ``len(RESERVED)`` in the order given.
+
+    ``counts`` is int64 ``(len(pieces), 2)``: how often each piece occurred in the training text
+    of the source and of the target language.
+    """
+
+    def __init__(self, pieces: Sequence[str], counts: npt.NDArray[np.int64]) -> None:
+        """Take distinct *pieces* and their *counts*; ModelError if the two do not agree."""
+        self.pieces = tuple(pieces)
+        self.counts = np.asarray(counts, dtype=np.int64).reshape(-1, 2)
+        self.index = {piece: i for i, piece in enumerate(self.pieces, start=len(RESERVED))}
+        if len(self.index) != len(self.pieces) or len(self.counts) != len(self.pieces):
+            raise ModelError("a vocabulary of repeated pieces, or of too many or too few counts")
+
+    @classmethod
+    def build(
+        cls,
+        source_pieces: Iterable[Iterable[str]],
+        target_pieces: Iterable[Iterable[str]],
+        size: int | None = None,
+        minimum_count: int = 1,
+    ) -> Vocabulary:
+        """Count the pieces of segmented sentences and keep the most frequent.
+
+        At most *size* ids in all (reserved ones included), of pieces that occur at least
+        *minimum_count* times on both sides together; ties in the order of the pieces.
+        """
+        source, target = (
+            Counter(piece for pieces in side for piece in pieces)
+            for side in (source_pieces, target_pieces)
+        )
+        total = source + target
+        kept = sorted((p for p in total if total[p] >= minimum_count), key=lambda p: (-total[p], p))
+        if size is not None:
+            kept = kept[: max(size - len(RESERVED), 0)]
+        return cls(kept, np.array([(source[p], target[p]) for p in kept], dtype=np.int64))
+
+    def __len__(self) -> int:
+        """Return the number of ids, the reserved ones included."""
+        return len(RESERVED) + len(self.pieces)
+
+    def ids(self, pieces: Iterable[str]) -> npt.NDArray[np.int32]:
+        """Return the id of each of *pieces*, ``UNKNOWN`` for those that are not here."""
+        return np.array([self.index.get(piece, UNKNOWN) for piece in pieces], dtype=np.int32)
+
+    def piece(self, number: int) -> str:
+        """Return the piece of an id, or the name of a reserved one; IndexError beyond them."""
+        if not 0 <= number < len(self):
+            raise IndexError(f"id {number} in a vocabulary of {len(self)}")
+        return RESERVED[number] if number < len(RESERVED) else self.pieces[number - len(RESERVED)]
+
+    def save(self, path: Path) -> None:
+        """Write ``piece⇥count⇥count`` lines; tab, line ends and backslash as ``\\t`` and so on."""
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(_HEADER + "\n")
+            for piece, (source, target) in zip(self.pieces, self.counts.tolist(), strict=True):
+                file.write(f"{piece.translate(_ESCAPING)}\t{source}\t{target}\n")
+
+    @classmethod
+    def load(cls, path: Path) -> Vocabulary:
+        """Read what :meth:`save` wrote; ModelError, naming the line, if it is damaged."""
+        try:
+            lines = path.read_bytes().decode("utf-8").split("\n")
+        except (FileNotFoundError, UnicodeDecodeError) as error:
+            raise ModelError(f"{path}: missing or not UTF-8") from error
+        if lines[0] != _HEADER or lines.pop() != "":
+            raise ModelError(f"{path}: not a vocabulary, or cut off")
+        rows = [_parse(line, f"{path}:{i}") for i, line in enumerate(lines[1:], start=2)]
+        return cls([row[0] for row in rows], np.array([row[1:] for row in rows], dtype=np.int64))
+
+
+def _parse(line: str, place: str) -> tuple[str, int, int]:
+    """Return the piece and counts of a saved *line*; ModelError, naming its *place*."""
+    cells = line.split("\t")
+    if len(cells) != 3 or not all(cell.isascii() and cell.isdigit() for cell in cells[1:]):
+        raise ModelError(f"{place}: expected a piece and two counts")
+    return _unescape(cells[0]), int(cells[1]), int(cells[2])
+
+
+def _unescape(text: str) -> str:
+    """Undo the escapes of :meth:`Vocabulary.save`."""
+    if "\\" not in text:
+        return text
+    parts = text.split("\\\\")
+    for escape, character in _UNESCAPES.items():
+        parts = [part.replace(escape, character) for part in parts]
+    return "\\".join(parts)

@@ -1,0 +1,147 @@
+"""One contract for every segmenter."""
+
+import functools
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bitextfilter.errors import InputError, ModelError, SettingsError
+from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.segment import (
+    KINDS,
+    Segmenter,
+    SegmenterSettings,
+    learn,
+    load_segmenter,
+    save_segmenter,
+)
+from bitextfilter.text.vocabulary import UNKNOWN, Vocabulary
+
+normalise = Normalisation()
+
+
+@functools.cache
+def sentences() -> tuple[str, ...]:
+    chooser = random.Random(3)
+    stems = ["haus", "baum", "lauf", "tür", "light", "house", "garden", "slow"]
+    endings = ["", "s", "en", "ing", "er", "tür"]
+    return tuple(
+        " ".join(chooser.choice(stems) + chooser.choice(endings) for _ in range(6)) + "."
+        for _ in range(300)
+    )
+
+
+@functools.cache
+def learnt(kind: str) -> Segmenter:
+    return learn(sentences(), SegmenterSettings(kind, vocabulary_size=80, merges=40))
+
+
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@every_kind
+@given(text=st.text(st.characters(exclude_categories=["Cs"])))
+def test_join_undoes_segment(kind: str, text: str) -> None:
+    normalised = normalise(text, "en")
+    segmenter = learnt(kind)
+    pieces = segmenter.segment(normalised)
+    assert segmenter.join(pieces) == normalised
+    assert all(pieces)
+    assert not any(" " in piece for piece in pieces)
+
+
+@every_kind
+@pytest.mark.parametrize(
+    "text", ["", "baum@@ tür", "<s> </s> <unk>", "<pad> ▅ ⁇", "häuser", "x" * 20_000, "@@ @ \\"]
+)
+def test_join_undoes_segment_on_awkward_text(kind: str, text: str) -> None:
+    normalised = normalise(text, "en")
+    assert learnt(kind).join(learnt(kind).segment(normalised)) == normalised
+
+
+@every_kind
+def test_many_at_once_are_as_one_by_one(kind: str) -> None:
+    some = [*sentences()[:20], "", "日本 unseen 🙂"]
+    assert learnt(kind).segment_all(some) == [learnt(kind).segment(one) for one in some]
+
+
+@every_kind
+def test_numbering_is_segmenting_and_looking_up(kind: str) -> None:
+    segmenter = learnt(kind)
+    some = [*sentences()[:50], "", "日本 unseen 🙂 baum", "<unk>"]
+    pieces = segmenter.segment_all(some)
+    known = segmenter.inventory()
+    vocabulary = Vocabulary.build(
+        ([p for p in row if known is None or p in known] for row in pieces[:30]), []
+    )
+    numbers = segmenter.numbering(vocabulary.index)(some)
+    assert [row.tolist() for row in numbers] == [vocabulary.ids(row).tolist() for row in pieces]
+    assert all(row.dtype == "int32" for row in numbers)
+    assert UNKNOWN in numbers[-2]
+
+
+@every_kind
+def test_saved_and_loaded_is_equal(kind: str, tmp_path: Path) -> None:
+    save_segmenter(learnt(kind), tmp_path)
+    loaded = load_segmenter(tmp_path)
+    assert loaded.kind == kind
+    assert loaded.segment_all(sentences()) == learnt(kind).segment_all(sentences())
+    assert loaded.inventory() == learnt(kind).inventory()
+
+
+@every_kind
+def test_learning_again_gives_the_same_files(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    contents = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        settings = SegmenterSettings(kind, vocabulary_size=80, merges=40, sample_size=100)
+        save_segmenter(learn(iter(sentences()), settings), tmp_path / name)
+        contents.append({f.name: f.read_bytes() for f in (tmp_path / name).iterdir()})
+    assert contents[0] == contents[1]
+    assert {f.name for f in tmp_path.iterdir()} == {"first", "second"}
+    assert capfd.readouterr() == ("", "")
+
+
+@every_kind
+def test_all_but_none_share_pieces_between_words(kind: str) -> None:
+    words = {word for sentence in sentences() for word in sentence.split()}
+    pieces = {p for row in learnt(kind).segment_all(sentences()) for p in row}
+    assert (pieces == words) if kind == "none" else (len(pieces) < len(words))
+
+
+@pytest.mark.parametrize("kind", [k for k in KINDS if k != "none"])
+def test_nothing_to_learn_from(kind: str) -> None:
+    with pytest.raises(InputError, match="no text"):
+        learn(["", ""], SegmenterSettings(kind))
+
+
+def test_too_small_a_vocabulary_says_so(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SettingsError, match="vocabulary of 5 "):
+        learn(sentences(), SegmenterSettings("unigram", vocabulary_size=5))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_unknown_kind() -> None:
+    with pytest.raises(SettingsError, match="unigram"):
+        learn(sentences(), SegmenterSettings("syllables"))
+
+
+@every_kind
+def test_damaged_files(kind: str, tmp_path: Path) -> None:
+    save_segmenter(learnt(kind), tmp_path)
+    for file in (tmp_path / "segmenter.json", tmp_path / "segmenter.model"):
+        whole = file.read_bytes()
+        for damage in (whole[:-2], b"\xff\xfe"):
+            file.write_bytes(damage if whole else b"x")
+            with pytest.raises(ModelError, match="segmenter"):
+                load_segmenter(tmp_path)
+        file.unlink()
+        with pytest.raises(ModelError, match="missing"):
+            load_segmenter(tmp_path)
+        file.write_bytes(whole)

@@ -1,0 +1,90 @@
+"""Vocabulary: order, reserved ids, and a file that holds any piece."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bitextfilter.errors import ModelError
+from bitextfilter.text.vocabulary import BEGIN, END, PAD, RESERVED, UNKNOWN, Vocabulary
+
+PIECES = st.lists(st.text(st.characters(exclude_categories=["Cs"])), unique=True)
+
+
+def test_order_is_by_total_count_then_piece() -> None:
+    vocabulary = Vocabulary.build([["b", "a"], ["c"]], [["a", "d"], ["b", "b"]])
+    assert vocabulary.pieces == ("b", "a", "c", "d")
+    assert vocabulary.counts.tolist() == [[1, 2], [1, 1], [1, 0], [0, 1]]
+    assert vocabulary.ids(["a", "x", "b"]).tolist() == [5, UNKNOWN, 4]
+    assert vocabulary.ids([]).dtype == np.int32
+
+
+def test_size_and_minimum_count_cut_the_rare() -> None:
+    sides = ([["a", "a", "b", "b", "c"]], [["a"]])
+    assert Vocabulary.build(*sides, size=6).pieces == ("a", "b")
+    assert Vocabulary.build(*sides, minimum_count=3).pieces == ("a",)
+    assert len(Vocabulary.build(*sides, size=6)) == 6
+
+
+def test_reserved_ids_come_first_and_text_cannot_be_them() -> None:
+    vocabulary = Vocabulary.build([list(RESERVED)], [])
+    assert [vocabulary.piece(i) for i in (PAD, UNKNOWN, BEGIN, END)] == list(RESERVED)
+    assert min(vocabulary.ids(RESERVED)) == len(RESERVED)
+    for beyond in (-1, len(vocabulary)):
+        with pytest.raises(IndexError):
+            vocabulary.piece(beyond)
+
+
+@given(pieces=PIECES, data=st.data())
+def test_file_round_trip(
+    pieces: list[str], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    counts = data.draw(
+        st.lists(
+            st.tuples(*[st.integers(0, 2**62)] * 2), min_size=len(pieces), max_size=len(pieces)
+        )
+    )
+    path: Path = tmp_path_factory.mktemp("vocabulary") / "vocabulary.tsv"
+    Vocabulary(pieces, np.array(counts, dtype=np.int64)).save(path)
+    loaded = Vocabulary.load(path)
+    assert loaded.pieces == tuple(pieces)
+    assert loaded.counts.tolist() == [list(row) for row in counts]
+    assert path.read_bytes().count(b"\n") == len(pieces) + 1
+
+
+@given(st.lists(st.lists(st.sampled_from("abcde"))), st.lists(st.lists(st.sampled_from("cdefg"))))
+def test_counts_agree_with_a_naive_count(source: list[list[str]], target: list[list[str]]) -> None:
+    vocabulary = Vocabulary.build(source, target)
+    flat = Counter(piece for pieces in source + target for piece in pieces)
+    assert dict(zip(vocabulary.pieces, vocabulary.counts.sum(axis=1).tolist(), strict=True)) == flat
+
+
+HEADER = b"piece\tsource\ttarget\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"a\t1\t2\n",
+        HEADER[:-1],
+        HEADER + b"a\t1\t2\nb\t1\n",
+        HEADER + b"a\t1\tx\n",
+        HEADER + b"a\t1\t2\nb\t3\t4",
+        HEADER + b"\xff\t1\t2\n",
+        HEADER + b"a\t1\t2\na\t1\t2\n",
+    ],
+)
+def test_damage_is_an_error(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "vocabulary.tsv"
+    path.write_bytes(content)
+    with pytest.raises(ModelError):
+        Vocabulary.load(path)
+
+
+def test_missing_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="missing"):
+        Vocabulary.load(tmp_path / "vocabulary.tsv")
