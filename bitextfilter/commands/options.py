@@ -1,0 +1,184 @@
+"""The options that commands share, and what they mean once read."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import click
+
+from bitextfilter.io.rows import Columns
+
+__all__ = [
+    "DEFAULT_MODEL",
+    "Common",
+    "RowSettings",
+    "column",
+    "common_options",
+    "compute_options",
+    "error_options",
+    "input_option",
+    "model_options",
+    "output_option",
+    "row_options",
+]
+
+DEFAULT_MODEL = "en-de"
+
+
+def column(value: int | str) -> int | str:
+    """Read a column: a 1-based number, negative from the end, or (with a header) a name."""
+    text = str(value)
+    if not re.fullmatch(r"[-+]?[0-9]+", text):
+        return text
+    if int(text) == 0:
+        raise click.BadParameter("columns are counted from 1, or from the end with -1")
+    return int(text)
+
+
+def device(value: str) -> str:
+    """Read a device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``."""
+    if not re.fullmatch(r"auto|cpu|cuda(:[0-9]+)?", value):
+        raise click.BadParameter(f"{value!r} is not auto, cpu, cuda or cuda:N")
+    return value
+
+
+@dataclass(frozen=True)
+class Common:
+    """What every command is told."""
+
+    quiet: bool = False
+    verbose: bool = False
+    manifest: str | None = None
+    threads: int = 1
+    device: str = "cpu"
+    batch_size: int = 8192
+
+
+@dataclass(frozen=True)
+class RowSettings:
+    """Where rows come from and go to, and what becomes of bad ones."""
+
+    input: str = "-"
+    output: str = "-"
+    columns: Columns = field(default_factory=Columns)
+    header: bool = False
+    reject: bool = False
+    rejects: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse options that contradict each other."""
+        names = [self.columns.source, self.columns.target]
+        if not self.header and any(isinstance(name, str) for name in names):
+            raise click.UsageError("a column can only be named with --header")
+        if self.rejects is not None and not self.reject:
+            raise click.UsageError("--rejects FILE needs --on-error reject")
+        if self.rejects == "-" or (self.rejects is not None and self.rejects == self.output):
+            raise click.UsageError("--rejects needs a file of its own")
+
+
+def _threads() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def common_options() -> list[click.Parameter]:
+    """Return -q, -v and --manifest."""
+    return [
+        click.Option(["-q", "--quiet"], is_flag=True, help="Say nothing but errors."),
+        click.Option(["-v", "--verbose"], is_flag=True, help="Show the traceback of any error."),
+        click.Option(["--manifest"], metavar="FILE", help="Write what this run was, as JSON."),
+    ]
+
+
+def compute_options(batch_size: int) -> list[click.Parameter]:
+    """Return --batch-size (of the given default), --threads and --device."""
+    return [
+        click.Option(
+            ["--batch-size"],
+            type=click.IntRange(min=1),
+            default=batch_size,
+            show_default=True,
+            help="Rows held in memory at a time. No result depends on it.",
+        ),
+        click.Option(
+            ["--threads"],
+            type=click.IntRange(min=1),
+            default=_threads,
+            show_default="all cores",
+            help="Threads to compute with. No result depends on it.",
+        ),
+        click.Option(
+            ["--device"],
+            type=device,
+            default="auto",
+            show_default=True,
+            metavar="auto|cpu|cuda[:N]",
+            help="Where to compute.",
+        ),
+    ]
+
+
+def input_option() -> list[click.Parameter]:
+    """Return -i."""
+    text = "Read FILE (.gz .xz .bz2 .zst unpacked)  [default: stdin]"
+    return [click.Option(["-i", "--input"], default="-", metavar="FILE", help=text)]
+
+
+def output_option() -> list[click.Parameter]:
+    """Return -o."""
+    text = "Write FILE, whole or not at all, compressed by name  [default: stdout]"
+    return [click.Option(["-o", "--output"], default="-", metavar="FILE", help=text)]
+
+
+def error_options() -> list[click.Parameter]:
+    """Return --on-error and --rejects."""
+    return [
+        click.Option(
+            ["--on-error"],
+            type=click.Choice(["stop", "reject"]),
+            default="stop",
+            show_default=True,
+            help="What to do at a bad row.",
+        ),
+        click.Option(
+            ["--rejects"],
+            metavar="FILE",
+            help="Write rejected rows here: number, reason, the row as it was.",
+        ),
+    ]
+
+
+def row_options() -> list[click.Parameter]:
+    """Return -i, -o, --scol, --tcol, --header, --on-error and --rejects."""
+    columns: Sequence[click.Parameter] = [
+        click.Option(
+            [f"--{side[0]}col"],
+            type=column,
+            default=number,
+            show_default=True,
+            metavar="COLUMN",
+            help=f"Column of the {side} text: a number, -1 the last, or a name of the header.",
+        )
+        for number, side in enumerate(("source", "target"), 1)
+    ]
+    header = click.Option(["--header"], is_flag=True, help="The first line names the columns.")
+    return [*input_option(), *output_option(), *columns, header, *error_options()]
+
+
+def model_options() -> list[click.Parameter]:
+    """Return --model."""
+    return [
+        click.Option(
+            ["--model"],
+            default=DEFAULT_MODEL,
+            show_default=True,
+            envvar="BITEXTFILTER_MODEL",
+            show_envvar=True,
+            metavar="NAME|DIR",
+            help="A shipped model, or the folder of one.",
+        )
+    ]

@@ -1,0 +1,197 @@
+"""One run of a command: its streams, settings, counts, and what it says about itself."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
+
+import click
+
+from bitextfilter import __version__
+from bitextfilter.commands.options import Common, RowSettings
+from bitextfilter.errors import NotFoundError, OutputError
+from bitextfilter.io.files import open_input, open_output, stream_name
+from bitextfilter.io.manifest import Manifest
+from bitextfilter.io.rows import BadRow, Columns, Row, RowReader, TextColumn, row_windows
+
+if TYPE_CHECKING:
+    from bitextfilter.scoring.model import Model
+
+__all__ = ["Progress", "Run"]
+
+T = TypeVar("T")
+
+
+class Progress(Protocol):
+    """A progress bar."""
+
+    def update(self, n: int) -> object:
+        """Move on by *n*."""
+
+    def clear(self) -> object:
+        """Make room for a line of text."""
+
+    def close(self) -> object:
+        """Take it off the screen."""
+
+
+class Run:
+    """What a command's function gets: everything that is not its own business.
+
+    ``common`` holds -q -v --manifest --threads --device --batch-size; ``row_settings`` the row
+    options; ``counts`` what the summary and the manifest tell, in the order first counted
+    (``rows`` gives the rows/s); ``facts`` what else the manifest keeps (model, digest, seed...).
+    Everything opened through it is closed when the command ends: outputs are then renamed into
+    place, or removed if it failed.
+    """
+
+    def __init__(self, name: str, arguments: list[str], common: Common) -> None:
+        """Start the clock of the command called *name*."""
+        self.name = name
+        self.common = common
+        self.row_settings = RowSettings()
+        self.model_name: str | None = None
+        self.counts: Counter[str] = Counter()
+        self.facts: dict[str, str | int | float] = {}
+        self._arguments = arguments
+        self._started = time.monotonic()
+        self._stack = ExitStack()
+        self._rejects: BinaryIO | None = None
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Run:
+        """Begin."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close what was opened; if all went well, write the manifest and the summary."""
+        self._stack.__exit__(kind, error, trace)
+        if error is None:
+            self._finish()
+
+    @property
+    def stdin(self) -> BinaryIO:
+        """The standard input, in bytes."""
+        if sys.stdin is None:
+            raise NotFoundError("stdin is closed")
+        return sys.stdin.buffer
+
+    @property
+    def stdout(self) -> BinaryIO:
+        """The standard output, in bytes: data only."""
+        if sys.stdout is None:
+            raise OutputError("stdout is closed")
+        return sys.stdout.buffer
+
+    def enter(self, context: AbstractContextManager[T]) -> T:
+        """Enter *context*, to be left when the command ends; returns what it yields."""
+        return self._stack.enter_context(context)
+
+    def input(self, path: str | None = None) -> BinaryIO:
+        """Open *path* (that of -i if None) for reading bytes."""
+        path = self.row_settings.input if path is None else path
+        if path == "-" and self.stdin.isatty():
+            self.note("reading from the terminal: end with Ctrl-D")
+        return self.enter(open_input(path, self.stdin if path == "-" else None))
+
+    def output(self, path: str | None = None) -> BinaryIO:
+        """Open *path* (that of -o if None) for writing bytes, whole or not at all."""
+        path = self.row_settings.output if path is None else path
+        return self.enter(open_output(path, self.stdout if path == "-" else None))
+
+    def rows(self, columns: Columns | TextColumn | None = None) -> RowReader:
+        """Open the input of the row options and return its reader."""
+        settings = self.row_settings
+        if settings.rejects is not None:
+            self._rejects = self.output(settings.rejects)
+        self.counts.update(rows=0, rejected=0)
+        name = stream_name(settings.input)
+        return RowReader(self.input(), name, columns or settings.columns, settings.header)
+
+    def windows(self, rows: RowReader) -> Iterator[list[Row | BadRow]]:
+        """Yield windows of --batch-size rows, counted, with stdout flushed after each.
+
+        A bad row stops the run (InputError), or, with --on-error reject, goes to the rejects
+        file, and stands in its place in the window.
+        """
+        for window in row_windows(rows, self.common.batch_size):
+            for row in window:
+                if isinstance(row, BadRow):
+                    self.reject(row)
+            self.counts["rows"] += len(window)
+            yield window
+            self.progress().update(len(window))
+            if self.row_settings.output == "-":
+                self.stdout.flush()
+
+    def reject(self, row: BadRow) -> None:
+        """Do with a bad row what --on-error says: raise its error, or count and keep it."""
+        if not self.row_settings.reject:
+            raise row.error()
+        self.counts["rejected"] += 1
+        if self._rejects is not None:
+            self._rejects.write(f"{row.number}\t{row.reason}\t".encode() + row.line + b"\n")
+
+    def model(self) -> Model:
+        """Load the model of --model; summary and manifest carry its name and digest."""
+        from bitextfilter.scoring.model import load
+
+        assert self.model_name is not None, "the command lacks model_options()"
+        model = load(self.model_name, device=self.common.device, threads=self.common.threads)
+        self.facts["model"], self.facts["digest"] = model.name, model.digest
+        return model
+
+    def progress(self, total: int | None = None, unit: str = "rows") -> Progress:
+        """Return the progress bar of this run: shown on a terminal only, and not with -q."""
+        if self._bar is None:
+            from tqdm import tqdm
+
+            hidden = self.common.quiet or sys.stderr is None or not sys.stderr.isatty()
+            self._bar = tqdm(
+                desc=self.name, total=total, unit=f" {unit}", disable=hidden, leave=False
+            )
+            self._stack.callback(self._bar.close)
+        return self._bar
+
+    def note(self, message: str) -> None:
+        """Say something on stderr, unless -q."""
+        if self.common.quiet:
+            return
+        if self._bar is not None:
+            self._bar.clear()
+        click.echo(f"{self.name}: {message}", err=True)
+
+    def warn(self, message: str) -> None:
+        """Say on stderr that something may be wrong, unless -q."""
+        self.note(f"warning: {message}")
+
+    def _finish(self) -> None:
+        seconds = time.monotonic() - self._started
+        speed = self.counts.get("rows", 0) / max(seconds, 1e-9)
+        if self.common.manifest is not None:
+            manifest = Manifest(
+                version=__version__,
+                command=self._arguments,
+                counts=dict(self.counts),
+                seconds=round(seconds, 3),
+                rows_per_second=round(speed, 1),
+                facts=self.facts,
+            )
+            manifest.write(self.common.manifest)
+        parts = [f"{count} {name}" for name, count in self.counts.items()]
+        parts.append(f"{seconds:.1f} s")
+        if "rows" in self.counts:
+            parts.append(f"{speed:.0f} rows/s")
+        if "model" in self.facts:
+            parts.append(f"model {self.facts['model']} {self.facts['digest']}")
+        self.note(", ".join(parts))

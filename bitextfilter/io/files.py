@@ -1,0 +1,208 @@
+"""Open inputs and outputs: ``-`` for the standard streams, compression by name.
+
+An output is written whole or not at all: under a temporary name in the same folder, then
+renamed. Nothing is left behind by an error, a Ctrl-C or a SIGTERM.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import os
+import stat
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from bitextfilter.errors import InputError, NotFoundError, OutputError
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+__all__ = [
+    "COMPRESSIONS",
+    "lines_of",
+    "open_input",
+    "open_output",
+    "read_lines",
+    "stream_name",
+    "write_whole",
+]
+
+COMPRESSIONS = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst"}
+"""The compression that the end of a file's name stands for."""
+
+BOM = b"\xef\xbb\xbf"
+
+
+def stream_name(path: str | Path) -> str:
+    """Return the name of an input for messages: its path, or ``stdin`` for ``-``."""
+    return "stdin" if str(path) == "-" else str(path)
+
+
+def _format_of(path: Path) -> str | None:
+    return COMPRESSIONS.get(path.suffix.lower())
+
+
+def _unpacked(path: str, form: str) -> BinaryIO:
+    from xopen import xopen
+
+    return xopen(path, "rb", threads=0, format=form)
+
+
+def _packed(stream: BinaryIO, form: str) -> BinaryIO:
+    from xopen import xopen
+
+    return xopen(stream, "wb", threads=0, format=form)
+
+
+@contextmanager
+def open_input(path: str | Path, stdin: BinaryIO | None = None) -> Iterator[BinaryIO]:
+    """Open *path* for reading bytes; ``-`` is *stdin*, if given, which is left open.
+
+    ``.gz .xz .bz2 .zst`` are unpacked. Raises NotFoundError if it cannot be opened.
+    """
+    if str(path) == "-" and stdin is not None:
+        yield stdin
+        return
+    form = _format_of(Path(path))
+    try:
+        stream = _unpacked(str(path), form) if form else open(path, "rb")
+    except (OSError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise NotFoundError(f"{path}: cannot be opened: {reason}") from error
+    with stream:
+        yield stream
+
+
+def _reading_errors() -> tuple[type[Exception], ...]:
+    """Return what a damaged file may raise while it is read or unpacked."""
+    errors: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, lzma.LZMAError)
+    try:
+        from zstandard import ZstdError
+    except ImportError:
+        return errors
+    return (*errors, ZstdError)
+
+
+def lines_of(stream: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """Yield the lines of a binary *stream*, each with its ending, split at ``\\n`` only.
+
+    Raises InputError naming the line where the stream cannot be read or unpacked any further.
+    """
+    number = 0
+    lines = iter(stream)
+    while True:
+        try:
+            line = next(lines)
+        except StopIteration:
+            return
+        except _reading_errors() as error:
+            message = f"cannot be read any further: {error}"
+            raise InputError(message, file=name, line=number + 1) from error
+        number += 1
+        yield line
+
+
+def read_lines(path: str | Path) -> Iterator[str]:
+    """Yield the sentences of a plain text file (UTF-8, one a line, split at ``\\n`` only).
+
+    A ``\\r`` before the ``\\n`` and a BOM at the start are set aside; an empty line is an empty
+    sentence. Raises NotFoundError, and InputError at the first NUL or byte that is not UTF-8.
+    """
+    with open_input(path) as stream:
+        for number, line in enumerate(lines_of(stream, str(path)), 1):
+            text = line.removesuffix(b"\n").removesuffix(b"\r") if line[-1:] == b"\n" else line
+            text = text.removeprefix(BOM) if number == 1 else text
+            if b"\0" in text:
+                raise InputError("NUL byte", file=str(path), line=number)
+            try:
+                yield text.decode("utf-8")
+            except UnicodeDecodeError as error:
+                message = f"not UTF-8 at byte {error.start + 1} of the line"
+                raise InputError(message, file=str(path), line=number) from error
+
+
+class _Sink(io.BufferedIOBase):
+    """A binary stream whose errors name what could not be written (a closed pipe stays one)."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._stream = stream
+        self._name = name
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: ReadableBuffer) -> int:
+        with _naming(self._name):
+            return self._stream.write(data)
+
+    def flush(self) -> None:
+        with _naming(self._name):
+            self._stream.flush()
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"{name}: cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def _file_sink(path: Path, name: str) -> Iterator[BinaryIO]:
+    """Open *path*, compressed as *name* says; it is on the disk when the context ends well."""
+    form = _format_of(Path(name))
+    with _naming(name):
+        raw = open(path, "wb")
+    stream = _packed(raw, form) if form else raw
+    try:
+        yield cast(BinaryIO, _Sink(stream, name))
+        with _naming(name):
+            if form:
+                stream.close()
+            raw.flush()
+            if stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
+                os.fsync(raw.fileno())
+    finally:
+        with _naming(name):
+            raw.close()
+
+
+@contextmanager
+def open_output(path: str | Path, stdout: BinaryIO | None = None) -> Iterator[BinaryIO]:
+    """Open *path* for writing bytes, whole or not at all; ``-`` is *stdout*, if given.
+
+    Compressed by name. Devices and named pipes are written directly; a link is followed.
+    Raises OutputError, naming the file, for whatever cannot be written.
+    """
+    if str(path) == "-" and stdout is not None:
+        sink = _Sink(stdout, "stdout")
+        yield cast(BinaryIO, sink)
+        sink.flush()
+        return
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        with _file_sink(target, str(path)) as stream:
+            yield stream
+        return
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        with _file_sink(temporary, str(path)) as stream:
+            yield stream
+        with _naming(str(path)):
+            os.replace(temporary, target)
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def write_whole(path: str | Path, data: bytes) -> None:
+    """Write *data* to the file *path*, whole or not at all. Raises OutputError."""
+    with open_output(path) as stream:
+        stream.write(data)

@@ -1,0 +1,30 @@
+"""What a run was: written beside its result, so that the next step can compare."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from bitextfilter.io.files import write_whole
+
+__all__ = ["Manifest"]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One run: with which version, command line and model, on how much, and how fast."""
+
+    version: str
+    command: list[str]
+    """The command line, the command's name first."""
+    counts: dict[str, int]
+    seconds: float
+    rows_per_second: float
+    facts: dict[str, str | int | float] = field(default_factory=dict)
+    """The model and its digest, the seed, and whatever else made the result what it is."""
+
+    def write(self, path: str | Path) -> None:
+        """Write it as JSON, whole or not at all."""
+        text = json.dumps(asdict(self), ensure_ascii=False, indent=2) + "\n"
+        write_whole(path, text.encode())
