@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
@@ -9,13 +10,15 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["UNKNOWN", "WORD_START", "Segmenter", "mark_words", "sample"]
+__all__ = ["UNKNOWN", "WORD_START", "Segmenter", "WordwiseSegmenter", "sample"]
 
 WORD_START = "\u2581"
 """U+2581 begins each piece that begins a word, in every segmentation but ``none``."""
 
 UNKNOWN = 1
 """The id of a piece that a vocabulary does not hold."""
+
+_REMEMBERED = 1 << 17
 
 
 class Segmenter(Protocol):
@@ -71,9 +74,28 @@ class Segmenter(Protocol):
         ...
 
 
-def mark_words(words: Iterable[Sequence[str]]) -> list[str]:
-    """Return the pieces of *words* in one list, the first piece of each word marked."""
-    return [piece if i else WORD_START + piece for word in words for i, piece in enumerate(word)]
+class WordwiseSegmenter(Segmenter):
+    """A segmenter that looks at one word at a time, and remembers the latest words."""
+
+    def __init__(self) -> None:
+        """Start with nothing remembered."""
+        self._remembered = functools.lru_cache(_REMEMBERED)(self.cut)
+
+    def cut(self, word: str) -> Sequence[str]:
+        """Return the parts of one word, which together are the word."""
+        raise NotImplementedError
+
+    def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
+        """Return the pieces of each of the normalised *sentences*, word starts marked."""
+        return [self._mark(sentence.split()) for sentence in sentences]
+
+    def _mark(self, words: Iterable[str]) -> list[str]:
+        """Return the parts of *words* in one list, the first of each word marked."""
+        return [
+            part if i else WORD_START + part
+            for word in words
+            for i, part in enumerate(self._remembered(word))
+        ]
 
 
 def sample(sentences: Iterable[str], size: int, seed: int) -> list[str]:

@@ -8,8 +8,10 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from bitextfilter.errors import ModelError, SettingsError
-from bitextfilter.text.pieces import Segmenter
+from bitextfilter.errors import InputError, ModelError, SettingsError
+from bitextfilter.text.merges import MergeSegmenter, learn_merges
+from bitextfilter.text.morphs import MorphSegmenter, learn_morphs
+from bitextfilter.text.pieces import Segmenter, sample
 from bitextfilter.text.sentencepieces import SentencePieceSegmenter, learn_sentencepiece
 from bitextfilter.text.words import WordSegmenter
 
@@ -20,6 +22,8 @@ _CONTENT = "segmenter.model"
 KINDS: dict[str, type[Segmenter]] = {
     "unigram": SentencePieceSegmenter,
     "sentencepiece-bpe": SentencePieceSegmenter,
+    "bpe": MergeSegmenter,
+    "morfessor": MorphSegmenter,
     "none": WordSegmenter,
 }
 """The name of every segmentation and the class that does it."""
@@ -29,8 +33,9 @@ KINDS: dict[str, type[Segmenter]] = {
 class SegmenterSettings:
     """How to learn a segmentation.
 
-    ``vocabulary_size`` counts for ``unigram`` and ``sentencepiece-bpe``. At most
-    ``sample_size`` sentences, chosen by ``seed``, are learnt from and held in memory.
+    ``vocabulary_size`` is for ``unigram`` and ``sentencepiece-bpe``, ``merges`` for ``bpe``;
+    ``morfessor`` finds its own number. At most ``sample_size`` sentences, chosen by ``seed``,
+    are learnt from and held in memory.
     """
 
     kind: str = "unigram"
@@ -41,16 +46,25 @@ class SegmenterSettings:
 
 
 def learn(sentences: Iterable[str], settings: SegmenterSettings) -> Segmenter:
-    """Learn from normalised *sentences*; SettingsError if *settings* name no known kind."""
-    sampling = {"sample_size": settings.sample_size, "seed": settings.seed}
+    """Learn from normalised *sentences*; the same ones in the same order give the same result.
+
+    InputError if there is no text, SettingsError if *settings* are unknown or cannot be met.
+    """
+    if settings.kind not in KINDS:
+        raise SettingsError(f"unknown segmentation {settings.kind!r}: expected {', '.join(KINDS)}")
+    chosen = sample(sentences, settings.sample_size, settings.seed)
+    if not chosen:
+        raise InputError("no text to learn a segmentation from")
     match settings.kind:
         case "unigram":
-            return learn_sentencepiece(sentences, settings.vocabulary_size, "unigram", **sampling)
+            return learn_sentencepiece(chosen, settings.vocabulary_size, "unigram")
         case "sentencepiece-bpe":
-            return learn_sentencepiece(sentences, settings.vocabulary_size, "bpe", **sampling)
-        case "none":
-            return WordSegmenter()
-    raise SettingsError(f"unknown segmentation {settings.kind!r}: expected {', '.join(KINDS)}")
+            return learn_sentencepiece(chosen, settings.vocabulary_size, "bpe")
+        case "bpe":
+            return learn_merges(chosen, settings.merges)
+        case "morfessor":
+            return learn_morphs(chosen, settings.seed)
+    return WordSegmenter()
 
 
 def save_segmenter(segmenter: Segmenter, folder: Path) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import sentencepiece
 
-from bitextfilter.errors import InputError, ModelError, SettingsError
-from bitextfilter.text.pieces import UNKNOWN, Segmenter, sample
+from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.text.pieces import UNKNOWN, Segmenter
 
 __all__ = ["SentencePieceSegmenter", "learn_sentencepiece"]
 
@@ -71,26 +71,19 @@ class SentencePieceSegmenter(Segmenter):
 
 
 def learn_sentencepiece(
-    sentences: Iterable[str],
+    sentences: Sequence[str],
     vocabulary_size: int,
     model_type: Literal["unigram", "bpe"] = "unigram",
-    *,
-    sample_size: int = 1_000_000,
-    seed: int = 1,
 ) -> SentencePieceSegmenter:
-    """Learn at most *vocabulary_size* pieces from a sample of the normalised *sentences*.
+    """Learn at most *vocabulary_size* pieces from normalised *sentences*.
 
-    The result depends on the sentences, their order, and the arguments alone. Fewer pieces are
-    learnt where the text has no more. InputError if there is no text, SettingsError if
-    *vocabulary_size* is too small to hold the characters.
+    The same sentences in the same order give the same model. Fewer pieces are learnt where the
+    text has no more. SettingsError if *vocabulary_size* is too small to hold the characters.
     """
-    chosen = sample(sentences, sample_size, seed)
-    if not chosen:
-        raise InputError("no text to learn a segmentation from")
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(chosen),
+            sentence_iterator=iter(sentences),
             model_writer=model,
             model_type=model_type,
             vocab_size=vocabulary_size,

@@ -1,15 +1,20 @@
 """One contract for every segmenter."""
 
 import functools
+import io
 import random
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from subword_nmt import apply_bpe
 
-from bitextfilter.errors import InputError, ModelError, SettingsError
+from bitextfilter.errors import DeviceError, InputError, ModelError, SettingsError
 from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.pieces import sample
 from bitextfilter.text.segment import (
     KINDS,
     Segmenter,
@@ -55,7 +60,7 @@ def test_join_undoes_segment(kind: str, text: str) -> None:
 
 @every_kind
 @pytest.mark.parametrize(
-    "text", ["", "baum@@ tür", "<s> </s> <unk>", "<pad> ▅ ⁇", "häuser", "x" * 20_000, "@@ @ \\"]
+    "text", ["", "baum@@ tür", "<s> </s> <unk>", "<pad> ▅ ⁇", "häuser", "xy" * 2_000, "@@ @ \\"]
 )
 def test_join_undoes_segment_on_awkward_text(kind: str, text: str) -> None:
     normalised = normalise(text, "en")
@@ -115,7 +120,7 @@ def test_all_but_none_share_pieces_between_words(kind: str) -> None:
     assert (pieces == words) if kind == "none" else (len(pieces) < len(words))
 
 
-@pytest.mark.parametrize("kind", [k for k in KINDS if k != "none"])
+@every_kind
 def test_nothing_to_learn_from(kind: str) -> None:
     with pytest.raises(InputError, match="no text"):
         learn(["", ""], SegmenterSettings(kind))
@@ -145,3 +150,59 @@ def test_damaged_files(kind: str, tmp_path: Path) -> None:
         with pytest.raises(ModelError, match="missing"):
             load_segmenter(tmp_path)
         file.write_bytes(whole)
+
+
+def test_bpe_cuts_as_subword_nmt_does() -> None:
+    segmenter = learnt("bpe")
+    theirs = apply_bpe.BPE(io.StringIO(segmenter.to_bytes().decode()))
+    for sentence in [*sentences(), "unseen tür 日本 x"]:
+        pieces = theirs.segment(sentence).split(" ")
+        starts = [True, *(not piece.endswith("@@") for piece in pieces)]
+        ours = [
+            ("▁" if start else "") + piece.removesuffix("@@")
+            for piece, start in zip(pieces, starts, strict=False)
+        ]
+        assert segmenter.segment(sentence) == ours
+
+
+def test_bpe_needs_a_pair_to_merge() -> None:
+    assert learn(["a b", "c"], SegmenterSettings("bpe")).segment("ab") == ["▁a", "b"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"#version: 0.1\na b\n", b"#version: 0.2\na b c\n", b"\xff"]
+)
+def test_damaged_merges(content: bytes) -> None:
+    with pytest.raises(ModelError, match=r"segmenter\.model"):
+        KINDS["bpe"].from_bytes("bpe", content)
+
+
+@pytest.mark.parametrize("content", [b"", b"x haus\n", b"\xff"])
+def test_damaged_morphs(content: bytes) -> None:
+    with pytest.raises(ModelError, match=r"segmenter\.model"):
+        KINDS["morfessor"].from_bytes("morfessor", content)
+
+
+def test_morfessor_keeps_what_it_learnt_and_pythons_generator() -> None:
+    state = random.getstate()
+    segmenter = learn(sentences(), SegmenterSettings("morfessor"))
+    assert random.getstate() == state
+    words = [line.split(" ") for line in segmenter.to_bytes().decode().splitlines()]
+    assert {"".join(morphs) for _, *morphs in words} == set(" ".join(sentences()).split())
+    assert sum(int(count) for count, *_ in words) == 6 * len(sentences())
+    assert any(len(morphs) > 1 for _, *morphs in words)
+
+
+def test_morfessor_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "morfessor", None)
+    with pytest.raises(DeviceError, match=r"bitextfilter\[morfessor\]"):
+        learn(sentences(), SegmenterSettings("morfessor"))
+
+
+def test_sample_is_seeded_and_even() -> None:
+    everything = [str(i) for i in range(20)]
+    assert sample(["", *everything], 20, seed=1) == everything
+    assert sample(iter(everything), 5, seed=1) == sample(everything, 5, seed=1)
+    drawn = Counter(x for seed in range(4000) for x in sample(everything, 5, seed))
+    assert set(drawn) == set(everything)
+    assert all(850 < count < 1150 for count in drawn.values())
