@@ -1,0 +1,61 @@
+"""``bitext``: the commands there are, and their completion in the shell."""
+
+from __future__ import annotations
+
+import click
+
+from bitextfilter.commands.frame import Run, command
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = {
+    "bitext": "list the commands",
+    "bitext-align": "mine pairs from two files of sentences",
+    "bitext-embed": "turn sentences into vectors",
+    "bitext-evaluate": "measure how well a model finds translations",
+    "bitext-models": "list, inspect and verify models",
+    "bitext-score": "score sentence pairs",
+    "bitext-segment": "learn and apply subwords",
+    "bitext-train-classifier": "train a classifier of pairs on top of an encoder",
+    "bitext-train-encoder": "train a sentence encoder on sentence pairs",
+}
+"""Every console script and what it does."""
+
+
+@command("bitext", batch_size=None)
+@click.option(
+    "--completion",
+    type=click.Choice(["bash", "zsh", "fish"]),
+    help="Print what makes this shell complete the options of every command.",
+)
+def main(run: Run, completion: str | None) -> None:
+    """List the commands, one a line, with what each does.
+
+    Each is a program of its own: it reads rows from stdin or -i FILE and writes them to stdout or
+    -o FILE, so that they join with pipes. Ask any of them with --help.
+
+    Example:
+
+        bitext
+        eval "$(bitext -q --completion bash)"
+    """
+    text = listing() if completion is None else completions(completion)
+    run.output("-").write(text.encode())
+    run.counts["commands"] = len(COMMANDS)
+
+
+def listing() -> str:
+    """One line a command: its name and what it does."""
+    width = max(map(len, COMMANDS))
+    return "".join(f"{name:{width}}  {text}\n" for name, text in COMMANDS.items())
+
+
+def completions(shell: str) -> str:
+    """The completion scripts of all commands for bash, zsh or fish."""
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None, f"click knows no {shell}"
+    variables = {name: f"_{name.replace('-', '_').upper()}_COMPLETE" for name in COMMANDS}
+    scripts = (kind(main, {}, name, variable) for name, variable in variables.items())
+    return "".join(script.source() for script in scripts)

@@ -1,0 +1,65 @@
+"""What the tests know of the console scripts: setup.cfg is the only list."""
+
+from __future__ import annotations
+
+import configparser
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+ROOT = Path(__file__).parents[2]
+BIN = ROOT / "bin"
+
+
+def scripts() -> dict[str, str]:
+    """Console script → ``module:function``."""
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "setup.cfg", encoding="utf-8")
+    lines = settings["options.entry_points"]["console_scripts"].split("\n")
+    pairs = (line.split("=", 1) for line in lines if line.strip())
+    return {name.strip(): target.strip() for name, target in pairs}
+
+
+def command(name: str) -> click.Command:
+    """The click command behind a console script."""
+    module, function = scripts()[name].split(":")
+    found = getattr(importlib.import_module(module), function)
+    assert isinstance(found, click.Command)
+    return found
+
+
+def leaves(name: str) -> Iterator[tuple[list[str], click.Command]]:
+    """The command itself, and each subcommand: the words that call it, and what they call."""
+    found = command(name)
+    yield [name], found
+    if isinstance(found, click.Group):
+        yield from (([name, word], sub) for word, sub in found.commands.items())
+
+
+def options(name: str) -> set[str]:
+    """Every long option of a command and its subcommands; ``--help`` and ``--version`` aside."""
+    parameters = [p for _, sub in leaves(name) for p in sub.params if isinstance(p, click.Option)]
+    names = {word for p in parameters for word in (*p.opts, *p.secondary_opts)}
+    return {word for word in names if word.startswith("--")} - {"--help", "--version"}
+
+
+def run(
+    words: list[str], *, python: tuple[str, ...] = (), **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a launcher of ``bin/`` with this interpreter; ``words[0]`` is its name."""
+    line = [sys.executable, *python, str(BIN / words[0]), *words[1:]]
+    return subprocess.run(
+        line,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+    )
