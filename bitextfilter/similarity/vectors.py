@@ -1,0 +1,127 @@
+"""Cosine and Euclidean similarity of sentence vectors, row by row and as matrices.
+
+Every result here is the same to the last bit whatever else stands in the arrays, in whatever
+order, and however many threads compute it. A floating-point sum usually depends on the order in
+which a library adds, and the library chooses that order by the shape of the arrays. So the
+vectors are first rounded to a grid (a multiple of a power of two, below float32's own precision)
+that is so coarse that every product and every partial sum is held by float64 *without rounding*:
+a sum without rounding has no order. The proof is in :func:`on_grid`.
+
+Letters: n and m rows, d dimensions. Vectors are float32 ``(n, d)``. Higher is better for every
+measure.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+"""Sentence vectors, one a row."""
+
+Scores = NDArray[np.float32]
+"""Similarities: ``(n,)`` for pairs of rows, ``(n, m)`` for every row with every row."""
+
+GRID_BITS = 26
+UNIT_BITS = 24
+
+
+def on_grid(rows: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Round each row to its own grid, so that products of rows sum up without rounding.
+
+    Let ``2**e`` be the power of two above ``max|x| * sqrt(d)``, which is at least the row's norm;
+    its grid is the multiples of ``2**(e-26)``. For rows x and y with exponents e and f, every
+    product of elements is a multiple of ``2**(e+f-52)``, and by the Cauchy-Schwarz inequality no
+    partial sum of products exceeds ``2**(e+f)`` (but for the rounding to the grid, which float64
+    has a 53rd bit for): so each is held by float64 exactly, and the sum is exact in any order,
+    with fused multiplication or without.
+
+    The error of an element is at most ``2**(e-27)``, about float32's own for the larger elements.
+
+    Args:
+        rows: finite numbers ``(n, d)``.
+
+    Returns:
+        float64 ``(n, d)``.
+    """
+    wide = np.asarray(rows, dtype=np.float64)
+    bound = np.abs(wide).max(axis=1, keepdims=True, initial=0.0) * np.sqrt(wide.shape[1])
+    step = np.ldexp(1.0, np.frexp(bound)[1] - GRID_BITS)
+    return np.ascontiguousarray(np.rint(wide / step) * step)
+
+
+def unit_rows(vectors: NDArray[np.floating]) -> Vectors:
+    """Scale each row to length 1, on the grid of multiples of ``2**-24``; zero rows stay zero.
+
+    Such numbers fit float32, and sums of their products fit float64, exactly.
+
+    Args:
+        vectors: finite numbers ``(n, d)``.
+
+    Returns:
+        float32 ``(n, d)``, each element within ``2**-25`` of the true one.
+    """
+    rows = on_grid(vectors)
+    norms = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+    scaled = rows / np.where(norms > 0, norms, 1.0)
+    return np.ldexp(np.rint(np.ldexp(scaled, UNIT_BITS)), -UNIT_BITS).astype(np.float32)
+
+
+def unit_products(a: Vectors, b: Vectors) -> Scores:
+    """Return the cosines ``(n, m)`` of rows made by :func:`unit_rows`."""
+    return _cosines(a.astype(np.float64) @ b.astype(np.float64).T)
+
+
+def cosine_pairs(a: Vectors, b: Vectors) -> Scores:
+    """Cosine of row i of ``a`` and row i of ``b`` → ``(n,)``, in [-1, 1] (Kim et al. 2019, eq. 13).
+
+    A zero vector is like nothing: its cosine is 0. Raises ValueError where the shapes differ.
+    """
+    _same_shape(a, b)
+    left, right = unit_rows(a).astype(np.float64), unit_rows(b).astype(np.float64)
+    return _cosines((left * right).sum(axis=1))
+
+
+def cosine_matrix(a: Vectors, b: Vectors) -> Scores:
+    """Cosine of every two rows → ``(n, m)``; as :func:`cosine_pairs`."""
+    return unit_products(unit_rows(a), unit_rows(b))
+
+
+def euclidean_pairs(a: Vectors, b: Vectors) -> Scores:
+    """Negative Euclidean distance of row i and row i → ``(n,)``, at most 0 (Kim et al., eq. 14).
+
+    Raises ValueError where the shapes differ.
+    """
+    _same_shape(a, b)
+    left, right = on_grid(a), on_grid(b)
+    return _negative_distance(_squares(left), _squares(right), (left * right).sum(axis=1))
+
+
+def euclidean_matrix(a: Vectors, b: Vectors) -> Scores:
+    """Negative Euclidean distance of every two rows → ``(n, m)``; as :func:`euclidean_pairs`."""
+    left, right = on_grid(a), on_grid(b)
+    return _negative_distance(_squares(left)[:, None], _squares(right)[None, :], left @ right.T)
+
+
+def _cosines(products: NDArray[np.float64]) -> Scores:
+    """Products of unit rows, whose lengths may be a little above 1, as float32 in [-1, 1]."""
+    return np.clip(products, -1.0, 1.0, out=products).astype(np.float32)
+
+
+def _squares(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Squared lengths ``(n,)`` of rows that lie on their grid."""
+    return np.asarray((rows * rows).sum(axis=1))
+
+
+def _negative_distance(
+    left: NDArray[np.float64], right: NDArray[np.float64], products: NDArray[np.float64]
+) -> Scores:
+    """−√(‖a‖² + ‖b‖² − 2ab); the three are exact, and equal rows give 0."""
+    squares = np.maximum(left + right - 2.0 * products, 0.0)
+    return np.asarray(0.0 - np.sqrt(squares), dtype=np.float32)
+
+
+def _same_shape(a: Vectors, b: Vectors) -> None:
+    """Pairs are made of as many rows on either side, of one width."""
+    if a.shape != b.shape:
+        raise ValueError(f"pairs need arrays of one shape, not {a.shape} and {b.shape}")

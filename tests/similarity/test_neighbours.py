@@ -1,0 +1,98 @@
+"""Exact k-NN: against sorting and faiss, with deterministic ties, the same in any company."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bitextfilter.similarity import neighbours
+from bitextfilter.similarity.margins import highest_means
+from bitextfilter.similarity.neighbours import Indices, highest, mean_similarity, nearest
+from bitextfilter.similarity.vectors import Scores, Vectors, cosine_matrix
+
+GENERATOR = np.random.default_rng(0)
+BASE = GENERATOR.standard_normal((500, 24)).astype(np.float32)
+QUERIES = (BASE[:90] + 0.5 * GENERATOR.standard_normal((90, 24))).astype(np.float32)
+
+
+def naive_nearest(queries: Vectors, base: Vectors, k: int) -> tuple[Scores, Indices]:
+    """Sort every row of the cosine matrix by falling similarity, then by column."""
+    matrix = cosine_matrix(queries, base)
+    order = [sorted(range(len(base)), key=lambda j: (-row[j], j))[:k] for row in matrix]
+    return np.take_along_axis(matrix, np.array(order), axis=1), np.array(order)
+
+
+@pytest.fixture(params=[(512, 4096), (7, 11), (16, 500), (5, 3)])
+def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "QUERY_ROWS", request.param[0])
+    monkeypatch.setattr(neighbours, "BASE_ROWS", request.param[1])
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("k", [1, 10, 37])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_agrees_with_sorting_whatever_the_blocks(k: int, threads: int) -> None:
+    similarities, indices = nearest(QUERIES, BASE, k, threads)
+    expected = naive_nearest(QUERIES, BASE, k)
+    assert np.array_equal(similarities, expected[0])
+    assert np.array_equal(indices, expected[1])
+
+
+@pytest.mark.usefixtures("blocks")
+def test_ties_go_to_the_lower_row() -> None:
+    base = np.repeat(BASE[:40], 6, axis=0)[GENERATOR.permutation(240)]
+    similarities, indices = nearest(QUERIES, base, 15)
+    expected = naive_nearest(QUERIES, base, 15)
+    assert np.array_equal(similarities, expected[0])
+    assert np.array_equal(indices, expected[1])
+
+
+@pytest.mark.usefixtures("blocks")
+def test_all_alike() -> None:
+    similarities, indices = nearest(QUERIES[:3], np.ones((30, 24), np.float32), 4)
+    assert np.array_equal(indices, np.tile(np.arange(4), (3, 1)))
+    assert (similarities == similarities[:, :1]).all()
+
+
+def test_fewer_rows_than_neighbours() -> None:
+    similarities, indices = nearest(QUERIES, BASE[:3], 10)
+    assert similarities.shape == indices.shape == (90, 3)
+    assert np.array_equal(np.sort(indices, axis=1), np.tile(np.arange(3), (90, 1)))
+    assert np.array_equal(mean_similarity(QUERIES, BASE[:0]), np.zeros(90, np.float32))
+    assert nearest(QUERIES[:0], BASE, 10)[0].shape == (0, 10)
+
+
+def test_agrees_with_faiss() -> None:
+    faiss = pytest.importorskip("faiss")
+    index = faiss.IndexFlatIP(24)
+    index.add(BASE / np.linalg.norm(BASE, axis=1, keepdims=True))
+    units = QUERIES / np.linalg.norm(QUERIES, axis=1, keepdims=True)
+    expected, rows = index.search(units, 10)
+    similarities, indices = nearest(QUERIES, BASE, 10)
+    np.testing.assert_allclose(similarities, expected, atol=1e-6)
+    assert (indices == rows).mean() > 0.99
+
+
+@pytest.mark.usefixtures("blocks")
+def test_mean_similarity_agrees_with_the_matrix() -> None:
+    expected = highest_means(cosine_matrix(QUERIES, BASE), 10)
+    assert np.array_equal(mean_similarity(QUERIES, BASE, 10), expected)
+
+
+def test_a_query_does_not_depend_on_its_company() -> None:
+    queries = GENERATOR.standard_normal((1300, 256)).astype(np.float32)
+    base = GENERATOR.standard_normal((900, 256)).astype(np.float32)
+    whole = mean_similarity(queries, base)
+    for size in (1, 7, 512, 1300):
+        rows = GENERATOR.permutation(1300)[:size]
+        assert np.array_equal(mean_similarity(queries[rows], base, threads=2), whole[rows])
+    assert np.array_equal(mean_similarity(queries, base[GENERATOR.permutation(900)]), whole)
+    twice = np.repeat(queries[:50], 3, axis=0)
+    assert np.array_equal(mean_similarity(twice, base), np.repeat(whole[:50], 3))
+
+
+def test_highest_orders_equals_by_column() -> None:
+    values = np.array([[1, 3, 3, 2, 3], [0, 0, 0, 0, 0], [5, 4, 3, 2, 1]], np.float32)
+    chosen, columns = highest(values, 3)
+    assert np.array_equal(columns, [[1, 2, 4], [0, 1, 2], [0, 1, 2]])
+    assert np.array_equal(chosen, [[3, 3, 3], [0, 0, 0], [5, 4, 3]])

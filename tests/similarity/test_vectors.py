@@ -1,0 +1,150 @@
+"""Cosine and Euclidean similarity: against double loops, and the same in any company."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from bitextfilter.similarity.vectors import (
+    Scores,
+    Vectors,
+    cosine_matrix,
+    cosine_pairs,
+    euclidean_matrix,
+    euclidean_pairs,
+    on_grid,
+    unit_rows,
+)
+
+Matrix = Callable[[Vectors, Vectors], Scores]
+
+PAIRS: list[Matrix] = [cosine_pairs, euclidean_pairs]
+MATRICES: list[Matrix] = [cosine_matrix, euclidean_matrix]
+
+
+def random_vectors(rows: int, dim: int, seed: int, spread: float = 1.0) -> Vectors:
+    """Vectors whose rows differ in length by the factor ``spread`` and more."""
+    generator = np.random.default_rng(seed)
+    lengths = np.exp(np.log(spread) * generator.standard_normal((rows, 1)))
+    vectors: Vectors = (generator.standard_normal((rows, dim)) * lengths).astype(np.float32)
+    return vectors
+
+
+def naive_cosine(x: Vectors, y: Vectors) -> float:
+    left, right = [float(v) for v in x], [float(v) for v in y]
+    squares = math.fsum(v * v for v in left) * math.fsum(v * v for v in right)
+    product = math.fsum(v * w for v, w in zip(left, right, strict=True))
+    return product / math.sqrt(squares) if squares else 0.0
+
+
+def naive_euclidean(x: Vectors, y: Vectors) -> float:
+    return -math.sqrt(math.fsum((float(v) - float(w)) ** 2 for v, w in zip(x, y, strict=True)))
+
+
+@pytest.mark.parametrize("dim", [1, 3, 512])
+@pytest.mark.parametrize(
+    ("pairs", "matrix", "naive"),
+    [
+        (cosine_pairs, cosine_matrix, naive_cosine),
+        (euclidean_pairs, euclidean_matrix, naive_euclidean),
+    ],
+)
+def test_agrees_with_a_double_loop(
+    pairs: Matrix, matrix: Matrix, naive: Callable[[Vectors, Vectors], float], dim: int
+) -> None:
+    a, b = random_vectors(7, dim, 1, 30.0), random_vectors(7, dim, 2, 30.0)
+    expected = np.array([[naive(x, y) for y in b] for x in a])
+    scale = 1.0 if pairs is cosine_pairs else float(np.abs(expected).max())
+    np.testing.assert_allclose(matrix(a, b) / scale, expected / scale, atol=3e-7)
+    np.testing.assert_allclose(pairs(a, b) / scale, np.diag(expected) / scale, atol=3e-7)
+
+
+@pytest.mark.parametrize(("pairs", "matrix"), list(zip(PAIRS, MATRICES, strict=True)))
+def test_rows_and_matrix_agree_to_the_bit(pairs: Matrix, matrix: Matrix) -> None:
+    a, b = random_vectors(50, 300, 3), random_vectors(50, 300, 4)
+    assert np.array_equal(np.diag(matrix(a, b)), pairs(a, b))
+
+
+@pytest.mark.parametrize("matrix", MATRICES)
+@pytest.mark.parametrize("dim", [5, 64, 511, 512])
+def test_a_value_does_not_depend_on_its_company(matrix: Matrix, dim: int) -> None:
+    a, b = random_vectors(130, dim, 5, 3.0), random_vectors(70, dim, 6, 3.0)
+    whole = matrix(a, b)
+    generator = np.random.default_rng(7)
+    for rows, columns in [(1, 1), (1, 70), (130, 1), (17, 33), (64, 64), (130, 70)]:
+        i, j = generator.permutation(130)[:rows], generator.permutation(70)[:columns]
+        assert np.array_equal(matrix(a[i], b[j]), whole[np.ix_(i, j)])
+    assert np.array_equal(matrix(np.asfortranarray(a), b[:, :]), whole)
+    assert np.array_equal(matrix(b, a), whole.T)
+
+
+@pytest.mark.parametrize("pairs", PAIRS)
+def test_a_pair_does_not_depend_on_its_company(pairs: Matrix) -> None:
+    a, b = random_vectors(513, 96, 8, 3.0), random_vectors(513, 96, 9, 3.0)
+    whole = pairs(a, b)
+    order = np.random.default_rng(10).permutation(513)
+    assert np.array_equal(pairs(a[order], b[order]), whole[order])
+    for row in (0, 1, 255, 512):
+        assert pairs(a[row : row + 1], b[row : row + 1])[0] == whole[row]
+
+
+def test_no_order_of_the_elements_changes_a_sum() -> None:
+    a, b = on_grid(random_vectors(40, 512, 11, 9.0)), on_grid(random_vectors(40, 512, 12, 9.0))
+    exact = [[math.fsum(x * y) for y in b] for x in a]
+    order = np.random.default_rng(13).permutation(512)
+    assert np.array_equal(a @ b.T, exact)
+    assert np.array_equal(a[:, order] @ b[:, order].T, exact)
+    assert np.array_equal(np.cumsum(a[:, order] * b[:, order], axis=1)[:, -1], np.diag(exact))
+
+
+numbers = st.floats(-1e6, 1e6, width=32, allow_subnormal=False)
+
+
+@settings(deadline=None)
+@given(arrays(np.float32, (4, 6), elements=numbers))
+def test_products_on_the_grid_are_exact_for_any_numbers(rows: Vectors) -> None:
+    grid = on_grid(rows)
+    exact = [[math.fsum(x * y) for y in grid] for x in grid]
+    assert np.array_equal(grid @ grid.T, exact)
+    bound = np.abs(rows).max(axis=1, keepdims=True).astype(np.float64) * math.sqrt(6)
+    assert (np.abs(grid - rows) <= bound * 2.0**-26).all()
+
+
+def test_unit_rows_have_length_one_and_fit_the_grid() -> None:
+    units = unit_rows(random_vectors(100, 512, 14, 50.0))
+    np.testing.assert_allclose(np.linalg.norm(units.astype(np.float64), axis=1), 1.0, atol=1e-6)
+    assert np.array_equal(units * 2.0**24, np.rint(units * 2.0**24))
+
+
+@pytest.mark.parametrize("measure", PAIRS + MATRICES)
+def test_zero_vectors_and_no_rows(measure: Matrix) -> None:
+    zero, other = np.zeros((1, 4), np.float32), np.ones((1, 4), np.float32)
+    assert np.ravel(measure(zero, zero)) == [0.0]
+    expected = 0.0 if measure in (cosine_pairs, cosine_matrix) else -2.0
+    assert np.ravel(measure(zero, other)) == [expected]
+    assert measure(zero[:0], other[:0]).size == 0
+
+
+@pytest.mark.parametrize("measure", PAIRS + MATRICES)
+def test_a_vector_is_most_similar_to_itself(measure: Matrix) -> None:
+    a = random_vectors(30, 37, 15, 4.0)
+    values = measure(a, a)
+    own = values if values.ndim == 1 else np.diag(values)
+    if measure in (cosine_pairs, cosine_matrix):
+        np.testing.assert_allclose(own, 1.0, atol=1e-6)
+    else:
+        assert (own == 0.0).all()
+    assert values.dtype == np.float32
+    assert values.max() <= 1.0
+
+
+@pytest.mark.parametrize("pairs", PAIRS)
+def test_pairs_need_one_shape(pairs: Matrix) -> None:
+    with pytest.raises(ValueError, match=r"not \(1, 4\) and \(2, 4\)"):
+        pairs(np.ones((1, 4), np.float32), np.ones((2, 4), np.float32))
