@@ -75,7 +75,7 @@ class RowSettings:
             raise click.UsageError("a column can only be named with --header")
         if self.rejects is not None and not self.reject:
             raise click.UsageError("--rejects FILE needs --on-error reject")
-        if self.rejects == "-" or (self.rejects is not None and self.rejects == self.output):
+        if self.rejects is not None and self.rejects in ("-", self.input, self.output):
             raise click.UsageError("--rejects needs a file of its own")
 
 

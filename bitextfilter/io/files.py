@@ -7,10 +7,8 @@ renamed. Nothing is left behind by an error, a Ctrl-C or a SIGTERM.
 from __future__ import annotations
 
 import io
-import lzma
 import os
 import stat
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,6 +26,7 @@ __all__ = [
     "open_output",
     "read_lines",
     "stream_name",
+    "without_ending",
     "write_whole",
 ]
 
@@ -70,21 +69,10 @@ def open_input(path: str | Path, stdin: BinaryIO | None = None) -> Iterator[Bina
     form = _format_of(Path(path))
     try:
         stream = _unpacked(str(path), form) if form else open(path, "rb")
-    except (OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise NotFoundError(f"{path}: cannot be opened: {reason}") from error
+    except OSError as error:
+        raise NotFoundError(f"{path}: cannot be opened: {error.strerror or error}") from error
     with stream:
         yield stream
-
-
-def _reading_errors() -> tuple[type[Exception], ...]:
-    """Return what a damaged file may raise while it is read or unpacked."""
-    errors: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, lzma.LZMAError)
-    try:
-        from zstandard import ZstdError
-    except ImportError:
-        return errors
-    return (*errors, ZstdError)
 
 
 def lines_of(stream: Iterable[bytes], name: str) -> Iterator[bytes]:
@@ -99,11 +87,17 @@ def lines_of(stream: Iterable[bytes], name: str) -> Iterator[bytes]:
             line = next(lines)
         except StopIteration:
             return
-        except _reading_errors() as error:
+        except Exception as error:  # each unpacker has errors of its own
             message = f"cannot be read any further: {error}"
             raise InputError(message, file=name, line=number + 1) from error
         number += 1
         yield line
+
+
+def without_ending(line: bytes) -> bytes:
+    """Return *line* without its ``\\n``, and without a ``\\r`` just before that."""
+    text = line.removesuffix(b"\n")
+    return text.removesuffix(b"\r") if text != line else line
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
@@ -114,8 +108,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
     """
     with open_input(path) as stream:
         for number, line in enumerate(lines_of(stream, str(path)), 1):
-            text = line.removesuffix(b"\n").removesuffix(b"\r") if line[-1:] == b"\n" else line
-            text = text.removeprefix(BOM) if number == 1 else text
+            text = without_ending(line.removeprefix(BOM) if number == 1 else line)
             if b"\0" in text:
                 raise InputError("NUL byte", file=str(path), line=number)
             try:

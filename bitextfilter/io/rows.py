@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bitextfilter.errors import InputError
-from bitextfilter.io.files import BOM, lines_of
+from bitextfilter.io.files import BOM, lines_of, without_ending
 
 __all__ = [
     "BadRow",
@@ -163,7 +163,7 @@ class RowReader:
         self.header: bytes | None = None
         self.header_ending = b""
         self._remedy = remedy
-        self._lines = enumerate(lines_of(stream, name), 1)
+        self._lines = self._split(lines_of(stream, name))
         self._wanted = (columns or Columns()).wanted()
         if header:
             self._read_header()
@@ -171,8 +171,7 @@ class RowReader:
 
     def __iter__(self) -> Iterator[Row | BadRow]:
         """Yield the remaining rows in order."""
-        for number, raw in self._lines:
-            line, ending = self._split(number, raw)
+        for number, line, ending in self._lines:
             try:
                 yield Row(number, line, ending, self._choose(line))
             except _UnusableError as problem:
@@ -185,20 +184,20 @@ class RowReader:
         added = "".join(f"\t{name}" for name in names).encode()
         return self.bom + self.header + added + (self.header_ending or b"\n")
 
-    def _split(self, number: int, raw: bytes) -> tuple[bytes, bytes]:
-        if number == 1 and raw.startswith(BOM):
-            self.bom, raw = BOM, raw[len(BOM) :]
-        if raw.endswith(b"\r\n"):
-            return raw[:-2], b"\r\n"
-        if raw.endswith(b"\n"):
-            return raw[:-1], b"\n"
-        return raw, b""
+    def _split(self, lines: Iterable[bytes]) -> Iterator[tuple[int, bytes, bytes]]:
+        """Yield the number, bytes and ending of each line; set the BOM aside."""
+        for number, line in enumerate(lines, 1):
+            if number == 1 and line.startswith(BOM):
+                self.bom, line = BOM, line[len(BOM) :]
+            if line:
+                text = without_ending(line)
+                yield number, text, line[len(text) :]
 
     def _read_header(self) -> None:
-        for number, raw in self._lines:
-            self.header, self.header_ending = self._split(number, raw)
-            return
-        raise InputError("empty, expected a header line (--header)", file=self.name)
+        first = next(self._lines, None)
+        if first is None:
+            raise InputError("empty, expected a header line (--header)", file=self.name)
+        _, self.header, self.header_ending = first
 
     def _place(self, wanted: Wanted) -> int:
         """Return the index of a column, negative from the end."""

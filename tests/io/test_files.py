@@ -1,0 +1,185 @@
+"""Files: compression by name, and outputs that are whole or not there."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from bitextfilter.errors import InputError, NotFoundError, OutputError
+from bitextfilter.io.files import (
+    lines_of,
+    open_input,
+    open_output,
+    read_lines,
+    stream_name,
+    write_whole,
+)
+
+UNPACK: dict[str, Callable[[bytes], bytes]] = {
+    "": lambda data: data,
+    ".gz": gzip.decompress,
+    ".bz2": bz2.decompress,
+    ".xz": lzma.decompress,
+    ".zst": lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data),
+}
+DATA = "Zeile\u2028eins\r\nzwei\rx\ndrei".encode() * 2000
+
+
+@pytest.mark.parametrize("ending", UNPACK)
+def test_compression_goes_by_name(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"pairs.tsv{ending}"
+    with open_output(path) as stream:
+        stream.write(DATA)
+    assert UNPACK[ending](path.read_bytes()) == DATA
+    with open_input(path) as stream:
+        assert b"".join(lines_of(stream, "x")) == DATA
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst"])
+@pytest.mark.parametrize("damage", ["cut", "overwritten", "plain"])
+def test_damaged_archives_are_bad_input(tmp_path: Path, ending: str, damage: str) -> None:
+    path = tmp_path / f"pairs.tsv{ending}"
+    with open_output(path) as stream:
+        stream.write(b" ".join(b"%d" % (i * i) for i in range(50_000)))
+    whole = path.read_bytes()
+    middle = len(whole) // 2
+    damaged = {
+        "cut": whole[:middle],
+        "overwritten": whole[:middle] + bytes(1000) + whole[middle + 1000 :],
+        "plain": b"a\tb\n" * 100,
+    }
+    path.write_bytes(damaged[damage])
+    with (
+        pytest.raises(InputError, match=r"pairs\.tsv.*: cannot be read any further") as caught,
+        open_input(path) as stream,
+    ):
+        list(lines_of(stream, str(path)))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_dash_is_the_standard_stream_and_stays_open() -> None:
+    stdin, stdout = io.BytesIO(b"in"), io.BytesIO()
+    with open_input("-", stdin) as stream:
+        assert stream.read() == b"in"
+    with open_output("-", stdout) as stream:
+        stream.write(b"out")
+    assert stdout.getvalue() == b"out"
+    assert not stdin.closed
+    assert stream_name("-") == "stdin"
+
+
+@pytest.mark.parametrize("name", ["nothing.tsv", "nothing.tsv.gz", ".", "file/below.tsv"])
+def test_an_input_that_is_not_there(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotFoundError, match="cannot be opened"), open_input(tmp_path / name):
+        pass
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_an_error_leaves_the_old_file_alone(
+    tmp_path: Path, error: type[BaseException], ending: str
+) -> None:
+    path = tmp_path / f"out{ending}"
+    path.write_bytes(b"old")
+
+    def fail() -> None:
+        with open_output(path) as stream:
+            stream.write(DATA)
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_nothing_stands_under_the_name_before_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with open_output(path) as stream:
+        stream.write(b"x")
+        stream.flush()
+        assert not path.exists()
+    assert path.read_bytes() == b"x"
+
+
+@pytest.mark.parametrize("name", ["nowhere/out.tsv", "file/out.tsv", "nowhere/out.tsv.gz", "."])
+def test_an_output_that_cannot_be_made(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("")
+    path = tmp_path / name
+    with pytest.raises(OutputError, match="cannot be written") as caught, open_output(path):
+        pass
+    assert str(caught.value).startswith(f"{path}: ")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder(tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+    with pytest.raises(OutputError, match="Permission denied"), open_output(tmp_path / "out"):
+        pass
+    tmp_path.chmod(0o755)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("size", [1, 1_000_000])
+def test_a_full_disk_is_an_output_error_and_devices_stay(size: int) -> None:
+    with (
+        pytest.raises(OutputError, match="/dev/full: cannot be written: No space left"),
+        open_output("/dev/full") as stream,
+    ):
+        stream.write(bytes(size))
+    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("real")
+    with open_output(tmp_path / "link") as stream:
+        stream.write(b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+
+
+def test_new_files_have_the_usual_permissions(tmp_path: Path) -> None:
+    write_whole(tmp_path / "out", b"x")
+    (tmp_path / "plain").write_bytes(b"x")
+    assert (tmp_path / "out").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_named_pipe_is_written_directly(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with open_output(pipe) as stream:
+        stream.write(b"through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+
+
+def test_plain_sentences(tmp_path: Path) -> None:
+    path = tmp_path / "sentences.gz"
+    text = "\ufeffeins\r\n\nzwei\u2028\x85\rdrei\n\ufeffvier"
+    path.write_bytes(gzip.compress(text.encode()))
+    assert list(read_lines(path)) == ["eins", "", "zwei\u2028\x85\rdrei", "\ufeffvier"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"), [(b"a\0b", "NUL byte"), (b"a\xff", "not UTF-8 at byte 2 of the line")]
+)
+def test_plain_sentences_are_strict(tmp_path: Path, bad: bytes, message: str) -> None:
+    path = tmp_path / "sentences"
+    path.write_bytes(b"good\n" + bad + b"\ngood\n")
+    with pytest.raises(InputError) as caught:
+        list(read_lines(path))
+    assert str(caught.value) == f"{path}:2: {message}"

@@ -1,0 +1,210 @@
+"""Rows: what is good, what is bad and why, and that every byte can be written back."""
+
+from __future__ import annotations
+
+import io
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bitextfilter.errors import InputError
+from bitextfilter.io.rows import (
+    BadRow,
+    Columns,
+    Row,
+    RowReader,
+    TextColumn,
+    is_blank,
+    row_windows,
+    strict,
+)
+
+BOM = b"\xef\xbb\xbf"
+
+
+def read(
+    data: bytes, columns: Columns | TextColumn | None = None, header: bool = False
+) -> RowReader:
+    return RowReader(io.BytesIO(data), "pairs.tsv", columns, header)
+
+
+def rows_of(data: bytes, columns: Columns | TextColumn | None = None) -> list[Row | BadRow]:
+    return list(read(data, columns))
+
+
+def test_a_row_has_number_bytes_ending_and_texts() -> None:
+    assert rows_of("a\tä\tx\nb\tc".encode()) == [
+        Row(1, "a\tä\tx".encode(), b"\n", ("a", "ä")),
+        Row(2, b"b\tc", b"", ("b", "c")),
+    ]
+
+
+def test_source_and_target_may_stand_anywhere() -> None:
+    (row,) = rows_of(b"0.5\tsource\ttarget\tmore\n", Columns(-3, 3))
+    assert isinstance(row, Row)
+    assert (row.source, row.target) == ("source", "target")
+
+
+def test_an_empty_file_has_no_rows() -> None:
+    reader = read(b"")
+    assert list(reader) == []
+    assert reader.first_line() == b""
+
+
+@pytest.mark.parametrize("mark", ["\r", "\u2028", "\u2029", "\x85", "\f", "\v", "\x1c", "\x1e"])
+def test_only_a_newline_ends_a_row(mark: str) -> None:
+    line = f"one{mark}two\tdrei{mark}vier{mark}!"
+    (row,) = rows_of(f"{line}\n".encode())
+    assert isinstance(row, Row)
+    assert f"{row.source}\t{row.target}" == line
+
+
+def test_a_carriage_return_before_the_newline_is_not_text() -> None:
+    first, second, third = rows_of(b"a\tb\r\nc\td\r\r\ne\tf\r")
+    assert first == Row(1, b"a\tb", b"\r\n", ("a", "b"))
+    assert second == Row(2, b"c\td\r", b"\r\n", ("c", "d\r"))
+    assert third == Row(3, b"e\tf\r", b"", ("e", "f\r"))
+
+
+def test_a_bom_is_not_text_at_the_start_and_is_elsewhere() -> None:
+    reader = read(BOM + b"a\tb\n" + BOM + b"c\td\n")
+    first, second = strict(reader)
+    assert (first.source, second.source) == ("a", "\ufeffc")
+    assert reader.first_line() == BOM
+
+
+@pytest.mark.parametrize(
+    ("line", "columns", "reason"),
+    [
+        (b"a", Columns(), "1 column, expected at least 2 (--tcol 2)"),
+        (b"", Columns(), "the source is empty"),
+        (b"a\tb\tc", Columns(1, 5), "3 columns, expected at least 5 (--tcol 5)"),
+        (b"a\tb\tc", Columns(-4, 2), "3 columns, expected at least 4 (--scol -4)"),
+        (b"\tb", Columns(), "the source is empty"),
+        (b"a\t", Columns(), "the target is empty"),
+        ("a\t \u00a0\u200b\u3000\r\ufeff".encode(), Columns(), "the target is empty"),
+        (b"a\tb\0c", Columns(), "NUL byte in the target"),
+        (b"ab\xff\tb", Columns(), "the source is not UTF-8 at its byte 3"),
+        (b"a\tb\xe2\x82", Columns(), "the target is not UTF-8 at its byte 2"),
+        (b"\xed\xa0\x80\tb", Columns(), "the source is not UTF-8 at its byte 1"),
+        (b"a\0", TextColumn(), "NUL byte in the line"),
+        (b"", TextColumn(), "the line is empty"),
+        (b"a\tb", TextColumn(3), "2 columns, expected at least 3 (--column 3)"),
+        (b"a\t ", TextColumn(2), "the sentence is empty"),
+    ],
+)
+def test_a_bad_row_says_why(line: bytes, columns: Columns | TextColumn, reason: str) -> None:
+    good = b"a\tb\tc\td\te"
+    first, bad, last = rows_of(good + b"\n" + line + b"\n" + good, columns)
+    assert isinstance(first, Row)
+    assert isinstance(last, Row)
+    assert isinstance(bad, BadRow)
+    assert (bad.number, bad.line, bad.ending, bad.reason) == (2, line, b"\n", reason)
+
+
+def test_a_strict_reader_stops_with_file_line_and_remedy() -> None:
+    rows = strict(read(b"a\tb\nc\n"))
+    assert next(rows).source == "a"
+    with pytest.raises(InputError) as caught:
+        next(rows)
+    assert str(caught.value) == (
+        "pairs.tsv:2: 1 column, expected at least 2 (--tcol 2); "
+        "--on-error reject --rejects FILE keeps going"
+    )
+
+
+def test_bytes_of_other_columns_are_not_looked_at() -> None:
+    (row,) = rows_of(b"a\tb\t\xff\0\t\t\n")
+    assert isinstance(row, Row)
+    assert row.line == b"a\tb\t\xff\0\t\t"
+
+
+def test_a_megabyte_in_a_line_and_fifty_columns() -> None:
+    long = "wörter " * 150_000
+    line = "\t".join([long, *"abc", *map(str, range(46))])
+    (row,) = rows_of(line.encode(), Columns(1, -1))
+    assert isinstance(row, Row)
+    assert (row.source, row.target) == (long, "45")
+
+
+def test_a_whole_line_or_one_column_of_sentences() -> None:
+    (whole,) = rows_of(b"a\tb\n", TextColumn())
+    (second,) = rows_of(b"a\tb\n", TextColumn(2))
+    assert isinstance(whole, Row)
+    assert isinstance(second, Row)
+    assert (whole.text, second.text) == ("a\tb", "b")
+
+
+def test_columns_by_name() -> None:
+    reader = read(BOM + b"id\tde\ten\r\n1\tja\tyes\r\n", Columns("en", "de"), header=True)
+    (row,) = strict(reader)
+    assert (row.number, row.source, row.target) == (2, "yes", "ja")
+    assert reader.first_line(["mlp", "csls"]) == BOM + b"id\tde\ten\tmlp\tcsls\r\n"
+
+
+def test_a_header_without_a_newline_gets_one_when_written() -> None:
+    reader = read(b"en\tde", Columns("en", "de"), header=True)
+    assert list(reader) == []
+    assert reader.first_line(["mlp"]) == b"en\tde\tmlp\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "pairs.tsv: empty, expected a header line (--header)"),
+        (b"en\tde\n", "pairs.tsv:1: column 'fr' (--tcol) is not in the header; it has en, de"),
+        (b"fr\tfr\n", "pairs.tsv:1: column 'fr' (--tcol) is twice in the header; it has fr, fr"),
+    ],
+)
+def test_a_header_that_lacks_the_column(data: bytes, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(data, Columns(1, "fr"), header=True)
+    assert str(caught.value) == message
+
+
+@given(st.text(alphabet=st.characters(categories=["Zs", "Zl", "Zp", "Cc", "Cf"])))
+def test_white_space_and_controls_are_blank(text: str) -> None:
+    assert is_blank(text)
+
+
+@given(st.text(), st.characters(categories=["L", "M", "N", "P", "S"]), st.text())
+def test_anything_with_a_mark_on_paper_is_not_blank(before: str, mark: str, after: str) -> None:
+    assert unicodedata.category(mark)[0] in "LMNPS"
+    assert not is_blank(before + mark + after)
+
+
+@given(st.binary(max_size=200), st.sampled_from([b"\n", b"\r\n", b"\t", b"\xef\xbb\xbf", b"\0"]))
+def test_every_byte_can_be_written_back(noise: bytes, mark: bytes) -> None:
+    data = mark + noise.replace(b"n", b"\n").replace(b"r", b"\r").replace(b"t", mark)
+    reader = read(data, Columns(1, -1))
+    rows = list(reader)
+    assert reader.first_line() + b"".join(row.line + row.ending for row in rows) == data
+    assert [row.number for row in rows] == list(range(1, len(rows) + 1))
+    assert len(rows) == data.count(b"\n") + (not data.endswith(b"\n") and data != BOM)
+
+
+fields = st.text(st.characters(exclude_characters="\t\n\0", codec="utf-8"), max_size=12)
+
+
+@given(st.lists(st.tuples(fields, fields, fields), max_size=6), st.booleans())
+def test_texts_are_read_as_they_were_written(table: list[tuple[str, ...]], crlf: bool) -> None:
+    ending = "\r\n" if crlf else "\n"
+    data = "".join("\t".join(("#", *line, "x")) + ending for line in table).encode()
+    for row, line in zip(rows_of(data, Columns(2, -2)), table, strict=True):
+        blank = [
+            side for side, text in (("source", line[0]), ("target", line[2])) if is_blank(text)
+        ]
+        if isinstance(row, Row):
+            assert ((row.source, row.target), blank) == ((line[0], line[2]), [])
+        else:
+            assert row.reason == f"the {blank[0]} is empty"
+
+
+def test_windows_are_bounded_in_rows_and_bytes() -> None:
+    rows = rows_of(b"a\tb\n" * 7 + b"a\tb" + b"c" * 100 + b"\n" + b"a\tb\n" * 2)
+    assert [len(window) for window in row_windows(rows, 3)] == [3, 3, 3, 1]
+    assert [len(window) for window in row_windows(rows, 50, most_bytes=60)] == [8, 2]
+    assert [row for window in row_windows(rows, 3) for row in window] == rows
+    assert list(row_windows([], 3)) == []
