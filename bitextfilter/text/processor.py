@@ -93,23 +93,25 @@ class TextProcessor:
 
     def save(self, folder: Path) -> None:
         """Write the segmenter and ``vocabulary.tsv`` into *folder*; the config is the caller's."""
-        save_segmenter(self.segmenter, folder)
+        save_segmenter(self.segmenter, self.normalisation, folder)
         self.vocabulary.save(folder / _VOCABULARY)
 
     @classmethod
     def load(cls, folder: Path, config: dict[str, Any]) -> TextProcessor:
-        """Read what :meth:`save` wrote, with what :meth:`config` said; ModelError if damaged."""
+        """Read what :meth:`save` wrote, with what :meth:`config` said.
+
+        NotFoundError if a file is missing, ModelError if one is damaged or they disagree.
+        """
         try:
             source, target = (str(language) for language in config["languages"])
-            normalisation = Normalisation.from_dict(config["normalisation"])
-            kind = config["segmentation"]
         except (KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"{folder}: config.json says too little about the text") from error
-        segmenter = load_segmenter(folder)
-        if segmenter.kind != kind:
-            raise ModelError(f"{folder}: segmenter is {segmenter.kind}, config.json says {kind}")
+            raise ModelError(f"{folder}: config.json does not name two languages") from error
+        segmenter, normalisation = load_segmenter(folder)
         vocabulary = Vocabulary.load(folder / _VOCABULARY)
-        return cls((source, target), normalisation, segmenter, vocabulary)
+        processor = cls((source, target), normalisation, segmenter, vocabulary)
+        if not processor.config().items() <= config.items():
+            raise ModelError(f"{folder}: config.json and segmenter.json disagree")
+        return processor
 
 
 def _by_windows(segmenter: Segmenter, sentences: Sequence[str]) -> Iterator[list[str]]:

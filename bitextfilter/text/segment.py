@@ -8,9 +8,11 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from bitextfilter.errors import InputError, ModelError, SettingsError
+from bitextfilter.errors import InputError, ModelError, NotFoundError, SettingsError
+from bitextfilter.io.files import write_whole
 from bitextfilter.text.merges import MergeSegmenter, learn_merges
 from bitextfilter.text.morphs import MorphSegmenter, learn_morphs
+from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.pieces import Segmenter, sample
 from bitextfilter.text.sentencepieces import SentencePieceSegmenter, learn_sentencepiece
 from bitextfilter.text.words import WordSegmenter
@@ -67,25 +69,33 @@ def learn(sentences: Iterable[str], settings: SegmenterSettings) -> Segmenter:
     return WordSegmenter()
 
 
-def save_segmenter(segmenter: Segmenter, folder: Path) -> None:
-    """Write ``segmenter.json`` (kind, checksum) and ``segmenter.model`` into *folder*."""
+def save_segmenter(segmenter: Segmenter, normalisation: Normalisation, folder: Path) -> None:
+    """Write ``segmenter.model``, and ``segmenter.json`` with what it is and how text gets to it."""
     content = segmenter.to_bytes()
-    described = {"kind": segmenter.kind, "sha256": hashlib.sha256(content).hexdigest()}
-    (folder / _CONTENT).write_bytes(content)
-    (folder / _DESCRIPTION).write_text(json.dumps(described) + "\n", encoding="utf-8")
+    described = {
+        "kind": segmenter.kind,
+        "normalisation": normalisation.to_dict(),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    write_whole(folder / _CONTENT, content)
+    write_whole(folder / _DESCRIPTION, (json.dumps(described, indent=2) + "\n").encode())
 
 
-def load_segmenter(folder: Path) -> Segmenter:
-    """Read what :func:`save_segmenter` wrote into *folder*; ModelError if it is damaged."""
+def load_segmenter(folder: Path) -> tuple[Segmenter, Normalisation]:
+    """Read what :func:`save_segmenter` wrote into *folder*.
+
+    NotFoundError if there is no segmenter, ModelError if it is damaged.
+    """
     try:
         described = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
         segmenter, checksum = KINDS[described["kind"]], described["sha256"]
+        normalisation = Normalisation.from_dict(described["normalisation"])
         content = (folder / _CONTENT).read_bytes()
-    except FileNotFoundError as error:
-        raise ModelError(f"{error.filename}: missing") from error
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise NotFoundError(f"{error.filename}: missing") from error
     except (ValueError, KeyError, TypeError) as error:
         known = ", ".join(KINDS)
         raise ModelError(f"{folder / _DESCRIPTION}: damaged, or not one of {known}") from error
     if hashlib.sha256(content).hexdigest() != checksum:
         raise ModelError(f"{folder / _CONTENT}: damaged: it is not what was saved")
-    return segmenter.from_bytes(described["kind"], content)
+    return segmenter.from_bytes(described["kind"], content), normalisation

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from bitextfilter.errors import ModelError
+from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.text.pieces import UNKNOWN
 
 __all__ = ["BEGIN", "END", "PAD", "RESERVED", "UNKNOWN", "Vocabulary"]
@@ -88,11 +88,16 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: Path) -> Vocabulary:
-        """Read what :meth:`save` wrote; ModelError, naming the line, if it is damaged."""
+        """Read what :meth:`save` wrote.
+
+        NotFoundError if there is no such file, ModelError, naming the line, if it is damaged.
+        """
         try:
             lines = path.read_bytes().decode("utf-8").split("\n")
-        except (FileNotFoundError, UnicodeDecodeError) as error:
-            raise ModelError(f"{path}: missing or not UTF-8") from error
+        except FileNotFoundError as error:
+            raise NotFoundError(f"{path}: missing") from error
+        except UnicodeDecodeError as error:
+            raise ModelError(f"{path}: not UTF-8") from error
         if lines[0] != _HEADER or lines.pop() != "":
             raise ModelError(f"{path}: not a vocabulary, or cut off")
         rows = [_parse(line, f"{path}:{i}") for i, line in enumerate(lines[1:], start=2)]

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
@@ -64,7 +64,7 @@ def test_saved_and_loaded_is_equal(processor: TextProcessor, tmp_path: Path) -> 
     [
         {"languages": ["en"]},
         {"languages": None},
-        {"normalisation": {"x": 1}},
+        {"normalisation": {"lowercase": False}},
         {"segmentation": "bpe"},
     ],
 )
@@ -77,5 +77,5 @@ def test_config_that_does_not_fit(
 
 
 def test_missing_files(processor: TextProcessor, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="missing"):
+    with pytest.raises(NotFoundError, match="missing"):
         TextProcessor.load(tmp_path, processor.config())

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from subword_nmt import apply_bpe
 
-from bitextfilter.errors import DeviceError, InputError, ModelError, SettingsError
+from bitextfilter.errors import DeviceError, InputError, ModelError, NotFoundError, SettingsError
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.pieces import sample
 from bitextfilter.text.segment import (
@@ -90,8 +90,9 @@ def test_numbering_is_segmenting_and_looking_up(kind: str) -> None:
 
 @every_kind
 def test_saved_and_loaded_is_equal(kind: str, tmp_path: Path) -> None:
-    save_segmenter(learnt(kind), tmp_path)
-    loaded = load_segmenter(tmp_path)
+    save_segmenter(learnt(kind), normalise, tmp_path)
+    loaded, normalisation = load_segmenter(tmp_path)
+    assert normalisation == normalise
     assert loaded.kind == kind
     assert loaded.segment_all(sentences()) == learnt(kind).segment_all(sentences())
     assert loaded.inventory() == learnt(kind).inventory()
@@ -106,7 +107,7 @@ def test_learning_again_gives_the_same_files(
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
         settings = SegmenterSettings(kind, vocabulary_size=80, merges=40, sample_size=100)
-        save_segmenter(learn(iter(sentences()), settings), tmp_path / name)
+        save_segmenter(learn(iter(sentences()), settings), normalise, tmp_path / name)
         contents.append({f.name: f.read_bytes() for f in (tmp_path / name).iterdir()})
     assert contents[0] == contents[1]
     assert {f.name for f in tmp_path.iterdir()} == {"first", "second"}
@@ -139,7 +140,7 @@ def test_unknown_kind() -> None:
 
 @every_kind
 def test_damaged_files(kind: str, tmp_path: Path) -> None:
-    save_segmenter(learnt(kind), tmp_path)
+    save_segmenter(learnt(kind), normalise, tmp_path)
     for file in (tmp_path / "segmenter.json", tmp_path / "segmenter.model"):
         whole = file.read_bytes()
         for damage in (whole[:-2], b"\xff\xfe"):
@@ -147,7 +148,7 @@ def test_damaged_files(kind: str, tmp_path: Path) -> None:
             with pytest.raises(ModelError, match="segmenter"):
                 load_segmenter(tmp_path)
         file.unlink()
-        with pytest.raises(ModelError, match="missing"):
+        with pytest.raises(NotFoundError, match="missing"):
             load_segmenter(tmp_path)
         file.write_bytes(whole)
 

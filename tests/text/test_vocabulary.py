@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.errors import ModelError
+from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.text.vocabulary import BEGIN, END, PAD, RESERVED, UNKNOWN, Vocabulary
 
 PIECES = st.lists(st.text(st.characters(exclude_categories=["Cs"])), unique=True)
@@ -86,5 +86,5 @@ def test_damage_is_an_error(content: bytes, tmp_path: Path) -> None:
 
 
 def test_missing_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="missing"):
+    with pytest.raises(NotFoundError, match="missing"):
         Vocabulary.load(tmp_path / "vocabulary.tsv")
