@@ -1,0 +1,179 @@
+"""The multilayer perceptron that says how probably two sentence vectors are translations.
+
+Kim et al. 2019, section 3.3: q(a, b) in (0, 1) from two hidden layers of 512 ReLU units over
+[a; b], and one sigmoid. Ours differs in three ways: each vector is first scaled to the length √d
+(so that all encoders' numbers are of one size), |a − b| and a ⊙ b may stand beside [a; b], and
+the logit is divided by a temperature (1 until it is calibrated).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.io.batches import map_blocks
+from bitextfilter.models.checkpoint import (
+    load_into,
+    load_tensors,
+    read_config,
+    save_tensors,
+    write_config,
+)
+from bitextfilter.similarity.vectors import Scores, Vectors, on_grid, unit_rows
+
+TENSORS = "classifier.safetensors"
+SECTION = "classifier"
+BLOCK_ROWS = 1024
+
+
+def concatenation(a: Tensor, b: Tensor) -> Tensor:
+    """[a; b], the paper's input: two times ``(n, d)`` → ``(n, 2d)``."""
+    return torch.cat([a, b], dim=1)
+
+
+def products(a: Tensor, b: Tensor) -> Tensor:
+    """[a; b; |a − b|; a ⊙ b], which shows likeness directly: two times ``(n, d)`` → ``(n, 4d)``."""
+    return torch.cat([a, b, (a - b).abs(), a * b], dim=1)
+
+
+FEATURES: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], int]] = {
+    "concatenation": (concatenation, 2),
+    "products": (products, 4),
+}
+"""The inputs by name, and how many times the vectors' width they are wide."""
+
+
+@dataclass(frozen=True)
+class ClassifierSettings:
+    """The shape of a classifier. Raises SettingsError for one that cannot be."""
+
+    dim: int
+    """Width of the sentence vectors."""
+    features: str = "products"
+    """A name in ``FEATURES``; the paper's is ``concatenation``."""
+    hidden: int = 512
+    """Units of each of the two hidden layers."""
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        if self.features not in FEATURES:
+            raise SettingsError(f"features {self.features!r} is none of {', '.join(FEATURES)}")
+        for name in ("dim", "hidden"):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
+                raise SettingsError(f"{name} must be a whole number of at least 1")
+
+
+class Classifier(nn.Module):
+    """Two hidden layers and a logit. ``temperature`` is a buffer that calibration may set."""
+
+    temperature: Tensor
+
+    def __init__(self, settings: ClassifierSettings) -> None:
+        super().__init__()
+        self.settings = settings
+        self._features, times = FEATURES[settings.features]
+        sizes = [times * settings.dim, settings.hidden, settings.hidden, 1]
+        self.layers = nn.ModuleList(
+            nn.Linear(inward, outward) for inward, outward in pairwise(sizes)
+        )
+        self.register_buffer("temperature", torch.ones(()))
+
+    def forward(self, a: Tensor, b: Tensor) -> Tensor:
+        """Logits ``(n,)`` of pairs of vectors ``(n, d)``, for training: no temperature applied."""
+        scale = math.sqrt(self.settings.dim)
+        hidden = self._features(
+            nn.functional.normalize(a, dim=1) * scale, nn.functional.normalize(b, dim=1) * scale
+        )
+        for layer in self.layers[:-1]:
+            hidden = torch.relu(layer(hidden))
+        logits: Tensor = self.layers[-1](hidden)
+        return logits.squeeze(1)
+
+    def probabilities(self, a: Vectors, b: Vectors, threads: int = 1) -> Scores:
+        """Probability ``(n,)`` in [0, 1] that row i of ``a`` and row i of ``b`` are translations.
+
+        The same as :meth:`forward` with temperature and sigmoid, but for rounding: here each
+        layer's sums are made exact, so that a row's result is the same to the last bit in any
+        company (see :mod:`bitextfilter.similarity.vectors`).
+
+        Raises:
+            ValueError: the arrays are not both ``(n, dim)``.
+        """
+        if a.shape != b.shape or a.shape[1:] != (self.settings.dim,):
+            raise ValueError(f"expected two (n, {self.settings.dim}), not {a.shape} and {b.shape}")
+        layers, temperature = self._exact_layers(), float(self.temperature)
+
+        def block(first: int) -> Scores:
+            rows = slice(first, first + BLOCK_ROWS)
+            return _sigmoid(_logits(self._exact_features(a[rows], b[rows]), layers) / temperature)
+
+        parts = map_blocks(block, range(0, len(a), BLOCK_ROWS), threads)
+        return np.concatenate([np.zeros(0, dtype=np.float32), *parts])
+
+    def _exact_features(self, a: Vectors, b: Vectors) -> NDArray[np.float64]:
+        """Features of unit rows scaled by √d, as float64."""
+        scale = math.sqrt(self.settings.dim)
+        left, right = (torch.from_numpy(unit_rows(rows) * np.float64(scale)) for rows in (a, b))
+        features: NDArray[np.float64] = self._features(left, right).numpy()
+        return features
+
+    def _exact_layers(self) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Weights (inputs × outputs, on their grid) and biases."""
+        layers = []
+        for layer in self.layers:
+            weight, bias = (p.detach().double().cpu().numpy() for p in layer.parameters())
+            layers.append((on_grid(weight).T, bias))
+        return layers
+
+    def save(self, folder: Path, quantise: bool = False) -> None:
+        """Write the tensors (``quantise``: as int8) and add the shape to the folder's config."""
+        save_tensors(folder / TENSORS, self.state_dict(), quantise)
+        write_config(folder, {**read_config(folder), SECTION: asdict(self.settings)})
+
+    @classmethod
+    def load(cls, folder: Path) -> Classifier | None:
+        """Read the classifier of a model folder; None if its configuration names none.
+
+        Raises:
+            NotFoundError: no model there, or the tensors are missing.
+            ModelError: the model is damaged, or of a newer version.
+        """
+        section = read_config(folder).get(SECTION)
+        if section is None:
+            return None
+        try:
+            classifier = cls(ClassifierSettings(**section))
+        except (TypeError, SettingsError) as error:
+            raise ModelError(
+                f"{folder}: the configuration's classifier is unusable: {error}"
+            ) from error
+        load_into(classifier, load_tensors(folder / TENSORS), folder / TENSORS)
+        if not float(classifier.temperature) > 0:
+            raise ModelError(f"{folder / TENSORS}: the temperature must be above 0")
+        return classifier.eval()
+
+
+def _logits(
+    features: NDArray[np.float64], layers: list[tuple[NDArray[np.float64], NDArray[np.float64]]]
+) -> NDArray[np.float64]:
+    """Run the layers on ``(n, width)`` → ``(n,)``, every sum exact."""
+    hidden = features
+    for weight, bias in layers[:-1]:
+        hidden = np.maximum(on_grid(hidden) @ weight + bias, 0.0)
+    weight, bias = layers[-1]
+    return np.asarray((on_grid(hidden) @ weight + bias)[:, 0])
+
+
+def _sigmoid(logits: NDArray[np.float64]) -> Scores:
+    """1 / (1 + e^−x), one number at a time: vectorised exponentials may depend on the place."""
+    values = (1.0 / (1.0 + math.exp(-min(max(logit, -700.0), 700.0))) for logit in logits)
+    return np.fromiter(values, dtype=np.float32, count=len(logits))

@@ -1,0 +1,172 @@
+"""The classifier: its formula, its files, and the same score in any company."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from bitextfilter.errors import ModelError, NotFoundError, SettingsError
+from bitextfilter.models.checkpoint import load_tensors, read_config, save_tensors, write_config
+from bitextfilter.similarity.classifier import FEATURES, Classifier, ClassifierSettings
+from bitextfilter.similarity.vectors import Vectors
+
+DIM = 24
+
+
+def make(features: str, hidden: int = 32, dim: int = DIM) -> Classifier:
+    """A classifier with random weights, large enough for scores of all sizes."""
+    torch.manual_seed(0)
+    classifier = Classifier(ClassifierSettings(dim, features, hidden))
+    with torch.no_grad():
+        for parameter in classifier.parameters():
+            parameter.mul_(3.0)
+    return classifier.eval()
+
+
+def vectors(rows: int, seed: int, dim: int = DIM) -> Vectors:
+    return np.random.default_rng(seed).standard_normal((rows, dim)).astype(np.float32)
+
+
+def naive_probability(classifier: Classifier, x: Vectors, y: Vectors) -> float:
+    """One pair, one number at a time, in the words of the definition."""
+    a, b = (
+        [float(v) * math.sqrt(DIM) / math.sqrt(sum(float(w) ** 2 for w in row)) for v in row]
+        for row in (x, y)
+    )
+    hidden = a + b
+    if classifier.settings.features == "products":
+        hidden += [abs(v - w) for v, w in zip(a, b, strict=True)]
+        hidden += [v * w for v, w in zip(a, b, strict=True)]
+    for number, layer in enumerate(classifier.layers):
+        weight, bias = (parameter.tolist() for parameter in layer.parameters())
+        hidden = [
+            sum(w * h for w, h in zip(row, hidden, strict=True)) + shift
+            for row, shift in zip(weight, bias, strict=True)
+        ]
+        if number < 2:
+            hidden = [max(h, 0.0) for h in hidden]
+    return 1 / (1 + math.exp(-hidden[0] / float(classifier.temperature)))
+
+
+@pytest.mark.parametrize("features", FEATURES)
+def test_agrees_with_the_definition(features: str) -> None:
+    classifier = make(features)
+    classifier.temperature.fill_(1.7)
+    a, b = vectors(12, 1) * 5, vectors(12, 2)
+    expected = [naive_probability(classifier, x, y) for x, y in zip(a, b, strict=True)]
+    values = classifier.probabilities(a, b)
+    np.testing.assert_allclose(values, expected, atol=2e-6)
+    assert values.dtype == np.float32
+    assert np.ptp(values) > 0.2
+
+
+@pytest.mark.parametrize("features", FEATURES)
+def test_training_and_scoring_compute_the_same(features: str) -> None:
+    classifier = make(features)
+    a, b = vectors(50, 3), vectors(50, 4)
+    logits = classifier(torch.from_numpy(a), torch.from_numpy(b))
+    assert logits.shape == (50,)
+    expected = torch.sigmoid(logits).detach().numpy()
+    np.testing.assert_allclose(classifier.probabilities(a, b), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("features", FEATURES)
+def test_a_pair_does_not_depend_on_its_company(features: str) -> None:
+    classifier = make(features, 64, 128)
+    a, b = vectors(1100, 5, 128), vectors(1100, 6, 128)
+    whole = classifier.probabilities(a, b)
+    generator = np.random.default_rng(7)
+    for size in (1, 2, 7, 512, 1100):
+        rows = generator.permutation(1100)[:size]
+        for threads in (1, 2):
+            assert np.array_equal(classifier.probabilities(a[rows], b[rows], threads), whole[rows])
+    twice = np.repeat(np.arange(20), 5)
+    assert np.array_equal(classifier.probabilities(a[twice], b[twice]), whole[twice])
+
+
+def test_it_can_learn_to_tell_pairs_from_others() -> None:
+    classifier = make("products")
+    a = vectors(400, 8)
+    b = a + 0.3 * vectors(400, 9)
+    labels = torch.arange(400) % 2
+    b[labels.numpy() == 0] = vectors(200, 10)
+    optimiser = torch.optim.Adam(classifier.parameters(), 0.003)
+    for _ in range(60):
+        optimiser.zero_grad()
+        logits = classifier(torch.from_numpy(a), torch.from_numpy(b))
+        torch.nn.functional.binary_cross_entropy_with_logits(logits, labels.float()).backward()
+        optimiser.step()
+    assert ((classifier.probabilities(a, b) > 0.5) == labels.numpy()).mean() > 0.95
+
+
+def test_extremes() -> None:
+    classifier = make("concatenation")
+    classifier.get_parameter("layers.2.bias").data.fill_(1e6)
+    assert classifier.probabilities(vectors(1, 1), vectors(1, 2))[0] == 1.0
+    classifier.get_parameter("layers.2.bias").data.fill_(-1e6)
+    assert classifier.probabilities(vectors(1, 1), vectors(1, 2))[0] == pytest.approx(0.0)
+    assert classifier.probabilities(vectors(0, 1), vectors(0, 2)).shape == (0,)
+    zeros = np.zeros((1, DIM), np.float32)
+    assert np.isfinite(classifier.probabilities(zeros, zeros)).all()
+
+
+def test_shapes_are_checked() -> None:
+    classifier = make("products")
+    with pytest.raises(ValueError, match="expected two"):
+        classifier.probabilities(vectors(2, 1), vectors(3, 1))
+    with pytest.raises(ValueError, match="expected two"):
+        classifier.probabilities(vectors(2, 1, 5), vectors(2, 1, 5))
+
+
+@pytest.mark.parametrize("features", FEATURES)
+def test_files_round_trip(features: str, tmp_path: Path) -> None:
+    write_config(tmp_path, {"languages": ["en", "de"]})
+    assert Classifier.load(tmp_path) is None
+    classifier = make(features)
+    classifier.temperature.fill_(2.5)
+    classifier.save(tmp_path)
+    again = Classifier.load(tmp_path)
+    assert again is not None
+    a, b = vectors(30, 1), vectors(30, 2)
+    assert np.array_equal(again.probabilities(a, b), classifier.probabilities(a, b))
+    assert read_config(tmp_path)["languages"] == ["en", "de"]
+    classifier.save(tmp_path, quantise=True)
+    small = Classifier.load(tmp_path)
+    assert small is not None
+    np.testing.assert_allclose(small.probabilities(a, b), classifier.probabilities(a, b), atol=0.03)
+
+
+def test_damaged_files(tmp_path: Path) -> None:
+    write_config(tmp_path, {})
+    make("products").save(tmp_path)
+    file = tmp_path / "classifier.safetensors"
+    tensors = load_tensors(file)
+    save_tensors(file, {**tensors, "temperature": torch.zeros(())})
+    with pytest.raises(ModelError, match="temperature"):
+        Classifier.load(tmp_path)
+    save_tensors(file, {**tensors, "layers.0.bias": torch.zeros(3)})
+    with pytest.raises(ModelError, match=r"layers\.0\.bias"):
+        Classifier.load(tmp_path)
+    file.write_bytes(b"nothing")
+    with pytest.raises(ModelError, match="damaged"):
+        Classifier.load(tmp_path)
+    file.unlink()
+    with pytest.raises(NotFoundError, match="missing"):
+        Classifier.load(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    for section in ({"dim": 3, "features": "odd"}, {"dim": 0}, {"width": 3}, [1], {"dim": "3"}):
+        write_config(tmp_path, {**config, "classifier": section})
+        with pytest.raises(ModelError, match="classifier is unusable"):
+            Classifier.load(tmp_path)
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(SettingsError, match="concatenation, products"):
+        ClassifierSettings(3, "sums")
+    with pytest.raises(SettingsError, match="hidden"):
+        ClassifierSettings(3, hidden=0)
