@@ -93,7 +93,7 @@ class TextProcessor:
 
     def save(self, folder: Path) -> None:
         """Write the segmenter and ``vocabulary.tsv`` into *folder*; the config is the caller's."""
-        save_segmenter(self.segmenter, self.normalisation, folder)
+        save_segmenter(self.segmenter, folder)
         self.vocabulary.save(folder / _VOCABULARY)
 
     @classmethod
@@ -104,13 +104,14 @@ class TextProcessor:
         """
         try:
             source, target = (str(language) for language in config["languages"])
+            normalisation = Normalisation.from_dict(config["normalisation"])
         except (KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"{folder}: config.json does not name two languages") from error
-        segmenter, normalisation = load_segmenter(folder)
+            raise ModelError(f"{folder}: config.json says too little about the text") from error
+        segmenter = load_segmenter(folder)
         vocabulary = Vocabulary.load(folder / _VOCABULARY)
         processor = cls((source, target), normalisation, segmenter, vocabulary)
-        if not processor.config().items() <= config.items():
-            raise ModelError(f"{folder}: config.json and segmenter.json disagree")
+        if segmenter.kind != config.get("segmentation"):
+            raise ModelError(f"{folder}: config.json and segmenter.json disagree on the kind")
         return processor
 
 

@@ -12,7 +12,6 @@ from bitextfilter.errors import InputError, ModelError, NotFoundError, SettingsE
 from bitextfilter.io.files import write_whole
 from bitextfilter.text.merges import MergeSegmenter, learn_merges
 from bitextfilter.text.morphs import MorphSegmenter, learn_morphs
-from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.pieces import Segmenter, sample
 from bitextfilter.text.sentencepieces import SentencePieceSegmenter, learn_sentencepiece
 from bitextfilter.text.words import WordSegmenter
@@ -69,19 +68,15 @@ def learn(sentences: Iterable[str], settings: SegmenterSettings) -> Segmenter:
     return WordSegmenter()
 
 
-def save_segmenter(segmenter: Segmenter, normalisation: Normalisation, folder: Path) -> None:
-    """Write ``segmenter.model``, and ``segmenter.json`` with what it is and how text gets to it."""
+def save_segmenter(segmenter: Segmenter, folder: Path) -> None:
+    """Write ``segmenter.json`` (kind, checksum) and ``segmenter.model`` into *folder*."""
     content = segmenter.to_bytes()
-    described = {
-        "kind": segmenter.kind,
-        "normalisation": normalisation.to_dict(),
-        "sha256": hashlib.sha256(content).hexdigest(),
-    }
+    described = {"kind": segmenter.kind, "sha256": hashlib.sha256(content).hexdigest()}
     write_whole(folder / _CONTENT, content)
-    write_whole(folder / _DESCRIPTION, (json.dumps(described, indent=2) + "\n").encode())
+    write_whole(folder / _DESCRIPTION, (json.dumps(described) + "\n").encode())
 
 
-def load_segmenter(folder: Path) -> tuple[Segmenter, Normalisation]:
+def load_segmenter(folder: Path) -> Segmenter:
     """Read what :func:`save_segmenter` wrote into *folder*.
 
     NotFoundError if there is no segmenter, ModelError if it is damaged.
@@ -89,7 +84,6 @@ def load_segmenter(folder: Path) -> tuple[Segmenter, Normalisation]:
     try:
         described = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
         segmenter, checksum = KINDS[described["kind"]], described["sha256"]
-        normalisation = Normalisation.from_dict(described["normalisation"])
         content = (folder / _CONTENT).read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise NotFoundError(f"{error.filename}: missing") from error
@@ -98,4 +92,4 @@ def load_segmenter(folder: Path) -> tuple[Segmenter, Normalisation]:
         raise ModelError(f"{folder / _DESCRIPTION}: damaged, or not one of {known}") from error
     if hashlib.sha256(content).hexdigest() != checksum:
         raise ModelError(f"{folder / _CONTENT}: damaged: it is not what was saved")
-    return segmenter.from_bytes(described["kind"], content), normalisation
+    return segmenter.from_bytes(described["kind"], content)

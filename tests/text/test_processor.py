@@ -64,7 +64,7 @@ def test_saved_and_loaded_is_equal(processor: TextProcessor, tmp_path: Path) -> 
     [
         {"languages": ["en"]},
         {"languages": None},
-        {"normalisation": {"lowercase": False}},
+        {"normalisation": {"lowercase": 1}},
         {"segmentation": "bpe"},
     ],
 )

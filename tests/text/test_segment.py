@@ -90,9 +90,8 @@ def test_numbering_is_segmenting_and_looking_up(kind: str) -> None:
 
 @every_kind
 def test_saved_and_loaded_is_equal(kind: str, tmp_path: Path) -> None:
-    save_segmenter(learnt(kind), normalise, tmp_path)
-    loaded, normalisation = load_segmenter(tmp_path)
-    assert normalisation == normalise
+    save_segmenter(learnt(kind), tmp_path)
+    loaded = load_segmenter(tmp_path)
     assert loaded.kind == kind
     assert loaded.segment_all(sentences()) == learnt(kind).segment_all(sentences())
     assert loaded.inventory() == learnt(kind).inventory()
@@ -140,7 +139,7 @@ def test_unknown_kind() -> None:
 
 @every_kind
 def test_damaged_files(kind: str, tmp_path: Path) -> None:
-    save_segmenter(learnt(kind), normalise, tmp_path)
+    save_segmenter(learnt(kind), tmp_path)
     for file in (tmp_path / "segmenter.json", tmp_path / "segmenter.model"):
         whole = file.read_bytes()
         for damage in (whole[:-2], b"\xff\xfe"):
