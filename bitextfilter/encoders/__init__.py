@@ -1,0 +1,1 @@
+"""Encoders: sentences in, float32 vectors ``(n, dim)`` out."""

@@ -1,0 +1,78 @@
+"""The encoders of the shared-decoder bilingual autoencoder (Kim et al. 2019, section 3).
+
+A bidirectional recurrent network a language over one table of subword vectors; the sentence
+embedding is the element-wise maximum over the states (eq. 3, 6). The decoder they share exists
+only in training (``training/autoencoder.py``) and is not part of a model folder.
+
+With ``average`` (ours, not the paper's) the weighted average of the subword vectors is added to
+the scaled maximum: the network then starts from what averaging knows and learns word order on
+top of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from bitextfilter.encoders.averaging import WeightedAverage
+from bitextfilter.errors import SettingsError
+from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent, max_pool
+
+
+@dataclass(frozen=True)
+class AutoencoderSettings:
+    """Shape of the recurrent encoders.
+
+    ``hidden`` is the width of one direction, so a sentence vector has ``2 * hidden`` numbers
+    (paper 1: 512, so 256 a direction).
+    """
+
+    embedding: int = 512
+    hidden: int = 256
+    layers: int = 1
+    cell: str = "lstm"
+    average: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        if self.cell not in CELLS:
+            raise SettingsError(f"cell {self.cell!r} is none of {', '.join(CELLS)}")
+        if min(self.embedding, self.hidden, self.layers) < 1:
+            raise SettingsError("embedding, hidden and layers must be at least 1")
+        if self.average and self.embedding != self.dim:
+            raise SettingsError(
+                f"average adds word vectors to the states: embedding ({self.embedding})"
+                f" must be twice hidden ({self.hidden})"
+            )
+
+    @property
+    def dim(self) -> int:
+        """Width of a sentence vector."""
+        return 2 * self.hidden
+
+
+class AutoencoderNetwork(nn.Module):
+    """Two max-pooled bidirectional encoders over one table of subword vectors."""
+
+    def __init__(self, settings: AutoencoderSettings, vocabulary: int) -> None:
+        super().__init__()
+        self.settings = settings
+        self.embedding = nn.Embedding(vocabulary, settings.embedding)
+        nn.init.normal_(self.embedding.weight, std=settings.embedding**-0.5)
+        shape = (settings.cell, settings.embedding, settings.hidden, settings.layers)
+        self.encoders = nn.ModuleList(BidirectionalRecurrent(*shape) for _ in range(2))
+        if settings.average:
+            self.average = WeightedAverage(vocabulary)
+            self.gain = nn.Parameter(torch.full((settings.dim,), 0.1))
+            self.offset = nn.Parameter(torch.zeros(settings.dim))
+
+    def forward(self, ids: Tensor, lengths: Tensor, side: int) -> Tensor:
+        """Padded ids ``(n, t)``, lengths ``(n,)``, side 0 or 1 → sentence vectors ``(n, dim)``."""
+        vectors = self.embedding(ids)
+        pooled = max_pool(self.encoders[side](vectors, lengths), lengths)
+        if not self.settings.average:
+            return pooled
+        average: Tensor = self.average(vectors, ids, lengths)
+        return average + self.gain * pooled + self.offset

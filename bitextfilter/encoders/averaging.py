@@ -1,0 +1,52 @@
+"""Token-weighted averaging of subword vectors: the fast encoder and the baseline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from bitextfilter.models.recurrent import mean_pool
+
+
+@dataclass(frozen=True)
+class AveragingSettings:
+    """Shape of an averaging encoder: ``embedding`` is the width of a vector, and its ``dim``."""
+
+    embedding: int = 512
+
+    @property
+    def dim(self) -> int:
+        """Width of a sentence vector."""
+        return self.embedding
+
+
+class WeightedAverage(nn.Module):
+    """Mean over a sentence of token vectors, each scaled by exp of a learnt scalar of its token."""
+
+    def __init__(self, vocabulary: int) -> None:
+        super().__init__()
+        self.log_weight = nn.Parameter(torch.zeros(vocabulary))
+
+    def forward(self, vectors: Tensor, ids: Tensor, lengths: Tensor) -> Tensor:
+        """``(n, t, e)``, ``(n, t)``, ``(n,)`` → ``(n, e)``."""
+        return mean_pool(vectors * self.log_weight[ids].exp()[:, :, None], lengths)
+
+
+class AveragingNetwork(nn.Module):
+    """Weighted average of subword vectors; one table serves both languages."""
+
+    def __init__(self, settings: AveragingSettings, vocabulary: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, settings.embedding)
+        nn.init.normal_(self.embedding.weight, std=settings.embedding**-0.5)
+        self.average = WeightedAverage(vocabulary)
+
+    def forward(self, ids: Tensor, lengths: Tensor, side: int) -> Tensor:
+        """Padded ids ``(n, t)``, lengths ``(n,)`` → sentence vectors ``(n, dim)``.
+
+        ``side`` (0 source, 1 target) makes no difference here.
+        """
+        average: Tensor = self.average(self.embedding(ids), ids, lengths)
+        return average

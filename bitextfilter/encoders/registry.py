@@ -1,0 +1,84 @@
+"""The architectures by name, and model folders read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from bitextfilter.encoders.autoencoder import AutoencoderNetwork, AutoencoderSettings
+from bitextfilter.encoders.averaging import AveragingNetwork, AveragingSettings
+from bitextfilter.encoders.base import Encoder, NetworkEncoder
+from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.models.checkpoint import (
+    load_into,
+    load_tensors,
+    read_config,
+    save_tensors,
+    write_config,
+)
+from bitextfilter.text.processor import TextProcessor
+
+ARCHITECTURES: dict[str, tuple[type[Any], type[nn.Module]]] = {
+    "autoencoder": (AutoencoderSettings, AutoencoderNetwork),
+    "averaging": (AveragingSettings, AveragingNetwork),
+}
+"""Name → (settings, network); a network takes (settings, vocabulary size)."""
+
+TENSORS = "encoder.safetensors"
+
+
+def architecture_settings(name: str, values: Mapping[str, Any]) -> Any:
+    """The settings object of an architecture. Raises SettingsError for unknown names."""
+    if name not in ARCHITECTURES:
+        raise SettingsError(f"architecture {name!r} is none of {', '.join(ARCHITECTURES)}")
+    kind = ARCHITECTURES[name][0]
+    if unknown := sorted(set(values) - set(kind.__dataclass_fields__)):
+        raise SettingsError(f"{unknown[0]!r} is no setting of the architecture {name}")
+    return kind(**values)
+
+
+def build_network(name: str, settings: Any, vocabulary: int) -> nn.Module:
+    """A freshly initialised network for a vocabulary of that many entries."""
+    network: nn.Module = ARCHITECTURES[name][1](settings, vocabulary)
+    return network
+
+
+def save_encoder(
+    folder: Path, name: str, settings: Any, network: nn.Module, processor: TextProcessor,
+    quantise: bool = False, more: Mapping[str, Any] | None = None,
+) -> None:
+    """Write an encoder into an existing folder; ``more`` goes into its configuration."""
+    processor.save(folder)
+    save_tensors(folder / TENSORS, network.state_dict(), quantise)
+    encoder = {"architecture": name, **asdict(settings)}
+    write_config(folder, {**processor.config(), "encoder": encoder, **(more or {})})
+
+
+def load_network(folder: Path) -> tuple[str, Any, nn.Module, TextProcessor]:
+    """Architecture name, settings, network and text processor of a model folder.
+
+    Raises:
+        NotFoundError: no model there, or a file of it is missing.
+        ModelError: the model is damaged, or of a newer version.
+    """
+    config = read_config(folder)
+    try:
+        values = dict(config["encoder"])
+        name = values.pop("architecture")
+        settings = architecture_settings(name, values)
+    except (KeyError, TypeError, ValueError, SettingsError) as error:
+        raise ModelError(f"{folder}: the configuration's encoder is unusable: {error}") from error
+    processor = TextProcessor.load(folder, config)
+    network = build_network(name, settings, len(processor.vocabulary))
+    load_into(network, load_tensors(folder / TENSORS), folder / TENSORS)
+    return name, settings, network, processor
+
+
+def load_encoder(folder: Path, device: str = "cpu", threads: int = 1) -> Encoder:
+    """The encoder of a model folder, ready to encode. Errors as :func:`load_network`."""
+    _, settings, network, processor = load_network(folder)
+    return NetworkEncoder(processor, network, settings.dim, device, threads)

@@ -1,0 +1,163 @@
+"""The one training loop: it alone calls backward, validates, saves and resumes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from bitextfilter.errors import ModelError
+from bitextfilter.training.autoencoder import Batch, BilingualTraining, Padded
+from bitextfilter.training.data import Corpus, Sentences, endless_batches
+from bitextfilter.training.settings import TrainingSettings
+from bitextfilter.training.state import Progress, load_state, save_state
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """What the caller does while a run goes on."""
+
+    validate: Callable[[nn.Module], float]
+    """Error of a network (lower is better); it must not touch torch's random state."""
+    better: Callable[[nn.Module, Progress], None]
+    """Keep the network: it has the lowest error so far."""
+    report: Callable[[Progress, int, dict[str, float]], None]
+    """Called after every update with the number of updates of the run and the losses."""
+
+
+def count_updates(corpus: Corpus, settings: TrainingSettings) -> int:
+    """Updates of a run: passes over the weighted rows, in mini-batches."""
+    return max(1, round(settings.passes * float(corpus.weights.sum()) / settings.batch_size))
+
+
+def make_optimiser(model: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
+    """Adam, or plain SGD as in paper 1."""
+    if settings.optimiser == "sgd":
+        return torch.optim.SGD(model.parameters(), lr=settings.learning_rate)
+    return torch.optim.Adam(model.parameters(), lr=settings.learning_rate, fused=True)
+
+
+def mini_batches(
+    corpus: Corpus, monolingual: dict[int, Sentences], settings: TrainingSettings, skip: int
+) -> Iterator[Batch]:
+    """Endless batches from the ``skip``-th on; monolingual lines are mixed with their side's."""
+    lengths = np.maximum(corpus.source.lengths, corpus.target.lengths)
+    pairs = endless_batches(lengths, corpus.weights, settings.batch_size, settings.seed, skip)
+    extra = {
+        side: endless_batches(
+            sentences.lengths, np.ones(len(sentences)), settings.batch_size,
+            settings.seed + 1 + side, skip,
+        )
+        for side, sentences in monolingual.items()
+    }
+    for rows in pairs:
+        keys = [torch.from_numpy(corpus.side(side).keys[rows]) for side in (0, 1)]
+        same = (keys[0][:, None] == keys[0]) | (keys[1][:, None] == keys[1])
+        alone = {side: pad(monolingual[side], next(stream)) for side, stream in extra.items()}
+        yield Batch((pad(corpus.source, rows), pad(corpus.target, rows)), same, alone)
+
+
+def pad(sentences: Sentences, rows: np.ndarray) -> Padded:
+    """The chosen sentences as tensors."""
+    ids, lengths = sentences.padded(rows)
+    return Padded(torch.from_numpy(ids), torch.from_numpy(lengths))
+
+
+def to_device(batch: Batch, device: torch.device) -> Batch:
+    """The batch on a device."""
+
+    def move(part: Padded) -> Padded:
+        return Padded(part.ids.to(device), part.lengths.to(device))
+
+    alone = {side: move(part) for side, part in batch.monolingual.items()}
+    return Batch((move(batch.sides[0]), move(batch.sides[1])), batch.same.to(device), alone)
+
+
+def train(
+    model: BilingualTraining, data: tuple[Corpus, dict[int, Sentences]], hooks: Hooks,
+    folder: Path, device: torch.device, resume: bool = False,
+) -> Progress:
+    """Train to the end of the run or until validation stops improving.
+
+    Args:
+        model: the network to train, in place.
+        data: the pairs and, by side, further sentences to autoencode.
+        hooks: validation, keeping the best network, progress.
+        folder: an existing folder for the state; with ``resume`` it is read first.
+        device: where to compute.
+
+    Raises:
+        ModelError: a loss is not a number; the last state is from before that.
+    """
+    settings = model.settings
+    model.to(device)
+    optimiser = make_optimiser(model, settings)
+    progress = load_state(folder, model, optimiser) if resume else Progress()
+    updates = count_updates(data[0], settings)
+    sums: dict[str, float] = {}
+    for batch in mini_batches(*data, settings, progress.update):
+        if progress.update >= updates or 0 < settings.patience <= progress.stale:
+            break
+        losses = update(model, optimiser, to_device(batch, device), (progress.update, updates))
+        progress.update += 1
+        for name, value in losses.items():
+            sums[name] = sums.get(name, 0.0) + value
+        hooks.report(progress, updates, losses)
+        if progress.update % settings.validate_every == 0 or progress.update == updates:
+            since = progress.update - (progress.history[-1]["update"] if progress.history else 0)
+            means = {name: value / since for name, value in sums.items()}
+            record_validation(model, hooks, progress, means)
+            save_state(folder, model, optimiser, progress)
+            sums = {}
+    return progress
+
+
+def update(
+    model: BilingualTraining, optimiser: torch.optim.Optimizer, batch: Batch,
+    position: tuple[int, int],
+) -> dict[str, float]:
+    """One step down the gradient; ``position`` is (update, updates). Returns the losses."""
+    settings = model.settings
+    for group in optimiser.param_groups:
+        group["lr"] = settings.learning_rate_at(*position)
+    model.train()
+    optimiser.zero_grad()
+    with autocast(settings, batch.same.device):
+        losses = model(batch)
+    total = model.weighted(losses)
+    if not torch.isfinite(total):
+        raise ModelError(
+            f"the loss is not a number at update {position[0] + 1}; lower the learning rate"
+        )
+    total.backward()  # type: ignore[no-untyped-call]
+    if settings.clip:
+        nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
+    optimiser.step()
+    return {name: loss.item() for name, loss in losses.items()}
+
+
+def record_validation(
+    model: BilingualTraining, hooks: Hooks, progress: Progress, losses: dict[str, float]
+) -> None:
+    """Validate the network, add a row to the history, and keep the network if it is the best."""
+    model.eval()
+    error = hooks.validate(model.network)
+    progress.history.append({"update": progress.update, "error": error, **losses})
+    progress.stale += 1
+    if progress.best is None or error < progress.best:
+        progress.best, progress.stale = error, 0
+        hooks.better(model.network, progress)
+
+
+def autocast(
+    settings: TrainingSettings, device: torch.device
+) -> contextlib.AbstractContextManager[object]:
+    """bfloat16 arithmetic where it is safe, if the settings ask for it."""
+    if settings.precision == "bfloat16":
+        return torch.autocast(device.type, dtype=torch.bfloat16)
+    return contextlib.nullcontext()

@@ -1,0 +1,138 @@
+"""Settings of a training run: frozen, checked, kept as JSON beside the model."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bitextfilter.errors import NotFoundError, SettingsError
+
+Settings = TypeVar("Settings")
+
+CHOICES = {
+    "decode": ("source", "target", "both"),
+    "softmax": ("full", "sampled", "adaptive"),
+    "optimiser": ("adam", "sgd"),
+    "schedule": ("linear", "paper", "constant"),
+    "precision": ("float32", "bfloat16"),
+}
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How an encoder is trained. Defaults are ours unless a source is given.
+
+    Objectives, each with its weight (0 leaves it out): ``translation`` and ``autoencoding`` are
+    cross-entropies in nats a token (Kim et al. 2019, eq. 7 and 8), ``ranking`` the in-batch
+    softmax on cosine with its ``margin`` and the start of its learnt ``scale``.
+    """
+
+    translation: float = 1.0
+    autoencoding: float = 1.0
+    ranking: float = 1.0
+    decode: str = "target"
+    """The language the decoder writes, and whose sentences are autoencoded; paper 1: target."""
+    decoded_share: float = 1.0
+    """Share of a mini-batch's pairs that the decoder writes, 1/2, 1/3, 1/4...: decoding costs
+    most, ranking gains from a large batch."""
+    margin: float = 0.1
+    scale: float = 20.0
+    softmax: str = "sampled"
+    samples: int = 2048
+
+    batch_size: int = 120
+    """Sentence pairs a mini-batch (paper 1: 120)."""
+    passes: float = 6.0
+    """Times the training data is read; may be a fraction."""
+    maximum_length: int = 60
+    """Pairs with a longer side, in subwords, are left out of training (paper 1: 60)."""
+    optimiser: str = "adam"
+    learning_rate: float = 0.001
+    schedule: str = "linear"
+    """``linear``: warm-up, then down to 0 at the end. ``paper``: constant for ``decay_start``
+    updates, then times 0.9 every ``decay_every``. ``constant``: warm-up only."""
+    warmup: int = 500
+    """Updates over which the learning rate rises from 0 (not used by ``paper``)."""
+    decay_start: int = 100_000
+    decay_every: int = 50_000
+    clip: float = 5.0
+    """Largest norm of the gradient; a larger one is scaled down. 0: never."""
+    dropout: float = 0.0
+    """Share of the subword vectors' numbers zeroed in training."""
+    precision: str = "float32"
+    seed: int = 1
+    validate_every: int = 1000
+    """Updates between validations."""
+    patience: int = 0
+    """Validations without a better one after which training stops; 0: never."""
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        for name, allowed in CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise SettingsError(f"{name} {getattr(self, name)!r} is none of {', '.join(allowed)}")
+        if max(self.translation, self.autoencoding, self.ranking) <= 0:
+            raise SettingsError("at least one of translation, autoencoding, ranking must be > 0")
+        for name in ("batch_size", "samples", "maximum_length", "validate_every", "decay_every"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} must be at least 1")
+        if self.passes <= 0 or self.learning_rate <= 0 or not 0 <= self.dropout < 1:
+            raise SettingsError("passes and learning_rate must be > 0, dropout in [0, 1)")
+        if not 0 < self.decoded_share <= 1:
+            raise SettingsError("decoded_share must be in (0, 1]")
+        if min(self.translation, self.autoencoding, self.ranking, self.warmup, self.clip) < 0:
+            raise SettingsError("weights, warmup and clip must not be negative")
+
+    @property
+    def decodes(self) -> bool:
+        """Whether a decoder takes part."""
+        return self.translation > 0 or self.autoencoding > 0
+
+    @property
+    def decoded_sides(self) -> tuple[int, ...]:
+        """Sides (0 source, 1 target) whose language the decoder writes."""
+        return {"source": (0,), "target": (1,), "both": (0, 1)}[self.decode]
+
+    def learning_rate_at(self, update: int, updates: int) -> float:
+        """Learning rate of an update, counted from 0, of a run of that many updates."""
+        if self.schedule == "paper":
+            steps = max(0, update - self.decay_start) // self.decay_every
+            steps += update >= self.decay_start
+            return float(self.learning_rate * 0.9**steps)
+        rise = min(1.0, (update + 1) / self.warmup) if self.warmup else 1.0
+        if self.schedule == "constant":
+            return self.learning_rate * rise
+        fall = (updates - update) / max(1, updates - self.warmup)
+        return self.learning_rate * min(rise, max(0.0, fall))
+
+
+def from_mapping(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
+    """Build a settings object from names and values; a name it lacks raises SettingsError."""
+    fields = {field.name: field.type for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    for name, value in values.items():
+        if name not in fields:
+            raise SettingsError(f"{name!r} is no setting; there are {', '.join(fields)}")
+        wanted = fields[name]
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        fits = {"str": isinstance(value, str), "bool": isinstance(value, bool),
+                "int": number and float(value).is_integer(), "float": number}
+        if not fits.get(str(wanted), True):
+            raise SettingsError(f"setting {name} must be {wanted}, not {value!r}")
+    return kind(**values)
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Read a settings file (JSON). Raises NotFoundError or SettingsError."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}: no such settings file") from None
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path}: not a settings file: {error}") from error
+    if not isinstance(values, dict):
+        raise SettingsError(f"{path}: settings are an object of names and values")
+    return values

@@ -1,0 +1,76 @@
+"""Where training sentences come from: TSV files, pairs of plain files, monolingual files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from bitextfilter.errors import InputError
+from bitextfilter.io.files import open_input, read_lines
+from bitextfilter.io.rows import Columns, RowReader, is_blank, strict
+
+
+@dataclass(frozen=True)
+class PairFile:
+    """One file of pairs, or two of the same number of lines.
+
+    ``weight``: how often it is read in a pass (a fraction reads that share of it).
+    """
+
+    source: str
+    target: str | None = None
+    """None: ``source`` is a TSV."""
+    weight: float = 1.0
+    columns: Columns = Columns()
+
+    def read(self) -> Iterator[tuple[str, str]]:
+        """Yield the pairs.
+
+        Raises:
+            NotFoundError: a file cannot be opened.
+            InputError: a bad row, or two files of different length.
+        """
+        if self.target is not None:
+            yield from _two_files(self.source, self.target)
+            return
+        with open_input(self.source) as stream:
+            for row in strict(RowReader(stream, self.source, self.columns, remedy="mend the row")):
+                yield row.source, row.target
+
+
+def _two_files(source: str, target: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines of two files side by side; both empty are passed over as a gap."""
+    for number, (left, right) in enumerate(zip_longest(read_lines(source), read_lines(target)), 1):
+        if left is None or right is None:
+            short, long = (source, target) if left is None else (target, source)
+            raise InputError(
+                f"ends here, {long} goes on", file=short, line=number,
+                remedy="the two files must have the same number of lines",
+            )
+        if is_blank(left) and is_blank(right):
+            continue
+        if is_blank(left) or is_blank(right):
+            raise InputError(
+                "empty line", file=source if is_blank(left) else target, line=number,
+                remedy="a line must be empty in both files or in neither",
+            )
+        yield left, right
+
+
+def read_pairs(files: Sequence[PairFile]) -> tuple[list[str], list[str], list[float]]:
+    """All pairs of some files: sources, targets and weights, row by row."""
+    sources: list[str] = []
+    targets: list[str] = []
+    weights: list[float] = []
+    for file in files:
+        for source, target in file.read():
+            sources.append(source)
+            targets.append(target)
+            weights.append(file.weight)
+    return sources, targets, weights
+
+
+def read_monolingual(paths: Sequence[str]) -> list[str]:
+    """The sentences of plain text files; empty lines are passed over."""
+    return [line for path in paths for line in read_lines(path) if not is_blank(line)]

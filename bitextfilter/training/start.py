@@ -1,0 +1,74 @@
+"""Starting points of a network: word vectors from a file, or the tensors of another model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.io.files import read_lines
+from bitextfilter.text.vocabulary import Vocabulary
+
+
+def start_from(network: nn.Module, other: nn.Module) -> list[str]:
+    """Copy every tensor of ``other`` whose name and shape fit; returns their names.
+
+    Raises SettingsError if there is none.
+    """
+    own = network.state_dict()
+    fitting = {
+        name: tensor
+        for name, tensor in other.state_dict().items()
+        if name in own and own[name].shape == tensor.shape
+    }
+    if not fitting:
+        raise SettingsError("the model to start from has no tensor that fits this network")
+    network.load_state_dict({**own, **fitting})
+    return sorted(fitting)
+
+
+def read_vectors(path: Path, vocabulary: Vocabulary, width: int) -> tuple[int, Tensor, Tensor]:
+    """Read word vectors in the text format of word2vec and fastText.
+
+    The first line may hold the two counts. Vectors of pieces that the vocabulary lacks are
+    passed over.
+
+    Returns:
+        How many were found, their ids ``(m,)`` and vectors float32 ``(m, width)``.
+
+    Raises:
+        InputError: a line is no piece and ``width`` numbers, or none is of the vocabulary.
+    """
+    ids: list[int] = []
+    rows: list[np.ndarray] = []
+    for number, line in enumerate(read_lines(path), 1):
+        piece, *cells = line.rstrip(" ").split(" ")
+        if number == 1 and len(cells) == 1:
+            continue
+        try:
+            values = np.array(cells, dtype=np.float32)
+        except ValueError:
+            values = np.zeros(0, dtype=np.float32)
+        if len(values) != width or not np.isfinite(values).all():
+            raise InputError(
+                f"expected a piece and {width} numbers", file=str(path), line=number,
+                remedy=f"set architecture.embedding to the width of the vectors ({len(cells)}?)",
+            )
+        if piece in vocabulary.index:
+            ids.append(vocabulary.index[piece])
+            rows.append(values)
+    if not ids:
+        raise InputError(
+            "no vector is of a piece of the vocabulary", file=str(path),
+            remedy="segment the text before learning the vectors (bitext-segment apply)",
+        )
+    return len(set(ids)), torch.tensor(ids), torch.from_numpy(np.stack(rows))
+
+
+def use_vectors(embedding: nn.Embedding, ids: Tensor, vectors: Tensor) -> None:
+    """Put vectors ``(m, width)`` into the rows ``ids (m,)`` of an embedding table."""
+    with torch.no_grad():
+        embedding.weight[ids] = vectors.to(embedding.weight)
