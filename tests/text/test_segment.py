@@ -106,7 +106,7 @@ def test_learning_again_gives_the_same_files(
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
         settings = SegmenterSettings(kind, vocabulary_size=80, merges=40, sample_size=100)
-        save_segmenter(learn(iter(sentences()), settings), normalise, tmp_path / name)
+        save_segmenter(learn(iter(sentences()), settings), tmp_path / name)
         contents.append({f.name: f.read_bytes() for f in (tmp_path / name).iterdir()})
     assert contents[0] == contents[1]
     assert {f.name for f in tmp_path.iterdir()} == {"first", "second"}
