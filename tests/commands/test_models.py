@@ -1,0 +1,132 @@
+"""``bitext-models``: list, inspect, verify."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner, Result
+from tiny import make_model
+
+from bitextfilter.commands.models import main
+from bitextfilter.models.checkpoint import digest, load_tensors, save_tensors
+from bitextfilter.scoring import model as scoring
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_model(tmp_path / "pretrained" / "xx-yy")
+
+
+def invoke(*words: object) -> Result:
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def test_list_has_a_line_for_each_shipped_model(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder.parent / "not-a-model").mkdir()
+    monkeypatch.setattr(scoring, "PRETRAINED", folder.parent)
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    result = invoke("list")
+    assert result.stdout == f"xx-yy\ten\tde\t{digest(folder)}\t{size}\n"
+    assert "1 models" in result.stderr
+
+
+def test_the_shipped_models_are_listed_and_sound() -> None:
+    names = [line.split("\t")[0] for line in invoke("list").stdout.splitlines()]
+    assert "en-de" in names
+    assert invoke("verify", *names).exit_code == 0
+
+
+def test_inspect_says_all(folder: Path) -> None:
+    facts = json.loads(invoke("inspect", folder).stdout)
+    assert set(facts) == {"name", "folder", "digest", "files", "config"}
+    assert facts["digest"] == digest(folder)
+    assert facts["files"]["card.md"] == len("# A tiny model\n")
+    assert facts["config"]["languages"] == ["en", "de"]
+
+
+def test_verify_passes_sound_models_one_line_each(folder: Path) -> None:
+    line = f"{folder}\t{digest(folder)}\tok\n"
+    result = invoke("verify", folder, folder)
+    assert (result.exit_code, result.stdout) == (0, line + line)
+
+
+def test_verify_compares_the_digest(folder: Path) -> None:
+    assert invoke("verify", folder, "--digest", digest(folder)).exit_code == 0
+    result = invoke("verify", folder, "--digest", "0123456789ab")
+    assert (result.exit_code, result.stdout) == (65, "")
+    assert digest(folder) in result.stderr
+
+
+@pytest.mark.parametrize("command", ["inspect", "verify"])
+def test_missing_model(tmp_path: Path, command: str) -> None:
+    result = invoke(command, tmp_path / "nothing")
+    assert (result.exit_code, result.stdout) == (66, "")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def newer(path: Path) -> None:
+    config = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**config, "format": 99}), encoding="utf-8")
+
+
+def reshape(path: Path) -> None:
+    tensors = load_tensors(path)
+    name = next(name for name, tensor in tensors.items() if tensor.ndim == 2)
+    save_tensors(path, {**tensors, name: tensors[name][:, :-1]})
+
+
+def poison(path: Path) -> None:
+    tensors = load_tensors(path)
+    name = next(name for name, tensor in tensors.items() if tensor.ndim == 2)
+    tensors[name][0, 0] = torch.nan
+    save_tensors(path, tensors)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "code"),
+    [
+        ("config.json", newer, 65),
+        ("config.json", cut, 65),
+        ("config.json", Path.unlink, 66),
+        ("segmenter.json", cut, 65),
+        ("segmenter.json", Path.unlink, 66),
+        ("vocabulary.tsv", cut, 65),
+        ("vocabulary.tsv", Path.unlink, 66),
+        ("encoder.safetensors", cut, 65),
+        ("encoder.safetensors", Path.unlink, 66),
+        ("encoder.safetensors", reshape, 65),
+        ("encoder.safetensors", poison, 65),
+        ("classifier.safetensors", cut, 65),
+        ("classifier.safetensors", Path.unlink, 66),
+        ("classifier.safetensors", reshape, 65),
+        ("classifier.safetensors", poison, 65),
+        ("neighbours.npz", cut, 65),
+    ],
+)
+def test_verify_finds_damage(folder: Path, name: str, damage: object, code: int) -> None:
+    assert callable(damage)
+    damage(folder / name)
+    result = invoke("verify", folder)
+    assert (result.exit_code, result.stdout) == (code, "")
+    (line,) = result.stderr.splitlines()
+    assert str(folder) in line
+
+
+def test_a_changed_byte_changes_the_digest_but_the_card_does_not(folder: Path) -> None:
+    before = digest(folder)
+    (folder / "card.md").write_text("Other words\n", encoding="utf-8")
+    assert digest(folder) == before
+    path = folder / "encoder.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    assert digest(folder) != before

@@ -1,0 +1,60 @@
+"""A toy language pair and a model that knows it word by word, made in a blink.
+
+The language ``aa`` has the words a0, a1, …, the language ``bb`` b0, b1, …; a sentence is
+translated word by word. The model averages one random vector for each pair of words.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from bitextfilter.encoders.averaging import AveragingNetwork, AveragingSettings
+from bitextfilter.encoders.registry import save_encoder
+from bitextfilter.models.checkpoint import writing_folder
+from bitextfilter.scoring.reference import FILE, Reference
+from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
+from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.segment import SegmenterSettings
+
+WORDS = 50
+DIM = 32
+LANGUAGES = ("aa", "bb")
+
+
+def sentences(count: int, seed: int) -> tuple[list[str], list[str]]:
+    """Random sentences of 3 to 8 words and their translations."""
+    generator = np.random.default_rng(seed)
+    rows = [generator.integers(0, WORDS, generator.integers(3, 9)) for _ in range(count)]
+    source, target = ([" ".join(f"{s}{n}" for n in row) for row in rows] for s in "ab")
+    return source, target
+
+
+def toy_model(
+    folder: Path, classifier: bool = True, reference: bool = True, dim: int = DIM
+) -> Path:
+    """Write the model, with an untrained classifier and a reference of random sentences."""
+    every = [[f"{side}{n}" for n in range(WORDS)] for side in "ab"]
+    processor = TextProcessor.learn(
+        every[0], every[1], LANGUAGES, Normalisation(), SegmenterSettings("none")
+    )
+    settings = AveragingSettings(dim)
+    torch.manual_seed(1)
+    network = AveragingNetwork(settings, len(processor.vocabulary))
+    with torch.no_grad():
+        for source, target in zip(*every, strict=True):
+            (one,), (other,) = processor.ids([source], "aa")[0], processor.ids([target], "bb")[0]
+            network.embedding.weight[int(other)] = network.embedding.weight[int(one)]
+            network.embedding.weight[int(other)] += 0.05 * torch.randn(dim) * dim**-0.5
+    with writing_folder(folder) as draft:
+        save_encoder(draft, "averaging", settings, network, processor)
+        if classifier:
+            Classifier(ClassifierSettings(dim, hidden=16)).save(draft)
+        if reference:
+            generator = np.random.default_rng(2)
+            one, other = generator.standard_normal((2, 40, dim)).astype(np.float32)
+            Reference(one, other, 5).save(draft / FILE)
+    return folder
