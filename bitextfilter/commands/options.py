@@ -18,6 +18,7 @@ __all__ = [
     "column",
     "common_options",
     "compute_options",
+    "device_options",
     "error_options",
     "input_option",
     "model_options",
@@ -70,9 +71,6 @@ class RowSettings:
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other."""
-        names = [self.columns.source, self.columns.target]
-        if not self.header and any(isinstance(name, str) for name in names):
-            raise click.UsageError("a column can only be named with --header")
         if self.rejects is not None and not self.reject:
             raise click.UsageError("--rejects FILE needs --on-error reject")
         if self.rejects is not None and self.rejects in ("-", self.input, self.output):
@@ -96,14 +94,19 @@ def common_options() -> list[click.Parameter]:
 
 def compute_options(batch_size: int) -> list[click.Parameter]:
     """Return --batch-size (of the given default), --threads and --device."""
+    batch = click.Option(
+        ["--batch-size"],
+        type=click.IntRange(min=1),
+        default=batch_size,
+        show_default=True,
+        help="Rows held in memory at a time. No result depends on it.",
+    )
+    return [batch, *device_options()]
+
+
+def device_options() -> list[click.Parameter]:
+    """Return --threads and --device."""
     return [
-        click.Option(
-            ["--batch-size"],
-            type=click.IntRange(min=1),
-            default=batch_size,
-            show_default=True,
-            help="Rows held in memory at a time. No result depends on it.",
-        ),
         click.Option(
             ["--threads"],
             type=click.IntRange(min=1),

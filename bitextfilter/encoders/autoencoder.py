@@ -61,6 +61,7 @@ class AutoencoderNetwork(nn.Module):
         self.settings = settings
         self.embedding = nn.Embedding(vocabulary, settings.embedding)
         nn.init.normal_(self.embedding.weight, std=settings.embedding**-0.5)
+        self.dropout = nn.Dropout(0.0)
         shape = (settings.cell, settings.embedding, settings.hidden, settings.layers)
         self.encoders = nn.ModuleList(BidirectionalRecurrent(*shape) for _ in range(2))
         if settings.average:
@@ -70,7 +71,7 @@ class AutoencoderNetwork(nn.Module):
 
     def forward(self, ids: Tensor, lengths: Tensor, side: int) -> Tensor:
         """Padded ids ``(n, t)``, lengths ``(n,)``, side 0 or 1 → sentence vectors ``(n, dim)``."""
-        vectors = self.embedding(ids)
+        vectors = self.dropout(self.embedding(ids))
         pooled = max_pool(self.encoders[side](vectors, lengths), lengths)
         if not self.settings.average:
             return pooled

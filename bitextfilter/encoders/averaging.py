@@ -41,6 +41,7 @@ class AveragingNetwork(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, settings.embedding)
         nn.init.normal_(self.embedding.weight, std=settings.embedding**-0.5)
+        self.dropout = nn.Dropout(0.0)
         self.average = WeightedAverage(vocabulary)
 
     def forward(self, ids: Tensor, lengths: Tensor, side: int) -> Tensor:
@@ -48,5 +49,5 @@ class AveragingNetwork(nn.Module):
 
         ``side`` (0 source, 1 target) makes no difference here.
         """
-        average: Tensor = self.average(self.embedding(ids), ids, lengths)
+        average: Tensor = self.average(self.dropout(self.embedding(ids)), ids, lengths)
         return average

@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from bitextfilter.errors import DeviceError
 from bitextfilter.io.batches import blocks_by_length, map_blocks
+from bitextfilter.models.device import resolve_device
 from bitextfilter.text.processor import TextProcessor
 
 Vectors = NDArray[np.float32]
@@ -50,16 +50,18 @@ class NetworkEncoder:
     """
 
     def __init__(
-        self, processor: TextProcessor, network: nn.Module, dim: int, device: str = "cpu",
+        self,
+        processor: TextProcessor,
+        network: nn.Module,
+        dim: int,
+        device: str = "cpu",
         threads: int = 1,
     ) -> None:
         self.processor = processor
         self.languages = processor.languages
         self.dim = dim
         self.threads = threads
-        self.device = torch.device(device)
-        if self.device.type == "cuda" and not torch.cuda.is_available():
-            raise DeviceError(f"device {device}: no CUDA device here; use --device cpu")
+        self.device = resolve_device(device)
         self.network = network.to(self.device).eval()
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:

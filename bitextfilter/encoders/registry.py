@@ -48,14 +48,18 @@ def build_network(name: str, settings: Any, vocabulary: int) -> nn.Module:
 
 
 def save_encoder(
-    folder: Path, name: str, settings: Any, network: nn.Module, processor: TextProcessor,
-    quantise: bool = False, more: Mapping[str, Any] | None = None,
+    folder: Path,
+    kind: tuple[str, Any],
+    network: nn.Module,
+    processor: TextProcessor,
+    quantise: bool = False,
 ) -> None:
-    """Write an encoder into an existing folder; ``more`` goes into its configuration."""
+    """Write an encoder into an existing folder; ``kind``: its architecture and settings."""
+    name, settings = kind
     processor.save(folder)
     save_tensors(folder / TENSORS, network.state_dict(), quantise)
     encoder = {"architecture": name, **asdict(settings)}
-    write_config(folder, {**processor.config(), "encoder": encoder, **(more or {})})
+    write_config(folder, {**processor.config(), "encoder": encoder})
 
 
 def load_network(folder: Path) -> tuple[str, Any, nn.Module, TextProcessor]:

@@ -48,7 +48,9 @@ def read_config(folder: Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        raise NotFoundError(f"{folder}: no model here (a model is a folder with {CONFIG})") from None
+        raise NotFoundError(
+            f"{folder}: no model here (a model is a folder with {CONFIG})"
+        ) from None
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: unreadable configuration: {error}") from error
     version = config.get("format") if isinstance(config, dict) else None

@@ -45,18 +45,22 @@ class TextProcessor:
         targets: Sequence[str],
         languages: tuple[str, str],
         normalisation: Normalisation,
-        settings: SegmenterSettings,
+        segmentation: SegmenterSettings | Segmenter,
     ) -> TextProcessor:
-        """Learn one segmentation and one vocabulary from sentences of both sides.
+        """Learn one segmentation (or use a given one) and one vocabulary from both sides.
 
         They may differ in number. The vocabulary is every piece learnt that occurs, or, of
-        segmentations without a fixed inventory, the ``settings.vocabulary_size`` most frequent.
+        segmentations without a fixed inventory, the ``vocabulary_size`` most frequent.
         """
         sides = [
             [normalisation(sentence, language) for sentence in sentences]
             for sentences, language in zip((sources, targets), languages, strict=True)
         ]
-        segmenter = learn((sentence for side in sides for sentence in side), settings)
+        everything = (sentence for side in sides for sentence in side)
+        if isinstance(segmentation, SegmenterSettings):
+            segmenter, settings = learn(everything, segmentation), segmentation
+        else:
+            segmenter, settings = segmentation, SegmenterSettings()
         known = segmenter.inventory()
         source_pieces, target_pieces = (
             ([p for p in pieces if known is None or p in known] for pieces in windows)

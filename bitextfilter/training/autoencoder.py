@@ -84,13 +84,20 @@ class BilingualTraining(nn.Module):
     """An encoder network with what only its training needs."""
 
     def __init__(
-        self, network: nn.Module, dim: int, cell: str, counts: NDArray[np.int64],
+        self,
+        network: nn.Module,
+        dim: int,
+        cell: str,
+        counts: NDArray[np.int64],
         settings: TrainingSettings,
     ) -> None:
         """``counts (v,)``: how often each vocabulary entry is predicted, for the samples."""
         super().__init__()
         self.network = network
         self.settings = settings
+        dropout = network.dropout
+        assert isinstance(dropout, nn.Dropout)
+        dropout.p = settings.dropout
         if settings.ranking:
             self.log_scale = nn.Parameter(torch.tensor(math.log(settings.scale)))
         if settings.decodes:

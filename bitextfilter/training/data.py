@@ -34,6 +34,11 @@ class Sentences:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def rows(self) -> Iterator[Ids]:
+        """Every sequence, in order."""
+        for start, length in zip(self.starts, self.lengths, strict=True):
+            yield self.flat[start : start + length]
+
     def padded(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Ids ``(n, t)``, padded with 0, and lengths ``(n,)`` of the chosen rows."""
         lengths = self.lengths[rows]

@@ -26,8 +26,8 @@ class Hooks:
     """Error of a network (lower is better); it must not touch torch's random state."""
     better: Callable[[nn.Module, Progress], None]
     """Keep the network: it has the lowest error so far."""
-    report: Callable[[Progress, int, dict[str, float]], None]
-    """Called after every update with the number of updates of the run and the losses."""
+    report: Callable[[Progress, int], None]
+    """Called after every update, and its validation if it had one, with the run's updates."""
 
 
 def count_updates(corpus: Corpus, settings: TrainingSettings) -> int:
@@ -50,8 +50,11 @@ def mini_batches(
     pairs = endless_batches(lengths, corpus.weights, settings.batch_size, settings.seed, skip)
     extra = {
         side: endless_batches(
-            sentences.lengths, np.ones(len(sentences)), settings.batch_size,
-            settings.seed + 1 + side, skip,
+            sentences.lengths,
+            np.ones(len(sentences)),
+            settings.batch_size,
+            settings.seed + 1 + side,
+            skip,
         )
         for side, sentences in monolingual.items()
     }
@@ -79,23 +82,25 @@ def to_device(batch: Batch, device: torch.device) -> Batch:
 
 
 def train(
-    model: BilingualTraining, data: tuple[Corpus, dict[int, Sentences]], hooks: Hooks,
-    folder: Path, device: torch.device, resume: bool = False,
+    model: BilingualTraining,
+    data: tuple[Corpus, dict[int, Sentences]],
+    hooks: Hooks,
+    folder: Path,
+    resume: bool = False,
 ) -> Progress:
     """Train to the end of the run or until validation stops improving.
 
     Args:
-        model: the network to train, in place.
-        data: the pairs and, by side, further sentences to autoencode.
+        model: the network to train, in place, on the device it lies on.
+        data: the pairs and, by side, the sentences to autoencode instead of the pairs' side.
         hooks: validation, keeping the best network, progress.
         folder: an existing folder for the state; with ``resume`` it is read first.
-        device: where to compute.
 
     Raises:
         ModelError: a loss is not a number; the last state is from before that.
     """
     settings = model.settings
-    model.to(device)
+    device = next(model.parameters()).device
     optimiser = make_optimiser(model, settings)
     progress = load_state(folder, model, optimiser) if resume else Progress()
     updates = count_updates(data[0], settings)
@@ -107,18 +112,18 @@ def train(
         progress.update += 1
         for name, value in losses.items():
             sums[name] = sums.get(name, 0.0) + value
-        hooks.report(progress, updates, losses)
         if progress.update % settings.validate_every == 0 or progress.update == updates:
-            since = progress.update - (progress.history[-1]["update"] if progress.history else 0)
-            means = {name: value / since for name, value in sums.items()}
-            record_validation(model, hooks, progress, means)
+            record_validation(model, hooks, progress, sums)
             save_state(folder, model, optimiser, progress)
             sums = {}
+        hooks.report(progress, updates)
     return progress
 
 
 def update(
-    model: BilingualTraining, optimiser: torch.optim.Optimizer, batch: Batch,
+    model: BilingualTraining,
+    optimiser: torch.optim.Optimizer,
+    batch: Batch,
     position: tuple[int, int],
 ) -> dict[str, float]:
     """One step down the gradient; ``position`` is (update, updates). Returns the losses."""
@@ -142,9 +147,14 @@ def update(
 
 
 def record_validation(
-    model: BilingualTraining, hooks: Hooks, progress: Progress, losses: dict[str, float]
+    model: BilingualTraining, hooks: Hooks, progress: Progress, sums: dict[str, float]
 ) -> None:
-    """Validate the network, add a row to the history, and keep the network if it is the best."""
+    """Validate the network, add a row to the history, and keep the network if it is the best.
+
+    ``sums``: each loss, summed over the updates since the last validation.
+    """
+    since = progress.update - (progress.history[-1]["update"] if progress.history else 0)
+    losses = {name: total / since for name, total in sums.items()}
     model.eval()
     error = hooks.validate(model.network)
     progress.history.append({"update": progress.update, "error": error, **losses})

@@ -19,7 +19,10 @@ def softmax_loss(states: Tensor, targets: Tensor, weight: Tensor, bias: Tensor) 
 
 
 def sampled_softmax_loss(
-    states: Tensor, targets: Tensor, output: tuple[Tensor, Tensor], samples: Tensor,
+    states: Tensor,
+    targets: Tensor,
+    output: tuple[Tensor, Tensor],
+    samples: Tensor,
     log_expected: Tensor,
 ) -> Tensor:
     """Importance-sampled approximation of :func:`softmax_loss` (Jean et al. 2015, section 3).
@@ -59,9 +62,9 @@ def ranking_loss(
         same: ``(n, n)``, True where two pairs share a text on either side: such a pair is no
             wrong answer and is left out.
     """
-    cosine = functional.normalize(source.float(), dim=1) @ functional.normalize(
-        target.float(), dim=1
-    ).T
+    cosine = (
+        functional.normalize(source.float(), dim=1) @ functional.normalize(target.float(), dim=1).T
+    )
     eye = torch.eye(len(source), dtype=torch.bool, device=source.device)
     logits = scale * (cosine - margin * eye)
     if same is not None:

@@ -74,7 +74,9 @@ class TrainingSettings:
         """Refuse what makes no sense."""
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
-                raise SettingsError(f"{name} {getattr(self, name)!r} is none of {', '.join(allowed)}")
+                raise SettingsError(
+                    f"{name} {getattr(self, name)!r} is none of {', '.join(allowed)}"
+                )
         if max(self.translation, self.autoencoding, self.ranking) <= 0:
             raise SettingsError("at least one of translation, autoencoding, ranking must be > 0")
         for name in ("batch_size", "samples", "maximum_length", "validate_every", "decay_every"):
@@ -118,8 +120,12 @@ def from_mapping(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
             raise SettingsError(f"{name!r} is no setting; there are {', '.join(fields)}")
         wanted = fields[name]
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        fits = {"str": isinstance(value, str), "bool": isinstance(value, bool),
-                "int": number and float(value).is_integer(), "float": number}
+        fits = {
+            "str": isinstance(value, str),
+            "bool": isinstance(value, bool),
+            "int": number and float(value).is_integer(),
+            "float": number,
+        }
         if not fits.get(str(wanted), True):
             raise SettingsError(f"setting {name} must be {wanted}, not {value!r}")
     return kind(**values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from bitextfilter.errors import InputError
@@ -22,7 +22,7 @@ class PairFile:
     target: str | None = None
     """None: ``source`` is a TSV."""
     weight: float = 1.0
-    columns: Columns = Columns()
+    columns: Columns = field(default_factory=Columns)
 
     def read(self) -> Iterator[tuple[str, str]]:
         """Yield the pairs.
@@ -45,14 +45,18 @@ def _two_files(source: str, target: str) -> Iterator[tuple[str, str]]:
         if left is None or right is None:
             short, long = (source, target) if left is None else (target, source)
             raise InputError(
-                f"ends here, {long} goes on", file=short, line=number,
+                f"ends here, {long} goes on",
+                file=short,
+                line=number,
                 remedy="the two files must have the same number of lines",
             )
         if is_blank(left) and is_blank(right):
             continue
         if is_blank(left) or is_blank(right):
             raise InputError(
-                "empty line", file=source if is_blank(left) else target, line=number,
+                "empty line",
+                file=source if is_blank(left) else target,
+                line=number,
                 remedy="a line must be empty in both files or in neither",
             )
         yield left, right

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bitextfilter.errors import InputError, SettingsError
@@ -30,20 +31,19 @@ def start_from(network: nn.Module, other: nn.Module) -> list[str]:
     return sorted(fitting)
 
 
-def read_vectors(path: Path, vocabulary: Vocabulary, width: int) -> tuple[int, Tensor, Tensor]:
+def read_vectors(path: Path, vocabulary: Vocabulary, width: int) -> tuple[Tensor, Tensor]:
     """Read word vectors in the text format of word2vec and fastText.
 
     The first line may hold the two counts. Vectors of pieces that the vocabulary lacks are
     passed over.
 
     Returns:
-        How many were found, their ids ``(m,)`` and vectors float32 ``(m, width)``.
+        Ids ``(m,)`` and their vectors, float32 ``(m, width)``; of a repeated piece the first.
 
     Raises:
         InputError: a line is no piece and ``width`` numbers, or none is of the vocabulary.
     """
-    ids: list[int] = []
-    rows: list[np.ndarray] = []
+    found: dict[int, NDArray[np.float32]] = {}
     for number, line in enumerate(read_lines(path), 1):
         piece, *cells = line.rstrip(" ").split(" ")
         if number == 1 and len(cells) == 1:
@@ -54,18 +54,20 @@ def read_vectors(path: Path, vocabulary: Vocabulary, width: int) -> tuple[int, T
             values = np.zeros(0, dtype=np.float32)
         if len(values) != width or not np.isfinite(values).all():
             raise InputError(
-                f"expected a piece and {width} numbers", file=str(path), line=number,
+                f"expected a piece and {width} numbers",
+                file=str(path),
+                line=number,
                 remedy=f"set architecture.embedding to the width of the vectors ({len(cells)}?)",
             )
         if piece in vocabulary.index:
-            ids.append(vocabulary.index[piece])
-            rows.append(values)
-    if not ids:
+            found.setdefault(vocabulary.index[piece], values)
+    if not found:
         raise InputError(
-            "no vector is of a piece of the vocabulary", file=str(path),
+            "no vector is of a piece of the vocabulary",
+            file=str(path),
             remedy="segment the text before learning the vectors (bitext-segment apply)",
         )
-    return len(set(ids)), torch.tensor(ids), torch.from_numpy(np.stack(rows))
+    return torch.tensor(list(found)), torch.from_numpy(np.stack(list(found.values())))
 
 
 def use_vectors(embedding: nn.Embedding, ids: Tensor, vectors: Tensor) -> None:

@@ -1,0 +1,21 @@
+"""The devices that torch computes on."""
+
+from __future__ import annotations
+
+import torch
+
+from bitextfilter.errors import DeviceError
+
+
+def resolve_device(name: str) -> torch.device:
+    """The device called ``cpu``, ``cuda`` or ``cuda:N``; ``auto`` is CUDA where there is one.
+
+    Raises:
+        DeviceError: it is not here.
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = torch.device(name)
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise DeviceError(f"--device {name}: there is no such CUDA device here; use --device cpu")
+    return device

@@ -1,0 +1,1 @@
+"""What trains and evaluates: the parts of the rooms below, put together."""

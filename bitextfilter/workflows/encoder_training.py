@@ -1,0 +1,220 @@
+"""Train an encoder from files: text, network, loop, validation and the model folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from bitextfilter.encoders.base import Encoder, NetworkEncoder, Vectors
+from bitextfilter.encoders.registry import (
+    architecture_settings,
+    build_network,
+    load_network,
+    save_encoder,
+)
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.evaluation.recovery import recover
+from bitextfilter.models.checkpoint import read_config, writing_folder
+from bitextfilter.models.device import resolve_device
+from bitextfilter.scoring.reference import FILE as REFERENCE
+from bitextfilter.scoring.reference import Reference
+from bitextfilter.similarity.margins import csls_matrix
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.segment import load_segmenter
+from bitextfilter.text.vocabulary import END, RESERVED
+from bitextfilter.training.autoencoder import BilingualTraining
+from bitextfilter.training.data import Corpus, Ids, Sentences, short_pairs
+from bitextfilter.training.loop import Hooks, train
+from bitextfilter.training.sources import read_monolingual, read_pairs
+from bitextfilter.training.start import read_vectors, start_from, use_vectors
+from bitextfilter.training.state import Progress
+from bitextfilter.workflows.plan import Material, Plan, Surroundings
+
+REFERENCE_ROWS = 2000
+"""Sentences a side kept as the sample that CSLS and the margins are taken against."""
+
+PLAN = "plan.json"
+
+
+class EncoderTraining:
+    """One run: reads the material, trains, and writes the model folder at every best error."""
+
+    def __init__(self, plan: Plan, material: Material, where: Surroundings) -> None:
+        """Read everything that the run needs.
+
+        Raises:
+            SettingsError: settings do not fit, or are not those of the run to resume.
+            NotFoundError, InputError: a file is missing or bad.
+        """
+        self.plan, self.material, self.where = plan, material, where
+        self._prepare_state()
+        torch.manual_seed(plan.training.seed)
+        torch.set_num_threads(where.threads)
+        self._development = list(material.development.read())
+        sources, targets, weights = read_pairs(material.pairs)
+        if not sources:
+            raise InputError("no pairs to train on", file=material.pairs[0].source)
+        self.processor = self._make_processor(sources, targets)
+        self.corpus = self._make_corpus(sources, targets, np.array(weights))
+        self.monolingual = {
+            side: self._make_monolingual(read_monolingual(paths), side)
+            for side, paths in material.monolingual.items()
+            if paths
+        }
+        self._sample = _distinct_sample(sources, targets, plan.training.seed)
+        self.settings = architecture_settings(plan.architecture, plan.shape)
+        self.network = self._make_network()
+
+    def run(self) -> Progress:
+        """Train to the end, or on from where an interrupted run was last validated."""
+        training = self.plan.training
+        model = BilingualTraining(
+            self.network,
+            self.settings.dim,
+            getattr(self.settings, "cell", "lstm"),
+            self._predicted_counts(),
+            training,
+        )
+        hooks = Hooks(self.validate, self.keep, self.where.report)
+        data = (self.corpus, self.monolingual)
+        model.to(resolve_device(self.where.device))
+        return train(model, data, hooks, self.where.state, self.where.resume)
+
+    def validate(self, network: nn.Module) -> float:
+        """Sentence alignment recovery error by CSLS on the development pairs, in percent."""
+        encoder = self._encoder(network)
+        sources, targets = ([pair[side] for pair in self._development] for side in (0, 1))
+        scores = csls_matrix(*_both(encoder, (sources, targets)))
+        return recover(sources, targets, scores).mean
+
+    def keep(self, network: nn.Module, progress: Progress) -> None:
+        """Write the model folder: the network with the lowest error so far."""
+        described = {"material": self.material.described(), **self.plan.to_dict()}
+        described |= {"validation": progress.history}
+        with writing_folder(self.where.output) as folder:
+            save_encoder(
+                folder,
+                (self.plan.architecture, self.settings),
+                network,
+                self.processor,
+                self.where.quantise,
+            )
+            text = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
+            (folder / "training.json").write_text(text, encoding="utf-8")
+            encoder = self._encoder(load_network(folder)[2])
+            Reference(*_both(encoder, self._sample)).save(folder / REFERENCE)
+
+    def _encoder(self, network: nn.Module) -> NetworkEncoder:
+        where = self.where
+        return NetworkEncoder(
+            self.processor, network, self.settings.dim, where.device, where.threads
+        )
+
+    def _prepare_state(self) -> None:
+        """Make the state's folder, or check that the run to resume is this one."""
+        path = self.where.state / PLAN
+        described = {**self.plan.to_dict(), "material": self.material.described()}
+        text = json.dumps(described, indent=2) + "\n"
+        if not self.where.resume:
+            self.where.state.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        elif not path.is_file():
+            raise SettingsError(f"{self.where.state}: nothing to resume; leave out --resume")
+        elif path.read_text(encoding="utf-8") != text:
+            raise SettingsError(f"{path}: other settings or files than those of the run to resume")
+
+    def _make_processor(self, sources: list[str], targets: list[str]) -> TextProcessor:
+        """That of the model to start from, or one learnt from the training text."""
+        plan, material = self.plan, self.material
+        if material.start is not None:
+            processor = TextProcessor.load(material.start, read_config(material.start))
+            if processor.languages != material.languages:
+                raise SettingsError(
+                    f"{material.start} is a model of {'-'.join(processor.languages)},"
+                    f" not {'-'.join(material.languages)}"
+                )
+            return processor
+        known = (
+            plan.segmentation if material.segmenter is None else load_segmenter(material.segmenter)
+        )
+        self.where.note("learning the segmentation and the vocabulary")
+        return TextProcessor.learn(sources, targets, material.languages, plan.normalisation, known)
+
+    def _ids(self, sentences: list[str], side: int) -> list[Ids]:
+        return self.processor.ids(sentences, self.processor.languages[side])
+
+    def _make_corpus(
+        self, sources: list[str], targets: list[str], weights: NDArray[np.float64]
+    ) -> Corpus:
+        """The pairs as ids; those that are too long are left out, and counted."""
+        ids = (self._ids(sources, 0), self._ids(targets, 1))
+        longest = self.plan.training.maximum_length
+        kept = np.flatnonzero(short_pairs(ids[0], ids[1], longest))
+        left = len(sources) - len(kept)
+        self.where.note(f"{len(kept)} pairs, {left} left out for more than {longest} subwords")
+        if not len(kept):
+            raise SettingsError(f"every pair is longer than training.maximum_length={longest}")
+        sides = [Sentences(side[row] for row in kept) for side in ids]
+        return Corpus(sides[0], sides[1], weights[kept])
+
+    def _make_monolingual(self, lines: list[str], side: int) -> Sentences:
+        """Sentences to autoencode: the given lines and the side of the pairs themselves."""
+        longest = self.plan.training.maximum_length
+        ids = [row for row in self._ids(lines, side) if len(row) <= longest]
+        language = self.processor.languages[side]
+        self.where.note(f"{len(ids)} monolingual sentences of {language}")
+        return Sentences([*ids, *self.corpus.side(side).rows()])
+
+    def _make_network(self) -> nn.Module:
+        """A network at its starting point."""
+        plan, material, note = self.plan, self.material, self.where.note
+        network = build_network(plan.architecture, self.settings, len(self.processor.vocabulary))
+        if material.start is not None:
+            taken = start_from(network, load_network(material.start)[2])
+            note(f"from {material.start.name}: {', '.join(taken)}")
+        if material.vectors is not None:
+            embedding = network.embedding
+            assert isinstance(embedding, nn.Embedding)
+            ids, vectors = read_vectors(
+                material.vectors, self.processor.vocabulary, embedding.embedding_dim
+            )
+            use_vectors(embedding, ids, vectors)
+            note(f"{len(ids)} of {len(self.processor.vocabulary)} initial vectors read")
+        return network
+
+    def _predicted_counts(self) -> NDArray[np.int64]:
+        """How often the decoder predicts each id, ``(v,)``."""
+        counts = np.zeros(len(self.processor.vocabulary), dtype=np.int64)
+        for side in self.plan.training.decoded_sides:
+            counts[len(RESERVED) :] += self.processor.vocabulary.counts[:, side]
+            counts[END] += len(self.corpus)
+        return counts
+
+
+def _both(encoder: Encoder, sides: tuple[list[str], list[str]]) -> tuple[Vectors, Vectors]:
+    """Vectors of sentences of the source and of the target language."""
+    source, target = encoder.languages
+    return encoder.encode(sides[0], source), encoder.encode(sides[1], target)
+
+
+def _distinct_sample(
+    sources: list[str], targets: list[str], seed: int
+) -> tuple[list[str], list[str]]:
+    """Some distinct sentences of either side, chosen by the seed, each in the files' order."""
+    random = np.random.default_rng(seed)
+    sides = []
+    for sentences in (sources, targets):
+        distinct = list(dict.fromkeys(sentences))
+        chosen = random.choice(len(distinct), min(REFERENCE_ROWS, len(distinct)), replace=False)
+        sides.append([distinct[row] for row in sorted(chosen)])
+    return sides[0], sides[1]
+
+
+def resumable(output: Path) -> bool:
+    """Whether a run into this folder was begun."""
+    return (Surroundings(output).state / PLAN).is_file()

@@ -1,0 +1,132 @@
+"""What a training run is made of: its settings, its files, and where it happens."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bitextfilter.encoders.registry import architecture_settings
+from bitextfilter.errors import SettingsError
+from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.segment import SegmenterSettings
+from bitextfilter.training.settings import TrainingSettings, from_mapping
+from bitextfilter.training.sources import PairFile
+from bitextfilter.training.state import Progress
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All settings of a run: what a settings file holds, and a model folder keeps."""
+
+    architecture: str = "autoencoder"
+    shape: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the architecture, by name."""
+    normalisation: Normalisation = field(default_factory=Normalisation)
+    segmentation: SegmenterSettings = field(default_factory=SegmenterSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Plan:
+        """Build from nested names and values; what is left out has its default.
+
+        Raises:
+            SettingsError: an unknown name, or a value that does not fit.
+        """
+        groups = [part.name for part in dataclasses.fields(cls)]
+        if unknown := sorted(set(values) - set(groups)):
+            raise SettingsError(f"{unknown[0]!r} is no group of settings: {', '.join(groups)}")
+        name = values.get("architecture", "autoencoder")
+        return cls(
+            name,
+            dataclasses.asdict(architecture_settings(name, values.get("shape", {}))),
+            from_mapping(Normalisation, values.get("normalisation", {})),
+            from_mapping(SegmenterSettings, values.get("segmentation", {})),
+            from_mapping(TrainingSettings, values.get("training", {})),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every setting, nested, as :meth:`from_dict` takes it."""
+        return dataclasses.asdict(self)
+
+
+def with_override(values: dict[str, Any], assignment: str) -> dict[str, Any]:
+    """Settings with one more, written ``group.name=value`` (the value as JSON, or a word).
+
+    Raises:
+        SettingsError: the assignment has another form.
+    """
+    path, equals, text = assignment.partition("=")
+    group, dot, name = path.partition(".")
+    if not equals or (dot and not name):
+        raise SettingsError(f"{assignment!r} is not of the form group.name=value")
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    if not dot:
+        return {**values, group: value}
+    return {**values, group: {**values.get(group, {}), name: value}}
+
+
+@dataclass(frozen=True)
+class Material:
+    """The files of a run."""
+
+    languages: tuple[str, str]
+    pairs: Sequence[PairFile]
+    development: PairFile
+    """Pairs on which the network is validated; never trained on."""
+    monolingual: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    """Plain text files to autoencode besides, by side (0 source, 1 target)."""
+    start: Path | None = None
+    """A model whose text processing and fitting tensors are taken over."""
+    segmenter: Path | None = None
+    """A learnt segmenter's folder, to use instead of learning one."""
+    vectors: Path | None = None
+    """Initial vectors of subwords, in text form."""
+
+    def described(self) -> dict[str, Any]:
+        """The files by name, without their folders: a model names no path of a machine."""
+
+        def name(path: str | Path | None) -> str | None:
+            return None if path is None else Path(path).name
+
+        return {
+            "languages": list(self.languages),
+            "pairs": [[name(file.source), name(file.target), file.weight] for file in self.pairs],
+            "monolingual": {
+                str(side): [name(path) for path in paths]
+                for side, paths in self.monolingual.items()
+            },
+            "development": name(self.development.source),
+            "start": name(self.start),
+            "segmenter": name(self.segmenter),
+            "vectors": name(self.vectors),
+        }
+
+
+def _silent(_: str) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where a run happens and whom it talks to."""
+
+    output: Path
+    device: str = "cpu"
+    threads: int = 1
+    quantise: bool = False
+    """Keep matrices as int8 in the model."""
+    resume: bool = False
+    note: Callable[[str], None] = _silent
+    report: Callable[[Progress, int], None] = lambda *_: None
+
+    @property
+    def state(self) -> Path:
+        """The folder of the training state, beside the model."""
+        return self.output.with_name(self.output.name + ".training")
