@@ -50,7 +50,7 @@ def toy_model(
             network.embedding.weight[int(other)] = network.embedding.weight[int(one)]
             network.embedding.weight[int(other)] += 0.05 * torch.randn(dim) * dim**-0.5
     with writing_folder(folder) as draft:
-        save_encoder(draft, "averaging", settings, network, processor)
+        save_encoder(draft, ("averaging", settings), network, processor)
         if classifier:
             Classifier(ClassifierSettings(dim, hidden=16)).save(draft)
         if reference:

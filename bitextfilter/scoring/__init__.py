@@ -1,0 +1,1 @@
+"""A loaded model, and the scores it gives to sentence pairs."""

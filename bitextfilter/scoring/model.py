@@ -1,0 +1,128 @@
+"""A model as its users see it: found by name, loaded, then asked for vectors and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from bitextfilter.encoders.base import Encoder
+from bitextfilter.encoders.registry import load_encoder
+from bitextfilter.errors import ModelError, NotFoundError
+from bitextfilter.models.checkpoint import CONFIG, digest, read_config
+from bitextfilter.scoring import reference as neighbours
+from bitextfilter.scoring.reference import Reference
+from bitextfilter.scoring.scorers import distinct, score_pairs
+from bitextfilter.similarity.classifier import Classifier
+from bitextfilter.similarity.vectors import Scores, Vectors
+from bitextfilter.text.processor import TextProcessor
+
+PRETRAINED = Path(__file__).parents[1] / "pretrained"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A loaded model folder. Made by :func:`load`."""
+
+    name: str
+    """As asked for: a shipped model's name, or the folder."""
+    folder: Path
+    digest: str
+    """Twelve hexadecimal digits over the folder's files: results carry it."""
+    encoder: Encoder
+    classifier: Classifier | None
+    reference: Reference | None
+    threads: int = 1
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """The languages of the source and the target side."""
+        return self.encoder.languages
+
+    @property
+    def default_measure(self) -> str:
+        """The measure used where none is asked for: ``mlp`` if it can, else ``cosine``."""
+        return "cosine" if self.classifier is None else "mlp"
+
+    @cached_property
+    def processor(self) -> TextProcessor:
+        """The text side of the model."""
+        return TextProcessor.load(self.folder, read_config(self.folder))
+
+    def encode(self, sentences: Sequence[str], language: str) -> Vectors:
+        """Encode ``n`` sentences of one of the model's languages → float32 ``(n, dim)``.
+
+        Raises SettingsError for a language that the model does not know.
+        """
+        return self.encoder.encode(sentences, language)
+
+    def score(
+        self, sources: Sequence[str], targets: Sequence[str], measures: Sequence[str] = ()
+    ) -> dict[str, Scores]:
+        """Score ``n`` sentence pairs → each measure's scores ``(n,)``; higher is better.
+
+        Args:
+            sources: sentences of the first language.
+            targets: sentences of the second, as many.
+            measures: names in ``scorers.MEASURES``; none for ``default_measure``.
+
+        Raises:
+            SettingsError: a measure is unknown, or the model lacks what it needs.
+            ValueError: the sides differ in number.
+        """
+        names = tuple(measures) or (self.default_measure,)
+        return dict(zip(names, score_pairs(self, sources, targets, names).T, strict=True))
+
+    def sample(self, sources: Sequence[str], targets: Sequence[str], k: int) -> Reference:
+        """Encode sentences of both sides, in any number, as neighbours: each distinct one once."""
+        sides = zip((sources, targets), self.languages, strict=True)
+        source, target = (
+            self.encode(distinct(sentences)[0], language) for sentences, language in sides
+        )
+        return Reference(source, target, k)
+
+
+def shipped() -> dict[str, Path]:
+    """The models that come with the package, by name."""
+    folders = sorted(PRETRAINED.iterdir()) if PRETRAINED.is_dir() else []
+    return {folder.name: folder for folder in folders if (folder / CONFIG).is_file()}
+
+
+def find(name_or_folder: str | Path) -> Path:
+    """The folder of a shipped model's name, or the folder given. Raises NotFoundError."""
+    name, known = str(name_or_folder), shipped()
+    if name in known:
+        return known[name]
+    if (folder := Path(name)).is_dir():
+        return folder
+    names = ", ".join(known) or "none"
+    raise NotFoundError(f"{name}: neither a folder nor a shipped model (they are: {names})")
+
+
+def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> Model:
+    """Load a model by the name of a shipped one, or from its folder.
+
+    Args:
+        name_or_folder: such as ``en-de``, or a path.
+        device: ``cpu`` or ``cuda[:n]``: where sentences are encoded.
+        threads: how many blocks are computed side by side.
+
+    Raises:
+        NotFoundError: no such model, or a file of it is missing; names the models there are.
+        ModelError: the model is damaged, or of a newer version.
+        DeviceError: the device is not there.
+    """
+    folder = find(name_or_folder)
+    encoder = load_encoder(folder, device, threads)
+    classifier = Classifier.load(folder)
+    if classifier is not None and classifier.settings.dim != encoder.dim:
+        raise ModelError(
+            f"{folder}: the classifier takes vectors of width {classifier.settings.dim},"
+            f" the encoder's are {encoder.dim}"
+        )
+    path = folder / neighbours.FILE
+    reference = Reference.load(path, encoder.dim) if path.exists() else None
+    return Model(
+        str(name_or_folder), folder, digest(folder), encoder, classifier, reference, threads
+    )

@@ -1,0 +1,166 @@
+"""The measures by name, and a window of sentence pairs scored by some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.similarity.margins import MARGINS
+from bitextfilter.similarity.vectors import Scores, Vectors, cosine_pairs, euclidean_pairs
+
+if TYPE_CHECKING:
+    from bitextfilter.scoring.model import Model
+    from bitextfilter.scoring.reference import Reference
+
+
+class Window:
+    """Sentence pairs on their way to scores: each distinct sentence is encoded once."""
+
+    def __init__(
+        self,
+        model: Model,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        reference: Reference | None,
+    ) -> None:
+        """Encode ``n`` pairs. Raises ValueError where the sides differ in number."""
+        if len(sources) != len(targets):
+            raise ValueError(f"{len(sources)} source and {len(targets)} target sentences")
+        self.model, self.reference = model, reference
+        (source, self.rows), (target, self.columns) = distinct(sources), distinct(targets)
+        self.source = model.encode(source, model.languages[0])
+        self.target = model.encode(target, model.languages[1])
+
+    @property
+    def pairs(self) -> tuple[Vectors, Vectors]:
+        """The vectors of both sides, row by row, each ``(n, dim)``."""
+        return self.source[self.rows], self.target[self.columns]
+
+    @cached_property
+    def cosines(self) -> Scores:
+        """The cosine of each pair, ``(n,)``."""
+        return cosine_pairs(*self.pairs)
+
+    @cached_property
+    def means(self) -> tuple[Scores, Scores]:
+        """Mean cosine of either side's sentences to their neighbours, each ``(n,)``."""
+        assert self.reference is not None, "check_measures comes first"
+        source = self.reference.source_means(self.source, self.model.threads)
+        target = self.reference.target_means(self.target, self.model.threads)
+        return source[self.rows], target[self.columns]
+
+    def margin(self, name: str) -> Scores:
+        """Return the margin of that name, ``(n,)``."""
+        return MARGINS[name](self.cosines, *self.means)
+
+    @property
+    def probabilities(self) -> Scores:
+        """What the classifier says, ``(n,)``."""
+        assert self.model.classifier is not None, "check_measures comes first"
+        return self.model.classifier.probabilities(*self.pairs, self.model.threads)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure: how it scores a window, its range, and what it is (for the help)."""
+
+    score: Callable[[Window], Scores]
+    range: str
+    text: str
+    needs: str = ""
+    """``neighbours`` or ``classifier``, if it needs one."""
+
+
+MEASURES: dict[str, Measure] = {
+    "cosine": Measure(lambda window: window.cosines, "-1 to 1", "cosine of the two vectors"),
+    "euclidean": Measure(
+        lambda window: euclidean_pairs(*window.pairs),
+        "-inf to 0",
+        "negative Euclidean distance, in the vectors' own unit",
+    ),
+    "csls": Measure(
+        lambda window: window.margin("csls"),
+        "-4 to 4",
+        "2 cosine - the mean cosines of both sides to their neighbours",
+        "neighbours",
+    ),
+    "ratio": Measure(
+        lambda window: window.margin("ratio"),
+        "-100 to 100",
+        "cosine / the mean of those two; 1 is nothing special",
+        "neighbours",
+    ),
+    "distance": Measure(
+        lambda window: window.margin("distance"),
+        "-2 to 2",
+        "cosine - the mean of those two: half of csls",
+        "neighbours",
+    ),
+    "mlp": Measure(
+        lambda window: window.probabilities,
+        "0 to 1",
+        "probability of being translations, by the model's classifier",
+        "classifier",
+    ),
+}
+"""The measures by name. For all of them, higher is better."""
+
+
+def distinct(sentences: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the distinct sentences in order of appearance, and each one's place ``(n,)`` there."""
+    places: dict[str, int] = {}
+    rows = [places.setdefault(sentence, len(places)) for sentence in sentences]
+    return list(places), np.array(rows, dtype=np.int64)
+
+
+def check_measures(model: Model, measures: Sequence[str], reference: Reference | None) -> None:
+    """Raise SettingsError for measures that are unknown, or that model and reference lack."""
+    for name in measures:
+        if name not in MEASURES:
+            raise SettingsError(f"similarity {name!r} is none of {', '.join(MEASURES)}")
+        needs = MEASURES[name].needs
+        if needs == "classifier" and model.classifier is None:
+            raise SettingsError(
+                f"{name} needs a classifier, and the model {model.name} has none;"
+                " bitext-train-classifier makes one"
+            )
+        if needs == "neighbours" and reference is None:
+            raise SettingsError(
+                f"{name} needs neighbours, and the model {model.name} stores none;"
+                " give some with --neighbours"
+            )
+
+
+def score_pairs(
+    model: Model,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    measures: Sequence[str],
+    reference: Reference | None = None,
+) -> Scores:
+    """Score ``n`` sentence pairs by ``m`` measures → float32 ``(n, m)``; higher is better.
+
+    A pair's scores are the same to the last bit whatever the other pairs are.
+
+    Args:
+        model: as loaded.
+        sources: sentences of the model's first language.
+        targets: sentences of its second language, as many.
+        measures: names in ``MEASURES``.
+        reference: the neighbours that margins are measured against; None for the model's own.
+
+    Raises:
+        SettingsError: a measure is unknown, or needs what is not there.
+        ValueError: the sides differ in number.
+    """
+    reference = reference or model.reference
+    check_measures(model, measures, reference)
+    window = Window(model, sources, targets, reference)
+    columns = [MEASURES[name].score(window) for name in measures]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(sources), 0), np.float32)

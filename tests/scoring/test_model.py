@@ -1,0 +1,113 @@
+"""Models by name and folder, whole, incomplete and damaged."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toys import toy_model
+
+import bitextfilter
+from bitextfilter.errors import ModelError, NotFoundError, SettingsError
+from bitextfilter.models.checkpoint import digest
+from bitextfilter.scoring import model as models
+from bitextfilter.scoring.model import find, load, shipped
+from bitextfilter.scoring.reference import Reference
+from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy_model(tmp_path_factory.mktemp("models") / "aa-bb")
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    """A copy to be damaged."""
+    return shutil.copytree(whole, tmp_path / "model")
+
+
+def test_a_model_knows_what_it_is(whole: Path) -> None:
+    model = load(whole)
+    assert (model.name, model.folder, model.digest) == (str(whole), whole, digest(whole))
+    assert model.languages == model.processor.languages == ("aa", "bb")
+    assert model.encode(["a1 a2", "a3"], "aa").shape == (2, 32)
+    with pytest.raises(SettingsError, match="'cc'"):
+        model.encode(["a1"], "cc")
+
+
+def test_parts_are_optional(tmp_path: Path) -> None:
+    model = load(toy_model(tmp_path / "bare", classifier=False, reference=False))
+    assert (model.classifier, model.reference) == (None, None)
+
+
+def test_names_come_before_folders(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(models, "PRETRAINED", whole.parent)
+    (tmp_path / "aa-bb").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert shipped() == {"aa-bb": whole}
+    assert find("aa-bb") == whole
+    assert find("./aa-bb") == Path("aa-bb")
+    assert load("aa-bb").name == "aa-bb"
+    with pytest.raises(NotFoundError, match=r"en-xx: .*shipped model \(they are: aa-bb\)"):
+        load("en-xx")
+    with pytest.raises(NotFoundError, match="no model here"):
+        load("./aa-bb")
+
+
+def test_no_shipped_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "PRETRAINED", tmp_path / "nowhere")
+    assert shipped() == {}
+    with pytest.raises(NotFoundError, match="they are: none"):
+        load("en-de")
+
+
+def test_load_is_the_packages_own(whole: Path) -> None:
+    assert bitextfilter.load is load
+    with pytest.raises(AttributeError, match="unload"):
+        bitextfilter.unload  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "encoder.safetensors", "classifier.safetensors", "vocabulary.tsv"]
+)
+def test_a_missing_file(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises((NotFoundError, ModelError)):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["config.json", "encoder.safetensors", "classifier.safetensors", "neighbours.npz"],
+)
+def test_a_truncated_file(folder: Path, name: str) -> None:
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[: len(content) // 2])
+    with pytest.raises(ModelError, match=name):
+        load(folder)
+
+
+def test_a_newer_model(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "format": 99}))
+    with pytest.raises(ModelError, match="newer"):
+        load(folder)
+
+
+def test_parts_of_another_width(folder: Path) -> None:
+    Classifier(ClassifierSettings(5)).save(folder)
+    with pytest.raises(
+        ModelError, match="classifier takes vectors of width 5, the encoder's are 32"
+    ):
+        load(folder)
+    Classifier(ClassifierSettings(32)).save(folder)
+    rows = np.eye(5, dtype=np.float32)
+    Reference(rows, rows).save(folder / "neighbours.npz")
+    with pytest.raises(ModelError, match="width 5, the model's are 32"):
+        load(folder)

@@ -1,0 +1,85 @@
+"""The stored neighbourhood: its means, and its file whole, damaged or of another model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bitextfilter.errors import ModelError, NotFoundError
+from bitextfilter.scoring.reference import Reference
+from bitextfilter.similarity.neighbours import mean_similarity
+
+GENERATOR = np.random.default_rng(0)
+SOURCE = GENERATOR.standard_normal((30, 12)).astype(np.float32)
+TARGET = GENERATOR.standard_normal((20, 12)).astype(np.float32)
+QUERIES = GENERATOR.standard_normal((9, 12)).astype(np.float32)
+
+
+def test_each_side_is_held_against_the_other_sides_sample() -> None:
+    reference = Reference(SOURCE, TARGET, 4)
+    assert np.array_equal(reference.source_means(QUERIES), mean_similarity(QUERIES, TARGET, 4))
+    assert np.array_equal(reference.target_means(QUERIES), mean_similarity(QUERIES, SOURCE, 4))
+    assert not np.array_equal(reference.source_means(QUERIES), reference.target_means(QUERIES))
+
+
+def test_a_mean_does_not_depend_on_its_company() -> None:
+    reference = Reference(SOURCE, TARGET, 4)
+    whole = reference.source_means(QUERIES, threads=2)
+    for row in range(9):
+        assert reference.source_means(QUERIES[row : row + 1])[0] == whole[row]
+
+
+def test_the_file_keeps_directions_and_k(tmp_path: Path) -> None:
+    path = tmp_path / "neighbours.npz"
+    reference = Reference(SOURCE * 7, TARGET, 4)
+    reference.save(path)
+    again = Reference.load(path, 12)
+    assert (again.k, again.dim) == (4, 12)
+    np.testing.assert_allclose(again.source, reference.source, atol=0.005)
+    np.testing.assert_allclose(
+        again.target_means(QUERIES), reference.target_means(QUERIES), atol=0.005
+    )
+    again.save(path)
+    assert np.array_equal(Reference.load(path).source, again.source)
+
+
+def test_sides_have_one_width() -> None:
+    with pytest.raises(ValueError, match="widths 12 and 5"):
+        Reference(SOURCE, TARGET[:, :5])
+
+
+def test_bad_files(tmp_path: Path) -> None:
+    path = tmp_path / "neighbours.npz"
+    with pytest.raises(NotFoundError, match="no such file"):
+        Reference.load(path)
+    Reference(SOURCE, TARGET).save(path)
+    with pytest.raises(ModelError, match="width 12, the model's are 512"):
+        Reference.load(path, 512)
+    whole = path.read_bytes()
+    for damage in (b"", b"PK", whole[:200], whole[:-30], b"text\n" * 50):
+        path.write_bytes(damage)
+        with pytest.raises(ModelError, match="damaged"):
+            Reference.load(path)
+    path.write_bytes(whole[:120] + bytes(40) + whole[160:])
+    with pytest.raises(ModelError):
+        Reference.load(path)
+
+
+def test_files_with_something_else(tmp_path: Path) -> None:
+    path = tmp_path / "neighbours.npz"
+    rows = np.ones((3, 4), np.int8)
+    for arrays in (
+        {"source": rows.astype(np.float32), "target": rows, "k": 3},
+        {"source": rows[0], "target": rows, "k": 3},
+        {"source": rows[:0], "target": rows, "k": 3},
+        {"source": rows, "target": rows[:, :2], "k": 3},
+        {"source": rows, "target": rows, "k": 0},
+        {"source": rows, "k": 3},
+        {"source": rows, "target": rows, "k": [1, 2]},
+        {"source": np.array([{}], dtype=object), "target": rows, "k": 3},
+    ):
+        np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
+        with pytest.raises(ModelError):
+            Reference.load(path)

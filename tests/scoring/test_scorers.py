@@ -1,0 +1,121 @@
+"""Every measure of a window of pairs: right, and the same in any company."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toys import sentences, toy_model
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.scoring.model import Model, load
+from bitextfilter.scoring.reference import Reference
+from bitextfilter.scoring.scorers import MEASURES, check_measures, distinct, score_pairs
+from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
+
+SOURCES, TARGETS = sentences(600, 5)
+TARGETS = [*TARGETS[:300], *TARGETS[301:], TARGETS[300]]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    return load(toy_model(tmp_path_factory.mktemp("models") / "toy"))
+
+
+def test_each_measure_is_what_it_says(model: Model) -> None:
+    a, b = model.encode(SOURCES, "aa"), model.encode(TARGETS, "bb")
+    assert model.reference is not None
+    assert model.classifier is not None
+    cosines = cosine_pairs(a, b)
+    means = model.reference.source_means(a) + model.reference.target_means(b)
+    expected = {
+        "cosine": cosines,
+        "euclidean": euclidean_pairs(a, b),
+        "csls": 2 * cosines - means,
+        "ratio": cosines / (means / 2),
+        "distance": cosines - means / 2,
+        "mlp": model.classifier.probabilities(a, b),
+    }
+    scores = score_pairs(model, SOURCES, TARGETS, list(MEASURES))
+    assert scores.dtype == np.float32
+    for name, column in zip(MEASURES, scores.T, strict=True):
+        np.testing.assert_allclose(column, expected[name], rtol=1e-4, atol=1e-6)
+
+
+def test_ranges_are_as_said(model: Model) -> None:
+    scores = score_pairs(model, SOURCES, TARGETS, list(MEASURES))
+    for name, column in zip(MEASURES, scores.T, strict=True):
+        low, high = (float(bound) for bound in MEASURES[name].range.split(" to "))
+        assert (column >= low).all()
+        assert (column <= high).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_pair_does_not_depend_on_its_company(model: Model, threads: int) -> None:
+    names = list(MEASURES)
+    whole = score_pairs(model, SOURCES, TARGETS, names)
+    model = replace(model, threads=threads)
+    order = np.random.default_rng(3).permutation(600)
+    for size in (1, 7, 512, 600):
+        for first in range(0, 600 if size > 1 else 40, size):
+            rows = order[first : first + size]
+            part = score_pairs(model, [SOURCES[i] for i in rows], [TARGETS[i] for i in rows], names)
+            assert np.array_equal(part, whole[rows])
+    twice = [i for i in range(30) for _ in range(3)]
+    part = score_pairs(model, [SOURCES[i] for i in twice], [TARGETS[i] for i in twice], names)
+    assert np.array_equal(part, whole[twice])
+
+
+def test_other_neighbours_change_the_margins_alone(model: Model) -> None:
+    a, b = model.encode(SOURCES[:50], "aa"), model.encode(TARGETS[:50], "bb")
+    names = list(MEASURES)
+    own = score_pairs(model, SOURCES, TARGETS, names)
+    other = score_pairs(model, SOURCES, TARGETS, names, Reference(a, b, 3))
+    for name, one, two in zip(names, own.T, other.T, strict=True):
+        assert np.array_equal(one, two) == (MEASURES[name].needs != "neighbours")
+
+
+def test_translations_score_higher(model: Model) -> None:
+    names = [name for name in MEASURES if name != "mlp"]  # the toy's classifier is untrained
+    scores = score_pairs(model, SOURCES, TARGETS, names)
+    assert (scores[:300].min(axis=0) > scores[300:].max(axis=0)).all()
+
+
+def test_distinct() -> None:
+    found, rows = distinct(["b", "a", "b", "", "a"])
+    assert found == ["b", "a", ""]
+    assert rows.tolist() == [0, 1, 0, 2, 1]
+
+
+def test_no_pairs_and_no_measures(model: Model) -> None:
+    assert score_pairs(model, [], [], list(MEASURES)).shape == (0, len(MEASURES))
+    assert score_pairs(model, SOURCES, TARGETS, []).shape == (600, 0)
+    with pytest.raises(ValueError, match="2 source and 1 target"):
+        score_pairs(model, ["a1", "a2"], ["b1"], ["cosine"])
+
+
+def test_what_a_model_lacks(model: Model) -> None:
+    with pytest.raises(SettingsError, match="'cos' is none of cosine, euclidean"):
+        check_measures(model, ["cosine", "cos"], None)
+    bare = replace(model, classifier=None, reference=None)
+    with pytest.raises(SettingsError, match="bitext-train-classifier"):
+        score_pairs(bare, ["a1"], ["b1"], ["mlp"])
+    with pytest.raises(SettingsError, match="--neighbours"):
+        score_pairs(bare, ["a1"], ["b1"], ["ratio"])
+    check_measures(bare, ["cosine", "euclidean"], None)
+
+
+def test_the_default_measure(model: Model, tmp_path: Path) -> None:
+    assert model.default_measure == "mlp"
+    assert list(model.score(["a1"], ["b1"])) == ["mlp"]
+    bare = load(toy_model(tmp_path / "bare", classifier=False, reference=False))
+    assert list(bare.score(["a1"], ["b1"])) == ["cosine"]
+    both = model.score(["a1", "a2"], ["b1", "b2"], ["csls", "cosine"])
+    assert {name: scores.shape for name, scores in both.items()} == {"csls": (2,), "cosine": (2,)}
+
+
+def test_a_sample_holds_each_distinct_sentence_once(model: Model) -> None:
+    sample = model.sample(["a1", "a2", "a1"], ["b1"], 3)
+    assert (sample.source.shape, sample.target.shape, sample.k) == ((2, 32), (1, 32), 3)
