@@ -161,12 +161,13 @@ def writing_folder(path: Path) -> Iterator[Path]:
         yield draft
         draft.chmod(0o777 & ~_umask())
         if path.exists():
-            shutil.rmtree(path)
+            path.rename(draft.with_name(draft.name + ".old"))
         draft.rename(path)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error}") from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+        shutil.rmtree(draft.with_name(draft.name + ".old"), ignore_errors=True)
 
 
 def _umask() -> int:

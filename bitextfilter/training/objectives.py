@@ -15,7 +15,9 @@ def softmax_loss(states: Tensor, targets: Tensor, weight: Tensor, bias: Tensor) 
 
     ``states (m, d)``, ``weight (v, d)``, ``bias (v,)``. Kim et al. 2019, eq. 7 and 8, per token.
     """
-    return functional.cross_entropy(functional.linear(states, weight, bias).float(), targets)
+    return functional.cross_entropy(
+        _at_least_float32(functional.linear(states, weight, bias)), targets
+    )
 
 
 def sampled_softmax_loss(
@@ -37,8 +39,8 @@ def sampled_softmax_loss(
             that equals the target is left out.
     """
     weight, bias = output
-    right = (states * weight[targets]).sum(1).float() + bias[targets]
-    others = functional.linear(states, weight[samples], bias[samples]).float()
+    right = _at_least_float32((states * weight[targets]).sum(1)) + bias[targets]
+    others = _at_least_float32(functional.linear(states, weight[samples], bias[samples]))
     others = others - log_expected[samples]
     others = others.masked_fill(samples[None, :] == targets[:, None], float("-inf"))
     # The target stands for itself with weight 1; the samples for the rest of the vocabulary.
@@ -62,9 +64,9 @@ def ranking_loss(
         same: ``(n, n)``, True where two pairs share a text on either side: such a pair is no
             wrong answer and is left out.
     """
-    cosine = (
-        functional.normalize(source.float(), dim=1) @ functional.normalize(target.float(), dim=1).T
-    )
+    units = [functional.normalize(_at_least_float32(side), dim=1) for side in (source, target)]
+    with torch.autocast(source.device.type, enabled=False):
+        cosine = units[0] @ units[1].T
     eye = torch.eye(len(source), dtype=torch.bool, device=source.device)
     logits = scale * (cosine - margin * eye)
     if same is not None:
@@ -73,3 +75,8 @@ def ranking_loss(
     forward = functional.cross_entropy(logits, right)
     backward = functional.cross_entropy(logits.T, right)
     return (forward + backward) / 2
+
+
+def _at_least_float32(values: Tensor) -> Tensor:
+    """Sums of many terms need more than bfloat16."""
+    return values if values.dtype == torch.float64 else values.float()

@@ -1,0 +1,69 @@
+"""Windows, blocks and the threads that run them."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bitextfilter.io.batches import blocks_by_length, map_blocks, windows
+
+
+@given(st.lists(st.integers()), st.integers(1, 7))
+def test_windows_hold_everything_in_order(items: list[int], size: int) -> None:
+    cut = list(windows(iter(items), size))
+    assert [item for window in cut for item in window] == items
+    assert all(len(window) == size for window in cut[:-1])
+    assert all(cut)
+
+
+def test_a_window_is_read_only_when_asked_for() -> None:
+    seen: list[int] = []
+    stream = windows((seen.append(i) or i for i in range(100)), 10)
+    next(stream)
+    assert len(seen) == 10
+
+
+def test_a_window_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        next(windows([1], 0))
+
+
+@given(st.lists(st.integers(1, 9)))
+def test_blocks_hold_each_item_once_with_items_of_its_length(lengths: list[int]) -> None:
+    blocks = blocks_by_length(lengths, lambda length: 12 // length)
+    assert sorted(i for _, rows in blocks for i in rows) == list(range(len(lengths)))
+    for length, rows in blocks:
+        assert {lengths[i] for i in rows} == {length}
+        assert 1 <= len(rows) <= max(1, 12 // length)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_results_come_in_the_order_of_the_blocks(threads: int) -> None:
+    def slow_first(number: int) -> int:
+        time.sleep(0.02 if number == 0 else 0.0)
+        return number * number
+
+    assert map_blocks(slow_first, range(6), threads) == [0, 1, 4, 9, 16, 25]
+
+
+def test_blocks_run_side_by_side() -> None:
+    both = threading.Barrier(2, timeout=10)
+    assert map_blocks(lambda _: both.wait() >= 0, range(2), threads=2) == [True, True]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_in_a_block_is_raised(threads: int) -> None:
+    def fail(number: int) -> int:
+        return 1 // number
+
+    with pytest.raises(ZeroDivisionError):
+        map_blocks(fail, [1, 0, 1, 1], threads)
+
+
+def test_numpy_lengths_are_taken_too() -> None:
+    assert [length for length, _ in blocks_by_length(np.array([3, 1, 3]), lambda _: 9)] == [1, 3]

@@ -1,0 +1,129 @@
+"""Model folders: what is written comes back, what is damaged is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from bitextfilter.errors import ModelError, NotFoundError, OutputError
+from bitextfilter.models.checkpoint import (
+    CONFIG,
+    FORMAT,
+    digest,
+    load_into,
+    load_tensors,
+    quantise_rows,
+    read_config,
+    save_tensors,
+    write_config,
+    writing_folder,
+)
+
+
+def tensors() -> dict[str, torch.Tensor]:
+    torch.manual_seed(0)
+    return {"table": torch.randn(7, 5) * torch.logspace(-3, 3, 7)[:, None], "bias": torch.randn(5)}
+
+
+def test_tensors_come_back_bit_for_bit(tmp_path: Path) -> None:
+    save_tensors(tmp_path / "t.safetensors", tensors())
+    back = load_tensors(tmp_path / "t.safetensors")
+    assert back.keys() == tensors().keys()
+    assert all(torch.equal(back[name], value) for name, value in tensors().items())
+
+
+def test_int8_is_off_by_half_a_step_of_its_row_at_most(tmp_path: Path) -> None:
+    save_tensors(tmp_path / "t.safetensors", tensors(), quantise=True)
+    back, table = load_tensors(tmp_path / "t.safetensors"), tensors()["table"]
+    step = table.abs().amax(dim=1, keepdim=True) / 127
+    assert ((back["table"] - table).abs() <= step * 0.5001).all()
+    assert torch.equal(back["bias"], tensors()["bias"])
+    assert not torch.equal(back["table"], table)
+
+
+def test_a_row_of_zeros_survives_int8() -> None:
+    rounded, scale = quantise_rows(torch.zeros(2, 3))
+    assert torch.equal(rounded * scale, torch.zeros(2, 3))
+
+
+def test_no_folder_no_file_and_no_configuration_are_not_found(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "none"):
+        with pytest.raises(NotFoundError, match="no model here"):
+            read_config(folder)
+    with pytest.raises(NotFoundError, match="missing"):
+        load_tensors(tmp_path / "t.safetensors")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"format": "1"}', "\xff"])
+def test_a_damaged_configuration_is_said_to_be(tmp_path: Path, text: str) -> None:
+    (tmp_path / CONFIG).write_bytes(text.encode("latin-1"))
+    with pytest.raises(ModelError, match=r"config\.json"):
+        read_config(tmp_path)
+
+
+def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / CONFIG).write_text(json.dumps({"format": FORMAT + 1}))
+    with pytest.raises(ModelError, match="newer"):
+        read_config(tmp_path)
+
+
+def test_truncated_tensors_are_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "t.safetensors"
+    save_tensors(path, tensors())
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(ModelError, match="damaged"):
+        load_tensors(path)
+
+
+def test_tensors_that_do_not_fit_are_named(tmp_path: Path) -> None:
+    layer = nn.Linear(3, 2)
+    good = layer.state_dict()
+    with pytest.raises(ModelError, match="bias is missing"):
+        load_into(layer, {"weight": good["weight"]}, tmp_path)
+    with pytest.raises(ModelError, match=r"weight has shape \(2, 4\)"):
+        load_into(layer, {**good, "weight": torch.zeros(2, 4)}, tmp_path)
+    with pytest.raises(ModelError, match="unknown tensor more"):
+        load_into(layer, {**good, "more": torch.zeros(1)}, tmp_path)
+
+
+def test_the_digest_follows_the_content_but_for_the_card(tmp_path: Path) -> None:
+    write_config(tmp_path, {"a": 1})
+    before = digest(tmp_path)
+    (tmp_path / "card.md").write_text("new words")
+    assert digest(tmp_path) == before
+    write_config(tmp_path, {"a": 2})
+    assert digest(tmp_path) != before
+    assert len(before) == 12
+
+
+def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    model = tmp_path / "models" / "one"
+    with writing_folder(model) as draft:
+        write_config(draft, {"a": 1})
+        assert not model.exists()
+    assert read_config(model)["a"] == 1
+
+    def fail() -> None:
+        with writing_folder(model) as draft:
+            write_config(draft, {"a": 2})
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert read_config(model)["a"] == 1
+    with writing_folder(model) as draft:
+        write_config(draft, {"a": 3})
+    assert read_config(model)["a"] == 3
+    assert [path.name for path in model.parent.iterdir()] == ["one"]
+
+
+def test_what_is_no_model_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "precious.txt").write_text("x")
+    for path in (tmp_path, tmp_path / "precious.txt"):
+        with pytest.raises(OutputError, match="not a model"), writing_folder(path):
+            pass
+    assert (tmp_path / "precious.txt").read_text() == "x"

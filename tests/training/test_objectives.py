@@ -1,0 +1,125 @@
+"""Objectives against loops in float64, and their gradients against finite differences."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from bitextfilter.training.objectives import ranking_loss, sampled_softmax_loss, softmax_loss
+
+
+@pytest.fixture(autouse=True)
+def _seed() -> None:
+    torch.manual_seed(0)
+
+
+def random(*shape: int) -> Tensor:
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+def naive_softmax(states: Tensor, targets: Tensor, weight: Tensor, bias: Tensor) -> float:
+    total = 0.0
+    for state, target in zip(states.tolist(), targets.tolist(), strict=True):
+        logits = [
+            sum(a * b for a, b in zip(state, row, strict=True)) + offset
+            for row, offset in zip(weight.tolist(), bias.tolist(), strict=True)
+        ]
+        total += math.log(sum(map(math.exp, logits))) - logits[target]
+    return total / len(states)
+
+
+def test_softmax_is_the_mean_cross_entropy() -> None:
+    states, weight, bias, targets = (
+        random(4, 3),
+        random(6, 3),
+        random(6),
+        torch.tensor([5, 0, 0, 2]),
+    )
+    expected = naive_softmax(states, targets, weight, bias)
+    assert softmax_loss(states, targets, weight, bias).item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_sampling_every_word_once_is_the_whole_softmax() -> None:
+    states, weight, bias, targets = (
+        random(4, 3),
+        random(6, 3),
+        random(6),
+        torch.tensor([5, 0, 0, 2]),
+    )
+    loss = sampled_softmax_loss(states, targets, (weight, bias), torch.arange(6), torch.zeros(6))
+    expected = naive_softmax(states, targets, weight, bias)
+    assert loss.item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_sampled_softmax_tends_to_the_whole_one() -> None:
+    states, weight, bias, targets = (
+        random(4, 3),
+        random(6, 3),
+        random(6),
+        torch.tensor([5, 0, 0, 2]),
+    )
+    share = torch.tensor([0.4, 0.2, 0.1, 0.1, 0.1, 0.1])
+    samples = torch.multinomial(share, 200_000, replacement=True)
+    expected_counts = (share * len(samples)).log()
+    loss = sampled_softmax_loss(states, targets, (weight, bias), samples, expected_counts)
+    expected = naive_softmax(states, targets, weight, bias)
+    assert loss.item() == pytest.approx(expected, abs=0.02)
+
+
+def naive_ranking(source: Tensor, target: Tensor, scale: float, margin: float) -> float:
+    def cosine(a: Tensor, b: Tensor) -> float:
+        return float(a @ b) / math.sqrt(float(a @ a) * float(b @ b))
+
+    rows = range(len(source))
+    logits = [
+        [scale * (cosine(source[i], target[j]) - (margin if i == j else 0)) for j in rows]
+        for i in rows
+    ]
+    total = 0.0
+    for i in rows:
+        total += math.log(sum(math.exp(logits[i][j]) for j in rows)) - logits[i][i]
+        total += math.log(sum(math.exp(logits[j][i]) for j in rows)) - logits[i][i]
+    return total / (2 * len(source))
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.3])
+def test_ranking_is_the_symmetric_softmax_with_margin(margin: float) -> None:
+    source, target = random(5, 4), random(5, 4)
+    loss = ranking_loss(source, target, torch.tensor(7.0), margin)
+    assert loss.item() == pytest.approx(naive_ranking(source, target, 7.0, margin), rel=1e-5)
+
+
+def test_a_pair_with_the_same_text_is_no_wrong_answer() -> None:
+    source, target = random(3, 4), random(3, 4)
+    same = torch.eye(3, dtype=torch.bool)
+    same[0, 2] = same[2, 0] = True
+    loss = ranking_loss(source, target, torch.tensor(7.0), 0.1, same)
+    rows = torch.nn.functional.normalize(source) @ torch.nn.functional.normalize(target).T
+    logits = 7.0 * (rows - 0.1 * torch.eye(3))
+    logits = logits.masked_fill(same & ~torch.eye(3, dtype=torch.bool), -math.inf)
+    right = torch.arange(3)
+    entropy = torch.nn.functional.cross_entropy
+    expected = (entropy(logits, right) + entropy(logits.T, right)) / 2
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_gradients_agree_with_finite_differences() -> None:
+    states, weight, bias = (x.requires_grad_() for x in (random(3, 2), random(5, 2), random(5)))
+    targets = torch.tensor([1, 0, 4])
+    samples, counts = torch.tensor([0, 2, 3]), torch.zeros(5, dtype=torch.float64)
+
+    def in_double(function: object, *args: Tensor) -> None:
+        assert torch.autograd.gradcheck(function, args, eps=1e-3, atol=2e-3, rtol=1e-2)  # type: ignore[arg-type]
+
+    in_double(lambda s, w, b: softmax_loss(s, targets, w, b), states, weight, bias)
+    in_double(
+        lambda s, w, b: sampled_softmax_loss(s, targets, (w, b), samples, counts),
+        states,
+        weight,
+        bias,
+    )
+    source, target = (x.requires_grad_() for x in (random(3, 2), random(3, 2)))
+    in_double(lambda a, b: ranking_loss(a, b, torch.tensor(3.0), 0.1), source, target)
