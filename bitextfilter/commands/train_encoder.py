@@ -12,6 +12,7 @@ import click
 from bitextfilter.commands.frame import Run, column, command, device_options
 
 if TYPE_CHECKING:
+    from bitextfilter.io.rows import Columns
     from bitextfilter.training.sources import PairFile
     from bitextfilter.training.state import Progress
     from bitextfilter.workflows.plan import Material, Plan
@@ -21,7 +22,7 @@ _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
 
 
 @command("bitext-train-encoder", device_options(), batch_size=None)
-@click.option("-o", "--output", required=True, type=_FOLDER, metavar="DIR", help="The new model.")
+@click.option("-o", "--output", required=True, metavar="DIR", help="The new model.")
 @click.option("--languages", required=True, metavar="SOURCE,TARGET", help="Such as en,de.")
 @click.option(
     "--pairs",
@@ -114,7 +115,7 @@ def main(run: Run, **options: Any) -> None:
     from bitextfilter.workflows.plan import Surroundings
 
     where = Surroundings(
-        output=options["output"],
+        output=Path(run.row_settings.output),
         device=run.common.device,
         threads=run.common.threads,
         quantise=options["quantise"],
@@ -122,7 +123,7 @@ def main(run: Run, **options: Any) -> None:
         note=run.note,
         report=_Reporter(run),
     )
-    plan, material = _plan(options), _material(options)
+    plan, material = _plan(options), _material(options, run.row_settings.columns)
     run.facts["seed"] = plan.training.seed
     progress = EncoderTraining(plan, material, where).run()
     run.counts["updates"] = progress.update
@@ -143,13 +144,12 @@ def _plan(options: dict[str, Any]) -> Plan:
     return Plan.from_dict(values)
 
 
-def _material(options: dict[str, Any]) -> Material:
+def _material(options: dict[str, Any], columns: Columns) -> Material:
     """The files."""
     from bitextfilter.io.rows import Columns
     from bitextfilter.training.sources import PairFile
     from bitextfilter.workflows.plan import Material
 
-    columns = Columns(options["scol"], options["tcol"])
     return Material(
         languages=_languages(options["languages"]),
         pairs=_pair_files(options["pairs"], options["parallel"], columns),
@@ -171,7 +171,7 @@ def _languages(text: str) -> tuple[str, str]:
 
 
 def _pair_files(
-    tables: Sequence[str], parallel: Sequence[tuple[str, str]], columns: Any
+    tables: Sequence[str], parallel: Sequence[tuple[str, str]], columns: Columns
 ) -> list[PairFile]:
     from bitextfilter.training.sources import PairFile
 

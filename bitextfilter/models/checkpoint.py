@@ -74,6 +74,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], quantise: bool = Fal
         else:
             out[name] = tensor.clone()
     save_file(out, str(path), metadata={"format": str(FORMAT)})
+    path.chmod(0o666 & ~_umask())
 
 
 def load_tensors(path: Path) -> dict[str, Tensor]:

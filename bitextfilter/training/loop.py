@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,6 +152,8 @@ def record_validation(
 ) -> None:
     """Validate the network, add a row to the history, and keep the network if it is the best.
 
+    Of equally good ones the last is kept, but only a better one counts as progress.
+
     ``sums``: each loss, summed over the updates since the last validation.
     """
     since = progress.update - (progress.history[-1]["update"] if progress.history else 0)
@@ -158,9 +161,10 @@ def record_validation(
     model.eval()
     error = hooks.validate(model.network)
     progress.history.append({"update": progress.update, "error": error, **losses})
-    progress.stale += 1
-    if progress.best is None or error < progress.best:
-        progress.best, progress.stale = error, 0
+    best = math.inf if progress.best is None else progress.best
+    progress.stale = 0 if error < best else progress.stale + 1
+    if error <= best:
+        progress.best = error
         hooks.better(model.network, progress)
 
 

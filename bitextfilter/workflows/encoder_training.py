@@ -35,7 +35,7 @@ from bitextfilter.training.start import read_vectors, start_from, use_vectors
 from bitextfilter.training.state import Progress
 from bitextfilter.workflows.plan import Material, Plan, Surroundings
 
-REFERENCE_ROWS = 2000
+REFERENCE_ROWS = 1000
 """Sentences a side kept as the sample that CSLS and the margins are taken against."""
 
 PLAN = "plan.json"

@@ -1,0 +1,81 @@
+"""Mini-batches: every row where it should be, the same every time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from bitextfilter.training.data import (
+    Sentences,
+    batches_of_pass,
+    endless_batches,
+    rows_of_pass,
+    short_pairs,
+)
+
+LENGTHS = np.random.default_rng(0).integers(1, 40, 1000)
+
+
+def test_sentences_pad_with_zero() -> None:
+    rows = [np.array(row, dtype=np.int32) for row in ([5, 6], [7], [5, 6], [8, 9, 4])]
+    sentences = Sentences(rows)
+    ids, lengths = sentences.padded(np.array([3, 1]))
+    assert ids.tolist() == [[8, 9, 4], [7, 0, 0]]
+    assert lengths.tolist() == [3, 1]
+    assert [row.tolist() for row in sentences.rows()] == [row.tolist() for row in rows]
+    assert sentences.keys[0] == sentences.keys[2]
+    assert len(set(sentences.keys.tolist())) == 3
+
+
+def test_a_pass_holds_every_row_once() -> None:
+    batches = batches_of_pass(LENGTHS, np.ones(1000), 16, seed=1, number=0)
+    assert sorted(np.concatenate(batches)) == list(range(1000))
+    assert max(map(len, batches)) == 16
+
+
+def test_batches_hold_rows_of_like_length() -> None:
+    batches = batches_of_pass(LENGTHS, np.ones(1000), 16, seed=1, number=0)
+    spread = np.mean([np.ptp(LENGTHS[batch]) for batch in batches])
+    assert spread < 0.2 * np.ptp(LENGTHS)
+
+
+def test_passes_differ_and_seeds_differ_but_nothing_else() -> None:
+    def order(seed: int, number: int) -> list[int]:
+        return rows_of_pass(np.ones(50), seed, number).tolist()
+
+    assert order(1, 0) == order(1, 0)
+    assert order(1, 0) != order(1, 1)
+    assert order(1, 0) != order(2, 0)
+
+
+def test_weights_are_how_often_a_row_is_read() -> None:
+    weights = np.array([0.0, 0.5, 1.0, 2.0, 2.5])
+    total = Counter[int]()
+    for number in range(400):
+        total.update(rows_of_pass(weights, 1, number).tolist())
+    assert total[0] == 0
+    assert total[2] == 400
+    assert total[3] == 800
+    assert total[1] == pytest.approx(200, abs=50)
+    assert total[4] == pytest.approx(1000, abs=50)
+
+
+@pytest.mark.parametrize("skip", [0, 1, 62, 63, 64, 130])
+def test_skipped_batches_are_those_already_seen(skip: int) -> None:
+    def stream(start: int) -> list[list[int]]:
+        batches = endless_batches(LENGTHS, np.ones(1000), 16, 1, start)
+        return [batch.tolist() for batch in islice(batches, 140 - start)]
+
+    assert stream(skip) == stream(0)[skip:]
+
+
+def test_pairs_with_a_long_side_are_told_apart() -> None:
+    short, long = np.zeros(3, dtype=np.int32), np.zeros(4, dtype=np.int32)
+    assert short_pairs([short, long, short], [short, short, long], 3).tolist() == [
+        True,
+        False,
+        False,
+    ]
