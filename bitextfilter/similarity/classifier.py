@@ -32,7 +32,7 @@ from bitextfilter.similarity.vectors import Scores, Vectors, on_grid, unit_rows
 
 TENSORS = "classifier.safetensors"
 SECTION = "classifier"
-BLOCK_ROWS = 1024
+BLOCK_ROWS = 512
 
 
 def concatenation(a: Tensor, b: Tensor) -> Tensor:

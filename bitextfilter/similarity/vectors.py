@@ -24,6 +24,7 @@ Scores = NDArray[np.float32]
 
 GRID_BITS = 26
 UNIT_BITS = 24
+BLOCK_ROWS = 1024
 
 
 def on_grid(rows: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -44,10 +45,10 @@ def on_grid(rows: NDArray[np.floating]) -> NDArray[np.float64]:
     Returns:
         float64 ``(n, d)``.
     """
-    wide = np.asarray(rows, dtype=np.float64)
-    bound = np.abs(wide).max(axis=1, keepdims=True, initial=0.0) * np.sqrt(wide.shape[1])
-    step = np.ldexp(1.0, np.frexp(bound)[1] - GRID_BITS)
-    return np.ascontiguousarray(np.rint(wide / step) * step)
+    grid = np.array(rows, dtype=np.float64, order="C")
+    largest = np.maximum(grid.max(axis=1, initial=0.0), -grid.min(axis=1, initial=0.0))
+    exponents = np.frexp(largest * np.sqrt(grid.shape[1]))[1]
+    return _rounded(grid, np.ldexp(1.0, exponents - GRID_BITS)[:, None])
 
 
 def unit_rows(vectors: NDArray[np.floating]) -> Vectors:
@@ -61,10 +62,13 @@ def unit_rows(vectors: NDArray[np.floating]) -> Vectors:
     Returns:
         float32 ``(n, d)``, each element within ``2**-25`` of the true one.
     """
-    rows = on_grid(vectors)
-    norms = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
-    scaled = rows / np.where(norms > 0, norms, 1.0)
-    return np.ldexp(np.rint(np.ldexp(scaled, UNIT_BITS)), -UNIT_BITS).astype(np.float32)
+    units = np.empty(vectors.shape, dtype=np.float32)
+    for first in range(0, len(vectors), BLOCK_ROWS):
+        rows = on_grid(vectors[first : first + BLOCK_ROWS])
+        norms = np.sqrt(_products(rows, rows))
+        rows /= np.where(norms > 0, norms, 1.0)[:, None]
+        units[first : first + BLOCK_ROWS] = _rounded(rows, np.ldexp(1.0, -UNIT_BITS))
+    return units
 
 
 def unit_products(a: Vectors, b: Vectors) -> Scores:
@@ -79,7 +83,7 @@ def cosine_pairs(a: Vectors, b: Vectors) -> Scores:
     """
     _same_shape(a, b)
     left, right = unit_rows(a).astype(np.float64), unit_rows(b).astype(np.float64)
-    return _cosines((left * right).sum(axis=1))
+    return _cosines(_products(left, right))
 
 
 def cosine_matrix(a: Vectors, b: Vectors) -> Scores:
@@ -94,13 +98,16 @@ def euclidean_pairs(a: Vectors, b: Vectors) -> Scores:
     """
     _same_shape(a, b)
     left, right = on_grid(a), on_grid(b)
-    return _negative_distance(_squares(left), _squares(right), (left * right).sum(axis=1))
+    return _negative_distance(
+        _products(left, left), _products(right, right), _products(left, right)
+    )
 
 
 def euclidean_matrix(a: Vectors, b: Vectors) -> Scores:
     """Negative Euclidean distance of every two rows → ``(n, m)``; as :func:`euclidean_pairs`."""
     left, right = on_grid(a), on_grid(b)
-    return _negative_distance(_squares(left)[:, None], _squares(right)[None, :], left @ right.T)
+    squares = _products(left, left)[:, None], _products(right, right)[None, :]
+    return _negative_distance(*squares, left @ right.T)
 
 
 def _cosines(products: NDArray[np.float64]) -> Scores:
@@ -108,9 +115,19 @@ def _cosines(products: NDArray[np.float64]) -> Scores:
     return np.clip(products, -1.0, 1.0, out=products).astype(np.float32)
 
 
-def _squares(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Squared lengths ``(n,)`` of rows that lie on their grid."""
-    return np.asarray((rows * rows).sum(axis=1))
+def _products(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Inner products ``(n,)`` of row i and row i, both on their grids."""
+    return np.asarray(np.einsum("nd,nd->n", a, b))
+
+
+def _rounded(
+    numbers: NDArray[np.float64], step: NDArray[np.float64] | np.float64
+) -> NDArray[np.float64]:
+    """Round in place to multiples of a power of two: beside the anchor, float64 has no finer."""
+    anchor = step * 1.5 * 2.0**52
+    numbers += anchor
+    numbers -= anchor
+    return numbers
 
 
 def _negative_distance(

@@ -1,0 +1,176 @@
+"""``bitext-align``: find translations in two files that are not aligned."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bitextfilter.commands.frame import Run, command, error_options, model_options, output_option
+from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, TextColumn
+
+if TYPE_CHECKING:
+    from bitextfilter.mining.comparable import Mined
+    from bitextfilter.scoring.model import Model
+    from bitextfilter.similarity.vectors import Vectors
+
+__all__ = ["main"]
+
+_SIMILARITIES = ["cosine", "euclidean", "csls", "ratio", "distance", "mlp"]
+_RETRIEVALS = ["forward", "backward", "intersect", "max"]
+_TABS = f"replace it by a space (its columns would shift); or {REMEDY}"
+
+
+@command("bitext-align", output_option(), error_options(), model_options())
+@click.argument("source")
+@click.argument("target")
+@click.option(
+    "--similarity",
+    type=click.Choice(_SIMILARITIES),
+    default="csls",
+    show_default=True,
+    help="What scores a pair.",
+)
+@click.option(
+    "--retrieval",
+    type=click.Choice(_RETRIEVALS),
+    default="max",
+    show_default=True,
+    help="Which candidates become pairs.",
+)
+@click.option(
+    "-k",
+    "--neighbours-count",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="K",
+    help="Candidates of each sentence, and neighbours of a margin.",
+)
+@click.option("--min-score", type=float, metavar="X", help="Leave out pairs below X.")
+@click.option("--keep-duplicates", is_flag=True, help="Write a pair for each copy of its lines.")
+@click.option("--score-first", is_flag=True, help="Write score, source, target.")
+@click.option(
+    "--digits",
+    type=click.IntRange(0, 9),
+    default=4,
+    show_default=True,
+    help="Decimals of the scores.",
+)
+@click.option("--no-column-check", is_flag=True, help="Do not look at the languages of the files.")
+def main(run: Run, source: str, target: str, **options: Any) -> None:
+    """Find translations in two files of sentences, one a line, that are not aligned.
+
+    Writes source, target and score, separated by tabs, best first. A sentence's candidates are
+    its K nearest on the other side by cosine. --similarity scores them, higher is better:
+
+    - cosine (-1 to 1), euclidean (up to 0: negative distance)
+    - csls (-4 to 4): 2 cosine - the mean cosines of both sides to their K nearest
+    - distance (-2 to 2): half of csls; ratio: cosine / the mean of those means, 1 is plain
+    - mlp (0 to 1): the model's classifier: how probably they are translations
+
+    --retrieval chooses: each source's best (forward), each target's best (backward), what is
+    both (intersect), or the best of all candidates first, each sentence once (max).
+
+    Each distinct line counts once. Neither the order of the lines nor --threads changes a
+    score; ties go to the earlier lines. A line that is empty, not UTF-8 or has a tab or NUL
+    stops the run unless --on-error reject. Both files are held in memory, with 8 bytes a
+    line and dimension of the model (4 KB for 512); time grows with source x target lines.
+
+    Example:
+
+        bitext-align english.txt german.txt > pairs.tsv
+        bitext-align --retrieval intersect --min-score 0.1 en.txt.gz de.txt.gz -o pairs.tsv.gz
+    """
+    if source == target == "-":
+        raise click.UsageError("only one of SOURCE and TARGET can be stdin")
+    output, readers, model = run.output(), _readers(run, (source, target)), run.model()
+    counts = [_sentences(run, reader) for reader in readers]
+    sides = [list(counted) for counted in counts]
+    mined = _mine(run, model, sides, options)
+    for row in zip(mined.source.tolist(), mined.target.tolist(), mined.score, strict=True):
+        texts = [side[place] for side, place in zip(sides, row[:2], strict=True)]
+        copies = math.prod(c[t] for c, t in zip(counts, texts, strict=True))
+        times = copies if options["keep_duplicates"] else 1
+        output.writelines(repeat(_line(texts, row[2], options), times))
+        run.counts["pairs"] += times
+
+
+def _readers(run: Run, paths: Sequence[str]) -> list[RowReader]:
+    """Open both files as the row options say; they share one file of rejects."""
+    settings, readers = run.row_settings, []
+    for path in paths:
+        run.row_settings = replace(settings, input=path)
+        readers.append(run.rows(TextColumn()))
+        settings = replace(settings, rejects=None)
+    return readers
+
+
+def _sentences(run: Run, reader: RowReader) -> Counter[str]:
+    """The distinct sentences of a file in their order, and how often each stands there."""
+    found: Counter[str] = Counter()
+    for row in reader:
+        run.counts["rows"] += 1
+        if isinstance(row, Row) and "\t" in row.text:
+            row = BadRow(row.number, row.line, row.ending, "a tab in the line", _TABS, reader.name)
+        if isinstance(row, Row):
+            found[row.text] += 1
+        elif run.row_settings.reject:
+            run.reject(row._replace(reason=f"{reader.name}: {row.reason}"))
+        else:
+            run.reject(row)
+    return found
+
+
+def _mine(run: Run, model: Model, sides: list[list[str]], options: dict[str, Any]) -> Mined:
+    """Encode both sides and find the pairs, best first."""
+    from bitextfilter.mining.comparable import MiningSettings, mine
+    from bitextfilter.scoring.scorers import check_measures
+    from bitextfilter.text.language import check_columns
+
+    settings = MiningSettings(
+        options["similarity"],
+        options["retrieval"],
+        options["neighbours_count"],
+        options["min_score"],
+        run.common.threads,
+    )
+    if settings.similarity == "mlp":
+        check_measures(model, ["mlp"], None)
+    if not options["no_column_check"]:
+        warning = check_columns(sides[0], sides[1], model.processor)
+        if warning is not None:
+            run.warn(warning)
+    source, target = (
+        _encode(run, model, side, language)
+        for side, language in zip(sides, model.languages, strict=True)
+    )
+    run.note(f"comparing {len(source)} with {len(target)} distinct sentences")
+    classifier = model.classifier
+    return mine(source, target, settings, classifier and classifier.probabilities)
+
+
+def _encode(run: Run, model: Model, sentences: list[str], language: str) -> Vectors:
+    """Vectors ``(n, dim)`` of the sentences of one side, --batch-size at a time."""
+    import numpy as np
+
+    size = run.common.batch_size
+    vectors = np.empty((len(sentences), model.encoder.dim), dtype=np.float32)
+    for first in range(0, len(sentences), size):
+        window = sentences[first : first + size]
+        vectors[first : first + size] = model.encode(window, language)
+        run.progress(unit="sentences").update(len(window))
+    return vectors
+
+
+def _line(texts: list[str], score: float, options: dict[str, Any]) -> bytes:
+    """A row of the output; a score that rounds to nothing has no sign."""
+    digits = options["digits"]
+    number = f"{round(float(score), digits) + 0.0:.{digits}f}"
+    columns = [number, *texts] if options["score_first"] else [*texts, number]
+    return ("\t".join(columns) + "\n").encode()

@@ -1,0 +1,1 @@
+"""Finding translations in texts that are not aligned."""

@@ -1,0 +1,186 @@
+"""Global mining: which sentences of two collections are translations of each other?
+
+Each sentence's k nearest on the other side, by cosine, are its candidates; a similarity scores
+them, and a retrieval chooses (Artetxe & Schwenk 2019, section 4.3). Order decides nothing but
+ties: those go to the earlier source, then to the earlier target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.similarity.margins import MARGINS, NEIGHBOURS, highest_means
+from bitextfilter.similarity.neighbours import Indices, nearest_units
+from bitextfilter.similarity.vectors import Scores, Vectors, euclidean_pairs, unit_rows
+
+PairScorer = Callable[[Vectors, Vectors], Scores]
+"""Scores row i of one array with row i of the other: two times ``(n, dim)`` → ``(n,)``."""
+
+PAIR_SCORERS: dict[str, PairScorer] = {"euclidean": euclidean_pairs}
+
+SIMILARITIES = ("cosine", "euclidean", *MARGINS, "mlp")
+
+BLOCK_PAIRS = 8192
+
+
+@dataclass(frozen=True)
+class Mined:
+    """Pairs of a source row and a target row (from 0) and their scores, each ``(n,)``."""
+
+    source: Indices
+    target: Indices
+    score: Scores
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def take(self, places: NDArray[np.int64] | NDArray[np.bool_]) -> Mined:
+        """Return the pairs at some places, in their order, or where a mask is true."""
+        return Mined(self.source[places], self.target[places], self.score[places])
+
+    def ranked(self) -> Mined:
+        """Return the pairs best first; among equals the earlier source, then target, first."""
+        return self.take(np.lexsort((self.target, self.source, -self.score)))
+
+
+@dataclass(frozen=True)
+class MiningSettings:
+    """How pairs are found. Raises SettingsError for what is unknown or out of range."""
+
+    similarity: str = "csls"
+    """A name in ``SIMILARITIES``; each chooses among the nearest by cosine."""
+    retrieval: str = "max"
+    """A name in ``RETRIEVALS``."""
+    neighbours: int = NEIGHBOURS
+    """k: how many candidates a sentence has, and how many neighbours a margin's mean is over."""
+    min_score: float | None = None
+    """Pairs below it are left out, whatever the retrieval."""
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        for value, names in ((self.similarity, SIMILARITIES), (self.retrieval, RETRIEVALS)):
+            if value not in names:
+                raise SettingsError(f"{value!r} is none of {', '.join(names)}")
+        if self.neighbours < 1:
+            raise SettingsError(f"at least 1 neighbour is needed, not {self.neighbours}")
+
+
+def mine(
+    source: Vectors,
+    target: Vectors,
+    settings: MiningSettings,
+    probabilities: PairScorer | None = None,
+) -> Mined:
+    """Find pairs of translations among two collections of sentence vectors, best first.
+
+    Time grows with n × m, memory with n + m: the vectors, a copy of them, and 40 bytes a
+    candidate.
+
+    Args:
+        source: vectors ``(n, dim)`` of distinct sentences.
+        target: vectors ``(m, dim)`` of distinct sentences.
+        settings: what to look for.
+        probabilities: the classifier's, which the similarity ``mlp`` needs.
+
+    Raises:
+        SettingsError: the similarity is ``mlp``, and there is no classifier.
+    """
+    scorers = {**PAIR_SCORERS, **({"mlp": probabilities} if probabilities else {})}
+    if settings.similarity == "mlp" and probabilities is None:
+        raise SettingsError("the similarity mlp needs a classifier")
+    forward, backward = _candidates(source, target, settings)
+    if scorer := scorers.get(settings.similarity):
+        forward = _rescored(forward, source, target, scorer)
+        backward = _rescored(backward, source, target, scorer)
+    found = RETRIEVALS[settings.retrieval](forward.ranked(), backward.ranked())
+    if settings.min_score is not None:
+        found = found.take(found.score >= settings.min_score)
+    return found
+
+
+def _candidates(source: Vectors, target: Vectors, settings: MiningSettings) -> tuple[Mined, Mined]:
+    """Each source's nearest targets and each target's nearest sources, by cosine or margin."""
+    k, units = settings.neighbours, (unit_rows(source), unit_rows(target))
+    cosines, targets = nearest_units(units[0], units[1], k, settings.threads)
+    cosines_back, sources = nearest_units(units[1], units[0], k, settings.threads)
+    means = highest_means(cosines, k), highest_means(cosines_back, k)
+
+    def scored(rows: Indices, columns: Indices, values: Scores) -> Mined:
+        if margin := MARGINS.get(settings.similarity):
+            values = margin(values, means[0][rows], means[1][columns])
+        return Mined(rows, columns, values)
+
+    rows = np.repeat(np.arange(len(source)), targets.shape[1])
+    columns = np.repeat(np.arange(len(target)), sources.shape[1])
+    return (
+        scored(rows, targets.ravel(), cosines.ravel()),
+        scored(sources.ravel(), columns, cosines_back.ravel()),
+    )
+
+
+def _rescored(pairs: Mined, source: Vectors, target: Vectors, scorer: PairScorer) -> Mined:
+    """The same pairs with the scores of ``scorer``, computed in blocks."""
+    blocks = [
+        scorer(source[pairs.source[first:end]], target[pairs.target[first:end]])
+        for first in range(0, len(pairs), BLOCK_PAIRS)
+        for end in [first + BLOCK_PAIRS]
+    ]
+    scores = np.concatenate([np.zeros(0, dtype=np.float32), *blocks])
+    return Mined(pairs.source, pairs.target, scores)
+
+
+def _best_of_each(ranked: Mined, rows: Indices) -> Mined:
+    """The first of the ranked pairs for each row number that ``rows`` ``(n,)`` names."""
+    return ranked.take(np.sort(np.unique(rows, return_index=True)[1]))
+
+
+def _forward(forward: Mined, _: Mined) -> Mined:
+    """Each source with its best candidate."""
+    return _best_of_each(forward, forward.source)
+
+
+def _backward(_: Mined, backward: Mined) -> Mined:
+    """Each target with its best candidate."""
+    return _best_of_each(backward, backward.target)
+
+
+def _intersect(forward: Mined, backward: Mined) -> Mined:
+    """The pairs of which each is the other's best candidate."""
+    there, back = _forward(forward, backward), _backward(forward, backward)
+    pairs = set(zip(back.source.tolist(), back.target.tolist(), strict=True))
+    both = zip(there.source.tolist(), there.target.tolist(), strict=True)
+    return there.take(np.array([pair in pairs for pair in both], dtype=np.bool_))
+
+
+def _max(forward: Mined, backward: Mined) -> Mined:
+    """All candidates of both directions, best first, each sentence used once at most."""
+    union = Mined(
+        np.concatenate([forward.source, backward.source]),
+        np.concatenate([forward.target, backward.target]),
+        np.concatenate([forward.score, backward.score]),
+    ).ranked()
+    places: list[int] = []
+    sources: set[int] = set()
+    targets: set[int] = set()
+    pairs = zip(union.source.tolist(), union.target.tolist(), strict=True)
+    for place, (source, target) in enumerate(pairs):
+        if source not in sources and target not in targets:
+            sources.add(source)
+            targets.add(target)
+            places.append(place)
+    return union.take(np.array(places, dtype=np.int64))
+
+
+RETRIEVALS: dict[str, Callable[[Mined, Mined], Mined]] = {
+    "forward": _forward,
+    "backward": _backward,
+    "intersect": _intersect,
+    "max": _max,
+}
+"""What is taken of the ranked candidates of either direction, still ranked."""

@@ -1,0 +1,150 @@
+"""Mining against a naive version in loops; every retrieval, similarity, bound and tie."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.mining.comparable import RETRIEVALS, SIMILARITIES, Mined, MiningSettings, mine
+from bitextfilter.similarity.margins import csls_matrix, distance_matrix, ratio_matrix
+from bitextfilter.similarity.vectors import Scores, Vectors, cosine_matrix, euclidean_matrix
+
+Pair = tuple[int, int]
+
+GENERATOR = np.random.default_rng(0)
+TARGET = GENERATOR.standard_normal((60, 16)).astype(np.float32)
+SOURCE = (TARGET[10:50] + 0.8 * GENERATOR.standard_normal((40, 16))).astype(np.float32)
+TRUE = {(i, i + 10) for i in range(40)}
+
+
+def probabilities(a: Vectors, b: Vectors) -> Scores:
+    """A stand-in for a classifier: as good as any function of two rows."""
+    return np.asarray(1 / (1 + np.exp(-(a * b).sum(axis=1) + b[:, 0])), dtype=np.float32)
+
+
+def matrix(similarity: str, source: Vectors, target: Vectors, k: int) -> Scores:
+    """Every source with every target, from the matrix forms."""
+    match similarity:
+        case "cosine":
+            return cosine_matrix(source, target)
+        case "euclidean":
+            return euclidean_matrix(source, target)
+        case "mlp":
+            rows = [probabilities(np.repeat(row[None], len(target), 0), target) for row in source]
+            return np.stack(rows)
+    margins = {"csls": csls_matrix, "ratio": ratio_matrix, "distance": distance_matrix}
+    return margins[similarity](source, target, k)
+
+
+def naive_mine(source: Vectors, target: Vectors, settings: MiningSettings) -> list[Pair]:
+    """Candidates, retrieval and bound in plain loops."""
+    scores = matrix(settings.similarity, source, target, settings.neighbours)
+    cosines = cosine_matrix(source, target)
+    n, m, k = len(source), len(target), settings.neighbours
+    there = {
+        (i, j) for i in range(n) for j in sorted(range(m), key=lambda j: (-cosines[i, j], j))[:k]
+    }
+    back = {
+        (i, j) for j in range(m) for i in sorted(range(n), key=lambda i: (-cosines[i, j], i))[:k]
+    }
+
+    def rank(pair: Pair) -> tuple[float, int, int]:
+        return -float(scores[pair]), *pair
+
+    forward = [min((p for p in there if p[0] == i), key=rank) for i in range(n)]
+    backward = [min((p for p in back if p[1] == j), key=rank) for j in range(m)]
+    greedy: list[Pair] = []
+    for pair in sorted(there | back, key=rank):
+        if not any(pair[0] == i or pair[1] == j for i, j in greedy):
+            greedy.append(pair)
+    found = {
+        "forward": forward,
+        "backward": backward,
+        "intersect": [pair for pair in forward if pair in backward],
+        "max": greedy,
+    }[settings.retrieval]
+    low = -np.inf if settings.min_score is None else settings.min_score
+    return sorted((pair for pair in found if scores[pair] >= low), key=rank)
+
+
+def pairs_of(mined: Mined) -> list[Pair]:
+    return list(zip(mined.source.tolist(), mined.target.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("retrieval", RETRIEVALS)
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("k", [3, 10])
+def test_agrees_with_the_naive_version(similarity: str, retrieval: str, k: int) -> None:
+    scores = matrix(similarity, SOURCE, TARGET, k)
+    for low in (None, float(np.quantile(scores, 0.98))):
+        settings = MiningSettings(similarity, retrieval, k, low)
+        mined = mine(SOURCE, TARGET, settings, probabilities)
+        expected = naive_mine(SOURCE, TARGET, settings)
+        assert expected
+        assert pairs_of(mined) == expected
+        values = scores[mined.source, mined.target]
+        if similarity == "mlp":
+            np.testing.assert_allclose(mined.score, values, rtol=1e-5)
+        else:
+            assert np.array_equal(mined.score, values)
+
+
+@pytest.mark.parametrize("retrieval", RETRIEVALS)
+def test_a_bound_cuts_the_list_and_changes_nothing_else(retrieval: str) -> None:
+    whole = mine(SOURCE, TARGET, MiningSettings(retrieval=retrieval))
+    low = float(whole.score[len(whole) // 2])
+    part = mine(SOURCE, TARGET, MiningSettings(retrieval=retrieval, min_score=low))
+    assert 0 < len(part) < len(whole)
+    assert pairs_of(part) == pairs_of(whole)[: len(part)]
+    assert (whole.score[len(part) :] < low).all()
+
+
+@pytest.mark.parametrize("retrieval", RETRIEVALS)
+def test_it_finds_translations(retrieval: str) -> None:
+    found = set(pairs_of(mine(SOURCE, TARGET, MiningSettings(retrieval=retrieval))))
+    assert len(found & TRUE) >= 36
+
+
+@pytest.mark.parametrize("retrieval", RETRIEVALS)
+def test_order_of_the_lines_decides_nothing(retrieval: str) -> None:
+    settings = MiningSettings(retrieval=retrieval)
+    whole = mine(SOURCE, TARGET, settings)
+    i, j = GENERATOR.permutation(40), GENERATOR.permutation(60)
+    shuffled = mine(SOURCE[i], TARGET[j], MiningSettings(retrieval=retrieval, threads=2))
+    assert np.array_equal(shuffled.score, whole.score)
+    assert set(zip(i[shuffled.source], j[shuffled.target], strict=True)) == set(pairs_of(whole))
+
+
+def test_ties_go_to_the_earlier_sentences() -> None:
+    source = np.ones((3, 4), np.float32)
+    target = np.ones((2, 4), np.float32)
+    for retrieval, expected in {
+        "forward": [(0, 0), (1, 0), (2, 0)],
+        "backward": [(0, 0), (0, 1)],
+        "intersect": [(0, 0)],
+        "max": [(0, 0), (1, 1)],
+    }.items():
+        assert pairs_of(mine(source, target, MiningSettings("cosine", retrieval))) == expected
+
+
+@pytest.mark.parametrize("retrieval", RETRIEVALS)
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_nothing_on_a_side(similarity: str, retrieval: str) -> None:
+    settings = MiningSettings(similarity, retrieval)
+    for source, target in itertools.product((SOURCE, SOURCE[:0]), (TARGET, TARGET[:0])):
+        if not len(source) or not len(target):
+            assert len(mine(source, target, settings, probabilities)) == 0
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(SettingsError, match="'margin' is none of cosine"):
+        MiningSettings(similarity="margin")
+    with pytest.raises(SettingsError, match="'fwd' is none of forward"):
+        MiningSettings(retrieval="fwd")
+    with pytest.raises(SettingsError, match="not 0"):
+        MiningSettings(neighbours=0)
+    with pytest.raises(SettingsError, match="mlp needs a classifier"):
+        mine(SOURCE, TARGET, MiningSettings("mlp"))
