@@ -1,0 +1,1 @@
+"""Numbers in, a result with its signature out."""

@@ -1,0 +1,114 @@
+"""bitext-evaluate recovery through its streams, on the toy languages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from toys import sentences, toy_model
+
+from bitextfilter.commands.evaluate import _BASELINES, _VECTORS, main
+from bitextfilter.evaluation.similarities import BASELINES, MATRICES
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy_model(tmp_path_factory.mktemp("models") / "toy")
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "pairs.tsv"
+    rows = list(zip(*sentences(60, seed=3), strict=True))
+    text = "".join(f"{source}\t{target}\n" for source, target in [*rows, rows[0]])
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def recovery(*words: str | Path, text: bytes = b"") -> Result:
+    line = ["recovery", "--threads", "1", "--device", "cpu", *(str(word) for word in words)]
+    return CliRunner().invoke(main, line, input=text)
+
+
+def table(result: Result) -> dict[str, list[str]]:
+    assert result.exit_code == 0, result.output
+    rows = [line.split("\t") for line in result.stdout.splitlines()]
+    assert rows[0] == ["similarity", "forward", "backward", "mean", "signature"]
+    return {row[0]: row[1:] for row in rows[1:]}
+
+
+def test_names_are_those_there_are() -> None:
+    assert (_VECTORS, _BASELINES) == (MATRICES, BASELINES)
+
+
+def test_all_similarities(model: Path, pairs: Path) -> None:
+    found = table(recovery("-q", "--model", model, pairs))
+    assert list(found) == [*MATRICES, *BASELINES]
+    assert float(found["csls"][2]) < 5 < 90 < float(found["random"][2])
+    for name, (forward, backward, mean, signature) in found.items():
+        assert float(mean) == pytest.approx((float(forward) + float(backward)) / 2, abs=0.01)
+        assert signature.startswith(f"recovery_error = {mean} | n=")
+        assert f"sim:{name} " in signature
+        assert ("k:10" in signature) == (name in ("csls", "ratio", "distance"))
+        assert ("model:" in signature) == (name in MATRICES)
+
+
+def test_json_says_the_same(model: Path, pairs: Path) -> None:
+    words = ("-q", "--model", model, "--similarity", "csls,random", "--neighbours", "4", pairs)
+    whole = json.loads(recovery("--json", *words).stdout)
+    assert whole["file"] == str(pairs)
+    found = table(recovery(*words))
+    assert [r["similarity"] for r in whole["results"]] == ["csls", "random"] == list(found)
+    for record in whole["results"]:
+        assert record["signature"] == found[record["similarity"]][3]
+        assert (record["pairs"] + record["set_aside"]) == 61
+        assert record["set_aside"] >= 1
+    assert " k:4 " in whole["results"][0]["signature"]
+
+
+def test_baselines_need_no_model(pairs: Path) -> None:
+    words = ("-q", "--model", "nowhere", "--similarity", "levenshtein,random")
+    found = table(recovery(*words, "--seed", "5", pairs))
+    assert "seed:5" in found["random"][3]
+    assert recovery("--model", "nowhere", "--similarity", "cosine", pairs).exit_code == 66
+
+
+def test_a_model_without_a_classifier(tmp_path: Path, pairs: Path) -> None:
+    model = toy_model(tmp_path / "plain", classifier=False)
+    assert "mlp" not in table(recovery("-q", "--model", model, pairs))
+    failed = recovery("--model", model, "--similarity", "mlp", pairs)
+    assert (failed.exit_code, failed.stdout) == (78, "")
+    assert "classifier" in failed.stderr
+
+
+def test_columns_and_stdin(model: Path, pairs: Path) -> None:
+    lines = [line.split("\t") for line in pairs.read_text(encoding="utf-8").splitlines()]
+    text = "x\tbb\taa\n" + "".join(f"-\t{target}\t{source}\n" for source, target in lines)
+    words = ("-q", "--model", model, "--similarity", "csls")
+    columns = ("--header", "--scol", "aa", "--tcol", "2", "-")
+    assert table(recovery(*words, *columns, text=text.encode())) == table(recovery(*words, pairs))
+
+
+def test_bad_rows(model: Path, pairs: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.tsv"
+    bad.write_bytes(pairs.read_bytes() + b"one column\n")
+    words = ("-q", "--model", model, "--similarity", "csls")
+    failed = recovery(*words, bad)
+    assert (failed.exit_code, failed.stdout) == (65, "")
+    assert "bad.tsv:62: 1 column" in failed.stderr
+    assert table(recovery(*words, "--on-error", "reject", bad)) == table(recovery(*words, pairs))
+
+
+def test_nothing_to_find(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.tsv").touch()
+    failed = recovery("--model", model, tmp_path / "empty.tsv")
+    assert (failed.exit_code, "no pairs" in failed.stderr) == (65, True)
+    assert recovery("--model", model, tmp_path / "missing.tsv").exit_code == 66
+
+
+def test_an_unknown_similarity_names_those_there_are(pairs: Path) -> None:
+    failed = recovery("--similarity", "cosine,hamming", pairs)
+    assert failed.exit_code == 2
+    assert "'hamming' is none of cosine, euclidean" in failed.stderr
