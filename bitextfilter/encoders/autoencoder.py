@@ -11,13 +11,16 @@ top of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import embedding_bag
 
 from bitextfilter.encoders.averaging import WeightedAverage
 from bitextfilter.errors import SettingsError
+from bitextfilter.models.folded import FoldedRecurrent
 from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent, max_pool
 
 
@@ -68,6 +71,22 @@ class AutoencoderNetwork(nn.Module):
             self.average = WeightedAverage(vocabulary)
             self.gain = nn.Parameter(torch.full((settings.dim,), 0.1))
             self.offset = nn.Parameter(torch.zeros(settings.dim))
+
+    def fold(self, tokens: Tensor, side: int) -> Callable[[Tensor], Tensor]:
+        """The function from rows of one length, as numbers of ``tokens``, to their vectors."""
+        vectors = self.embedding(tokens)
+        encoder = self.encoders[side]
+        assert isinstance(encoder, BidirectionalRecurrent)
+        folded = FoldedRecurrent(encoder, vectors)
+        if not self.settings.average:
+            return folded.max_pooled
+        weighted = self.average.weighted(vectors, tokens)
+
+        def encode(rows: Tensor) -> Tensor:
+            average = embedding_bag(rows, weighted, mode="mean")
+            return average + self.gain * folded.max_pooled(rows) + self.offset
+
+        return encode
 
     def forward(self, ids: Tensor, lengths: Tensor, side: int) -> Tensor:
         """Padded ids ``(n, t)``, lengths ``(n,)``, side 0 or 1 → sentence vectors ``(n, dim)``."""

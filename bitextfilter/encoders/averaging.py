@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import embedding_bag
 
 from bitextfilter.models.recurrent import mean_pool
 
@@ -31,7 +33,11 @@ class WeightedAverage(nn.Module):
 
     def forward(self, vectors: Tensor, ids: Tensor, lengths: Tensor) -> Tensor:
         """``(n, t, e)``, ``(n, t)``, ``(n,)`` → ``(n, e)``."""
-        return mean_pool(vectors * self.log_weight[ids].exp()[:, :, None], lengths)
+        return mean_pool(self.weighted(vectors, ids), lengths)
+
+    def weighted(self, vectors: Tensor, ids: Tensor) -> Tensor:
+        """Vectors ``(..., e)`` of tokens ``(...)``, each times its weight."""
+        return vectors * self.log_weight[ids].exp()[..., None]
 
 
 class AveragingNetwork(nn.Module):
@@ -43,6 +49,11 @@ class AveragingNetwork(nn.Module):
         nn.init.normal_(self.embedding.weight, std=settings.embedding**-0.5)
         self.dropout = nn.Dropout(0.0)
         self.average = WeightedAverage(vocabulary)
+
+    def fold(self, tokens: Tensor, side: int) -> Callable[[Tensor], Tensor]:
+        """The function from rows of one length, as numbers of ``tokens``, to their vectors."""
+        weighted = self.average.weighted(self.embedding(tokens), tokens)
+        return lambda rows: embedding_bag(rows, weighted, mode="mean")
 
     def forward(self, ids: Tensor, lengths: Tensor, side: int) -> Tensor:
         """Padded ids ``(n, t)``, lengths ``(n,)`` → sentence vectors ``(n, dim)``.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from bitextfilter.io.batches import blocks_by_length, map_blocks
 from bitextfilter.models.device import resolve_device
@@ -18,7 +18,7 @@ from bitextfilter.text.processor import TextProcessor
 Vectors = NDArray[np.float32]
 
 BLOCK_ROWS = 64
-BLOCK_TOKENS = 8192
+BLOCK_TOKENS = 4096
 
 
 class Encoder(Protocol):
@@ -37,8 +37,26 @@ class Encoder(Protocol):
 
 
 def block_rows(length: int) -> int:
-    """Rows of a block of sentences of ``length`` tokens: a function of the length alone."""
-    return max(1, min(BLOCK_ROWS, BLOCK_TOKENS // length))
+    """Rows of a block of sentences of ``length`` tokens, a power of two: known by the length."""
+    rows = max(1, min(BLOCK_ROWS, BLOCK_TOKENS // length))
+    return 1 << (rows.bit_length() - 1)
+
+
+class Network(Protocol):
+    """What encoding needs of a network."""
+
+    def fold(self, tokens: Tensor, side: int) -> Callable[[Tensor], Tensor]:
+        """Do once what depends on a token alone.
+
+        Args:
+            tokens: the distinct ids of a window, ``(u,)``.
+            side: 0 source, 1 target.
+
+        Returns:
+            The function from rows of one length, ``(n, t)`` positions in ``tokens``, to
+            their vectors ``(n, dim)``.
+        """
+        ...
 
 
 class NetworkEncoder:
@@ -57,6 +75,7 @@ class NetworkEncoder:
         device: str = "cpu",
         threads: int = 1,
     ) -> None:
+        """``network`` is a :class:`Network`. Raises DeviceError where the device is missing."""
         self.processor = processor
         self.languages = processor.languages
         self.dim = dim
@@ -67,27 +86,31 @@ class NetworkEncoder:
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
         """See :meth:`Encoder.encode`. Raises SettingsError for a language the model lacks."""
         ids = self.processor.ids(sentences, language)
-        side = self.languages.index(language)
         out = np.empty((len(ids), self.dim), dtype=np.float32)
+        if not ids:
+            return out
+        lengths = np.array([len(row) for row in ids])
+        tokens, numbers = np.unique(np.concatenate(ids), return_inverse=True)
+        rows = np.split(numbers, np.cumsum(lengths)[:-1])
+        with one_torch_thread(), torch.inference_mode():
+            encode = self._folded(tokens, self.languages.index(language))
 
         def run(block: tuple[int, NDArray[np.int64]]) -> None:
-            length, rows = block
-            out[rows] = self._block([ids[row] for row in rows], length, side)
+            length, members = block
+            padded = np.zeros((block_rows(length), length), dtype=np.int64)
+            padded[: len(members)] = np.stack([rows[member] for member in members])
+            with torch.inference_mode():
+                vectors = encode(torch.from_numpy(padded).to(self.device))
+            out[members] = vectors[: len(members)].float().cpu().numpy()
 
-        blocks = blocks_by_length([len(row) for row in ids], block_rows)
+        blocks = blocks_by_length(lengths, block_rows)
         with one_torch_thread():
             map_blocks(run, reversed(blocks), self.threads if self.device.type == "cpu" else 1)
         return out
 
-    def _block(self, rows: list[NDArray[np.int32]], length: int, side: int) -> Vectors:
-        """Vectors of rows of one length, computed in a block of the length's full shape."""
-        padded = np.zeros((block_rows(length), length), dtype=np.int64)
-        padded[: len(rows)] = np.stack(rows)
-        with torch.inference_mode():
-            ids = torch.from_numpy(padded).to(self.device)
-            lengths = torch.full((len(padded),), length, device=self.device)
-            vectors = self.network(ids, lengths, side)
-        return vectors[: len(rows)].float().cpu().numpy()  # type: ignore[no-any-return]
+    def _folded(self, tokens: NDArray[np.int32], side: int) -> Callable[[Tensor], Tensor]:
+        network = cast(Network, self.network)
+        return network.fold(torch.from_numpy(tokens.astype(np.int64)).to(self.device), side)
 
 
 @contextmanager

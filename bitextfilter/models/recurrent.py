@@ -50,9 +50,24 @@ class BidirectionalRecurrent(nn.Module):
         self.forwards = nn.ModuleList(CELLS[cell](e, hidden, batch_first=True) for e in widths)
         self.backwards = nn.ModuleList(CELLS[cell](e, hidden, batch_first=True) for e in widths)
 
-    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
-        """``(n, t, e)``, ``(n,)`` → states ``(n, t, 2h)``; those beyond a length mean nothing."""
-        for ahead, back in zip(self.forwards, self.backwards, strict=True):
+    @property
+    def depth(self) -> int:
+        """Number of layers."""
+        return len(self.forwards)
+
+    def directions(self, layer: int) -> tuple[nn.LSTM | nn.GRU, nn.LSTM | nn.GRU]:
+        """The forward and the backward cells of a layer."""
+        ahead, back = self.forwards[layer], self.backwards[layer]
+        assert isinstance(ahead, (nn.LSTM, nn.GRU)) and isinstance(back, (nn.LSTM, nn.GRU))
+        return ahead, back
+
+    def forward(self, vectors: Tensor, lengths: Tensor, start: int = 0) -> Tensor:
+        """``(n, t, e)``, ``(n,)`` → states ``(n, t, 2h)``; those beyond a length mean nothing.
+
+        ``vectors`` are the inputs of layer ``start``.
+        """
+        for layer in range(start, self.depth):
+            ahead, back = self.directions(layer)
             right = ahead(vectors)[0]
             left = reverse_padded(back(reverse_padded(vectors, lengths))[0], lengths)
             vectors = torch.cat([right, left], dim=2)

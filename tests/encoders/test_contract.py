@@ -1,0 +1,166 @@
+"""What every encoder promises, for every architecture: one test a promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from bitextfilter.encoders.base import BLOCK_ROWS, BLOCK_TOKENS, NetworkEncoder, block_rows
+from bitextfilter.encoders.registry import (
+    architecture_settings,
+    build_network,
+    load_encoder,
+    load_network,
+    save_encoder,
+)
+from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
+from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.segment import SegmenterSettings
+
+SHAPES: dict[str, tuple[str, dict[str, object]]] = {
+    "averaging": ("averaging", {"embedding": 48}),
+    "lstm": ("autoencoder", {"embedding": 24, "hidden": 40}),
+    "gru": ("autoencoder", {"embedding": 24, "hidden": 40, "cell": "gru"}),
+    "deep": ("autoencoder", {"embedding": 24, "hidden": 24, "layers": 2}),
+    "average": ("autoencoder", {"embedding": 48, "hidden": 24, "average": True}),
+}
+WORDS = [f"w{i}" for i in range(300)]
+
+
+def sentences(count: int, seed: int = 0) -> list[str]:
+    random = np.random.default_rng(seed)
+    lengths = np.minimum(random.geometric(0.08, count), 90)
+    return [" ".join(random.choice(WORDS, length)) for length in lengths]
+
+
+Maker = Callable[..., NetworkEncoder]
+
+
+@pytest.fixture(scope="module", params=SHAPES, ids=list(SHAPES))
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random model, saved."""
+    name, values = SHAPES[request.param]
+    torch.manual_seed(3)
+    processor = TextProcessor.learn(
+        WORDS, WORDS, ("aa", "bb"), Normalisation(), SegmenterSettings("none")
+    )
+    settings = architecture_settings(name, values)
+    network = build_network(name, settings, len(processor.vocabulary))
+    if name == "averaging" or values.get("average"):
+        torch.nn.init.normal_(network.average.log_weight)  # type: ignore[arg-type, union-attr]
+    path: Path = tmp_path_factory.mktemp("model")
+    save_encoder(path, (name, settings), network, processor)
+    return path
+
+
+def test_vectors_are_float32_one_a_sentence(folder: Path) -> None:
+    encoder = load_encoder(folder)
+    vectors = encoder.encode(sentences(5), "aa")
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (5, encoder.dim)
+    assert np.isfinite(vectors).all()
+    assert encoder.encode([], "aa").shape == (0, encoder.dim)
+
+
+def test_a_vector_does_not_depend_on_its_company(folder: Path) -> None:
+    encoder, both = load_encoder(folder), load_encoder(folder, threads=2)
+    texts = sentences(700)
+    vectors = encoder.encode(texts, "bb")
+    np.testing.assert_array_equal(vectors, both.encode(texts, "bb"))
+    order = np.random.default_rng(1).permutation(700)
+    shuffled = encoder.encode([texts[i] for i in order], "bb")
+    np.testing.assert_array_equal(vectors[order], shuffled)
+    for i in range(0, 700, 41):
+        np.testing.assert_array_equal(vectors[i], encoder.encode([texts[i]], "bb")[0])
+    for start in range(0, 70, 7):
+        part = encoder.encode(texts[start : start + 7] * 3, "bb")
+        np.testing.assert_array_equal(np.tile(vectors[start : start + 7], (3, 1)), part)
+
+
+def test_encoding_agrees_with_the_network_on_a_padded_batch(folder: Path) -> None:
+    _, _, network, processor = load_network(folder)
+    network.eval()
+    texts = sentences(60, seed=2)
+    ids = processor.ids(texts, "aa")
+    lengths = torch.tensor([len(row) for row in ids])
+    padded = torch.zeros(len(ids), int(lengths.max()), dtype=torch.int64)
+    for row, values in zip(padded, ids, strict=True):
+        row[: len(values)] = torch.from_numpy(values.astype(np.int64))
+    for side, language in enumerate(("aa", "bb")):
+        with torch.inference_mode():
+            expected = network(padded, lengths, side).numpy()
+        vectors = load_encoder(folder).encode(texts, language)
+        np.testing.assert_allclose(vectors, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_a_long_sentence_is_encoded_whole(folder: Path) -> None:
+    start = " ".join(["w1"] * (BLOCK_TOKENS + 9))
+    vectors = load_encoder(folder).encode([start, " ".join([start, *WORDS])], "aa")
+    assert not np.allclose(vectors[0], vectors[1], atol=1e-3)
+
+
+def test_saving_and_loading_keeps_every_bit(folder: Path, tmp_path: Path) -> None:
+    name, settings, network, processor = load_network(folder)
+    save_encoder(tmp_path, (name, settings), network, processor)
+    texts = sentences(20)
+    np.testing.assert_array_equal(
+        load_encoder(folder).encode(texts, "aa"), load_encoder(tmp_path).encode(texts, "aa")
+    )
+
+
+def test_int8_stays_close(folder: Path, tmp_path: Path) -> None:
+    name, settings, network, processor = load_network(folder)
+    save_encoder(tmp_path, (name, settings), network, processor, quantise=True)
+    one, other = (load_encoder(path).encode(sentences(30), "aa") for path in (folder, tmp_path))
+    cosine = (one * other).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
+    assert cosine.min() > 0.999
+
+
+def test_a_language_that_the_model_lacks_is_refused(folder: Path) -> None:
+    with pytest.raises(SettingsError, match="aa and bb"):
+        load_encoder(folder).encode(["w1"], "cc")
+
+
+def test_a_device_that_is_not_here_is_refused(folder: Path) -> None:
+    with pytest.raises(DeviceError, match="cuda:7"):
+        load_encoder(folder, device="cuda:7")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ('"architecture": "other"', "other"),
+        ('"depth": 3, "architecture": "averaging"', "depth"),
+        ('"hidden": 99, "architecture": "autoencoder"', "shape"),
+    ],
+)
+def test_a_wrong_configuration_is_a_damaged_model(
+    folder: Path, tmp_path: Path, change: str, message: str
+) -> None:
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    config = (tmp_path / "config.json").read_text().split('"encoder": {')[0]
+    (tmp_path / "config.json").write_text(config + '"encoder": {' + change + "}}")
+    with pytest.raises(ModelError, match=message):
+        load_encoder(tmp_path)
+
+
+def test_a_missing_file_is_named(folder: Path, tmp_path: Path) -> None:
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "encoder.safetensors").unlink()
+    with pytest.raises(NotFoundError, match=r"encoder\.safetensors"):
+        load_encoder(tmp_path)
+
+
+def test_blocks_have_a_shape_for_each_length() -> None:
+    sizes = [block_rows(length) for length in range(1, 10_000)]
+    assert sizes[0] == BLOCK_ROWS
+    assert sizes[-1] == 1
+    assert all(a >= b and a & (a - 1) == 0 for a, b in pairwise(sizes))
