@@ -91,7 +91,7 @@ def highest(values: Scores, k: int) -> tuple[Scores, Indices]:
         Values and columns, each ``(n, k)``, best first.
     """
     bound = np.partition(values, -k, axis=1)[:, -k, None]
-    rows, columns = np.nonzero(values >= bound)
+    rows, columns = np.divmod(np.flatnonzero(values >= bound), values.shape[1])
     order = np.lexsort((columns, -values[rows, columns], rows))
     starts = np.searchsorted(rows, np.arange(len(values)))
     chosen = order[(starts[:, None] + np.arange(k)[None, :])]
