@@ -38,11 +38,19 @@ EXIT_CODES: dict[type[BaseException], int] = {
 BUG = 70
 TERMINATED = 143
 
-EXIT_HELP = (
-    "Exit codes: 0 done; 2 usage; 65 bad data or a damaged model; 66 no such input or model; "
-    "69 device or optional part missing; 70 a bug; 74 write failed; 78 bad settings; "
-    "130 Ctrl-C; 143 SIGTERM. A closed pipe (| head) is a quiet end."
-)
+EXIT_HELP = """\b
+Exit codes:
+    0  done; also where the reader of a pipe has gone (| head)
+    2  usage
+   65  bad data, or a damaged model
+   66  no such input or model
+   69  device or optional part missing
+   70  a bug, with its traceback
+   74  write failed
+   78  bad settings
+  130  Ctrl-C
+  143  SIGTERM"""
+"""What the help of each command says of them."""
 
 
 class Terminated(BaseException):

@@ -55,6 +55,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -98,13 +99,21 @@ class _Framed(click.Command):
     """A click command whose usage errors are one line, and whose errors have exit codes."""
 
     def main(
-        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
     ) -> Any:
-        """Run the command line *args* and leave with its exit code."""
+        """Run the command line *args*, and leave with its exit code if *standalone_mode*."""
         arguments = list(sys.argv[1:] if args is None else args)
-        extra |= {"standalone_mode": False, "obj": [self.name, *arguments]}
+        extra["obj"] = [self.name, *arguments]
+        run = partial(super().main, arguments, prog_name or self.name, complete_var, **extra)
+        if not standalone_mode:
+            return run(standalone_mode=False)
         try:
-            code = super().main(arguments, prog_name or self.name, **extra)
+            code: int | None = run(standalone_mode=False)
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else self.name
             message = error.format_message().rstrip(".")

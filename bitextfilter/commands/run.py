@@ -33,6 +33,9 @@ class Progress(Protocol):
     def update(self, n: int) -> object:
         """Move on by *n*."""
 
+    def reset(self, total: float | None = None) -> object:
+        """Start again from 0."""
+
     def clear(self) -> object:
         """Make room for a line of text."""
 
@@ -110,37 +113,43 @@ class Run:
         return self.enter(open_output(path, self.stdout if path == "-" else None))
 
     def rows(self, columns: Columns | TextColumn | None = None) -> RowReader:
-        """Open the input of the row options and return its reader."""
+        """Open the input of the row options and return its reader, of *columns* if given."""
         settings = self.row_settings
+        columns = columns or settings.columns
+        if not settings.header and any(isinstance(c.where, str) for c in columns.wanted()):
+            raise click.UsageError("a column can only be named with --header")
         if settings.rejects is not None:
             self._rejects = self.output(settings.rejects)
         self.counts.update(rows=0, rejected=0)
         name = stream_name(settings.input)
-        return RowReader(self.input(), name, columns or settings.columns, settings.header)
+        return RowReader(self.input(), name, columns, settings.header)
 
-    def windows(self, rows: RowReader) -> Iterator[list[Row | BadRow]]:
+    def windows(self, rows: RowReader, again: bool = False) -> Iterator[list[Row | BadRow]]:
         """Yield windows of --batch-size rows, counted, with stdout flushed after each.
 
         A bad row stops the run (InputError), or, with --on-error reject, goes to the rejects
-        file, and stands in its place in the window.
+        file, and stands in its place in the window. Rows read *again* are neither counted nor
+        rejected.
         """
         for window in row_windows(rows, self.common.batch_size):
-            for row in window:
-                if isinstance(row, BadRow):
-                    self.reject(row)
-            self.counts["rows"] += len(window)
+            if not again:
+                self._account(window)
             yield window
             self.progress().update(len(window))
             if self.row_settings.output == "-":
                 self.stdout.flush()
 
-    def reject(self, row: BadRow) -> None:
-        """Do with a bad row what --on-error says: raise its error, or count and keep it."""
-        if not self.row_settings.reject:
-            raise row.error()
-        self.counts["rejected"] += 1
-        if self._rejects is not None:
-            self._rejects.write(f"{row.number}\t{row.reason}\t".encode() + row.line + b"\n")
+    def _account(self, window: list[Row | BadRow]) -> None:
+        """Count a window, and do with its bad rows what --on-error says."""
+        for row in window:
+            if isinstance(row, Row):
+                continue
+            if not self.row_settings.reject:
+                raise row.error()
+            self.counts["rejected"] += 1
+            if self._rejects is not None:
+                self._rejects.write(f"{row.number}\t{row.reason}\t".encode() + row.line + b"\n")
+        self.counts["rows"] += len(window)
 
     def model(self) -> Model:
         """Load the model of --model; summary and manifest carry its name and digest."""
@@ -188,6 +197,8 @@ class Run:
                 facts=self.facts,
             )
             manifest.write(self.common.manifest)
+        if not self.counts:
+            return
         parts = [f"{count} {name}" for name, count in self.counts.items()]
         parts.append(f"{seconds:.1f} s")
         if "rows" in self.counts:

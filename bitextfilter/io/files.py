@@ -129,8 +129,11 @@ class _Sink(io.BufferedIOBase):
         return True
 
     def write(self, data: ReadableBuffer) -> int:
-        with _naming(self._name):
-            return self._stream.write(data)
+        with _naming(self._name), memoryview(data).cast("B") as rest:
+            done = 0
+            while done < len(rest):  # an unbuffered stream may take a part only
+                done += self._stream.write(rest[done:])
+        return done
 
     def flush(self) -> None:
         with _naming(self._name):

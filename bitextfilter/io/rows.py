@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from itertools import chain, islice
 from typing import NamedTuple
 
 from bitextfilter.errors import InputError
+from bitextfilter.io.columns import Columns, TextColumn, Wanted
 from bitextfilter.io.files import BOM, lines_of, without_ending
 
 __all__ = [
@@ -74,39 +75,6 @@ class BadRow(NamedTuple):
         return InputError(self.reason, file=self.file, line=self.number, remedy=self.remedy)
 
 
-class Wanted(NamedTuple):
-    """One column to read: what it is called, its option, and where it is."""
-
-    name: str
-    option: str
-    where: int | str
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The columns of a pair: 1-based, negative from the end, or names of a header."""
-
-    source: int | str = 1
-    target: int | str = 2
-
-    def wanted(self) -> tuple[Wanted, ...]:
-        """Return the two columns, source first."""
-        return (Wanted("source", "--scol", self.source), Wanted("target", "--tcol", self.target))
-
-
-@dataclass(frozen=True)
-class TextColumn:
-    """One column of sentences, or the whole line where *column* is None."""
-
-    column: int | str | None = None
-
-    def wanted(self) -> tuple[Wanted, ...]:
-        """Return the column, or nothing for the whole line."""
-        if self.column is None:
-            return ()
-        return (Wanted("sentence", "--column", self.column),)
-
-
 def is_blank(text: str) -> bool:
     """Say whether *text* holds nothing but white space, control and format characters."""
     return all(unicodedata.category(character) in _BLANK_CATEGORIES for character in text)
@@ -139,13 +107,15 @@ def row_windows(
         yield window
 
 
+_Line = tuple[int, bytes, bytes]
+
+
 class RowReader:
     """Iterate over the rows of a binary stream: Row where it is good, BadRow where not.
 
     A row is bad if a chosen column is missing, empty, not UTF-8 or holds a NUL. With *header*,
     the first line is read at once, into ``header`` (bytes without ending) and
     ``header_ending``; numbers still count lines of the file, so that the first row has 2.
-    ``bom`` is the BOM, or nothing, and is known once the header or the first row is read.
     Raises InputError for a missing header or a column name that is not in it.
     """
 
@@ -159,11 +129,11 @@ class RowReader:
     ) -> None:
         """Read *stream*, called *name* in messages; *remedy* ends the message of a bad row."""
         self.name = name
-        self.bom = b""
+        self._bom = b""
         self.header: bytes | None = None
         self.header_ending = b""
         self._remedy = remedy
-        self._lines = self._split(lines_of(stream, name))
+        self._lines: Iterator[_Line] = self._split(lines_of(stream, name))
         self._wanted = (columns or Columns()).wanted()
         if header:
             self._read_header()
@@ -178,17 +148,22 @@ class RowReader:
                 yield BadRow(number, line, ending, str(problem), self._remedy, self.name)
 
     def first_line(self, names: Sequence[str] = ()) -> bytes:
-        """Return what stands before the rows: the BOM, and the header with *names* appended."""
-        if self.header is None:
-            return self.bom
-        added = "".join(f"\t{name}" for name in names).encode()
-        return self.bom + self.header + added + (self.header_ending or b"\n")
+        """Return what stands before the rows: the BOM, and the header with *names* appended.
 
-    def _split(self, lines: Iterable[bytes]) -> Iterator[tuple[int, bytes, bytes]]:
+        Waits for the first line, which may start with a BOM.
+        """
+        if self.header is None:
+            ahead = list(islice(self._lines, 1))
+            self._lines = chain(ahead, self._lines)
+            return self._bom
+        added = "".join(f"\t{name}" for name in names).encode()
+        return self._bom + self.header + added + (self.header_ending or b"\n")
+
+    def _split(self, lines: Iterable[bytes]) -> Iterator[_Line]:
         """Yield the number, bytes and ending of each line; set the BOM aside."""
         for number, line in enumerate(lines, 1):
             if number == 1 and line.startswith(BOM):
-                self.bom, line = BOM, line[len(BOM) :]
+                self._bom, line = BOM, line[len(BOM) :]
             if line:
                 text = without_ending(line)
                 yield number, text, line[len(text) :]

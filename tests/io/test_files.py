@@ -183,3 +183,25 @@ def test_plain_sentences_are_strict(tmp_path: Path, bad: bytes, message: str) ->
     with pytest.raises(InputError) as caught:
         list(read_lines(path))
     assert str(caught.value) == f"{path}:2: {message}"
+
+
+class Sip(io.RawIOBase):
+    """An unbuffered stream that takes three bytes at a time."""
+
+    def __init__(self) -> None:
+        self.taken = b""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: bytes | memoryview) -> int:  # type: ignore[override]
+        self.taken += bytes(data[:3])
+        return min(3, len(data))
+
+
+def test_an_unbuffered_stream_gets_everything() -> None:
+    sip = Sip()
+    with open_output("-", sip) as stream:  # type: ignore[arg-type]
+        assert stream.write(b"more than three") == 15
+        assert stream.write(b"") == 0
+    assert sip.taken == b"more than three"

@@ -1,0 +1,88 @@
+"""``bitext-embed``: turn sentences into vectors."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, BinaryIO
+
+import click
+
+from bitextfilter.commands.frame import (
+    Run,
+    column,
+    command,
+    error_options,
+    input_option,
+    model_options,
+)
+from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn
+
+if TYPE_CHECKING:
+    from bitextfilter.scoring.model import Model
+
+__all__ = ["main"]
+
+
+@command("bitext-embed", input_option(), error_options(), model_options())
+@click.option("--language", required=True, metavar="LANG", help="The language, such as en.")
+@click.option("-o", "--output", required=True, metavar="FILE.npy", help="Write here; - is stdout.")
+@click.option(
+    "--dtype",
+    type=click.Choice(["float32", "float16"]),
+    default="float32",
+    show_default=True,
+    help="The numbers of the vectors.",
+)
+@click.option("--column", "where", type=column, metavar="COLUMN", help="Read a column of a TSV.")
+@click.option("--header", is_flag=True, help="The first line names the columns: no sentence.")
+def main(run: Run, language: str, dtype: str, where: int | str | None) -> None:
+    """Turn sentences, one a line, into vectors.
+
+    Writes a NumPy array of shape (lines, dimensions): row i is the vector of line i. A vector
+    depends on its sentence alone. The file is written whole or not at all; memory is bounded by
+    --batch-size, for the vectors wait in a temporary file beside FILE.npy.
+
+    A bad line (empty, not UTF-8, a NUL byte) stops the run. With --on-error reject its row is
+    NaN, which is no vector and cannot be taken for one, and the others keep their places.
+
+    Example:
+
+        bitext-embed --language en -o english.npy < english.txt
+        bitext-embed --language de --column 2 -i pairs.tsv.gz -o german.npy
+    """
+    rows = run.rows(TextColumn(where))
+    output = run.output()
+    model = run.model()
+    path = run.row_settings.output
+    folder = None if path == "-" else Path(path).resolve().parent
+    spool = run.enter(tempfile.TemporaryFile(dir=folder))
+    dim = _embed(run, rows, (model, language, dtype), spool)
+    _write_array(spool, (run.counts["rows"], dim), dtype, output)
+
+
+def _embed(run: Run, rows: RowReader, how: tuple[Model, str, str], spool: IO[bytes]) -> int:
+    """Append the vectors of all *rows* to *spool*; returns their dimensions."""
+    import numpy as np
+
+    model, language, dtype = how
+    dim: int = model.encode([], language).shape[1]
+    for window in run.windows(rows):
+        good = [isinstance(row, Row) for row in window]
+        vectors = np.full((len(window), dim), np.nan, dtype=np.dtype(dtype).newbyteorder("<"))
+        sentences = [row.text for row in window if not isinstance(row, BadRow)]
+        vectors[good] = model.encode(sentences, language)
+        spool.write(vectors.tobytes())
+    return dim
+
+
+def _write_array(spool: IO[bytes], shape: tuple[int, int], dtype: str, output: BinaryIO) -> None:
+    """Write a .npy file: its header, then the numbers that wait in *spool*."""
+    import numpy as np
+
+    description = np.dtype(dtype).newbyteorder("<").str
+    header = {"descr": description, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(output, header)
+    spool.seek(0)
+    shutil.copyfileobj(spool, output, 1 << 20)

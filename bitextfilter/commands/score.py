@@ -1,0 +1,210 @@
+"""``bitext-score``: a score for each sentence pair."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bitextfilter.commands.frame import Run, command, model_options, row_options
+from bitextfilter.io.rows import BadRow, Row, RowReader
+
+if TYPE_CHECKING:
+    from bitextfilter.scoring.model import Model
+    from bitextfilter.scoring.reference import Reference
+
+__all__ = ["main"]
+
+CHECKED_ROWS = 1000
+"""How many good rows the languages of the columns are judged by."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to score by, and how to write it."""
+
+    similarity: str | None
+    neighbours: str | None
+    digits: int
+    score_only: bool
+    column_check: bool
+
+
+@command("bitext-score", row_options(), model_options())
+@click.option(
+    "--similarity",
+    metavar="NAME[,NAME...]",
+    help="Measures, one column each  [default: mlp if the model has a classifier, else cosine]",
+)
+@click.option(
+    "--neighbours",
+    metavar="FILE|input",
+    help="For csls, ratio and distance: a neighbours.npz, or the input itself  "
+    "[default: those of the model]",
+)
+@click.option("--digits", type=click.IntRange(0, 9), default=4, show_default=True, help="Decimals.")
+@click.option("--score-only", is_flag=True, help="Write the scores without the rows.")
+@click.option(
+    "--no-column-check",
+    "column_check",
+    flag_value=False,
+    default=True,
+    help="Do not warn of swapped columns or other languages.",
+)
+def main(run: Run, **options: Any) -> None:
+    """Score sentence pairs: the more probably translations, the higher.
+
+    Writes each row as it came with its scores appended as the last columns: one line for each
+    line of the input, in the same order. A rejected row has empty scores.
+
+    Measures, of all of which higher is better:
+
+        mlp        0 to 1        probability of being translations, by the model's classifier
+        cosine     -1 to 1       cosine of the two vectors
+        euclidean  -inf to 0     negative Euclidean distance, in the vectors' own unit
+        csls       -4 to 4       2 cosine - the mean cosines of both sides to their neighbours
+        ratio      -100 to 100   cosine / the mean of those two; 1 is nothing special
+        distance   -2 to 2       cosine - the mean of those two: half of csls
+
+    A score depends on the pair and the model alone: not on --batch-size, --threads, the order
+    or the other rows. Memory is bounded by --batch-size. Only --neighbours input is different:
+    it measures against the input itself, reads it twice, and keeps it and its vectors in
+    temporary files (in TMPDIR) and about 200 bytes a pair in memory.
+
+    Example:
+
+        bitext-score < pairs.tsv > scored.tsv
+        bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
+        bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
+    """
+    settings = Settings(**options)
+    measures = _measures(settings)
+    rows, output = run.rows(), run.output()
+    model = run.model()
+    scorer = _Scorer(model, measures or (model.default_measure,), settings)
+    run.facts["similarity"] = ",".join(scorer.measures)
+    windows = run.windows(rows)
+    if settings.column_check:
+        windows = _with_column_check(run, model, windows)
+    if settings.neighbours == "input":
+        windows = _read_twice(run, scorer, rows, windows)
+    output.write(scorer.first_line(rows))
+    for window in windows:
+        output.write(scorer.lines(window))
+
+
+def _measures(settings: Settings) -> tuple[str, ...]:
+    """Return the measures asked for. Raises UsageError for any that make no sense."""
+    from bitextfilter.scoring.scorers import MEASURES
+
+    names = settings.similarity.split(",") if settings.similarity is not None else []
+    for name in names:
+        if name not in MEASURES:
+            raise click.UsageError(f"similarity {name!r} is none of {', '.join(MEASURES)}")
+        if names.count(name) > 1:
+            raise click.UsageError(f"similarity {name!r} is asked for twice")
+    if settings.neighbours and not any(MEASURES[name].needs == "neighbours" for name in names):
+        raise click.UsageError("--neighbours is for --similarity csls, ratio or distance")
+    return tuple(names)
+
+
+class _Scorer:
+    """Turns windows of rows into lines with scores."""
+
+    def __init__(self, model: Model, measures: tuple[str, ...], settings: Settings) -> None:
+        """Check that model and neighbours have what the measures need.
+
+        With --neighbours input, ``reference`` has nothing in it until the input has been read.
+        """
+        import numpy as np
+
+        from bitextfilter.scoring.reference import Reference
+        from bitextfilter.scoring.scorers import check_measures
+
+        self.model, self.measures = model, measures
+        self.reference: Reference | None = model.reference
+        self._digits, self._score_only = settings.digits, settings.score_only
+        if settings.neighbours == "input":
+            nothing = np.zeros((0, model.encoder.dim), dtype=np.float32)
+            self.reference = Reference(nothing, nothing)
+        elif settings.neighbours is not None:
+            self.reference = Reference.load(Path(settings.neighbours), model.encoder.dim)
+        check_measures(model, measures, self.reference)
+
+    def first_line(self, rows: RowReader) -> bytes:
+        """Return what stands before the rows: the BOM and the header."""
+        if not self._score_only:
+            return rows.first_line(self.measures)
+        return b"" if rows.header is None else "\t".join(self.measures).encode() + b"\n"
+
+    def lines(self, window: list[Row | BadRow]) -> bytes:
+        """Return one line for each row of the window."""
+        from bitextfilter.scoring.scorers import score_pairs
+
+        good = [row for row in window if isinstance(row, Row)]
+        sources, targets = [row.source for row in good], [row.target for row in good]
+        scores = score_pairs(self.model, sources, targets, self.measures, self.reference)
+        values = iter(scores.tolist())
+        return b"".join(
+            self._line(row, next(values) if isinstance(row, Row) else None) for row in window
+        )
+
+    def _line(self, row: Row | BadRow, scores: list[float] | None) -> bytes:
+        texts = [""] * len(self.measures) if scores is None else map(self._text, scores)
+        columns = "\t".join(texts).encode()
+        return columns + b"\n" if self._score_only else row.line + b"\t" + columns + row.ending
+
+    def _text(self, score: float) -> str:
+        text = f"{score:.{self._digits}f}"
+        return text.removeprefix("-") if not text.strip("-0.") else text
+
+
+def _with_column_check(
+    run: Run, model: Model, windows: Iterator[list[Row | BadRow]]
+) -> Iterator[list[Row | BadRow]]:
+    """Pass windows on; warn, before much is scored, where the columns do not fit the model."""
+    from bitextfilter.text.language import check_columns
+
+    sample: list[Row] = []
+    checked = False
+
+    def check() -> None:
+        sources, targets = [row.source for row in sample], [row.target for row in sample]
+        if warning := check_columns(sources, targets, model.processor):
+            run.warn(warning)
+
+    for window in windows:
+        if not checked:
+            sample += [row for row in window if isinstance(row, Row)][: CHECKED_ROWS - len(sample)]
+            checked = len(sample) == CHECKED_ROWS or len(window) < run.common.batch_size
+            if checked:
+                check()
+        yield window
+    if not checked:
+        check()
+
+
+def _read_twice(
+    run: Run, scorer: _Scorer, rows: RowReader, windows: Iterator[list[Row | BadRow]]
+) -> Iterator[list[Row | BadRow]]:
+    """Read all windows, make the scorer's reference of them, and return them once more."""
+    from bitextfilter.scoring.spool import InputNeighbours
+
+    run.note(f"--neighbours input reads everything twice; it waits in {tempfile.gettempdir()}")
+    spool, source, target = (run.enter(tempfile.TemporaryFile()) for _ in range(3))
+    neighbours = InputNeighbours(scorer.model, source, target)
+    spool.write(rows.first_line())
+    for window in windows:
+        good = [row for row in window if isinstance(row, Row)]
+        neighbours.add([row.source for row in good], [row.target for row in good])
+        spool.writelines(row.line + row.ending for row in window)
+    scorer.reference = neighbours.reference()
+    spool.seek(0)
+    run.progress().reset(total=run.counts["rows"])
+    settings = run.row_settings
+    again = RowReader(spool, rows.name, settings.columns, settings.header)
+    return run.windows(again, again=True)

@@ -1,0 +1,332 @@
+"""The frame: options, rows, exit codes, signals and pipes, on two commands made for the test."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from bitextfilter import __version__, errors
+from bitextfilter.commands.exits import EXIT_CODES
+from bitextfilter.commands.frame import Run, command, group, model_options, row_options
+from bitextfilter.io.rows import Row
+
+BOM = b"\xef\xbb\xbf"
+
+
+@command("bitext-count", row_options(), model_options(), batch_size=3)
+@click.option("--fail", help="Raise the error of this name.")
+@click.option("--slow", is_flag=True, help="Take a minute at each window.")
+def count(run: Run, fail: str | None, slow: bool) -> None:
+    """Append the number of characters of the source.
+
+    More text that
+    may be wrapped.
+
+    Example:
+
+        bitext-count   <   pairs.tsv
+    """
+    rows, output = run.rows(), run.output()
+    output.write(rows.first_line(["count"]))
+    if fail is not None:
+        raise getattr(errors, fail, getattr(click, fail, ValueError))("it went wrong")
+    for window in run.windows(rows):
+        for row in window:
+            value = str(len(row.source)) if isinstance(row, Row) else ""
+            output.write(row.line + b"\t" + value.encode() + row.ending)
+        if slow:
+            run.note("waiting")
+            time.sleep(60)
+
+
+main = group("bitext-test", "A group.\n\nExample:\n\n    bitext-test talk\n")
+
+
+@command("talk", batch_size=None, parent=main)
+def talk(run: Run) -> None:
+    """Say things."""
+    run.note("a note")
+    run.warn("a warning")
+    run.counts["words"] += 2
+    run.facts["seed"] = 7
+
+
+def call(*words: str | Path, data: bytes = b"", program: click.Command = count) -> Result:
+    return CliRunner().invoke(program, [str(word) for word in words], input=data)
+
+
+def shell(line: str, **options: object) -> subprocess.CompletedProcess[bytes]:
+    """Run a line of bash in which ``count`` is the command above."""
+    program = f'count() {{ {sys.executable} {__file__} count "$@"; }}\n{line}'
+    words = ["bash", "-c", program]
+    return subprocess.run(words, capture_output=True, timeout=60, check=False, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def test_rows_pass_through_byte_for_byte() -> None:
+    data = BOM + b"a\tb\t\xff\r\nccc\td\tx\ty\nee\tf"
+    result = call(data=data)
+    assert result.exit_code == 0
+    assert result.stdout_bytes == BOM + b"a\tb\t\xff\t1\r\nccc\td\tx\ty\t3\nee\tf\t2"
+
+
+def test_a_header_is_kept_and_names_columns() -> None:
+    result = call("--header", "--scol", "en", "--tcol", "-2", data=b"en\tde\tx\r\nabc\td\te\r\n")
+    assert result.stdout_bytes == b"en\tde\tx\tcount\r\nabc\td\te\t3\r\n"
+
+
+@pytest.mark.parametrize("data", [b"", BOM])
+def test_nothing_in_nothing_out(data: bytes) -> None:
+    result = call(data=data)
+    assert (result.exit_code, result.stdout_bytes) == (0, data)
+    assert result.stderr.startswith("bitext-count: 0 rows, 0 rejected, ")
+
+
+def test_a_bad_row_stops_and_leaves_no_file(tmp_path: Path) -> None:
+    result = call("-o", tmp_path / "out.gz", data=b"a\tb\n" * 5 + b"c\n")
+    assert result.exit_code == 65
+    assert result.stderr == (
+        "bitext-count: stdin:6: 1 column, expected at least 2 (--tcol 2); "
+        "--on-error reject --rejects FILE keeps going\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rejected_rows_are_kept_with_number_and_reason(tmp_path: Path) -> None:
+    rejects = tmp_path / "rejects.tsv"
+    data = b"a\tb\nc\r\nd\t\xff\t\0\n\te\nf\tg"
+    result = call("--on-error", "reject", "--rejects", rejects, data=data)
+    assert result.exit_code == 0
+    assert result.stdout_bytes == b"a\tb\t1\nc\t\r\nd\t\xff\t\0\t\n\te\t\nf\tg\t1"
+    assert rejects.read_bytes() == (
+        b"2\t1 column, expected at least 2 (--tcol 2)\tc\n"
+        b"3\tthe target is not UTF-8 at its byte 1\td\t\xff\t\0\n"
+        b"4\tthe source is empty\t\te\n"
+    )
+    assert "5 rows, 3 rejected, " in result.stderr
+
+
+def test_the_manifest_says_what_the_run_was(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    call("--manifest", path, "-q", data=b"a\tb\n" * 7)
+    manifest = json.loads(path.read_bytes())
+    assert manifest["command"] == ["bitext-count", "--manifest", str(path), "-q"]
+    assert manifest["version"] == __version__
+    assert manifest["counts"] == {"rows": 7, "rejected": 0}
+    assert manifest["seconds"] >= 0 and manifest["rows_per_second"] > 0
+
+
+def test_no_manifest_of_a_run_that_failed(tmp_path: Path) -> None:
+    assert call("--manifest", tmp_path / "run.json", "--fail", "InputError").exit_code == 65
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_may_be_its_own_output(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_bytes(b"a\tb\n" * 4)
+    assert call("-i", path, "-o", path).exit_code == 0
+    assert path.read_bytes() == b"a\tb\t1\n" * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("InputError", 65),
+        ("ModelError", 65),
+        ("NotFoundError", 66),
+        ("DeviceError", 69),
+        ("OutputError", 74),
+        ("SettingsError", 78),
+        ("UsageError", 2),
+    ],
+)
+def test_each_error_has_its_code_and_one_line(name: str, code: int) -> None:
+    result = call("--fail", name)
+    assert (result.exit_code, result.stdout_bytes) == (code, b"")
+    assert result.stderr.startswith("bitext-count: it went wrong")
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.stderr
+    if code != 2:
+        assert "Traceback" in call("--fail", name, "-v").stderr
+
+
+def test_a_bug_is_shown_with_its_traceback() -> None:
+    result = call("--fail", "bug", "-q")
+    assert result.exit_code == 70
+    assert result.stderr.startswith("Traceback")
+    assert result.stderr.endswith(
+        "ValueError: it went wrong\n"
+        "bitext-count: this is a bug: please report it with the lines above\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--nothing"], "No such option '--nothing'"),
+        (["more"], "Got unexpected extra argument (more)"),
+        (["--scol", "0"], "columns are counted from 1, or from the end with -1"),
+        (["--scol", "en"], "a column can only be named with --header"),
+        (["--rejects", "bad.tsv"], "--rejects FILE needs --on-error reject"),
+        (["--on-error", "reject", "--rejects", "-"], "--rejects needs a file of its own"),
+        (["--on-error", "reject", "--rejects", "x", "-i", "x"], "--rejects needs a file of"),
+        (["--batch-size", "0"], "0 is not in the range x>=1"),
+        (["--device", "tpu"], "'tpu' is not auto, cpu, cuda or cuda:N"),
+    ],
+)
+def test_usage_errors_are_one_line(words: list[str], message: str) -> None:
+    result = call(*words)
+    assert (result.exit_code, result.stdout_bytes) == (2, b"")
+    assert message in result.stderr
+    assert result.stderr.endswith("(see bitext-count --help)\n")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["nothing.tsv", "nothing.tsv.gz", ""])
+def test_an_input_that_is_not_there(tmp_path: Path, name: str) -> None:
+    result = call("-i", tmp_path / name, "-o", tmp_path / "out")
+    assert result.exit_code == 66
+    assert result.stderr.startswith(f"bitext-count: {tmp_path / name}: cannot be opened: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_output_that_cannot_be_made(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "out"
+    result = call("-o", path, data=b"a\tb\n")
+    assert result.exit_code == 74
+    assert result.stderr == f"bitext-count: {path}: cannot be written: No such file or directory\n"
+
+
+def test_an_unknown_column_says_which_there_are() -> None:
+    result = call("--header", "--scol", "fr", data=b"en\tde\n")
+    assert (result.exit_code, result.stdout_bytes) == (65, b"")
+    assert "column 'fr' (--scol) is not in the header; it has en, de" in result.stderr
+
+
+def test_help_keeps_the_example_and_tells_the_exit_codes() -> None:
+    text = call("--help").stdout
+    assert "More text that may be wrapped." in text
+    assert "      bitext-count   <   pairs.tsv\n" in text
+    listed = re.findall(r"^ +([0-9]+)  ", text.partition("Exit codes:")[2], re.MULTILINE)
+    assert set(listed) == {"0", "2", "70", "143", *map(str, EXIT_CODES.values())}
+    assert call("--version").stdout == f"bitext-count {__version__}\n"
+
+
+def test_a_group_has_subcommands() -> None:
+    result = call("talk", program=main)
+    assert result.exit_code == 0
+    note, warning, summary = result.stderr.splitlines()
+    assert note == "bitext-test talk: a note"
+    assert warning == "bitext-test talk: warning: a warning"
+    assert summary.startswith("bitext-test talk: 2 words, ")
+    assert call("talk", "-q", program=main).stderr == ""
+
+
+@pytest.mark.parametrize("words", [[], ["shout"]])
+def test_a_group_without_a_subcommand_is_a_usage_error(words: list[str]) -> None:
+    result = call(*words, program=main)
+    assert result.exit_code == 2
+    assert "ommand" in result.stderr and "(see bitext-test --help)" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_full_disk_is_told_in_one_line() -> None:
+    done = shell("yes $'a\\tb' | head -100000 | count > /dev/full")
+    assert done.returncode == 74
+    assert done.stderr == b"bitext-count: stdout: cannot be written: No space left on device\n"
+
+
+def test_a_full_disk_is_found_at_the_last_flush() -> None:
+    done = shell("echo $'a\\tb' | count -o /dev/full")
+    assert done.returncode == 74
+    assert done.stderr == b"bitext-count: /dev/full: cannot be written: No space left on device\n"
+
+
+def test_a_closed_pipe_is_a_quiet_end() -> None:
+    done = shell("yes $'a\\tb' | count | head -1; echo ${PIPESTATUS[1]}")
+    assert done.stdout == b"a\tb\t1\n0\n"
+    assert done.stderr == b""
+
+
+def test_a_closed_standard_stream_is_told() -> None:
+    done = shell("count <&-; echo $?; echo $'a\\tb' | count >&-; echo $?; count 2>&- < /dev/null")
+    assert done.stdout == b"66\n74\n"
+    assert done.stderr == (b"bitext-count: stdin is closed\nbitext-count: stdout is closed\n")
+    assert done.returncode == 0
+
+
+def test_an_upstream_that_died_ends_like_a_file(tmp_path: Path) -> None:
+    script = f"(printf 'a\\tb\\nc\\td'; kill -9 $BASHPID) | count --manifest {tmp_path / 'm'}"
+    done = shell(script)
+    assert (done.returncode, done.stdout) == (0, b"a\tb\t1\nc\td\t1")
+    assert json.loads((tmp_path / "m").read_bytes())["counts"]["rows"] == 2
+    assert b"2 rows, 0 rejected" in done.stderr
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The command, stopped after its first window, its output half written."""
+    words = [sys.executable, __file__, "count", "--slow", "-o", str(tmp_path / "out.tsv")]
+    process = subprocess.Popen(
+        [*words, "--on-error", "reject", "--rejects", str(tmp_path / "rejects.tsv")],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        assert process.stdin is not None and process.stderr is not None
+        process.stdin.write(b"a\tb\nbad\n" + b"c\td\n" * 1000)
+        process.stdin.flush()
+        assert process.stderr.readline() == b"bitext-count: waiting\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "word"),
+    [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"terminated")],
+)
+def test_a_signal_ends_the_run_and_leaves_nothing(
+    waiting: subprocess.Popen[bytes], tmp_path: Path, number: int, code: int, word: bytes
+) -> None:
+    assert {path.suffix for path in tmp_path.iterdir()} == {".partial"}
+    waiting.send_signal(number)
+    assert waiting.stderr is not None
+    assert waiting.stderr.read() == b"bitext-count: " + word + b"\n"
+    assert waiting.wait(30) == code
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_windows_reach_a_slow_pipe_as_they_are_done() -> None:
+    words = [sys.executable, __file__, "count", "-q"]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None and process.stdout is not None
+    for line in (b"a\tb\n", b"cc\td\n", b"eee\tf\n"):
+        process.stdin.write(line)
+    process.stdin.flush()
+    assert [process.stdout.readline()[-2:] for _ in range(3)] == [b"1\n", b"2\n", b"3\n"]
+    process.stdin.close()
+    assert process.stdout.read() == b""
+    assert process.wait(30) == 0
+    process.stdout.close()
+
+
+def test_compressed_in_and_out(tmp_path: Path) -> None:
+    pairs, out = tmp_path / "pairs.tsv.xz", tmp_path / "out.tsv.gz"
+    done = shell(f"printf 'a\\tb\\n' | xz > {pairs}; count -i {pairs} -o {out}; zcat {out}")
+    assert done.stdout == b"a\tb\t1\n"
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs may ignore it
+    {"count": count, "group": main}[sys.argv[1]](sys.argv[2:])
