@@ -118,7 +118,7 @@ class Run:
         columns = columns or settings.columns
         if not settings.header and any(isinstance(c.where, str) for c in columns.wanted()):
             raise click.UsageError("a column can only be named with --header")
-        if settings.rejects is not None:
+        if settings.rejects is not None and self._rejects is None:
             self._rejects = self.output(settings.rejects)
         self.counts.update(rows=0, rejected=0)
         name = stream_name(settings.input)
@@ -133,23 +133,22 @@ class Run:
         """
         for window in row_windows(rows, self.common.batch_size):
             if not again:
-                self._account(window)
+                for row in window:
+                    if isinstance(row, BadRow):
+                        self.reject(row)
+                self.counts["rows"] += len(window)
             yield window
             self.progress().update(len(window))
             if self.row_settings.output == "-":
                 self.stdout.flush()
 
-    def _account(self, window: list[Row | BadRow]) -> None:
-        """Count a window, and do with its bad rows what --on-error says."""
-        for row in window:
-            if isinstance(row, Row):
-                continue
-            if not self.row_settings.reject:
-                raise row.error()
-            self.counts["rejected"] += 1
-            if self._rejects is not None:
-                self._rejects.write(f"{row.number}\t{row.reason}\t".encode() + row.line + b"\n")
-        self.counts["rows"] += len(window)
+    def reject(self, row: BadRow) -> None:
+        """Do with a bad row what --on-error says: raise its error, or count and keep it."""
+        if not self.row_settings.reject:
+            raise row.error()
+        self.counts["rejected"] += 1
+        if self._rejects is not None:
+            self._rejects.write(f"{row.number}\t{row.reason}\t".encode() + row.line + b"\n")
 
     def model(self) -> Model:
         """Load the model of --model; summary and manifest carry its name and digest."""
