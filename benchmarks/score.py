@@ -75,10 +75,10 @@ def report_score(costs: list[Cost]) -> float:
         speed = cost.pairs / cost.seconds
         print(f"{cost.pairs:9} {cost.seconds:9.2f} {speed:9.0f} {cost.mebibytes:9.0f}")
     first, last = costs[0], costs[-1]
-    if last.pairs > first.pairs:
+    print(f"peak memory grew by {last.mebibytes - first.mebibytes:.0f} MiB")
+    if last.seconds > first.seconds + 1:
         rate = (last.pairs - first.pairs) / (last.seconds - first.seconds)
-        growth = last.mebibytes - first.mebibytes
-        print(f"memory grown by {growth:.0f} MiB; {rate:.0f} pairs/s without the start")
+        print(f"without the start of the process: {rate:.0f} pairs/s")
     return last.pairs / last.seconds
 
 

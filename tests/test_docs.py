@@ -67,6 +67,11 @@ def test_every_command_has_a_page_in_the_index(name: str) -> None:
     assert f"]({page.name})" in (DOCS / "index.md").read_text(encoding="utf-8")
 
 
+def test_the_index_leads_to_every_page() -> None:
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    assert [page.name for page in PAGES if f"]({page.name})" not in text] == ["index.md"]
+
+
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_page_names_every_option_and_no_other(name: str) -> None:
     text = page_of(name).read_text(encoding="utf-8")
