@@ -75,7 +75,7 @@ def main(run: Run, source: str, target: str, **options: Any) -> None:
     - mlp (0 to 1): the model's classifier: how probably they are translations
 
     --retrieval chooses: each source's best (forward), each target's best (backward), what is
-    both (intersect), or the best of all candidates first, each sentence once (max).
+    both (intersect), or of what is either the best first, each sentence once (max).
 
     Each distinct line counts once. Neither the order of the lines nor --threads changes a
     score; ties go to the earlier lines. A line that is empty, not UTF-8 or has a tab or NUL

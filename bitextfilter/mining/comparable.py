@@ -1,7 +1,7 @@
 """Global mining: which sentences of two collections are translations of each other?
 
 Each sentence's k nearest on the other side, by cosine, are its candidates; a similarity scores
-them, and a retrieval chooses (Artetxe & Schwenk 2019, section 4.3). Order decides nothing but
+them, and a retrieval chooses (Artetxe & Schwenk 2019). Order decides nothing but
 ties: those go to the earlier source, then to the earlier target.
 """
 
@@ -159,11 +159,12 @@ def _intersect(forward: Mined, backward: Mined) -> Mined:
 
 
 def _max(forward: Mined, backward: Mined) -> Mined:
-    """All candidates of both directions, best first, each sentence used once at most."""
+    """What either of those two takes, best first, each sentence used once at most."""
+    there, back = _forward(forward, backward), _backward(forward, backward)
     union = Mined(
-        np.concatenate([forward.source, backward.source]),
-        np.concatenate([forward.target, backward.target]),
-        np.concatenate([forward.score, backward.score]),
+        np.concatenate([there.source, back.source]),
+        np.concatenate([there.target, back.target]),
+        np.concatenate([there.score, back.score]),
     ).ranked()
     places: list[int] = []
     sources: set[int] = set()

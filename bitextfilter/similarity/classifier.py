@@ -1,6 +1,6 @@
 """The multilayer perceptron that says how probably two sentence vectors are translations.
 
-Kim et al. 2019, section 3.3: q(a, b) in (0, 1) from two hidden layers of 512 ReLU units over
+Kim et al. 2019: q(a, b) in (0, 1) from two hidden layers of 512 ReLU units over
 [a; b], and one sigmoid. Ours differs in three ways: each vector is first scaled to the length √d
 (so that all encoders' numbers are of one size), |a − b| and a ⊙ b may stand beside [a; b], and
 the logit is divided by a temperature (1 until it is calibrated).

@@ -57,7 +57,7 @@ def naive_mine(source: Vectors, target: Vectors, settings: MiningSettings) -> li
     forward = [min((p for p in there if p[0] == i), key=rank) for i in range(n)]
     backward = [min((p for p in back if p[1] == j), key=rank) for j in range(m)]
     greedy: list[Pair] = []
-    for pair in sorted(there | back, key=rank):
+    for pair in sorted({*forward, *backward}, key=rank):
         if not any(pair[0] == i or pair[1] == j for i, j in greedy):
             greedy.append(pair)
     found = {
@@ -125,7 +125,7 @@ def test_ties_go_to_the_earlier_sentences() -> None:
         "forward": [(0, 0), (1, 0), (2, 0)],
         "backward": [(0, 0), (0, 1)],
         "intersect": [(0, 0)],
-        "max": [(0, 0), (1, 1)],
+        "max": [(0, 0)],
     }.items():
         assert pairs_of(mine(source, target, MiningSettings("cosine", retrieval))) == expected
 
