@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from click.testing import CliRunner, Result
-from tiny import make_model
+from toys import toy_model
 
 from bitextfilter.commands.models import main
 from bitextfilter.models.checkpoint import digest, load_tensors, save_tensors
@@ -17,7 +17,9 @@ from bitextfilter.scoring import model as scoring
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return make_model(tmp_path / "pretrained" / "xx-yy")
+    folder = toy_model(tmp_path / "pretrained" / "aa-bb")
+    (folder / "card.md").write_text("# A toy\n", encoding="utf-8")
+    return folder
 
 
 def invoke(*words: object) -> Result:
@@ -31,7 +33,7 @@ def test_list_has_a_line_for_each_shipped_model(
     monkeypatch.setattr(scoring, "PRETRAINED", folder.parent)
     size = sum(path.stat().st_size for path in folder.iterdir())
     result = invoke("list")
-    assert result.stdout == f"xx-yy\ten\tde\t{digest(folder)}\t{size}\n"
+    assert result.stdout == f"aa-bb\taa\tbb\t{digest(folder)}\t{size}\n"
     assert "1 models" in result.stderr
 
 
@@ -45,8 +47,8 @@ def test_inspect_says_all(folder: Path) -> None:
     facts = json.loads(invoke("inspect", folder).stdout)
     assert set(facts) == {"name", "folder", "digest", "files", "config"}
     assert facts["digest"] == digest(folder)
-    assert facts["files"]["card.md"] == len("# A tiny model\n")
-    assert facts["config"]["languages"] == ["en", "de"]
+    assert facts["files"]["card.md"] == len("# A toy\n")
+    assert facts["config"]["languages"] == ["aa", "bb"]
 
 
 def test_verify_passes_sound_models_one_line_each(folder: Path) -> None:
