@@ -26,7 +26,7 @@ test: lint
 
 lint: install
 	$(VENV)/bin/ruff check .
-	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff format --check bitextfilter tests benchmarks
 	$(VENV)/bin/mypy
 
 bench: install
