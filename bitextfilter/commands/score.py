@@ -175,7 +175,7 @@ def _with_column_check(
     def check() -> None:
         sources, targets = [row.source for row in sample], [row.target for row in sample]
         if warning := check_columns(sources, targets, model.processor):
-            run.warn(warning)
+            run.warn(f"{warning} (--scol and --tcol choose columns)")
 
     for window in windows:
         if not checked:
