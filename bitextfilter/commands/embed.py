@@ -55,6 +55,7 @@ def main(run: Run, language: str, dtype: str, where: int | str | None) -> None:
     rows = run.rows(TextColumn(where))
     output = run.output()
     model = run.model()
+    run.facts["language"] = language
     path = run.row_settings.output
     folder = None if path == "-" else Path(path).resolve().parent
     spool = run.enter(tempfile.TemporaryFile(dir=folder))
