@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
 from bitextfilter.encoders.averaging import WeightedAverage
+from bitextfilter.encoders.network import Network
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.folded import FoldedRecurrent
 from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent, max_pool
@@ -56,15 +57,12 @@ class AutoencoderSettings:
         return 2 * self.hidden
 
 
-class AutoencoderNetwork(nn.Module):
+class AutoencoderNetwork(Network):
     """Two max-pooled bidirectional encoders over one table of subword vectors."""
 
     def __init__(self, settings: AutoencoderSettings, vocabulary: int) -> None:
-        super().__init__()
+        super().__init__(vocabulary, settings.embedding)
         self.settings = settings
-        self.embedding = nn.Embedding(vocabulary, settings.embedding)
-        nn.init.normal_(self.embedding.weight, std=settings.embedding**-0.5)
-        self.dropout = nn.Dropout(0.0)
         shape = (settings.cell, settings.embedding, settings.hidden, settings.layers)
         self.encoders = nn.ModuleList(BidirectionalRecurrent(*shape) for _ in range(2))
         if settings.average:
@@ -73,7 +71,7 @@ class AutoencoderNetwork(nn.Module):
             self.offset = nn.Parameter(torch.zeros(settings.dim))
 
     def fold(self, tokens: Tensor, side: int) -> Callable[[Tensor], Tensor]:
-        """The function from rows of one length, as numbers of ``tokens``, to their vectors."""
+        """See :meth:`Network.fold`."""
         vectors = self.embedding(tokens)
         encoder = self.encoders[side]
         assert isinstance(encoder, BidirectionalRecurrent)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
+from bitextfilter.encoders.network import Network
 from bitextfilter.models.recurrent import mean_pool
 
 
@@ -40,18 +41,15 @@ class WeightedAverage(nn.Module):
         return vectors * self.log_weight[ids].exp()[..., None]
 
 
-class AveragingNetwork(nn.Module):
+class AveragingNetwork(Network):
     """Weighted average of subword vectors; one table serves both languages."""
 
     def __init__(self, settings: AveragingSettings, vocabulary: int) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(vocabulary, settings.embedding)
-        nn.init.normal_(self.embedding.weight, std=settings.embedding**-0.5)
-        self.dropout = nn.Dropout(0.0)
+        super().__init__(vocabulary, settings.embedding)
         self.average = WeightedAverage(vocabulary)
 
     def fold(self, tokens: Tensor, side: int) -> Callable[[Tensor], Tensor]:
-        """The function from rows of one length, as numbers of ``tokens``, to their vectors."""
+        """See :meth:`Network.fold`."""
         weighted = self.average.weighted(self.embedding(tokens), tokens)
         return lambda rows: embedding_bag(rows, weighted, mode="mean")
 

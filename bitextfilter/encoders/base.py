@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
+from bitextfilter.encoders.network import Network
 from bitextfilter.io.batches import blocks_by_length, map_blocks
 from bitextfilter.models.device import resolve_device
 from bitextfilter.text.processor import TextProcessor
@@ -42,23 +43,6 @@ def block_rows(length: int) -> int:
     return 1 << (rows.bit_length() - 1)
 
 
-class Network(Protocol):
-    """What encoding needs of a network."""
-
-    def fold(self, tokens: Tensor, side: int) -> Callable[[Tensor], Tensor]:
-        """Do once what depends on a token alone.
-
-        Args:
-            tokens: the distinct ids of a window, ``(u,)``.
-            side: 0 source, 1 target.
-
-        Returns:
-            The function from rows of one length, ``(n, t)`` positions in ``tokens``, to
-            their vectors ``(n, dim)``.
-        """
-        ...
-
-
 class NetworkEncoder:
     """An encoder that runs a torch network block by block.
 
@@ -70,12 +54,12 @@ class NetworkEncoder:
     def __init__(
         self,
         processor: TextProcessor,
-        network: nn.Module,
+        network: Network,
         dim: int,
         device: str = "cpu",
         threads: int = 1,
     ) -> None:
-        """``network`` is a :class:`Network`. Raises DeviceError where the device is missing."""
+        """Move the network to the device. Raises DeviceError where that is missing."""
         self.processor = processor
         self.languages = processor.languages
         self.dim = dim
@@ -109,8 +93,7 @@ class NetworkEncoder:
         return out
 
     def _folded(self, tokens: NDArray[np.int32], side: int) -> Callable[[Tensor], Tensor]:
-        network = cast(Network, self.network)
-        return network.fold(torch.from_numpy(tokens.astype(np.int64)).to(self.device), side)
+        return self.network.fold(torch.from_numpy(tokens.astype(np.int64)).to(self.device), side)
 
 
 @contextmanager

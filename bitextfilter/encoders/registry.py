@@ -7,11 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from torch import nn
-
 from bitextfilter.encoders.autoencoder import AutoencoderNetwork, AutoencoderSettings
 from bitextfilter.encoders.averaging import AveragingNetwork, AveragingSettings
 from bitextfilter.encoders.base import Encoder, NetworkEncoder
+from bitextfilter.encoders.network import Network
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.checkpoint import (
     load_into,
@@ -22,7 +21,7 @@ from bitextfilter.models.checkpoint import (
 )
 from bitextfilter.text.processor import TextProcessor
 
-ARCHITECTURES: dict[str, tuple[type[Any], type[nn.Module]]] = {
+ARCHITECTURES: dict[str, tuple[type[Any], type[Network]]] = {
     "autoencoder": (AutoencoderSettings, AutoencoderNetwork),
     "averaging": (AveragingSettings, AveragingNetwork),
 }
@@ -41,16 +40,15 @@ def architecture_settings(name: str, values: Mapping[str, Any]) -> Any:
     return kind(**values)
 
 
-def build_network(name: str, settings: Any, vocabulary: int) -> nn.Module:
+def build_network(name: str, settings: Any, vocabulary: int) -> Network:
     """A freshly initialised network for a vocabulary of that many entries."""
-    network: nn.Module = ARCHITECTURES[name][1](settings, vocabulary)
-    return network
+    return ARCHITECTURES[name][1](settings, vocabulary)
 
 
 def save_encoder(
     folder: Path,
     kind: tuple[str, Any],
-    network: nn.Module,
+    network: Network,
     processor: TextProcessor,
     quantise: bool = False,
 ) -> None:
@@ -62,7 +60,7 @@ def save_encoder(
     write_config(folder, {**processor.config(), "encoder": encoder})
 
 
-def load_network(folder: Path) -> tuple[str, Any, nn.Module, TextProcessor]:
+def load_network(folder: Path) -> tuple[str, Any, Network, TextProcessor]:
     """Architecture name, settings, network and text processor of a model folder.
 
     Raises:

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from bitextfilter.encoders.network import Network
 from bitextfilter.models.recurrent import RecurrentDecoder, padding_mask
 from bitextfilter.text.vocabulary import END
 from bitextfilter.training.objectives import ranking_loss, sampled_softmax_loss, softmax_loss
@@ -85,7 +86,7 @@ class BilingualTraining(nn.Module):
 
     def __init__(
         self,
-        network: nn.Module,
+        network: Network,
         dim: int,
         cell: str,
         counts: NDArray[np.int64],
@@ -95,22 +96,14 @@ class BilingualTraining(nn.Module):
         super().__init__()
         self.network = network
         self.settings = settings
-        dropout = network.dropout
-        assert isinstance(dropout, nn.Dropout)
-        dropout.p = settings.dropout
+        network.dropout.p = settings.dropout
         if settings.ranking:
             self.log_scale = nn.Parameter(torch.tensor(math.log(settings.scale)))
         if settings.decodes:
-            width = self._embedding.embedding_dim
+            width = network.embedding.embedding_dim
             self.decoder = RecurrentDecoder(cell, width, dim)
             self.begin = nn.Parameter(torch.randn(2, width) * width**-0.5)
             self.output = OutputLayer(dim, counts, settings)
-
-    @property
-    def _embedding(self) -> nn.Embedding:
-        embedding = self.network.embedding
-        assert isinstance(embedding, nn.Embedding)
-        return embedding
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
         """The unweighted objectives that take part, by name, as scalars."""
@@ -153,7 +146,7 @@ class BilingualTraining(nn.Module):
         """Loss of writing ``sentences`` from ``embedding (n, d)``, the end mark included."""
         ids, lengths = sentences.ids, sentences.lengths
         first = self.begin[side].expand(len(ids), 1, -1)
-        states = self.decoder(embedding, torch.cat([first, self._embedding(ids)], dim=1))
+        states = self.decoder(embedding, torch.cat([first, self.network.embedding(ids)], dim=1))
         targets = torch.cat([ids, torch.zeros_like(ids[:, :1])], dim=1)
         targets = targets.scatter(1, lengths[:, None], END)
         inside = padding_mask(lengths + 1, targets.shape[1])

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from bitextfilter.encoders.network import Network
 from bitextfilter.errors import ModelError
 from bitextfilter.training.autoencoder import Batch, BilingualTraining, Padded
 from bitextfilter.training.data import Corpus, Sentences, endless_batches
@@ -23,12 +24,18 @@ from bitextfilter.training.state import Progress, load_state, save_state
 class Hooks:
     """What the caller does while a run goes on."""
 
-    validate: Callable[[nn.Module], float]
+    validate: Callable[[Network], float]
     """Error of a network (lower is better); it must not touch torch's random state."""
-    better: Callable[[nn.Module, Progress], None]
+    better: Callable[[Network, Progress], None]
     """Keep the network: it has the lowest error so far."""
     report: Callable[[Progress, int], None]
     """Called after every update, and its validation if it had one, with the run's updates."""
+
+
+def start_torch(seed: int, threads: int) -> None:
+    """Seed torch and give it its threads, before a network is made."""
+    torch.manual_seed(seed)
+    torch.set_num_threads(threads)
 
 
 def count_updates(corpus: Corpus, settings: TrainingSettings) -> int:

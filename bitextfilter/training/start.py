@@ -7,14 +7,15 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
+from bitextfilter.encoders.network import Network
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import read_lines
 from bitextfilter.text.vocabulary import Vocabulary
 
 
-def start_from(network: nn.Module, other: nn.Module) -> list[str]:
+def start_from(network: Network, other: Network) -> list[str]:
     """Copy every tensor of ``other`` whose name and shape fit; returns their names.
 
     Raises SettingsError if there is none.
@@ -70,7 +71,10 @@ def read_vectors(path: Path, vocabulary: Vocabulary, width: int) -> tuple[Tensor
     return torch.tensor(list(found)), torch.from_numpy(np.stack(list(found.values())))
 
 
-def use_vectors(embedding: nn.Embedding, ids: Tensor, vectors: Tensor) -> None:
-    """Put vectors ``(m, width)`` into the rows ``ids (m,)`` of an embedding table."""
+def use_vectors(network: Network, path: Path, vocabulary: Vocabulary) -> int:
+    """Start the subword vectors of a network from a file (:func:`read_vectors`); how many."""
+    embedding = network.embedding
+    ids, vectors = read_vectors(path, vocabulary, embedding.embedding_dim)
     with torch.no_grad():
         embedding.weight[ids] = vectors.to(embedding.weight)
+    return len(ids)

@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from bitextfilter.encoders.base import Encoder, NetworkEncoder, Vectors
+from bitextfilter.encoders.network import Network
 from bitextfilter.encoders.registry import (
     architecture_settings,
     build_network,
@@ -29,9 +28,9 @@ from bitextfilter.text.segment import load_segmenter
 from bitextfilter.text.vocabulary import END, RESERVED
 from bitextfilter.training.autoencoder import BilingualTraining
 from bitextfilter.training.data import Corpus, Ids, Sentences, short_pairs
-from bitextfilter.training.loop import Hooks, train
+from bitextfilter.training.loop import Hooks, start_torch, train
 from bitextfilter.training.sources import read_monolingual, read_pairs
-from bitextfilter.training.start import read_vectors, start_from, use_vectors
+from bitextfilter.training.start import start_from, use_vectors
 from bitextfilter.training.state import Progress
 from bitextfilter.workflows.plan import Material, Plan, Surroundings
 
@@ -53,8 +52,7 @@ class EncoderTraining:
         """
         self.plan, self.material, self.where = plan, material, where
         self._prepare_state()
-        torch.manual_seed(plan.training.seed)
-        torch.set_num_threads(where.threads)
+        start_torch(plan.training.seed, where.threads)
         self._development = list(material.development.read())
         sources, targets, weights = read_pairs(material.pairs)
         if not sources:
@@ -85,14 +83,14 @@ class EncoderTraining:
         model.to(resolve_device(self.where.device))
         return train(model, data, hooks, self.where.state, self.where.resume)
 
-    def validate(self, network: nn.Module) -> float:
+    def validate(self, network: Network) -> float:
         """Sentence alignment recovery error by CSLS on the development pairs, in percent."""
         encoder = self._encoder(network)
         sources, targets = ([pair[side] for pair in self._development] for side in (0, 1))
         scores = csls_matrix(*_both(encoder, (sources, targets)))
         return recover(sources, targets, scores).mean
 
-    def keep(self, network: nn.Module, progress: Progress) -> None:
+    def keep(self, network: Network, progress: Progress) -> None:
         """Write the model folder: the network with the lowest error so far."""
         described = {"material": self.material.described(), **self.plan.to_dict()}
         described |= {"validation": progress.history}
@@ -109,7 +107,7 @@ class EncoderTraining:
             encoder = self._encoder(load_network(folder)[2])
             Reference(*_both(encoder, self._sample)).save(folder / REFERENCE)
 
-    def _encoder(self, network: nn.Module) -> NetworkEncoder:
+    def _encoder(self, network: Network) -> NetworkEncoder:
         where = self.where
         return NetworkEncoder(
             self.processor, network, self.settings.dim, where.device, where.threads
@@ -170,7 +168,7 @@ class EncoderTraining:
         self.where.note(f"{len(ids)} monolingual sentences of {language}")
         return Sentences([*ids, *self.corpus.side(side).rows()])
 
-    def _make_network(self) -> nn.Module:
+    def _make_network(self) -> Network:
         """A network at its starting point."""
         plan, material, note = self.plan, self.material, self.where.note
         network = build_network(plan.architecture, self.settings, len(self.processor.vocabulary))
@@ -178,13 +176,9 @@ class EncoderTraining:
             taken = start_from(network, load_network(material.start)[2])
             note(f"from {material.start.name}: {', '.join(taken)}")
         if material.vectors is not None:
-            embedding = network.embedding
-            assert isinstance(embedding, nn.Embedding)
-            ids, vectors = read_vectors(
-                material.vectors, self.processor.vocabulary, embedding.embedding_dim
-            )
-            use_vectors(embedding, ids, vectors)
-            note(f"{len(ids)} of {len(self.processor.vocabulary)} initial vectors read")
+            vocabulary = self.processor.vocabulary
+            found = use_vectors(network, material.vectors, vocabulary)
+            note(f"{found} of {len(vocabulary)} initial vectors read")
         return network
 
     def _predicted_counts(self) -> NDArray[np.int64]:

@@ -1,0 +1,1 @@
+"""Training: settings, batches, objectives, the loop, and the state it resumes from."""

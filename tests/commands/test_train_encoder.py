@@ -1,0 +1,169 @@
+"""bitext-train-encoder: its files, settings, errors, and resuming."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import toys
+from click.testing import CliRunner, Result
+
+from bitextfilter.commands.train_encoder import main
+from bitextfilter.encoders.registry import load_encoder
+from bitextfilter.scoring.model import load
+
+TINY = {
+    "shape": {"embedding": 8, "hidden": 4},
+    "segmentation": {"kind": "none", "vocabulary_size": 200},
+    "training": {"batch_size": 16, "passes": 2, "samples": 20, "validate_every": 3, "warmup": 2},
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A folder with training and development pairs and small settings."""
+    for name, count, seed in (("train", 60, 1), ("dev", 20, 2)):
+        sides = toys.sentences(count, seed)
+        rows = zip(*sides, strict=True)
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rows))
+        for side, language in zip(sides, "ab", strict=True):
+            (tmp_path / f"{name}.{language}").write_text("".join(f"{line}\n" for line in side))
+    (tmp_path / "settings.json").write_text(json.dumps(TINY))
+    return tmp_path
+
+
+def train(home: Path, *more: object, pairs: bool = True, code: int = 0) -> Result:
+    arguments = ["-o", home / "model", "--languages", "aa,bb", "--threads", 1]
+    arguments += ["--development", home / "dev.tsv", "--settings", home / "settings.json"]
+    arguments += ["--pairs", home / "train.tsv"] if pairs else []
+    result = CliRunner().invoke(main, [str(part) for part in (*arguments, *more)])
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    return result
+
+
+def test_a_model_is_written_with_all_it_needs(home: Path) -> None:
+    result = train(home)
+    assert "recovery error" in result.stderr
+    model = load(home / "model")
+    assert model.languages == ("aa", "bb")
+    assert model.reference is not None
+    kept = json.loads((home / "model" / "training.json").read_text())
+    assert kept["training"]["samples"] == 20
+    assert kept["material"]["pairs"] == [["train.tsv", None, 1.0]]
+    assert str(home) not in (home / "model" / "training.json").read_text()
+    assert [row["update"] for row in kept["validation"]][-1] <= 8
+
+
+def test_the_settings_of_a_model_make_it_again(home: Path) -> None:
+    train(home)
+    first = load(home / "model").digest
+    (home / "settings.json").write_bytes((home / "model" / "training.json").read_bytes())
+    train(home)
+    assert load(home / "model").digest == first
+
+
+def test_two_files_train_the_same_model_as_a_table(home: Path) -> None:
+    train(home)
+    texts = toys.sentences(5, 9)[0]
+    one = load_encoder(home / "model").encode(texts, "aa")
+    train(home, "--parallel", home / "train.a", home / "train.b", pairs=False)
+    np.testing.assert_array_equal(one, load_encoder(home / "model").encode(texts, "aa"))
+
+
+def test_monolingual_text_weights_and_int8_are_taken(home: Path) -> None:
+    more = ["--target-text", home / "dev.b", "--quantise", "--pairs", f"{home / 'train.tsv'}@0.5"]
+    result = train(home, *more, "--set", "training.passes=1")
+    assert "20 monolingual sentences of bb" in result.stderr
+    assert f"{round(1.5 * 60 / 16)} updates" in result.stderr
+
+
+def test_a_model_or_vectors_are_a_start(home: Path) -> None:
+    train(home, "--set", "architecture=averaging", "--set", "shape={}", "--set",
+          "shape.embedding=8", "--set", "training.translation=0", "--set",
+          "training.autoencoding=0")  # fmt: skip
+    (home / "model").rename(home / "averaging")
+    result = train(home, "--start", home / "averaging")
+    assert "from averaging: embedding.weight" in result.stderr
+    (home / "some.vec").write_text("2 8\n▁a1 1 2 3 4 5 6 7 8\na1 1 2 3 4 5 6 7 8\n")
+    assert "1 of" in train(home, "--embeddings", home / "some.vec").stderr
+
+
+def test_resuming_gives_the_model_of_an_uninterrupted_run(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(home)
+    whole = load(home / "model").digest
+    from bitextfilter.commands import train_encoder
+
+    class Unplug(train_encoder._Reporter):
+        def __call__(self, progress: object, updates: int) -> None:
+            super().__call__(progress, updates)  # type: ignore[arg-type]
+            if progress.update == 5:  # type: ignore[attr-defined]
+                raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(train_encoder, "_Reporter", Unplug)
+        train(home, code=130)
+    train(home, "--resume")
+    assert load(home / "model").digest == whole
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "message"),
+    [
+        (["--languages", "aa"], 2, "two languages"),
+        (["--set", "training.speed=9"], 78, "'speed' is no setting"),
+        (["--set", "training.passes=many"], 78, "passes must be float"),
+        (["--set", "training.softmax=hard"], 78, "softmax 'hard' is none of"),
+        (["--set", "shape.average=true", "--set", "shape.hidden=5"], 78, "twice hidden"),
+        (["--set", "nonsense"], 78, "group.name=value"),
+        (["--set", "architecture=transformer"], 78, "transformer"),
+        (["--set", "training.maximum_length=1"], 78, "longer than"),
+        (["--resume"], 78, "nothing to resume"),
+        (["--start", "nowhere"], 66, "nowhere"),
+        (["--settings", "nowhere.json"], 66, "nowhere.json"),
+        (["--pairs", "nowhere.tsv"], 66, "nowhere.tsv"),
+        (["--device", "cuda:9"], 69, "cuda:9"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_line(
+    home: Path, more: list[str], code: int, message: str
+) -> None:
+    result = train(home, *more, code=code)
+    assert message in result.stderr.splitlines()[-1]
+    assert not (home / "model").exists()
+
+
+def test_no_pairs_at_all(home: Path) -> None:
+    assert "--pairs FILE" in train(home, pairs=False, code=2).stderr
+    (home / "train.tsv").write_text("")
+    assert "no pairs to train on" in train(home, code=65).stderr
+
+
+def test_bad_rows_are_named(home: Path) -> None:
+    (home / "train.tsv").write_text("a1 a2\tb1 b2\na1\n")
+    assert "train.tsv:2: 1 column" in train(home, code=65).stderr
+    with (home / "train.b").open("a") as file:
+        file.write("b1\n")
+    result = train(home, "--parallel", home / "train.a", home / "train.b", pairs=False, code=65)
+    assert "train.a:61: ends here" in result.stderr
+    (home / "train.b").write_text((home / "train.b").read_text().replace("b", "", 1))
+    lines = (home / "train.a").read_text().split("\n")
+    (home / "train.a").write_text("\n".join([lines[0], "", *lines[2:]]))
+    result = train(home, "--parallel", home / "train.a", home / "train.b", pairs=False, code=65)
+    assert "train.a:2: empty line" in result.stderr
+
+
+def test_other_settings_cannot_resume(home: Path) -> None:
+    train(home)
+    result = train(home, "--resume", "--set", "training.seed=2", code=78)
+    assert "other settings or files" in result.stderr
+
+
+def test_vectors_of_another_width_are_refused(home: Path) -> None:
+    (home / "some.vec").write_text("a1 1 2 3\n")
+    result = train(home, "--embeddings", home / "some.vec", code=65)
+    assert "some.vec:1: expected a piece and 8 numbers" in result.stderr

@@ -1,0 +1,123 @@
+"""The whole main job on an invented language pair: train, score, align, classify, evaluate.
+
+The two languages share no word; the second writes the words of a sentence in reverse order and
+folds every `a b` of two fixed words into one, so there is something to learn beside a dictionary.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BIN = Path(__file__).parents[2] / "bin"
+WORDS = 200
+LARGEST_ERROR = 5.0
+"""Percent of the 200 test pairs, CSLS, mean of both directions; guessing gives 99.5."""
+
+
+def words(seed: int, count: int) -> list[str]:
+    """Distinct words of two to three syllables."""
+    random = np.random.default_rng(seed)
+    syllables = [c + v for c in ("bdfgklmnprstvz" if seed else "hjlmnpqrstwxyz") for v in "aeiou"]
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found["".join(random.choice(syllables, random.integers(2, 4)))] = None
+    return list(found)
+
+
+def pairs(count: int, seed: int) -> list[tuple[str, str]]:
+    random = np.random.default_rng(seed)
+    left, right = words(0, WORDS), words(1, WORDS + 1)
+    out = []
+    for _ in range(count):
+        row = random.integers(0, WORDS, random.integers(3, 9)).tolist()
+        source = " ".join(left[i] for i in row)
+        target = " ".join(right[i] for i in reversed(row))
+        out.append((source, target.replace(f"{right[1]} {right[0]}", right[WORDS])))
+    return out
+
+
+def write(path: Path, rows: list[tuple[str, str]]) -> Path:
+    path.write_text("".join(f"{a}\t{b}\n" for a, b in rows), encoding="utf-8")
+    return path
+
+
+def bitext(name: str, *arguments: object, stdin: str | None = None) -> str:
+    """Run a command from the checkout; returns what it wrote to stdout."""
+    line = [sys.executable, str(BIN / f"bitext-{name}"), *map(str, arguments)]
+    done = subprocess.run(line, input=stdin, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with train, dev and test pairs and a model trained on them from scratch."""
+    folder: Path = tmp_path_factory.mktemp("toy")
+    for name, count, seed in (("train", 3000, 1), ("dev", 100, 2), ("test", 200, 3)):
+        write(folder / f"{name}.tsv", pairs(count, seed))
+    settings = {
+        "shape": {"embedding": 64, "hidden": 32},
+        "segmentation": {"kind": "none", "vocabulary_size": 500},
+        "training": {
+            "batch_size": 60, "passes": 8, "learning_rate": 0.005, "warmup": 20, "samples": 100,
+            "validate_every": 100,
+        },
+    }  # fmt: skip
+    (folder / "settings.json").write_text(json.dumps(settings))
+    bitext(
+        "train-encoder", "--languages", "xx,yy", "--pairs", folder / "train.tsv", "--development",
+        folder / "dev.tsv", "--settings", folder / "settings.json", "--threads", 1, "-o",
+        folder / "model",
+    )  # fmt: skip
+    return folder
+
+
+def test_the_encoder_recovers_translations(home: Path) -> None:
+    out = bitext("evaluate", "recovery", home / "test.tsv", "--model", home / "model", "--json")
+    errors = {row["similarity"]: row["mean"] for row in json.loads(out)["results"]}
+    assert errors["csls"] <= LARGEST_ERROR
+    assert errors["random"] > 90
+
+
+def test_scores_tell_translations_from_others(home: Path) -> None:
+    good = pairs(200, 3)
+    bad = [(a, d) for (a, _), (_, d) in zip(good, good[1:] + good[:1], strict=True)]
+    text = write(home / "both.tsv", good + bad).read_text(encoding="utf-8")
+    out = bitext("score", "--model", home / "model", "--similarity", "csls", stdin=text)
+    scores = np.array([float(line.rsplit("\t", 1)[1]) for line in out.splitlines()])
+    right, wrong = scores[:200], scores[200:]
+    assert (right[:, None] > wrong).mean() > 0.99
+
+
+def test_alignment_finds_the_pairs_of_two_shuffled_files(home: Path) -> None:
+    rows = pairs(200, 3)
+    order = np.random.default_rng(4).permutation(200)
+    (home / "source").write_text("".join(f"{a}\n" for a, _ in rows))
+    (home / "target").write_text("".join(f"{rows[i][1]}\n" for i in order))
+    out = bitext("align", "--model", home / "model", home / "source", home / "target")
+    found = [tuple(line.split("\t")[:2]) for line in out.splitlines()]
+    right = set(found) & set(rows)
+    assert len(right) >= 0.95 * len(rows)
+    assert len(right) >= 0.95 * len(found)
+
+
+def test_a_classifier_is_trained_on_top(home: Path) -> None:
+    noise = pairs(1500, 5)
+    rows = [(a, d) for (a, _), (_, d) in zip(noise, noise[1:] + noise[:1], strict=True)]
+    write(home / "noise.tsv", rows)
+    bitext(
+        "train-classifier", "--model", home / "model", "--positives", home / "train.tsv",
+        "--noisy", home / "noise.tsv", "--features", "products", "-o", home / "classified",
+    )  # fmt: skip
+    good = pairs(200, 3)
+    bad = [(a, d) for (a, _), (_, d) in zip(good, good[1:] + good[:1], strict=True)]
+    text = "".join(f"{a}\t{b}\n" for a, b in good + bad)
+    out = bitext("score", "--model", home / "classified", "--score-only", stdin=text)
+    scores = np.array([float(line) for line in out.splitlines()])
+    assert ((scores > 0.5) == (np.arange(400) < 200)).mean() > 0.9
