@@ -112,8 +112,8 @@ def test_a_classifier_is_trained_on_top(home: Path) -> None:
     rows = [(a, d) for (a, _), (_, d) in zip(noise, noise[1:] + noise[:1], strict=True)]
     write(home / "noise.tsv", rows)
     bitext(
-        "train-classifier", "--model", home / "model", "--positives", home / "train.tsv",
-        "--noisy", home / "noise.tsv", "--features", "products", "-o", home / "classified",
+        "train-classifier", "--model", home / "model", "--noisy", home / "noise.tsv", "-o",
+        home / "classified", home / "train.tsv",
     )  # fmt: skip
     good = pairs(200, 3)
     bad = [(a, d) for (a, _), (_, d) in zip(good, good[1:] + good[:1], strict=True)]
