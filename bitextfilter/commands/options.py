@@ -57,6 +57,11 @@ class Common:
     device: str = "cpu"
     batch_size: int = 8192
 
+    def __post_init__(self) -> None:
+        """Keep stdout for data."""
+        if self.manifest == "-":
+            raise click.UsageError("--manifest needs a file of its own")
+
 
 @dataclass(frozen=True)
 class RowSettings:

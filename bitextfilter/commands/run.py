@@ -64,6 +64,7 @@ class Run:
         self._arguments = arguments
         self._started = time.monotonic()
         self._stack = ExitStack()
+        self._flushed: BinaryIO | None = None
         self._rejects: BinaryIO | None = None
         self._bar: Progress | None = None
 
@@ -110,7 +111,10 @@ class Run:
     def output(self, path: str | None = None) -> BinaryIO:
         """Open *path* (that of -o if None) for writing bytes, whole or not at all."""
         path = self.row_settings.output if path is None else path
-        return self.enter(open_output(path, self.stdout if path == "-" else None))
+        stream = self.enter(open_output(path, self.stdout if path == "-" else None))
+        if path == "-":
+            self._flushed = stream
+        return stream
 
     def rows(self, columns: Columns | TextColumn | None = None) -> RowReader:
         """Open the input of the row options and return its reader, of *columns* if given."""
@@ -139,8 +143,8 @@ class Run:
                 self.counts["rows"] += len(window)
             yield window
             self.progress().update(len(window))
-            if self.row_settings.output == "-":
-                self.stdout.flush()
+            if self._flushed is not None:
+                self._flushed.flush()
 
     def reject(self, row: BadRow) -> None:
         """Do with a bad row what --on-error says: raise its error, or count and keep it."""

@@ -218,10 +218,8 @@ def test_a_folder_in_which_nothing_can_be_made(folder: Path, tmp_path: Path) -> 
 
 def shell(folder: Path, line: str) -> subprocess.CompletedProcess[bytes]:
     """Run a line of bash in which ``score`` is bitext-score with the toy model."""
-    program = (
-        f'score() {{ {sys.executable} {BIN / "bitext-score"} --model {folder} "$@"; }}\n{line}'
-    )
-    words = ["bash", "-c", program]
+    call = f"{sys.executable} {BIN / 'bitext-score'} --model {folder}"
+    words = ["bash", "-c", f'unset PYTHONUNBUFFERED\nscore() {{ {call} "$@"; }}\n{line}']
     return subprocess.run(words, capture_output=True, timeout=120, check=False)
 
 

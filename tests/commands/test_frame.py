@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import pty
 import re
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,11 +70,11 @@ def call(*words: str | Path, data: bytes = b"", program: click.Command = count) 
     return CliRunner().invoke(program, [str(word) for word in words], input=data)
 
 
-def shell(line: str, **options: object) -> subprocess.CompletedProcess[bytes]:
+def shell(line: str) -> subprocess.CompletedProcess[bytes]:
     """Run a line of bash in which ``count`` is the command above."""
-    program = f'count() {{ {sys.executable} {__file__} count "$@"; }}\n{line}'
-    words = ["bash", "-c", program]
-    return subprocess.run(words, capture_output=True, timeout=60, check=False, **options)  # type: ignore[call-overload,no-any-return]
+    start = f'unset PYTHONUNBUFFERED\ncount() {{ {sys.executable} {__file__} count "$@"; }}\n'
+    words = ["bash", "-c", start + line]
+    return subprocess.run(words, capture_output=True, timeout=60, check=False)
 
 
 def test_rows_pass_through_byte_for_byte() -> None:
@@ -179,6 +184,7 @@ def test_a_bug_is_shown_with_its_traceback() -> None:
         (["--rejects", "bad.tsv"], "--rejects FILE needs --on-error reject"),
         (["--on-error", "reject", "--rejects", "-"], "--rejects needs a file of its own"),
         (["--on-error", "reject", "--rejects", "x", "-i", "x"], "--rejects needs a file of"),
+        (["--manifest", "-"], "--manifest needs a file of its own"),
         (["--batch-size", "0"], "0 is not in the range x>=1"),
         (["--device", "tpu"], "'tpu' is not auto, cpu, cuda or cuda:N"),
     ],
@@ -319,6 +325,38 @@ def test_windows_reach_a_slow_pipe_as_they_are_done() -> None:
     assert process.stdout.read() == b""
     assert process.wait(30) == 0
     process.stdout.close()
+
+
+def on_a_terminal(*words: str) -> tuple[bytes, bytes]:
+    """What ``count`` writes to stdout, and to a terminal on stderr while it reads from one."""
+    master, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
+    os.write(master, b"a\tb\n" * 5 + b"\x04")
+    line = [sys.executable, __file__, "count", *words]
+    done = subprocess.run(
+        line, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, timeout=60, check=True
+    )
+    os.write(terminal, b"the end")
+    shown = b""
+    while b"the end" not in shown:
+        shown += os.read(master, 10_000)
+    os.close(terminal)
+    os.close(master)
+    return done.stdout, shown
+
+
+def test_a_terminal_gets_a_progress_bar_and_a_hint() -> None:
+    out, shown = on_a_terminal()
+    assert out == b"a\tb\t1\n" * 5
+    assert b"bitext-count: reading from the terminal: end with Ctrl-D" in shown
+    assert b"\rbitext-count: 0 rows" in shown
+    assert b"bitext-count: 5 rows, 0 rejected, " in shown
+
+
+def test_quiet_means_quiet_on_a_terminal_too() -> None:
+    out, shown = on_a_terminal("-q")
+    assert out == b"a\tb\t1\n" * 5
+    assert b"bitext-count" not in shown
 
 
 def test_compressed_in_and_out(tmp_path: Path) -> None:
