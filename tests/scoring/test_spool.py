@@ -1,0 +1,49 @@
+"""Neighbours from the input: the same as a Reference of its distinct sentences."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toys import DIM, sentences, toy_model
+
+from bitextfilter.scoring.model import Model, load
+from bitextfilter.scoring.reference import Reference
+from bitextfilter.scoring.spool import InputNeighbours
+
+SOURCES, TARGETS = sentences(50, 11)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    return load(toy_model(tmp_path_factory.mktemp("models") / "toy"))
+
+
+def spooled(model: Model, *windows: tuple[list[str], list[str]], k: int = 10) -> Reference:
+    source, target = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+    with source, target:
+        neighbours = InputNeighbours(model, source, target)
+        for window in windows:
+            neighbours.add(*window)
+        return neighbours.reference(k)
+
+
+@pytest.mark.parametrize("k", [1, 10, 100])
+def test_it_is_a_reference_of_the_distinct_sentences(model: Model, k: int) -> None:
+    first, again = (SOURCES[:20], TARGETS[:20]), (SOURCES[10:30] + SOURCES[:5], TARGETS[15:])
+    made = spooled(model, first, again, k=k)
+    plain = model.sample(SOURCES[:30], TARGETS, k)
+    np.testing.assert_array_equal(made.source, plain.source)
+    np.testing.assert_array_equal(made.target, plain.target)
+    assert isinstance(made.source, np.memmap)
+    vectors = model.encode(SOURCES, "aa")
+    np.testing.assert_array_equal(made.source_means(vectors), plain.source_means(vectors))
+    np.testing.assert_array_equal(made.target_means(vectors), plain.target_means(vectors))
+
+
+def test_nothing_has_no_neighbours(model: Model) -> None:
+    made = spooled(model, ([], []))
+    assert made.source.shape == (0, DIM)
+    assert made.source_means(model.encode(SOURCES, "aa")).tolist() == [0.0] * 50
