@@ -1,0 +1,1 @@
+"""What is done to corpora without a model."""

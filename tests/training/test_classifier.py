@@ -1,0 +1,147 @@
+"""Training the classifier on vectors whose answer is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.similarity.classifier import ClassifierSettings
+from bitextfilter.training.classifier import (
+    ClassifierReport,
+    ClassifierTraining,
+    LabelledVectors,
+    split,
+    train_classifier,
+)
+
+DIM = 8
+ROWS = 1200
+
+
+def toy_pairs(seed: int = 1) -> tuple[LabelledVectors, list[str]]:
+    """Vectors that are nearly the same in a pair of translations, and strangers in others."""
+    generator = np.random.default_rng(seed)
+    source = generator.standard_normal((ROWS, DIM)).astype(np.float32)
+    target = source + 0.2 * generator.standard_normal((ROWS, DIM)).astype(np.float32)
+    labels = generator.random(ROWS) < 0.5
+    target[~labels] = generator.permutation(target[~labels])
+    return LabelledVectors(source, target, labels), [str(i) for i in range(ROWS)]
+
+
+def trained(features: str = "products", **settings: float) -> ClassifierReport:
+    shape = ClassifierSettings(DIM, features, hidden=32)
+    training = ClassifierTraining(**{"epochs": 12, "learning_rate": 0.01, **settings})  # type: ignore[arg-type]
+    return train_classifier(*toy_pairs(), shape, training)[1]
+
+
+def test_it_learns() -> None:
+    report = trained()
+    assert report.after.accuracy > 0.9
+    assert report.after.auc > 0.97
+    assert report.tuning_losses[report.epoch - 1] == min(report.tuning_losses) < 0.3
+    assert sum(report.pairs) == ROWS
+    assert sum(report.after.positives) + sum(report.after.negatives) == report.pairs[2]
+
+
+def test_the_papers_input_learns_too() -> None:
+    assert trained("concatenation", epochs=30, patience=30).after.auc > 0.8
+
+
+def test_labels_that_say_nothing_teach_nothing() -> None:
+    pairs, groups = toy_pairs()
+    labels = np.random.default_rng(2).permutation(pairs.labels)
+    blind = LabelledVectors(pairs.source, pairs.target, labels)
+    _, report = train_classifier(
+        blind, groups, ClassifierSettings(DIM, hidden=32), ClassifierTraining(epochs=3)
+    )
+    assert 0.3 < report.after.auc < 0.7
+
+
+def test_the_same_again_and_torchs_generator_left_alone() -> None:
+    pairs, groups = toy_pairs()
+    shape, training = ClassifierSettings(DIM, hidden=16), ClassifierTraining(epochs=2)
+    state = torch.get_rng_state()
+    first, report = train_classifier(pairs, groups, shape, training)
+    assert torch.equal(torch.get_rng_state(), state)
+    torch.rand(7)
+    second, again = train_classifier(pairs, groups, shape, training)
+    assert report == again
+    for name, tensor in first.state_dict().items():
+        assert torch.equal(tensor, second.state_dict()[name])
+
+
+def test_the_best_epoch_is_kept_and_patience_ends() -> None:
+    seen: list[tuple[int, float]] = []
+    pairs, groups = toy_pairs()
+    training = ClassifierTraining(epochs=40, patience=2, learning_rate=0.05)
+    classifier, report = train_classifier(
+        pairs, groups, ClassifierSettings(DIM, hidden=64), training, lambda *row: seen.append(row)
+    )
+    assert [epoch for epoch, _ in seen] == list(range(1, report.epoch + 3))
+    assert [loss for _, loss in seen] == list(report.tuning_losses)
+    places = split(groups, training.held_out, training.seed)[1]
+    with torch.no_grad():
+        logits = classifier(*(torch.from_numpy(v[places]) for v in (pairs.source, pairs.target)))
+    labels = torch.from_numpy(pairs.labels[places].astype(np.float32))
+    loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, labels)
+    assert float(loss) == pytest.approx(min(report.tuning_losses), rel=1e-4)
+
+
+def test_temperature_is_kept_in_the_classifier() -> None:
+    pairs, groups = toy_pairs()
+    training = ClassifierTraining(epochs=4, label_smoothing=0.3, learning_rate=0.01)
+    classifier, report = train_classifier(
+        pairs, groups, ClassifierSettings(DIM, hidden=32), training
+    )
+    assert float(classifier.temperature) == pytest.approx(report.temperature)
+    assert report.temperature != 1
+    scores = classifier.probabilities(pairs.source, pairs.target)
+    held_out = split(groups, training.held_out, training.seed)[2]
+    tenths = np.histogram(scores[held_out][pairs.labels[held_out]], 10, (0, 1))[0]
+    assert np.abs(tenths - report.after.positives).sum() <= 2
+
+
+def test_smoothing_is_smoother_and_calibration_can_be_left_out() -> None:
+    plain = trained(calibrate=False, epochs=8, patience=8)
+    smooth = trained(calibrate=False, epochs=8, patience=8, label_smoothing=0.4)
+    assert plain.temperature == smooth.temperature == 1
+    assert plain.before == plain.after
+    extremes = [r.after.positives[9] + r.after.negatives[0] for r in (plain, smooth)]
+    assert extremes[1] < extremes[0]
+
+
+def test_groups_stay_together() -> None:
+    groups = [str(i % 50) for i in range(400)]
+    parts = split(groups, 0.1, seed=1)
+    names = [{groups[place] for place in part} for part in parts]
+    assert [len(part) for part in names] == [40, 5, 5]
+    assert len(set.union(*names)) == 50
+    assert sorted(np.concatenate(parts).tolist()) == list(range(400))
+    again = split(groups, 0.1, seed=1)
+    assert all(np.array_equal(one, other) for one, other in zip(parts, again, strict=True))
+    assert not np.array_equal(parts[2], split(groups, 0.1, seed=2)[2])
+
+
+def test_too_few_pairs() -> None:
+    vectors = np.ones((4, DIM), dtype=np.float32)
+    few = LabelledVectors(vectors, vectors, np.array([True, True, False, False]))
+    with pytest.raises(SettingsError, match="too few pairs"):
+        train_classifier(few, list("abcd"), ClassifierSettings(DIM), ClassifierTraining())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epochs": 0},
+        {"learning_rate": 0.0},
+        {"label_smoothing": 1.0},
+        {"held_out": 0.0},
+        {"held_out": 0.5},
+        {"weight_decay": -1.0},
+    ],
+)
+def test_settings_that_make_no_sense(wrong: dict[str, float]) -> None:
+    with pytest.raises(SettingsError):
+        ClassifierTraining(**wrong)  # type: ignore[arg-type]
