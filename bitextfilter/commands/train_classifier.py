@@ -1,0 +1,193 @@
+"""``bitext-train-classifier``: teach a model which pairs are translations."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bitextfilter.commands.frame import Run, command, model_options, row_options
+from bitextfilter.errors import InputError
+from bitextfilter.io.rows import BadRow
+
+if TYPE_CHECKING:
+    from bitextfilter.training.calibration import Figures
+    from bitextfilter.training.classifier import ClassifierReport
+    from bitextfilter.workflows.classifier_training import ClassifierPlan
+
+__all__ = ["main"]
+
+_ROW_OPTIONS = [
+    option for option in row_options() if option.name not in ("input", "output", "rejects")
+]
+_FRACTION = click.FloatRange(0, 1, max_open=True)
+
+
+@command("bitext-train-classifier", _ROW_OPTIONS, model_options())
+@click.argument("positives", nargs=-1, required=True, metavar="FILE...")
+@click.option("-o", "--output", "folder", metavar="FOLDER", help="The new model's folder.")
+@click.option("--in-place", is_flag=True, help="Write into the model's own folder.")
+@click.option("--noisy", metavar="FILE", help="Noisy pairs: where negatives come from.")
+@click.option(
+    "--negatives",
+    default="worst",
+    show_default=True,
+    metavar="worst[:P%]|random|repaired|given",
+    help="Of --noisy: the worst by cosine (of its best P %), random ones, or all; "
+    "or the translations re-paired.",
+)
+@click.option(
+    "--count",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many negatives; not with given.  [default: one for each translation]",
+)
+@click.option(
+    "--features",
+    type=click.Choice(["products", "concatenation"]),
+    default="products",
+    show_default=True,
+    help="Input: both vectors, without or with their difference and product.",
+)
+@click.option(
+    "--hidden",
+    type=click.IntRange(min=1),
+    default=512,
+    show_default=True,
+    help="Units of each of the two hidden layers.",
+)
+@click.option(
+    "--epochs",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="At most so many times over the pairs.",
+)
+@click.option(
+    "--learning-rate",
+    type=click.FloatRange(0, min_open=True),
+    default=0.001,
+    show_default=True,
+    help="Of Adam.",
+)
+@click.option(
+    "--weight-decay",
+    type=click.FloatRange(0),
+    default=0.01,
+    show_default=True,
+    help="Of Adam, decoupled.",
+)
+@click.option(
+    "--label-smoothing",
+    type=_FRACTION,
+    default=0.0,
+    show_default=True,
+    help="Part of the labels' certainty that is taken away.",
+)
+@click.option(
+    "--calibrate/--no-calibrate", default=True, show_default=True, help="Fit a temperature, or not."
+)
+@click.option(
+    "--held-out",
+    type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
+    default=0.1,
+    show_default=True,
+    help="Part of the pairs to measure on.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of everything.")
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
+def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) -> None:
+    """Train a classifier of pairs on the translations in the FILEs, for the score mlp.
+
+    The model gets two hidden layers over the vectors of both sentences, and a score from 0 to 1:
+    the probability that they are translations. One part of the pairs is held out, and accuracy,
+    AUC, calibration error and the scores' distribution over it are written, tab-separated: before
+    and after a temperature is fitted. Memory holds the pairs used and their vectors.
+
+    Example:
+
+        bitext-train-classifier --noisy crawl.tsv.gz --negatives worst:60% -o my-model clean.tsv
+    """
+    from bitextfilter.workflows import classifier_training as workflow
+
+    plan, noisy = _plan(choices), choices["noisy"]
+    if (noisy is None) != (plan.negatives.kind == "repaired"):
+        raise click.UsageError("--noisy FILE goes with all --negatives but repaired")
+    if (choices["folder"] is None) != choices["in_place"]:
+        raise click.UsageError("say where the model goes: either -o FOLDER or --in-place")
+    output, model = run.output("-"), run.model()
+    right = [pair for path in positives for window in _windows(run, path) for pair in window]
+    if not right:
+        raise InputError("no translations to learn from", file=positives[0])
+    corpus = None if noisy is None else _NoisyCorpus(run, noisy)
+    wrong = workflow.choose_negatives(model, right, corpus, plan)
+    run.counts.update(positives=len(right), negatives=len(wrong))
+    run.facts["seed"] = plan.training.seed
+    classifier, report = workflow.train_on_pairs(model, right, wrong, plan, _notifier(run))
+    record = workflow.described(plan, report, (len(right), len(wrong)))
+    folder = model.folder if choices["in_place"] else Path(choices["folder"])
+    workflow.write_model(model, folder, classifier, record)
+    output.write((json.dumps(record, indent=2) + "\n" if as_json else _table(report)).encode())
+
+
+def _plan(choices: dict[str, Any]) -> ClassifierPlan:
+    """Return the settings that the options make."""
+    from bitextfilter.training.classifier import ClassifierTraining
+    from bitextfilter.training.negatives import Negatives
+    from bitextfilter.workflows.classifier_training import ClassifierPlan
+
+    names = {field.name for field in dataclasses.fields(ClassifierTraining)}
+    return ClassifierPlan(
+        negatives=Negatives.parse(choices["negatives"]),
+        count=choices["count"],
+        features=choices["features"],
+        hidden=choices["hidden"],
+        training=ClassifierTraining(**{n: v for n, v in choices.items() if n in names}),
+    )
+
+
+class _NoisyCorpus:
+    """Gives the windows of a file from its beginning at each call; its rows are counted once."""
+
+    def __init__(self, run: Run, path: str) -> None:
+        self._run, self._path, self._again = run, path, False
+
+    def __call__(self) -> Iterator[list[tuple[str, str]]]:
+        again, self._again = self._again, True
+        return _windows(self._run, self._path, again)
+
+
+def _windows(run: Run, path: str, again: bool = False) -> Iterator[list[tuple[str, str]]]:
+    """Yield the pairs of the file *path*, many at a time, rejected rows aside."""
+    run.row_settings = dataclasses.replace(run.row_settings, input=path)
+    for window in run.windows(run.rows(), again):
+        yield [(row.source, row.target) for row in window if not isinstance(row, BadRow)]
+
+
+def _notifier(run: Run) -> Callable[[int, float], None]:
+    def notify(epoch: int, loss: float) -> None:
+        run.note(f"epoch {epoch}: tuning loss {loss:.4f}")
+
+    return notify
+
+
+def _table(report: ClassifierReport) -> str:
+    """Return figures and distributions, before and after, a line each."""
+    columns = [_column(figures) for figures in (report.before, report.after)]
+    rows = [["held-out pairs", "before", "after"]]
+    rows += [[name, columns[0][name], columns[1][name]] for name in columns[0]]
+    rows.append(["temperature", "1.0000", f"{report.temperature:.4f}"])
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+def _column(figures: Figures) -> dict[str, str]:
+    names = ("accuracy", "auc", "calibration_error")
+    cells = {name.replace("_", " "): f"{getattr(figures, name):.4f}" for name in names}
+    for kind, counts in (("positives", figures.positives), ("negatives", figures.negatives)):
+        for tenth, count in enumerate(counts):
+            cells[f"{kind} {tenth / 10:.1f}-{(tenth + 1) / 10:.1f}"] = str(count)
+    return cells

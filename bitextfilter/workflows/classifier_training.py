@@ -1,0 +1,145 @@
+"""Train a classifier for a model: find negatives, encode, train, and write the model with it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bitextfilter.errors import InputError
+from bitextfilter.models.checkpoint import writing_folder
+from bitextfilter.scoring.model import Model
+from bitextfilter.scoring.scorers import distinct
+from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
+from bitextfilter.similarity.vectors import Vectors
+from bitextfilter.training.classifier import (
+    ClassifierReport,
+    ClassifierTraining,
+    LabelledVectors,
+    train_classifier,
+)
+from bitextfilter.training.negatives import Negatives, drawn, last_of_best, repaired
+
+__all__ = ["ClassifierPlan", "choose_negatives", "train_on_pairs", "write_model"]
+
+Pair = tuple[str, str]
+NoisyCorpus = Callable[[], Iterable[Sequence[Pair]]]
+"""Gives the windows of a noisy corpus from its beginning, each time it is called."""
+
+RECORD = "classifier.json"
+"""The file of a model folder that says how its classifier was trained."""
+
+
+@dataclass(frozen=True)
+class ClassifierPlan:
+    """All settings of a run."""
+
+    negatives: Negatives = field(default_factory=Negatives)
+    count: int | None = None
+    """How many negatives; None for as many as there are positives."""
+    features: str = "products"
+    hidden: int = 512
+    training: ClassifierTraining = field(default_factory=ClassifierTraining)
+
+
+def choose_negatives(
+    model: Model, positives: Sequence[Pair], noisy: NoisyCorpus | None, plan: ClassifierPlan
+) -> list[Pair]:
+    """Return the negatives that the plan asks for.
+
+    Reads a noisy corpus twice, for memory holds its scores but not its text. Raises InputError
+    if there are none. A noisy corpus must be given unless the positives are re-paired.
+    """
+    wanted, seed = plan.count or len(positives), plan.training.seed
+    if plan.negatives.kind == "repaired":
+        chosen = repaired(positives, wanted, seed)
+    else:
+        assert noisy is not None, "the caller gives a noisy corpus"
+        chosen = _from_corpus(model, noisy, plan, wanted)
+    if not chosen:
+        raise InputError("no negatives to learn from")
+    return chosen
+
+
+def _from_corpus(model: Model, noisy: NoisyCorpus, plan: ClassifierPlan, wanted: int) -> list[Pair]:
+    """Choose among the rows of a noisy corpus."""
+    kind = plan.negatives.kind
+    if kind == "given":
+        return [pair for window in noisy() for pair in window]
+    if kind == "random":
+        places = drawn(sum(len(window) for window in noisy()), wanted, plan.training.seed)
+    else:
+        windows = [_cosines(model, window) for window in noisy()]
+        scores = np.concatenate([np.empty(0, dtype=np.float32), *windows])
+        places = last_of_best(scores, plan.negatives.percent, wanted)
+    return list(_at(noisy(), set(places.tolist())))
+
+
+def _at(windows: Iterable[Sequence[Pair]], places: set[int]) -> Iterable[Pair]:
+    """Yield the rows at some places of consecutive windows."""
+    place = 0
+    for window in windows:
+        for pair in window:
+            if place in places:
+                yield pair
+            place += 1
+
+
+def _cosines(model: Model, pairs: Sequence[Pair]) -> np.ndarray[Any, np.dtype[np.float32]]:
+    sources, targets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    return model.score(sources, targets, ("cosine",))["cosine"]
+
+
+def train_on_pairs(
+    model: Model,
+    positives: Sequence[Pair],
+    negatives: Sequence[Pair],
+    plan: ClassifierPlan,
+    notify: Callable[[int, float], None],
+) -> tuple[Classifier, ClassifierReport]:
+    """Encode both kinds of pairs, train a classifier on them, and measure it.
+
+    A negative that is also a positive is left out. Pairs with the same source text are never in
+    two parts. *notify* is told the epoch and the tuning loss after each.
+    """
+    known = set(positives)
+    wrong = [pair for pair in negatives if pair not in known]
+    sources, targets = ([pair[side] for pair in (*positives, *wrong)] for side in (0, 1))
+    pairs = LabelledVectors(
+        _vectors(model, sources, model.languages[0]),
+        _vectors(model, targets, model.languages[1]),
+        np.repeat([True, False], [len(positives), len(wrong)]),
+    )
+    shape = ClassifierSettings(model.encoder.dim, plan.features, plan.hidden)
+    return train_classifier(pairs, sources, shape, plan.training, notify)
+
+
+def _vectors(model: Model, sentences: Sequence[str], language: str) -> Vectors:
+    """Encode each distinct sentence once → ``(n, dim)``."""
+    different, places = distinct(sentences)
+    return model.encode(different, language)[places]
+
+
+def write_model(model: Model, folder: Path, classifier: Classifier, record: dict[str, Any]) -> None:
+    """Write *model* with its new classifier to *folder*, which may be its own, whole or not.
+
+    *record* says how it was trained.
+    """
+    with writing_folder(folder) as draft:
+        shutil.copytree(model.folder, draft, dirs_exist_ok=True)
+        classifier.save(draft)
+        text = json.dumps(record, ensure_ascii=False, indent=2) + "\n"
+        (draft / RECORD).write_text(text, encoding="utf-8")
+
+
+def described(
+    plan: ClassifierPlan, report: ClassifierReport, counts: tuple[int, int]
+) -> dict[str, Any]:
+    """Return settings, numbers of positives and negatives, and report, as JSON takes them."""
+    pairs = {"positives": counts[0], "negatives": counts[1]}
+    return {"settings": asdict(plan), **pairs, "report": asdict(report)}

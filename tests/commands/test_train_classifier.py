@@ -1,0 +1,206 @@
+"""bitext-train-classifier through its streams, on the toy languages."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from toys import sentences, toy_model
+
+from bitextfilter.commands.train_classifier import main
+from bitextfilter.scoring.model import load
+
+QUICK = ("--hidden", "32", "--epochs", "8", "--threads", "1", "--device", "cpu")
+
+
+def write(path: Path, pairs: Sequence[tuple[str, str]]) -> Path:
+    path.write_text("".join(f"{one}\t{other}\n" for one, other in pairs), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model, translations, and a corpus of which half are strangers."""
+    folder = tmp_path_factory.mktemp("data")
+    toy_model(folder / "model", classifier=False)
+    write(folder / "clean.tsv", list(zip(*sentences(300, seed=3), strict=True)))
+    sources, targets = sentences(600, seed=4)
+    strangers = [*targets[1:300], targets[0], *targets[300:]]
+    write(folder / "noisy.tsv", list(zip(sources, strangers, strict=True)))
+    return folder
+
+
+def train(*words: str | Path, text: str = "") -> Result:
+    return CliRunner().invoke(main, [*map(str, words), *QUICK], input=text)
+
+
+def tells_apart(model: Path) -> bool:
+    """Whether the model's mlp gives translations more than strangers."""
+    sources, targets = sentences(100, seed=5)
+    loaded = load(model)
+    right = loaded.score(sources, targets, ("mlp",))["mlp"]
+    wrong = loaded.score(sources, targets[1:] + targets[:1], ("mlp",))["mlp"]
+    return bool(np.mean(right[:, None] > wrong) > 0.9)
+
+
+@pytest.mark.parametrize("negatives", ["worst", "worst:60%", "random", "given", "repaired"])
+@pytest.mark.parametrize("features", ["products", "concatenation"])
+def test_negatives(data: Path, tmp_path: Path, negatives: str, features: str) -> None:
+    noisy = () if negatives == "repaired" else ("--noisy", data / "noisy.tsv")
+    done = train(
+        data / "clean.tsv",
+        *noisy,
+        "--negatives",
+        negatives,
+        "--features",
+        features,
+        "--model",
+        data / "model",
+        "-o",
+        tmp_path / "new",
+        "-q",
+        "--json",
+    )
+    assert (done.exit_code, done.stderr) == (0, "")
+    record = json.loads(done.stdout)
+    expected = 600 if negatives == "given" else 300
+    assert (record["positives"], record["negatives"]) == (300, expected)
+    assert record == json.loads((tmp_path / "new/classifier.json").read_text(encoding="utf-8"))
+    if (negatives, features) in (("worst", "products"), ("repaired", "products")):
+        assert record["report"]["after"]["auc"] > 0.9
+        assert tells_apart(tmp_path / "new")
+
+
+def test_a_noisy_corpus_is_counted_once(data: Path, tmp_path: Path) -> None:
+    noisy = write(tmp_path / "noisy.tsv", list(zip(*sentences(200, seed=6), strict=True)))
+    noisy.write_text(noisy.read_text() + "alone\n")
+    done = train(
+        data / "clean.tsv",
+        "--noisy",
+        noisy,
+        "--model",
+        data / "model",
+        "-o",
+        tmp_path / "new",
+        "--on-error",
+        "reject",
+    )
+    assert "501 rows, 1 rejected, 300 positives, 200 negatives" in done.stderr
+
+
+def test_table(data: Path, tmp_path: Path) -> None:
+    done = train(
+        data / "clean.tsv",
+        "--negatives",
+        "repaired",
+        "--count",
+        "100",
+        "--model",
+        data / "model",
+        "-o",
+        tmp_path / "new",
+    )
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    assert rows[0] == ["held-out pairs", "before", "after"]
+    names = [row[0] for row in rows]
+    assert names[1:5] == ["accuracy", "auc", "calibration error", "positives 0.0-0.1"]
+    assert names[-2:] == ["negatives 0.9-1.0", "temperature"]
+    cells = {row[0]: row[1:] for row in rows[1:]}
+    for column in (0, 1):
+        counted = {
+            kind: sum(int(cells[name][column]) for name in names if name.startswith(kind))
+            for kind in ("positives", "negatives")
+        }
+        assert counted["positives"] > counted["negatives"] > 0
+    assert "epoch 1: tuning loss" in done.stderr
+    assert "300 positives, 100 negatives" in done.stderr
+
+
+def test_the_same_again_and_everything_else_kept(data: Path, tmp_path: Path) -> None:
+    words = (data / "clean.tsv", "--negatives", "repaired", "--model", data / "model", "-q")
+    for name in ("one", "two"):
+        assert train(*words, "-o", tmp_path / name).exit_code == 0
+    assert load(tmp_path / "one").digest == load(tmp_path / "two").digest
+    for file in (data / "model").iterdir():
+        if file.name != "config.json":
+            assert (tmp_path / "one" / file.name).read_bytes() == file.read_bytes()
+
+
+def test_in_place(data: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(data / "model", model)
+    words = (data / "clean.tsv", "--negatives", "repaired", "--model", model, "-q", "--in-place")
+    before = load(model)
+    assert before.classifier is None
+    assert train(*words).exit_code == 0
+    assert load(model).classifier is not None
+    assert load(model).digest != before.digest
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_columns_files_and_rejected_rows(data: Path, tmp_path: Path) -> None:
+    pairs = [line.split("\t") for line in (data / "clean.tsv").read_text().splitlines()]
+    turned = write(tmp_path / "turned.tsv", [("bb", "aa"), *((b, a) for a, b in pairs[:100])])
+    bad = write(tmp_path / "bad.tsv", [("bb", "aa"), *((b, a) for a, b in pairs[100:])])
+    bad.write_text(bad.read_text() + "alone\n")
+    words = (
+        turned,
+        bad,
+        "--negatives",
+        "repaired",
+        "--model",
+        data / "model",
+        "--header",
+        "--scol",
+        "aa",
+        "--tcol",
+        "bb",
+        "--json",
+    )
+    failed = train(*words, "-o", tmp_path / "new")
+    assert (failed.exit_code, failed.stdout) == (65, "")
+    assert "bad.tsv:202: 1 column" in failed.stderr
+    assert not (tmp_path / "new").exists()
+    done = train(*words, "-o", tmp_path / "new", "--on-error", "reject")
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["positives"] == 300
+    assert "1 rejected" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--negatives", "worst", "-o", "new"), "--noisy"),
+        (("--negatives", "repaired", "--noisy", "x", "-o", "new"), "--noisy"),
+        (("--negatives", "repaired"), "--in-place"),
+        (("--negatives", "repaired", "-o", "new", "--in-place"), "--in-place"),
+    ],
+)
+def test_options_that_do_not_go_together(data: Path, words: tuple[str, ...], message: str) -> None:
+    failed = train(data / "clean.tsv", "--model", data / "model", *words)
+    assert (failed.exit_code, message in failed.stderr) == (2, True)
+
+
+def test_what_cannot_be_done(data: Path, tmp_path: Path) -> None:
+    words = ("--model", data / "model", "-o", tmp_path / "new", "--negatives")
+    clean = data / "clean.tsv"
+    (tmp_path / "empty").touch()
+    assert train(clean, *words, "best").exit_code == 78
+    assert train(tmp_path / "empty", *words, "repaired").exit_code == 65
+    assert train(clean, *words, "worst", "--noisy", tmp_path / "empty").exit_code == 65
+    assert train(clean, *words, "worst", "--noisy", tmp_path / "missing").exit_code == 66
+    few = write(tmp_path / "few.tsv", [("a1", "b1"), ("a2", "b2")])
+    failed = train(few, *words, "repaired")
+    assert (failed.exit_code, "too few pairs" in failed.stderr) == (78, True)
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/file").touch()
+    assert (
+        train(clean, *words[:2], "-o", tmp_path / "mine", "--negatives", "repaired").exit_code == 74
+    )
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["file"]
