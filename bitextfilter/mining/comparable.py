@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.similarity.margins import MARGINS, NEIGHBOURS, highest_means
-from bitextfilter.similarity.neighbours import Indices, nearest_units
+from bitextfilter.similarity.neighbours import Indices, nearest
 from bitextfilter.similarity.vectors import Scores, Vectors, euclidean_pairs, unit_rows
 
 PairScorer = Callable[[Vectors, Vectors], Scores]
 """Scores row i of one array with row i of the other: two times ``(n, dim)`` → ``(n,)``."""
 
-PAIR_SCORERS: dict[str, PairScorer] = {"euclidean": euclidean_pairs}
+Progress = Callable[[int], object]
+"""Is told of so many more sentences whose neighbours have been sought."""
 
 SIMILARITIES = ("cosine", "euclidean", *MARGINS, "mlp")
 
@@ -76,26 +77,28 @@ def mine(
     target: Vectors,
     settings: MiningSettings,
     probabilities: PairScorer | None = None,
+    progress: Progress | None = None,
 ) -> Mined:
     """Find pairs of translations among two collections of sentence vectors, best first.
 
-    Time grows with n × m, memory with n + m: the vectors, a copy of them, and 40 bytes a
-    candidate.
+    Time grows with n × m, memory with n + m: the vectors, a copy of them, another of one side,
+    and 40 bytes a candidate.
 
     Args:
         source: vectors ``(n, dim)`` of distinct sentences.
         target: vectors ``(m, dim)`` of distinct sentences.
         settings: what to look for.
         probabilities: the classifier's, which the similarity ``mlp`` needs.
+        progress: is told how far the search is, out of n + m sentences.
 
     Raises:
         SettingsError: the similarity is ``mlp``, and there is no classifier.
+        DeviceError: faiss is not installed.
     """
-    scorers = {**PAIR_SCORERS, **({"mlp": probabilities} if probabilities else {})}
     if settings.similarity == "mlp" and probabilities is None:
         raise SettingsError("the similarity mlp needs a classifier")
-    forward, backward = _candidates(source, target, settings)
-    if scorer := scorers.get(settings.similarity):
+    forward, backward = _candidates(source, target, settings, progress)
+    if scorer := {"euclidean": euclidean_pairs, "mlp": probabilities}.get(settings.similarity):
         forward = _rescored(forward, source, target, scorer)
         backward = _rescored(backward, source, target, scorer)
     found = RETRIEVALS[settings.retrieval](forward.ranked(), backward.ranked())
@@ -104,11 +107,13 @@ def mine(
     return found
 
 
-def _candidates(source: Vectors, target: Vectors, settings: MiningSettings) -> tuple[Mined, Mined]:
+def _candidates(
+    source: Vectors, target: Vectors, settings: MiningSettings, progress: Progress | None
+) -> tuple[Mined, Mined]:
     """Each source's nearest targets and each target's nearest sources, by cosine or margin."""
     k, units = settings.neighbours, (unit_rows(source), unit_rows(target))
-    cosines, targets = nearest_units(units[0], units[1], k, settings.threads)
-    cosines_back, sources = nearest_units(units[1], units[0], k, settings.threads)
+    cosines, targets = nearest(units[0], units[1], k, settings.threads, progress)
+    cosines_back, sources = nearest(units[1], units[0], k, settings.threads, progress)
     means = highest_means(cosines, k), highest_means(cosines_back, k)
 
     def scored(rows: Indices, columns: Indices, values: Scores) -> Mined:
@@ -126,12 +131,9 @@ def _candidates(source: Vectors, target: Vectors, settings: MiningSettings) -> t
 
 def _rescored(pairs: Mined, source: Vectors, target: Vectors, scorer: PairScorer) -> Mined:
     """The same pairs with the scores of ``scorer``, computed in blocks."""
-    blocks = [
-        scorer(source[pairs.source[first:end]], target[pairs.target[first:end]])
-        for first in range(0, len(pairs), BLOCK_PAIRS)
-        for end in [first + BLOCK_PAIRS]
-    ]
-    scores = np.concatenate([np.zeros(0, dtype=np.float32), *blocks])
+    blocks = [slice(first, first + BLOCK_PAIRS) for first in range(0, len(pairs), BLOCK_PAIRS)]
+    parts = [scorer(source[pairs.source[rows]], target[pairs.target[rows]]) for rows in blocks]
+    scores = np.concatenate([np.zeros(0, dtype=np.float32), *parts])
     return Mined(pairs.source, pairs.target, scores)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.similarity.margins import NEIGHBOURS, highest_means
-from bitextfilter.similarity.neighbours import nearest_units
+from bitextfilter.similarity.neighbours import scan
 from bitextfilter.similarity.vectors import Scores, Vectors, unit_rows
 
 FILE = "neighbours.npz"
@@ -55,7 +55,7 @@ class Reference:
         return self._means(vectors, self.source, threads)
 
     def _means(self, vectors: Vectors, sample: Vectors, threads: int) -> Scores:
-        cosines, _ = nearest_units(unit_rows(vectors), sample, self.k, threads)
+        cosines, _ = scan(unit_rows(vectors), sample, self.k, threads)
         return highest_means(cosines, self.k)
 
     def save(self, path: Path) -> None:

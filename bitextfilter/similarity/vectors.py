@@ -76,6 +76,12 @@ def unit_products(a: Vectors, b: Vectors) -> Scores:
     return _cosines(a.astype(np.float64) @ b.astype(np.float64).T)
 
 
+def unit_products_at(a: Vectors, b: Vectors, columns: NDArray[np.int64]) -> Scores:
+    """Return some of :func:`unit_products`: in row i those of ``columns[i]``; both ``(n, c)``."""
+    rows = b[columns].astype(np.float64)
+    return _cosines((rows @ a.astype(np.float64)[:, :, None])[:, :, 0])
+
+
 def cosine_pairs(a: Vectors, b: Vectors) -> Scores:
     """Cosine of row i of ``a`` and row i of ``b`` → ``(n,)``, in [-1, 1] (Kim et al. 2019, eq. 13).
 

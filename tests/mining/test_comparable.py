@@ -139,6 +139,12 @@ def test_nothing_on_a_side(similarity: str, retrieval: str) -> None:
             assert len(mine(source, target, settings, probabilities)) == 0
 
 
+def test_it_tells_how_far_it_is() -> None:
+    done: list[int] = []
+    mine(SOURCE, TARGET, MiningSettings(neighbours=3), progress=done.append)
+    assert sum(done) == len(SOURCE) + len(TARGET)
+
+
 def test_settings_are_checked() -> None:
     with pytest.raises(SettingsError, match="'margin' is none of cosine"):
         MiningSettings(similarity="margin")
