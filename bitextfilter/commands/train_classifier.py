@@ -119,6 +119,8 @@ def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) ->
         raise click.UsageError("--noisy FILE goes with all --negatives but repaired")
     if (choices["folder"] is None) != choices["in_place"]:
         raise click.UsageError("say where the model goes: either -o FOLDER or --in-place")
+    if noisy == "-":
+        raise click.UsageError("--noisy is read twice: it cannot be stdin")
     output, model = run.output("-"), run.model()
     right = [pair for path in positives for window in _windows(run, path) for pair in window]
     if not right:

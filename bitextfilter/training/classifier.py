@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from bitextfilter.encoders.base import one_torch_thread
 from bitextfilter.errors import SettingsError
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.training.calibration import Figures, figures, fit_temperature
@@ -111,7 +112,8 @@ def train_classifier(
         pairs: positives and negatives.
         groups: for each pair, what it shares with others (its source text): never in two parts.
         shape: of the classifier.
-        training: how it is trained; the same pairs and settings give the same classifier.
+        training: how it is trained; the same pairs and settings give the same classifier,
+            for it is trained on one thread.
         notify: told the epoch and the tuning loss after each.
 
     Raises:
@@ -120,22 +122,21 @@ def train_classifier(
     parts = split(groups, training.held_out, training.seed)
     if any(len(set(pairs.labels[part])) < 2 for part in parts):
         raise SettingsError("too few pairs: each part needs positives and negatives")
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), one_torch_thread():
         torch.manual_seed(training.seed)
         classifier = Classifier(shape)
         losses, epoch = _fit(classifier, pairs, parts, training, notify)
+        tuning, held_out = (_logits(classifier, pairs, part) for part in parts[1:])
     if training.calibrate:
-        tuning = _logits(classifier, pairs, parts[1])
         classifier.temperature.fill_(fit_temperature(tuning, pairs.labels[parts[1]]))
     temperature = float(classifier.temperature)
-    held_out, labels = _logits(classifier, pairs, parts[2]), pairs.labels[parts[2]]
     report = ClassifierReport(
         pairs=(len(parts[0]), len(parts[1]), len(parts[2])),
         epoch=epoch,
         tuning_losses=tuple(losses),
         temperature=temperature,
-        before=figures(held_out, labels),
-        after=figures(held_out, labels, temperature),
+        before=figures(held_out, pairs.labels[parts[2]]),
+        after=figures(held_out, pairs.labels[parts[2]], temperature),
     )
     return classifier.eval(), report
 

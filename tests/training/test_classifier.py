@@ -59,14 +59,18 @@ def test_labels_that_say_nothing_teach_nothing() -> None:
     assert 0.3 < report.after.auc < 0.7
 
 
-def test_the_same_again_and_torchs_generator_left_alone() -> None:
+def test_the_same_again_and_torchs_state_left_alone() -> None:
     pairs, groups = toy_pairs()
     shape, training = ClassifierSettings(DIM, hidden=16), ClassifierTraining(epochs=2)
     state = torch.get_rng_state()
     first, report = train_classifier(pairs, groups, shape, training)
     assert torch.equal(torch.get_rng_state(), state)
     torch.rand(7)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(3 - min(threads, 2))
     second, again = train_classifier(pairs, groups, shape, training)
+    assert torch.get_num_threads() == 3 - min(threads, 2)
+    torch.set_num_threads(threads)
     assert report == again
     for name, tensor in first.state_dict().items():
         assert torch.equal(tensor, second.state_dict()[name])
