@@ -65,7 +65,9 @@ class FoldedDirection:
         past_gates, past_candidate = torch.split(
             hidden @ self.weight + self.hidden_bias, split, dim=1
         )
-        reset, update = (gates + past_gates).sigmoid_().chunk(2, dim=1)
+        # In place in its view: so each row is computed alike. In an array of its own, the last
+        # few numbers of the last row would be left to other instructions.
+        reset, update = gates.add_(past_gates).sigmoid_().chunk(2, dim=1)
         new = (candidate + reset * past_candidate).tanh_()
         return new + update * (hidden - new), cell
 

@@ -26,7 +26,7 @@ from bitextfilter.text.segment import SegmenterSettings
 SHAPES: dict[str, tuple[str, dict[str, object]]] = {
     "averaging": ("averaging", {"embedding": 48}),
     "lstm": ("autoencoder", {"embedding": 24, "hidden": 40}),
-    "gru": ("autoencoder", {"embedding": 24, "hidden": 40, "cell": "gru"}),
+    "gru": ("autoencoder", {"embedding": 24, "hidden": 18, "cell": "gru"}),
     "deep": ("autoencoder", {"embedding": 24, "hidden": 24, "layers": 2}),
     "average": ("autoencoder", {"embedding": 48, "hidden": 24, "average": True}),
 }
@@ -81,6 +81,16 @@ def test_a_vector_does_not_depend_on_its_company(folder: Path) -> None:
     for start in range(0, 70, 7):
         part = encoder.encode(texts[start : start + 7] * 3, "bb")
         np.testing.assert_array_equal(np.tile(vectors[start : start + 7], (3, 1)), part)
+
+
+@pytest.mark.parametrize("length", [BLOCK_ROWS + 1, 200, 513, 1100])
+def test_nor_does_a_long_sentence(folder: Path, length: int) -> None:
+    """Its block has few rows, so that their numbers may not fill the processor's registers."""
+    encoder, random = load_encoder(folder), np.random.default_rng(length)
+    texts = [" ".join(random.choice(WORDS, length)) for _ in range(block_rows(length))]
+    vectors = encoder.encode(texts, "aa")
+    for i in {0, 1, len(texts) - 1} & set(range(len(texts))):
+        np.testing.assert_array_equal(vectors[i], encoder.encode([texts[i]], "aa")[0])
 
 
 def test_encoding_agrees_with_the_network_on_a_padded_batch(folder: Path) -> None:
