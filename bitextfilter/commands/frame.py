@@ -52,6 +52,7 @@ parent=main)``. Tests: ``click.testing.CliRunner().invoke(main, [...], input=b".
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -107,6 +108,8 @@ class _Framed(click.Command):
         **extra: Any,
     ) -> Any:
         """Run the command line *args*, and leave with its exit code if *standalone_mode*."""
+        # numpy, not yet loaded: our threads compute side by side, and BLAS's would crowd them out.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         arguments = list(sys.argv[1:] if args is None else args)
         extra["obj"] = [self.name, *arguments]
         run = partial(super().main, arguments, prog_name or self.name, complete_var, **extra)

@@ -77,6 +77,15 @@ def shell(line: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(words, capture_output=True, timeout=60, check=False)
 
 
+def test_blas_computes_on_one_thread_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+    CliRunner().invoke(count, ["--version"])
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "3"
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    CliRunner().invoke(count, ["--version"])
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+
+
 def test_rows_pass_through_byte_for_byte() -> None:
     data = BOM + b"a\tb\t\xff\r\nccc\td\tx\ty\nee\tf"
     result = call(data=data)
