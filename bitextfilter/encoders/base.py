@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from bitextfilter.encoders.network import Network
 from bitextfilter.io.batches import blocks_by_length, map_blocks
-from bitextfilter.models.device import resolve_device
+from bitextfilter.models.device import one_torch_thread, resolve_device
 from bitextfilter.text.processor import TextProcessor
 
 Vectors = NDArray[np.float32]
@@ -94,14 +93,3 @@ class NetworkEncoder:
 
     def _folded(self, tokens: NDArray[np.int32], side: int) -> Callable[[Tensor], Tensor]:
         return self.network.fold(torch.from_numpy(tokens.astype(np.int64)).to(self.device), side)
-
-
-@contextmanager
-def one_torch_thread() -> Iterator[None]:
-    """Let each torch operation run on one thread; blocks run side by side instead."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -1,6 +1,9 @@
-"""The devices that torch computes on."""
+"""The devices and threads that torch computes on."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -19,3 +22,14 @@ def resolve_device(name: str) -> torch.device:
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise DeviceError(f"--device {name}: there is no such CUDA device here; use --device cpu")
     return device
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Let each torch operation run on one thread; blocks run side by side instead."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

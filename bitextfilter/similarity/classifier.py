@@ -28,6 +28,7 @@ from bitextfilter.models.checkpoint import (
     save_tensors,
     write_config,
 )
+from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.vectors import Scores, Vectors, on_grid, unit_rows
 
 TENSORS = "classifier.safetensors"
@@ -116,13 +117,16 @@ class Classifier(nn.Module):
             rows = slice(first, first + BLOCK_ROWS)
             return _sigmoid(_logits(self._exact_features(a[rows], b[rows]), layers) / temperature)
 
-        parts = map_blocks(block, range(0, len(a), BLOCK_ROWS), threads)
+        with one_torch_thread():
+            parts = map_blocks(block, range(0, len(a), BLOCK_ROWS), threads)
         return np.concatenate([np.zeros(0, dtype=np.float32), *parts])
 
     def _exact_features(self, a: Vectors, b: Vectors) -> NDArray[np.float64]:
         """Features of unit rows scaled by √d, as float64."""
         scale = math.sqrt(self.settings.dim)
-        left, right = (torch.from_numpy(unit_rows(rows) * np.float64(scale)) for rows in (a, b))
+        left, right = (
+            torch.from_numpy(unit_rows(rows).astype(np.float64) * scale) for rows in (a, b)
+        )
         features: NDArray[np.float64] = self._features(left, right).numpy()
         return features
 

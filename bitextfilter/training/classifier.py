@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from bitextfilter.encoders.base import one_torch_thread
 from bitextfilter.errors import SettingsError
+from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.training.calibration import Figures, figures, fit_temperature
 
