@@ -91,6 +91,7 @@ _FRACTION = click.FloatRange(0, 1, max_open=True)
 @click.option(
     "--calibrate/--no-calibrate", default=True, show_default=True, help="Fit a temperature, or not."
 )
+@click.option("--quantise", is_flag=True, help="Keep its matrices as int8: a quarter of the size.")
 @click.option(
     "--held-out",
     type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
@@ -132,7 +133,7 @@ def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) ->
     classifier, report = workflow.train_on_pairs(model, right, wrong, plan, _notifier(run))
     record = workflow.described(plan, report, (len(right), len(wrong)))
     folder = model.folder if choices["in_place"] else Path(choices["folder"])
-    workflow.write_model(model, folder, classifier, record)
+    workflow.write_model(model, folder, classifier, record, plan.quantise)
     output.write((json.dumps(record, indent=2) + "\n" if as_json else _table(report)).encode())
 
 
@@ -148,6 +149,7 @@ def _plan(choices: dict[str, Any]) -> ClassifierPlan:
         count=choices["count"],
         features=choices["features"],
         hidden=choices["hidden"],
+        quantise=choices["quantise"],
         training=ClassifierTraining(**{n: v for n, v in choices.items() if n in names}),
     )
 

@@ -45,6 +45,8 @@ class ClassifierPlan:
     features: str = "products"
     hidden: int = 512
     training: ClassifierTraining = field(default_factory=ClassifierTraining)
+    quantise: bool = False
+    """Whether the model keeps the matrices as int8; the report is of the float32 ones."""
 
 
 def choose_negatives(
@@ -125,14 +127,20 @@ def _vectors(model: Model, sentences: Sequence[str], language: str) -> Vectors:
     return model.encode(different, language)[places]
 
 
-def write_model(model: Model, folder: Path, classifier: Classifier, record: dict[str, Any]) -> None:
+def write_model(
+    model: Model,
+    folder: Path,
+    classifier: Classifier,
+    record: dict[str, Any],
+    quantise: bool = False,
+) -> None:
     """Write *model* with its new classifier to *folder*, which may be its own, whole or not.
 
     *record* says how it was trained.
     """
     with writing_folder(folder) as draft:
         shutil.copytree(model.folder, draft, dirs_exist_ok=True)
-        classifier.save(draft)
+        classifier.save(draft, quantise)
         text = json.dumps(record, ensure_ascii=False, indent=2) + "\n"
         (draft / RECORD).write_text(text, encoding="utf-8")
 

@@ -45,6 +45,6 @@ train encoder --start "$output/averaging"
 # shellcheck disable=SC2086  # the paths are a list
 python3 "$recipe/noise.py" "$output" $files
 bitext-train-classifier --model "$output/encoder" --noisy "$output/negatives.tsv" \
-    --negatives given --label-smoothing 0.05 --threads "$threads" -o "$output/en-de" \
+    --negatives given --quantise --threads "$threads" -o "$output/en-de" \
     "$output/positives.tsv"
 cp "$recipe/card.md" "$output/en-de/card.md"

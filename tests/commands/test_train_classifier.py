@@ -131,6 +131,17 @@ def test_the_same_again_and_everything_else_kept(data: Path, tmp_path: Path) -> 
             assert (tmp_path / "one" / file.name).read_bytes() == file.read_bytes()
 
 
+def test_int8_is_smaller_and_scores_alike(data: Path, tmp_path: Path) -> None:
+    words = (data / "clean.tsv", "--negatives", "repaired", "--model", data / "model", "-q")
+    assert train(*words, "-o", tmp_path / "whole").exit_code == 0
+    assert train(*words, "-o", tmp_path / "small", "--quantise").exit_code == 0
+    sizes = [(tmp_path / n / "classifier.safetensors").stat().st_size for n in ("whole", "small")]
+    assert sizes[1] < 0.5 * sizes[0]
+    sides = sentences(50, seed=6)
+    whole, small = (load(tmp_path / n).score(*sides, ("mlp",))["mlp"] for n in ("whole", "small"))
+    assert np.abs(whole - small).max() < 0.05
+
+
 def test_in_place(data: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
     shutil.copytree(data / "model", model)
