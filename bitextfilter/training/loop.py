@@ -1,4 +1,4 @@
-"""The one training loop: it alone calls backward, validates, saves and resumes."""
+"""The training loop of encoders: here alone are they updated, validated, saved and resumed."""
 
 from __future__ import annotations
 
