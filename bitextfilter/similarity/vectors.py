@@ -3,8 +3,8 @@
 Every result here is the same to the last bit whatever else stands in the arrays, in whatever
 order, and however many threads compute it. A floating-point sum usually depends on the order in
 which a library adds, and the library chooses that order by the shape of the arrays. So the
-vectors are first rounded to a grid (a multiple of a power of two, below float32's own precision)
-that is so coarse that every product and every partial sum is held by float64 *without rounding*:
+vectors are first rounded to a grid (multiples of a power of two, about as fine as float32) that
+is so coarse that every product and every partial sum is held by float64 *without rounding*:
 a sum without rounding has no order. The proof is in :func:`on_grid`.
 
 Letters: n and m rows, d dimensions. Vectors are float32 ``(n, d)``. Higher is better for every
@@ -37,7 +37,7 @@ def on_grid(rows: NDArray[np.floating]) -> NDArray[np.float64]:
     has a 53rd bit for): so each is held by float64 exactly, and the sum is exact in any order,
     with fused multiplication or without.
 
-    The error of an element is at most ``2**(e-27)``, about float32's own for the larger elements.
+    The error of an element is at most ``2**(e-27)``: a few times float32's own for the largest.
 
     Args:
         rows: finite numbers ``(n, d)``.
@@ -54,13 +54,14 @@ def on_grid(rows: NDArray[np.floating]) -> NDArray[np.float64]:
 def unit_rows(vectors: NDArray[np.floating]) -> Vectors:
     """Scale each row to length 1, on the grid of multiples of ``2**-24``; zero rows stay zero.
 
-    Such numbers fit float32, and sums of their products fit float64, exactly.
+    Such numbers fit float32, and sums of their products fit float64, exactly. The error of an
+    element is about ``2**-24``, and at most some ``sqrt(d) * 2**-25`` where one outweighs the rest.
 
     Args:
         vectors: finite numbers ``(n, d)``.
 
     Returns:
-        float32 ``(n, d)``, each element within ``2**-25`` of the true one.
+        float32 ``(n, d)``.
     """
     units = np.empty(vectors.shape, dtype=np.float32)
     for first in range(0, len(vectors), BLOCK_ROWS):

@@ -19,6 +19,8 @@ from bitextfilter.similarity.vectors import (
     euclidean_matrix,
     euclidean_pairs,
     on_grid,
+    unit_products,
+    unit_products_at,
     unit_rows,
 )
 
@@ -120,6 +122,21 @@ def test_unit_rows_have_length_one_and_fit_the_grid() -> None:
     units = unit_rows(random_vectors(100, 512, 14, 50.0))
     np.testing.assert_allclose(np.linalg.norm(units.astype(np.float64), axis=1), 1.0, atol=1e-6)
     assert np.array_equal(units * 2.0**24, np.rint(units * 2.0**24))
+
+
+@pytest.mark.parametrize("second", [1.0, 0.01])
+def test_unit_rows_are_as_near_as_said(second: float) -> None:
+    rows = random_vectors(500, 512, 16, 1.0) * np.where(np.arange(512) == 3, 1, second)
+    lengths = [math.sqrt(math.fsum(row * row)) for row in rows.astype(np.float64)]
+    errors = np.abs(unit_rows(rows) - rows / np.array(lengths)[:, None])
+    assert errors.max() <= math.sqrt(512) * 2.0**-25
+
+
+def test_products_at_are_those_of_the_matrix() -> None:
+    a, b = (unit_rows(random_vectors(n, 33, n, 2.0)) for n in (20, 70))
+    columns = np.random.default_rng(17).integers(0, 70, (20, 9))
+    expected = np.take_along_axis(unit_products(a, b), columns, axis=1)
+    assert np.array_equal(unit_products_at(a, b, columns), expected)
 
 
 @pytest.mark.parametrize("measure", PAIRS + MATRICES)
