@@ -47,7 +47,6 @@ OWNERS = {
     },
     "tqdm": {"commands/"},
     "xopen": {"io/files.py"},
-    "zstandard": {"io/files.py"},
 }
 """Third-party packages (and the type stubs of Python itself), and where they may be imported."""
 

@@ -46,6 +46,15 @@ def test_compression_goes_by_name(tmp_path: Path, ending: str) -> None:
 
 
 @pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst"])
+def test_concatenated_archives_are_read_to_their_end(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"pairs.tsv{ending}"
+    write_whole(path, DATA)
+    path.write_bytes(path.read_bytes() * 3)
+    with open_input(path) as stream:
+        assert b"".join(lines_of(stream, "x")) == DATA * 3
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst"])
 @pytest.mark.parametrize("damage", ["cut", "overwritten", "plain"])
 def test_damaged_archives_are_bad_input(tmp_path: Path, ending: str, damage: str) -> None:
     path = tmp_path / f"pairs.tsv{ending}"
