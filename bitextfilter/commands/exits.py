@@ -8,6 +8,7 @@ import sys
 import traceback
 from contextlib import suppress
 from types import FrameType, TracebackType
+from typing import TextIO
 
 import click
 
@@ -94,7 +95,8 @@ class Guard:
             return False
         if error is not None:
             self.code = self._report(error)
-        _flush_stdout()
+        _flush(sys.stdout)
+        _flush(sys.stderr)
         return True
 
     def _report(self, error: BaseException) -> int:
@@ -122,11 +124,12 @@ def _code_of(error: BaseException) -> int:
     return next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), BUG)
 
 
-def _flush_stdout() -> None:
+def _flush(stream: TextIO | None) -> None:
     """Flush what is left, or, where nobody takes it, keep Python from trying again at exit."""
+    if stream is None:
+        return
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        stream.flush()
     except OSError:
         with suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

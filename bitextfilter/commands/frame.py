@@ -73,6 +73,7 @@ from bitextfilter.commands.options import (
     error_options,
     input_option,
     model_options,
+    needs_own_file,
     output_option,
     row_options,
 )
@@ -231,4 +232,6 @@ def _run_of(values: dict[str, Any]) -> Run:
     if "scol" in values:
         row["columns"] = Columns(values.pop("scol"), values.pop("tcol"))
     run.row_settings = RowSettings(reject=values.pop("on_error", "stop") == "reject", **row)
+    files = run.row_settings
+    needs_own_file("--manifest", run.common.manifest, (files.input, files.output, files.rejects))
     return run

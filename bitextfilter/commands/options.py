@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import click
 
@@ -22,6 +23,7 @@ __all__ = [
     "error_options",
     "input_option",
     "model_options",
+    "needs_own_file",
     "output_option",
     "row_options",
 ]
@@ -57,11 +59,6 @@ class Common:
     device: str = "cpu"
     batch_size: int = 8192
 
-    def __post_init__(self) -> None:
-        """Keep stdout for data."""
-        if self.manifest == "-":
-            raise click.UsageError("--manifest needs a file of its own")
-
 
 @dataclass(frozen=True)
 class RowSettings:
@@ -78,8 +75,19 @@ class RowSettings:
         """Refuse options that contradict each other."""
         if self.rejects is not None and not self.reject:
             raise click.UsageError("--rejects FILE needs --on-error reject")
-        if self.rejects is not None and self.rejects in ("-", self.input, self.output):
-            raise click.UsageError("--rejects needs a file of its own")
+        needs_own_file("--rejects", self.rejects, (self.input, self.output))
+
+
+def needs_own_file(option: str, path: str | None, others: Sequence[str | None]) -> None:
+    """Raise UsageError where *path* is stdout, or the same file as one of *others*.
+
+    Devices and named pipes may be shared.
+    """
+    if path is None or (Path(path).exists() and not Path(path).is_file()):
+        return
+    taken = {os.path.realpath(other) for other in others if other is not None}
+    if path == "-" or os.path.realpath(path) in taken:
+        raise click.UsageError(f"{option} needs a file of its own")
 
 
 def _threads() -> int:

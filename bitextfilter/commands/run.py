@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
 
@@ -176,12 +176,13 @@ class Run:
         return self._bar
 
     def note(self, message: str) -> None:
-        """Say something on stderr, unless -q."""
+        """Say something on stderr, unless -q; that nobody can hear it is no reason to stop."""
         if self.common.quiet:
             return
-        if self._bar is not None:
-            self._bar.clear()
-        click.echo(f"{self.name}: {message}", err=True)
+        with suppress(OSError):
+            if self._bar is not None:
+                self._bar.clear()
+            click.echo(f"{self.name}: {message}", err=True)
 
     def warn(self, message: str) -> None:
         """Say on stderr that something may be wrong, unless -q."""

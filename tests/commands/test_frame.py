@@ -192,8 +192,11 @@ def test_a_bug_is_shown_with_its_traceback() -> None:
         (["--scol", "en"], "a column can only be named with --header"),
         (["--rejects", "bad.tsv"], "--rejects FILE needs --on-error reject"),
         (["--on-error", "reject", "--rejects", "-"], "--rejects needs a file of its own"),
-        (["--on-error", "reject", "--rejects", "x", "-i", "x"], "--rejects needs a file of"),
+        (["--on-error", "reject", "--rejects", "./x", "-i", "x"], "--rejects needs a file of"),
+        (["--on-error", "reject", "--rejects", "x", "-o", "./x"], "--rejects needs a file of"),
         (["--manifest", "-"], "--manifest needs a file of its own"),
+        (["--manifest", "./x", "-i", "x"], "--manifest needs a file of its own"),
+        (["--manifest", "x", "-o", "./x"], "--manifest needs a file of its own"),
         (["--batch-size", "0"], "0 is not in the range x>=1"),
         (["--device", "tpu"], "'tpu' is not auto, cpu, cuda or cuda:N"),
     ],
@@ -252,6 +255,17 @@ def test_a_group_without_a_subcommand_is_a_usage_error(words: list[str]) -> None
     assert result.exit_code == 2
     assert "ommand" in result.stderr and "(see bitext-test --help)" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_device_may_take_everything() -> None:
+    words = ["--on-error", "reject", "--rejects", "/dev/null", "--manifest", "/dev/null"]
+    assert call(*words, "-o", "/dev/null", data=b"a\tb\nc\n").exit_code == 0
+
+
+@pytest.mark.parametrize("nobody", ["/dev/full", ">(:)"])
+def test_it_works_on_where_nobody_hears_it(nobody: str) -> None:
+    done = shell(f"echo $'a\tb' | {{ sleep .1; count; }} 2> {nobody}; echo $?")
+    assert done.stdout == b"a\tb\t1\n0\n"
 
 
 def test_a_full_disk_is_told_in_one_line() -> None:
