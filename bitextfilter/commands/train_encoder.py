@@ -189,7 +189,11 @@ def _pair_files(
 def _weighted(text: str) -> tuple[str, float]:
     """Split ``FILE@WEIGHT``; without a weight it is 1."""
     match = re.fullmatch(r"(.+)@([0-9]+(?:\.[0-9]+)?)", text)
-    return (match[1], float(match[2])) if match else (text, 1.0)
+    if match is None:
+        return text, 1.0
+    if float(match[2]) == 0:
+        raise click.BadParameter(f"{text}: a weight must be above 0", param_hint="--pairs")
+    return match[1], float(match[2])
 
 
 class _Reporter:

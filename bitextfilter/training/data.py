@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.errors import SettingsError
+
 Ids = NDArray[np.int32]
 
 POOL_BATCHES = 32
@@ -103,6 +105,8 @@ def endless_batches(
 ) -> Iterator[NDArray[np.int64]]:
     """Mini-batches pass after pass, from the ``skip``-th on."""
     number = 0
+    if not weights.sum() > 0:
+        raise SettingsError("no sentences to train on: every weight is 0")
     while True:
         batches = batches_of_pass(lengths, weights, size, seed, number)
         yield from batches[skip:]

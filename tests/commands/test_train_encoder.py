@@ -127,6 +127,7 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
         (["--settings", "nowhere.json"], 66, "nowhere.json"),
         (["--pairs", "nowhere.tsv"], 66, "nowhere.tsv"),
         (["--device", "cuda:9"], 69, "cuda:9"),
+        (["--pairs", "train.tsv@0"], 2, "weight must be above 0"),
     ],
 )
 def test_what_cannot_be_is_said_in_a_line(

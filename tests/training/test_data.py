@@ -8,6 +8,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from bitextfilter.errors import SettingsError
 from bitextfilter.training.data import (
     Sentences,
     batches_of_pass,
@@ -70,6 +71,11 @@ def test_skipped_batches_are_those_already_seen(skip: int) -> None:
         return [batch.tolist() for batch in islice(batches, 140 - start)]
 
     assert stream(skip) == stream(0)[skip:]
+
+
+def test_weights_of_nothing_are_refused() -> None:
+    with pytest.raises(SettingsError, match="every weight is 0"):
+        next(endless_batches(LENGTHS, np.zeros(1000), 16, 1))
 
 
 def test_pairs_with_a_long_side_are_told_apart() -> None:
