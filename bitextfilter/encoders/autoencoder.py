@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
 from bitextfilter.encoders.averaging import WeightedAverage
-from bitextfilter.encoders.network import Network
+from bitextfilter.encoders.network import Network, check_sizes
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.folded import FoldedRecurrent
 from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent, max_pool
@@ -43,8 +43,7 @@ class AutoencoderSettings:
         """Refuse what cannot be built."""
         if self.cell not in CELLS:
             raise SettingsError(f"cell {self.cell!r} is none of {', '.join(CELLS)}")
-        if min(self.embedding, self.hidden, self.layers) < 1:
-            raise SettingsError("embedding, hidden and layers must be at least 1")
+        check_sizes(embedding=self.embedding, hidden=self.hidden, layers=self.layers)
         if self.average and self.embedding != self.dim:
             raise SettingsError(
                 f"average adds word vectors to the states: embedding ({self.embedding})"

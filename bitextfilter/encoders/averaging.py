@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
-from bitextfilter.encoders.network import Network
+from bitextfilter.encoders.network import Network, check_sizes
 from bitextfilter.models.recurrent import mean_pool
 
 
@@ -18,6 +18,10 @@ class AveragingSettings:
     """Shape of an averaging encoder: ``embedding`` is the width of a vector, and its ``dim``."""
 
     embedding: int = 512
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        check_sizes(embedding=self.embedding)
 
     @property
     def dim(self) -> int:

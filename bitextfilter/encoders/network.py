@@ -7,6 +7,15 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
+from bitextfilter.errors import SettingsError
+
+
+def check_sizes(**sizes: int) -> None:
+    """Raise SettingsError for a size that is no whole number of at least 1."""
+    for name, size in sizes.items():
+        if type(size) is not int or size < 1:
+            raise SettingsError(f"{name} must be a whole number of at least 1, not {size!r}")
+
 
 class Network(nn.Module, ABC):
     """Subword vectors of both languages, and the way from them to a sentence vector.

@@ -65,7 +65,10 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], quantise: bool = False) -> None:
-    """Write named tensors to one safetensors file; ``quantise`` keeps matrices as int8."""
+    """Write named tensors to one safetensors file; ``quantise`` keeps matrices as int8.
+
+    Raises OutputError where it cannot be written.
+    """
     out: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
         tensor = tensor.detach().cpu().contiguous()
@@ -73,7 +76,10 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], quantise: bool = Fal
             out[name], out[name + SCALE] = quantise_rows(tensor.float())
         else:
             out[name] = tensor.clone()
-    save_file(out, str(path), metadata={"format": str(FORMAT)})
+    try:
+        save_file(out, str(path), metadata={"format": str(FORMAT)})
+    except SafetensorError as error:
+        raise OutputError(f"{path}: cannot be written: {error}") from error
     path.chmod(0o666 & ~_umask())
 
 
@@ -142,6 +148,12 @@ def digest(folder: Path) -> str:
     return total.hexdigest()[:12]
 
 
+def check_replaceable(path: Path) -> None:
+    """Raise OutputError where ``path`` is something other than a model or an empty folder."""
+    if path.exists() and not (path / CONFIG).is_file() and (path.is_file() or any(path.iterdir())):
+        raise OutputError(f"{path}: exists and is not a model folder; name another")
+
+
 @contextmanager
 def writing_folder(path: Path) -> Iterator[Path]:
     """A temporary folder beside ``path`` that takes its name when the block ends well.
@@ -151,24 +163,26 @@ def writing_folder(path: Path) -> Iterator[Path]:
     Raises:
         OutputError: ``path`` is something other than a model folder, or cannot be written.
     """
-    if path.exists() and not (path / CONFIG).is_file() and (path.is_file() or any(path.iterdir())):
-        raise OutputError(f"{path}: exists and is not a model folder; name another")
+    check_replaceable(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
+    old = draft.with_name(draft.name + ".old")
     try:
         yield draft
         draft.chmod(0o777 & ~_umask())
         if path.exists():
-            path.rename(draft.with_name(draft.name + ".old"))
+            path.rename(old)
         draft.rename(path)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error}") from error
     finally:
+        if old.exists() and not path.exists():
+            old.rename(path)
         shutil.rmtree(draft, ignore_errors=True)
-        shutil.rmtree(draft.with_name(draft.name + ".old"), ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def _umask() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,6 +89,8 @@ class TrainingSettings:
             raise SettingsError("decoded_share must be in (0, 1]")
         if min(self.translation, self.autoencoding, self.ranking, self.warmup, self.clip) < 0:
             raise SettingsError("weights, warmup and clip must not be negative")
+        if self.seed < 0:
+            raise SettingsError("seed must not be negative")
 
     @property
     def decodes(self) -> bool:
@@ -113,22 +116,30 @@ class TrainingSettings:
 
 
 def from_mapping(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
-    """Build a settings object from names and values; a name it lacks raises SettingsError."""
+    """Build a settings object from names and values.
+
+    Raises SettingsError for a name that it lacks, and for a value of another kind.
+    """
+    if not isinstance(values, Mapping):
+        raise SettingsError(f"settings are names and values, not {values!r}")
     fields = {field.name: field.type for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    known: dict[str, Any] = {}
     for name, value in values.items():
         if name not in fields:
             raise SettingsError(f"{name!r} is no setting; there are {', '.join(fields)}")
-        wanted = fields[name]
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        fits = {
-            "str": isinstance(value, str),
-            "bool": isinstance(value, bool),
-            "int": number and float(value).is_integer(),
-            "float": number,
-        }
-        if not fits.get(str(wanted), True):
-            raise SettingsError(f"setting {name} must be {wanted}, not {value!r}")
-    return kind(**values)
+        known[name] = _of_kind(name, str(fields[name]), value)
+    return kind(**known)
+
+
+def _of_kind(name: str, wanted: str, value: Any) -> Any:
+    """The value, a whole number as int; raises SettingsError where it is of another kind."""
+    number = type(value) in (int, float) and math.isfinite(value)
+    if wanted == "int" and number and value == int(value):
+        return int(value)
+    fits = {"str": isinstance(value, str), "bool": isinstance(value, bool), "float": number}
+    if not fits.get(wanted, False):
+        raise SettingsError(f"setting {name} must be {wanted}, not {value!r}")
+    return value
 
 
 def read_settings(path: Path) -> dict[str, Any]:

@@ -16,9 +16,10 @@ from bitextfilter.encoders.registry import (
     load_network,
     save_encoder,
 )
-from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.errors import InputError, OutputError, SettingsError
 from bitextfilter.evaluation.recovery import recover
-from bitextfilter.models.checkpoint import read_config, writing_folder
+from bitextfilter.io.files import write_whole
+from bitextfilter.models.checkpoint import check_replaceable, read_config, writing_folder
 from bitextfilter.models.device import resolve_device
 from bitextfilter.scoring.reference import FILE as REFERENCE
 from bitextfilter.scoring.reference import Reference
@@ -31,7 +32,7 @@ from bitextfilter.training.data import Corpus, Ids, Sentences, short_pairs
 from bitextfilter.training.loop import Hooks, start_torch, train
 from bitextfilter.training.sources import read_monolingual, read_pairs
 from bitextfilter.training.start import start_from, use_vectors
-from bitextfilter.training.state import Progress
+from bitextfilter.training.state import PROGRESS, Progress
 from bitextfilter.workflows.plan import Material, Plan, Surroundings
 
 REFERENCE_ROWS = 1000
@@ -49,11 +50,18 @@ class EncoderTraining:
         Raises:
             SettingsError: settings do not fit, or are not those of the run to resume.
             NotFoundError, InputError: a file is missing or bad.
+            DeviceError: the device is not there.
+            OutputError: something other than a model stands at the output.
         """
         self.plan, self.material, self.where = plan, material, where
-        self._prepare_state()
+        self._device = resolve_device(where.device)
+        check_replaceable(where.output)
+        if where.resume:
+            self._check_resumable()
         start_torch(plan.training.seed, where.threads)
         self._development = list(material.development.read())
+        if not self._development:
+            raise InputError("no pairs to validate on", file=material.development.source)
         sources, targets, weights = read_pairs(material.pairs)
         if not sources:
             raise InputError("no pairs to train on", file=material.pairs[0].source)
@@ -80,7 +88,9 @@ class EncoderTraining:
         )
         hooks = Hooks(self.validate, self.keep, self.where.report)
         data = (self.corpus, self.monolingual)
-        model.to(resolve_device(self.where.device))
+        model.to(self._device)
+        if not self.where.resume:
+            self._begin_state()
         return train(model, data, hooks, self.where.state, self.where.resume)
 
     def validate(self, network: Network) -> float:
@@ -113,17 +123,25 @@ class EncoderTraining:
             self.processor, network, self.settings.dim, where.device, where.threads
         )
 
-    def _prepare_state(self) -> None:
-        """Make the state's folder, or check that the run to resume is this one."""
-        path = self.where.state / PLAN
+    def _plan_text(self) -> str:
         described = {**self.plan.to_dict(), "material": self.material.described()}
-        text = json.dumps(described, indent=2) + "\n"
-        if not self.where.resume:
+        return json.dumps(described, indent=2) + "\n"
+
+    def _begin_state(self) -> None:
+        """Make the state's folder, without the state of an earlier run, and keep the plan there."""
+        try:
             self.where.state.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        elif not path.is_file():
+            (self.where.state / PROGRESS).unlink(missing_ok=True)
+        except OSError as error:
+            raise OutputError(f"{self.where.state}: cannot be made: {error.strerror}") from error
+        write_whole(self.where.state / PLAN, self._plan_text().encode())
+
+    def _check_resumable(self) -> None:
+        """Raise SettingsError unless the run to resume is this one."""
+        path = self.where.state / PLAN
+        if not path.is_file() or not path.with_name(PROGRESS).is_file():
             raise SettingsError(f"{self.where.state}: nothing to resume; leave out --resume")
-        elif path.read_text(encoding="utf-8") != text:
+        if path.read_text(encoding="utf-8") != self._plan_text():
             raise SettingsError(f"{path}: other settings or files than those of the run to resume")
 
     def _make_processor(self, sources: list[str], targets: list[str]) -> TextProcessor:

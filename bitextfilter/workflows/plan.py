@@ -39,10 +39,11 @@ class Plan:
         groups = [part.name for part in dataclasses.fields(cls)]
         if unknown := sorted(set(values) - set(groups)):
             raise SettingsError(f"{unknown[0]!r} is no group of settings: {', '.join(groups)}")
-        name = values.get("architecture", "autoencoder")
+        name = str(values.get("architecture", "autoencoder"))
+        kind = type(architecture_settings(name, {}))
         return cls(
             name,
-            dataclasses.asdict(architecture_settings(name, values.get("shape", {}))),
+            dataclasses.asdict(from_mapping(kind, values.get("shape", {}))),
             from_mapping(Normalisation, values.get("normalisation", {})),
             from_mapping(SegmenterSettings, values.get("segmentation", {})),
             from_mapping(TrainingSettings, values.get("training", {})),
@@ -69,7 +70,10 @@ def with_override(values: dict[str, Any], assignment: str) -> dict[str, Any]:
         value = text
     if not dot:
         return {**values, group: value}
-    return {**values, group: {**values.get(group, {}), name: value}}
+    before = values.get(group, {})
+    if not isinstance(before, dict):
+        raise SettingsError(f"{group} is {before!r}, which has no {name}")
+    return {**values, group: {**before, name: value}}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -120,6 +121,15 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
         (["--set", "training.softmax=hard"], 78, "softmax 'hard' is none of"),
         (["--set", "shape.average=true", "--set", "shape.hidden=5"], 78, "twice hidden"),
         (["--set", "nonsense"], 78, "group.name=value"),
+        (["--set", "training=5"], 78, "settings are names and values, not 5"),
+        (["--set", "training=5", "--set", "training.seed=1"], 78, "training is 5, which has no"),
+        (["--set", "training.seed=-1"], 78, "seed must not be negative"),
+        (["--set", "training.passes=1e999"], 78, "passes must be float, not inf"),
+        (["--set", "training.batch_size=1.5"], 78, "batch_size must be int, not 1.5"),
+        (["--set", "shape=[]"], 78, "settings are names and values, not []"),
+        (["--set", "shape.hidden=wide"], 78, "hidden must be int, not 'wide'"),
+        (["--set", "shape.embedding=0"], 78, "embedding must be a whole number of at least 1"),
+        (["--set", "architecture=[1]"], 78, "architecture '[1]' is none of"),
         (["--set", "architecture=transformer"], 78, "transformer"),
         (["--set", "training.maximum_length=1"], 78, "longer than"),
         (["--resume"], 78, "nothing to resume"),
@@ -138,10 +148,24 @@ def test_what_cannot_be_is_said_in_a_line(
     assert not (home / "model").exists()
 
 
+def test_whole_numbers_may_have_a_point(home: Path) -> None:
+    train(home, "--set", "training.batch_size=16.0", "--set", "shape.hidden=4.0")
+
+
 def test_no_pairs_at_all(home: Path) -> None:
     assert "--pairs FILE" in train(home, pairs=False, code=2).stderr
     (home / "train.tsv").write_text("")
     assert "no pairs to train on" in train(home, code=65).stderr
+    (home / "dev.tsv").write_text("")
+    assert "dev.tsv: no pairs to validate on" in train(home, code=65).stderr
+    assert not (home / "model.training").exists()
+
+
+def test_what_is_no_model_is_refused_before_the_training(home: Path) -> None:
+    (home / "model").write_text("precious")
+    result = train(home, code=74)
+    assert result.stderr.endswith("model: exists and is not a model folder; name another\n")
+    assert "pairs" not in result.stderr
 
 
 def test_bad_rows_are_named(home: Path) -> None:
@@ -162,6 +186,17 @@ def test_other_settings_cannot_resume(home: Path) -> None:
     train(home)
     result = train(home, "--resume", "--set", "training.seed=2", code=78)
     assert "other settings or files" in result.stderr
+
+
+def test_a_new_run_is_not_resumed_from_the_state_of_an_older_one(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(home)
+    with monkeypatch.context() as patch:
+        patch.setattr("bitextfilter.training.loop.update", Mock(side_effect=KeyboardInterrupt))
+        train(home, "--set", "training.seed=2", code=130)
+    result = train(home, "--set", "training.seed=2", "--resume", code=78)
+    assert "nothing to resume" in result.stderr
 
 
 def test_vectors_of_another_width_are_refused(home: Path) -> None:

@@ -147,6 +147,8 @@ def test_a_device_that_is_not_here_is_refused(folder: Path) -> None:
     [
         ('"architecture": "other"', "other"),
         ('"depth": 3, "architecture": "averaging"', "depth"),
+        ('"embedding": "wide", "architecture": "averaging"', "whole number"),
+        ('"embedding": -48, "architecture": "averaging"', "whole number"),
         ('"hidden": 99, "architecture": "autoencoder"', "shape"),
     ],
 )

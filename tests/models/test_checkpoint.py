@@ -121,6 +121,31 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [path.name for path in model.parent.iterdir()] == ["one"]
 
 
+def test_the_older_model_stays_if_the_new_one_cannot_take_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tmp_path / "model"
+    with writing_folder(model) as draft:
+        write_config(draft, {"a": 1})
+    rename = Path.rename
+
+    def stop(path: Path, target: Path) -> Path:
+        if target == model and not path.name.endswith(".old"):
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", stop)
+    with pytest.raises(KeyboardInterrupt), writing_folder(model) as draft:
+        write_config(draft, {"a": 2})
+    assert read_config(model)["a"] == 1
+    assert list(tmp_path.iterdir()) == [model]
+
+
+def test_tensors_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"x\.safetensors: cannot be written"):
+        save_tensors(tmp_path / "nowhere" / "x.safetensors", {"a": torch.ones(2)})
+
+
 def test_what_is_no_model_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "precious.txt").write_text("x")
     for path in (tmp_path, tmp_path / "precious.txt"):
