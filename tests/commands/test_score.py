@@ -6,6 +6,8 @@ import io
 import json
 import random
 import re
+import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from console import BIN
 from toys import sentences, toy_model
 
 from bitextfilter.commands import score
@@ -84,14 +87,45 @@ def test_mlp_is_the_default_where_there_is_one(folder: Path, bare: Path, model: 
     assert lines_of(bare, "--score-only") == expected(model, ["cosine"])
 
 
+@pytest.fixture(scope="module", params=[False, True], ids=["averaging", "recurrent"])
+def either(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of each architecture."""
+    return toy_model(tmp_path_factory.mktemp("models") / "toy", recurrent=request.param)
+
+
+ROWS = [*DATA.splitlines(keepends=True), f"{'a1 a2 ' * 150}\t{'b2 b3 b4 ' * 90}\n".encode()]
+EXACTLY = ("--similarity", ALL, "--digits", "9")
+
+
 @pytest.mark.parametrize("threads", ["1", "2"])
 @pytest.mark.parametrize("batch", ["1", "7", "512"])
-def test_company_does_not_matter(folder: Path, batch: str, threads: str) -> None:
-    whole = lines_of(folder, "--similarity", ALL, "--digits", "9")
-    order = random.Random(5).choices(range(40), k=80)
-    shuffled = b"".join(DATA.splitlines(keepends=True)[i] for i in order)
-    words = ("--similarity", ALL, "--digits", "9", "--batch-size", batch, "--threads", threads)
-    assert lines_of(folder, *words, data=shuffled) == [whole[i] for i in order]
+def test_company_does_not_matter(either: Path, batch: str, threads: str) -> None:
+    whole = lines_of(either, *EXACTLY, data=b"".join(ROWS))
+    order = random.Random(5).choices(range(len(ROWS)), k=80)
+    words = (*EXACTLY, "--batch-size", batch, "--threads", threads)
+    shuffled = lines_of(either, *words, data=b"".join(ROWS[i] for i in order))
+    assert shuffled == [whole[i] for i in order]
+
+
+def test_company_does_not_matter_in_a_pipe(either: Path) -> None:
+    """One process for all rows, and one for each of some."""
+    call = [sys.executable, str(BIN / "bitext-score"), "-q", "--model", str(either), *EXACTLY]
+    inputs = [b"".join(ROWS), ROWS[3], ROWS[-1]]
+    outputs = [
+        subprocess.run(call, input=data, capture_output=True, timeout=120, check=True).stdout
+        for data in inputs
+    ]
+    whole = io.BytesIO(outputs[0]).readlines()
+    assert outputs[1:] == [whole[3], whole[-1]]
+
+
+def test_against_the_input_the_order_does_not_matter(either: Path) -> None:
+    words = ("--similarity", "csls,ratio,distance", "--digits", "9", "--neighbours", "input")
+    whole = lines_of(either, *words, data=b"".join(ROWS))
+    order = random.Random(5).sample([*range(len(ROWS)), 1, 2, 2], len(ROWS) + 3)
+    more = (*words, "--batch-size", "7", "--threads", "2")
+    shuffled = lines_of(either, *more, data=b"".join(ROWS[i] for i in order))
+    assert shuffled == [whole[i] for i in order]
 
 
 def test_a_rejected_row_keeps_its_place(folder: Path, tmp_path: Path) -> None:

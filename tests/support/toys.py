@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bitextfilter.encoders.averaging import AveragingNetwork, AveragingSettings
-from bitextfilter.encoders.registry import save_encoder
+from bitextfilter.encoders.registry import architecture_settings, build_network, save_encoder
 from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.scoring.reference import FILE, Reference
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
@@ -34,23 +33,32 @@ def sentences(count: int, seed: int) -> tuple[list[str], list[str]]:
 
 
 def toy_model(
-    folder: Path, classifier: bool = True, reference: bool = True, dim: int = DIM
+    folder: Path,
+    classifier: bool = True,
+    reference: bool = True,
+    dim: int = DIM,
+    recurrent: bool = False,
 ) -> Path:
-    """Write the model, with an untrained classifier and a reference of random sentences."""
+    """Write the model, with an untrained classifier and a reference of random sentences.
+
+    A *recurrent* one also has the maxima of an untrained network's states in its vectors.
+    """
     every = [[f"{side}{n}" for n in range(WORDS)] for side in "ab"]
     processor = TextProcessor.learn(
         every[0], every[1], LANGUAGES, Normalisation(), SegmenterSettings("none")
     )
-    settings = AveragingSettings(dim)
+    name = "autoencoder" if recurrent else "averaging"
+    shape = {"hidden": dim // 2, "average": True} if recurrent else {}
+    settings = architecture_settings(name, {"embedding": dim, **shape})
     torch.manual_seed(1)
-    network = AveragingNetwork(settings, len(processor.vocabulary))
+    network = build_network(name, settings, len(processor.vocabulary))
     with torch.no_grad():
         for source, target in zip(*every, strict=True):
             (one,), (other,) = processor.ids([source], "aa")[0], processor.ids([target], "bb")[0]
             network.embedding.weight[int(other)] = network.embedding.weight[int(one)]
             network.embedding.weight[int(other)] += 0.05 * torch.randn(dim) * dim**-0.5
     with writing_folder(folder) as draft:
-        save_encoder(draft, ("averaging", settings), network, processor)
+        save_encoder(draft, (name, settings), network, processor)
         if classifier:
             Classifier(ClassifierSettings(dim, hidden=16)).save(draft)
         if reference:
