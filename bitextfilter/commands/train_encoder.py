@@ -99,8 +99,9 @@ def main(run: Run, **options: Any) -> None:
     Each mini-batch holds translation and autoencoding 1:1 through one shared decoder, and pulls
     translations together and other pairs apart (weights training.translation, .autoencoding and
     .ranking; 0 leaves one out). The model is kept whenever its sentence alignment recovery
-    error (CSLS, %) on --development is the lowest so far. The state of the training lies in
-    DIR.training; --resume continues from the last validation with the very same curve.
+    error on --development (%, mean of CSLS and cosine) is the lowest so far. The state of the
+    training lies in DIR.training; --resume continues from the last validation with the very
+    same curve.
 
     All training text is held in memory. Settings: --set architecture=averaging, --set
     shape.hidden=256, --set segmentation.vocabulary_size=24000, --set training.passes=3 and so
@@ -127,7 +128,9 @@ def main(run: Run, **options: Any) -> None:
     run.facts["seed"] = plan.training.seed
     progress = EncoderTraining(plan, material, where).run()
     run.counts["updates"] = progress.update
-    run.note(f"recovery error {progress.best:.2f} % (CSLS, {material.development.source})")
+    run.note(
+        f"recovery error {progress.best:.2f} % (CSLS and cosine, {material.development.source})"
+    )
 
 
 def _plan(options: dict[str, Any]) -> Plan:
