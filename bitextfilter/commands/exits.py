@@ -107,6 +107,9 @@ class Guard:
             return self._say("terminated", TERMINATED)
         if isinstance(error, KeyboardInterrupt):
             return self._say("interrupted", EXIT_CODES[KeyboardInterrupt])
+        if isinstance(error, ModuleNotFoundError) and _is_foreign(error.name):
+            message = f"the package {error.name} is not installed: pip install bitextfilter"
+            return self._say(message, EXIT_CODES[DeviceError])
         known = isinstance(error, (BitextError, OSError))
         if self._verbose or not known:
             traceback.print_exception(error)
@@ -122,6 +125,10 @@ class Guard:
 
 def _code_of(error: BaseException) -> int:
     return next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), BUG)
+
+
+def _is_foreign(module: str | None) -> bool:
+    return module is not None and module.partition(".")[0] != __name__.partition(".")[0]
 
 
 def _flush(stream: TextIO | None) -> None:

@@ -21,7 +21,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bitextfilter import __version__, errors
-from bitextfilter.commands.exits import EXIT_CODES
+from bitextfilter.commands.exits import EXIT_CODES, Guard
 from bitextfilter.commands.frame import Run, command, group, model_options, row_options
 from bitextfilter.io.rows import Row
 
@@ -171,6 +171,17 @@ def test_each_error_has_its_code_and_one_line(name: str, code: int) -> None:
     assert "Traceback" not in result.stderr
     if code != 2:
         assert "Traceback" in call("--fail", name, "-v").stderr
+
+
+def test_a_package_that_is_not_installed_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    guard = Guard("bitext-count", verbose=False)
+    with guard:
+        raise ModuleNotFoundError("No module named 'torch'", name="torch.nn")
+    assert guard.code == 69
+    assert "the package torch.nn is not installed" in capsys.readouterr().err
+    with guard:
+        raise ModuleNotFoundError("no module", name="bitextfilter.nothing")
+    assert guard.code == 70
 
 
 def test_a_bug_is_shown_with_its_traceback() -> None:
