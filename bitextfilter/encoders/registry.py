@@ -75,7 +75,10 @@ def load_network(folder: Path) -> tuple[str, Any, Network, TextProcessor]:
     except (KeyError, TypeError, ValueError, SettingsError) as error:
         raise ModelError(f"{folder}: the configuration's encoder is unusable: {error}") from error
     processor = TextProcessor.load(folder, config)
-    network = build_network(name, settings, len(processor.vocabulary))
+    try:
+        network = build_network(name, settings, len(processor.vocabulary))
+    except RuntimeError as error:
+        raise ModelError(f"{folder}: its network cannot be held in memory") from error
     load_into(network, load_tensors(folder / TENSORS), folder / TENSORS)
     return name, settings, network, processor
 

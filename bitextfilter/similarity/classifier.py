@@ -160,6 +160,8 @@ class Classifier(nn.Module):
             raise ModelError(
                 f"{folder}: the configuration's classifier is unusable: {error}"
             ) from error
+        except RuntimeError as error:
+            raise ModelError(f"{folder}: its classifier cannot be held in memory") from error
         load_into(classifier, load_tensors(folder / TENSORS), folder / TENSORS)
         if not float(classifier.temperature) > 0:
             raise ModelError(f"{folder / TENSORS}: the temperature must be above 0")

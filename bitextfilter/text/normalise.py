@@ -58,10 +58,14 @@ class Normalisation:
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_dict(cls, choices: dict[str, Any]) -> Normalisation:
+    def from_dict(cls, choices: Any) -> Normalisation:
         """Return the normalisation that :meth:`to_dict` described; ModelError if it is damaged."""
         names = {field.name for field in dataclasses.fields(cls)}
-        if not set(choices) <= names or not all(isinstance(v, bool) for v in choices.values()):
+        if (
+            not isinstance(choices, dict)
+            or not set(choices) <= names
+            or not all(isinstance(v, bool) for v in choices.values())
+        ):
             raise ModelError(
                 f"normalisation {choices!r}: expected true or false for {sorted(names)}"
             )

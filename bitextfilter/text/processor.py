@@ -111,6 +111,8 @@ class TextProcessor:
             normalisation = Normalisation.from_dict(config["normalisation"])
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"{folder}: config.json says too little about the text") from error
+        except ModelError as error:
+            raise ModelError(f"{folder}: {error}") from error
         segmenter = load_segmenter(folder)
         vocabulary = Vocabulary.load(folder / _VOCABULARY)
         processor = cls((source, target), normalisation, segmenter, vocabulary)

@@ -87,6 +87,8 @@ def load_segmenter(folder: Path) -> Segmenter:
         content = (folder / _CONTENT).read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise NotFoundError(f"{error.filename}: missing") from error
+    except OSError as error:
+        raise ModelError(f"{error.filename}: cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
         known = ", ".join(KINDS)
         raise ModelError(f"{folder / _DESCRIPTION}: damaged, or not one of {known}") from error

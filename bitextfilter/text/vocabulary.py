@@ -98,6 +98,8 @@ class Vocabulary:
             raise NotFoundError(f"{path}: missing") from error
         except UnicodeDecodeError as error:
             raise ModelError(f"{path}: not UTF-8") from error
+        except OSError as error:
+            raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
         if lines[0] != _HEADER or lines.pop() != "":
             raise ModelError(f"{path}: not a vocabulary, or cut off")
         rows = [_parse(line, f"{path}:{i}") for i, line in enumerate(lines[1:], start=2)]

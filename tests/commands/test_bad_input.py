@@ -169,6 +169,24 @@ def make_newer(path: Path) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": 99}))
 
 
+def make_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def configure(**changes: object) -> Callable[[Path], None]:
+    """What changes a ``section_name`` of a configuration, or a whole ``section``."""
+
+    def change(path: Path) -> None:
+        config = json.loads(path.read_text())
+        for place, value in changes.items():
+            section, _, name = place.partition("_")
+            config[section] = {**config[section], name: value} if name else value
+        path.write_text(json.dumps(config))
+
+    return change
+
+
 DAMAGE: dict[str, tuple[str, Callable[[Path], None], int]] = {
     "no configuration": ("config.json", Path.unlink, 66),
     "no tensors": ("encoder.safetensors", Path.unlink, 66),
@@ -181,6 +199,14 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], None], int]] = {
     "a tensor of another shape": ("encoder.safetensors", reshape, 65),
     "a classifier of another shape": ("classifier.safetensors", reshape, 65),
     "a newer version": ("config.json", make_newer, 65),
+    "a folder for a vocabulary": ("vocabulary.tsv", make_folder, 65),
+    "a folder for a segmenter": ("segmenter.model", make_folder, 65),
+    "a folder for tensors": ("encoder.safetensors", make_folder, 66),
+    "a normalisation of words": ("config.json", configure(normalisation="lower"), 65),
+    "one language": ("config.json", configure(languages=["aa"]), 65),
+    "a wide encoder": ("config.json", configure(encoder_embedding=10**13), 65),
+    "an encoder of words": ("config.json", configure(encoder_embedding="wide"), 65),
+    "a wide classifier": ("config.json", configure(classifier_hidden=10**13), 65),
 }
 
 
