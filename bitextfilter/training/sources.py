@@ -40,7 +40,7 @@ class PairFile:
 
 
 def _two_files(source: str, target: str) -> Iterator[tuple[str, str]]:
-    """Yield the lines of two files side by side; both empty are passed over as a gap."""
+    """Yield the lines of two files side by side."""
     for number, (left, right) in enumerate(zip_longest(read_lines(source), read_lines(target)), 1):
         if left is None or right is None:
             short, long = (source, target) if left is None else (target, source)
@@ -50,14 +50,12 @@ def _two_files(source: str, target: str) -> Iterator[tuple[str, str]]:
                 line=number,
                 remedy="the two files must have the same number of lines",
             )
-        if is_blank(left) and is_blank(right):
-            continue
         if is_blank(left) or is_blank(right):
             raise InputError(
                 "empty line",
                 file=source if is_blank(left) else target,
                 line=number,
-                remedy="a line must be empty in both files or in neither",
+                remedy="take the line out of both files",
             )
         yield left, right
 
