@@ -50,10 +50,14 @@ class _Choices:
 def _similarities(value: str) -> tuple[str, ...]:
     """Read a comma-separated list of similarities, or ``all``."""
     names = tuple(value.split(","))
+    if names == ("all",):
+        return names
     for name in names:
-        if name not in (*_VECTORS, *_BASELINES) and value != "all":
+        if name not in (*_VECTORS, *_BASELINES):
             known = ", ".join((*_VECTORS, *_BASELINES))
-            raise click.BadParameter(f"{name!r} is none of {known}, or all")
+            raise click.BadParameter(f"{name!r} is none of {known}; all stands alone")
+        if names.count(name) > 1:
+            raise click.BadParameter(f"{name!r} is asked for twice")
     return names
 
 
@@ -80,7 +84,9 @@ def _similarities(value: str) -> tuple[str, ...]:
     show_default=True,
     help="Neighbours that csls, ratio and distance take the mean of.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of random.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of random."
+)
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
 def recovery(run: Run, file: str, as_json: bool, **choices: Any) -> None:
     """Measure the sentence alignment recovery error on the translations in FILE.

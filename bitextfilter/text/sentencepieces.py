@@ -96,7 +96,7 @@ def learn_sentencepiece(
             eos_id=-1,
         )
     except RuntimeError as error:
-        reason = str(error).splitlines()[0].rpartition("] ")[2]
+        reason = str(error).splitlines()[0].rpartition("] ")[2].partition(" Increase ")[0]
         raise SettingsError(
             f"a vocabulary of {vocabulary_size} cannot be learnt: {reason}"
         ) from error

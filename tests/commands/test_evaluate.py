@@ -108,7 +108,16 @@ def test_nothing_to_find(model: Path, tmp_path: Path) -> None:
     assert recovery("--model", model, tmp_path / "missing.tsv").exit_code == 66
 
 
-def test_an_unknown_similarity_names_those_there_are(pairs: Path) -> None:
-    failed = recovery("--similarity", "cosine,hamming", pairs)
-    assert failed.exit_code == 2
-    assert "'hamming' is none of cosine, euclidean" in failed.stderr
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--similarity", "cosine,hamming"], "'hamming' is none of cosine, euclidean"),
+        (["--similarity", "cosine,all"], "'all' is none of cosine, "),
+        (["--similarity", "csls,cosine,csls"], "'csls' is asked for twice"),
+        (["--seed", "-1"], "-1 is not in the range x>=0"),
+    ],
+)
+def test_choices_that_make_no_sense(pairs: Path, words: list[str], message: str) -> None:
+    failed = recovery(*words, pairs)
+    assert (failed.exit_code, failed.stdout) == (2, "")
+    assert message in failed.stderr
