@@ -11,15 +11,13 @@ top of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import embedding_bag
 
-from bitextfilter.encoders.averaging import WeightedAverage
-from bitextfilter.encoders.network import Network, check_sizes
+from bitextfilter.encoders.averaging import WeightedAverage, mean_of_rows
+from bitextfilter.encoders.network import Folded, Network, check_sizes
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.folded import FoldedRecurrent
 from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent, max_pool
@@ -69,7 +67,7 @@ class AutoencoderNetwork(Network):
             self.gain = nn.Parameter(torch.full((settings.dim,), 0.1))
             self.offset = nn.Parameter(torch.zeros(settings.dim))
 
-    def fold(self, tokens: Tensor, side: int) -> Callable[[Tensor], Tensor]:
+    def fold(self, tokens: Tensor, side: int) -> Folded:
         """See :meth:`Network.fold`."""
         vectors = self.embedding(tokens)
         encoder = self.encoders[side]
@@ -79,9 +77,9 @@ class AutoencoderNetwork(Network):
             return folded.max_pooled
         weighted = self.average.weighted(vectors, tokens)
 
-        def encode(rows: Tensor) -> Tensor:
-            average = embedding_bag(rows, weighted, mode="mean")
-            return average + self.gain * folded.max_pooled(rows) + self.offset
+        def encode(rows: Tensor, lengths: Tensor) -> Tensor:
+            average = mean_of_rows(weighted, rows, lengths)
+            return average + self.gain * folded.max_pooled(rows, lengths) + self.offset
 
         return encode
 

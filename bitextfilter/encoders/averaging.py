@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
-from bitextfilter.encoders.network import Network, check_sizes
-from bitextfilter.models.recurrent import mean_pool
+from bitextfilter.encoders.network import Folded, Network, check_sizes
+from bitextfilter.models.recurrent import mean_pool, padding_mask
 
 
 @dataclass(frozen=True)
@@ -27,6 +26,12 @@ class AveragingSettings:
     def dim(self) -> int:
         """Width of a sentence vector."""
         return self.embedding
+
+
+def mean_of_rows(table: Tensor, rows: Tensor, lengths: Tensor) -> Tensor:
+    """Mean of the rows ``(n, t)`` of a table ``(u, e)``, each over its own length → ``(n, e)``."""
+    inside = rows[padding_mask(lengths, rows.shape[1])]
+    return embedding_bag(inside, table, lengths.cumsum(0) - lengths, mode="mean")
 
 
 class WeightedAverage(nn.Module):
@@ -52,10 +57,10 @@ class AveragingNetwork(Network):
         super().__init__(vocabulary, settings.embedding)
         self.average = WeightedAverage(vocabulary)
 
-    def fold(self, tokens: Tensor, side: int) -> Callable[[Tensor], Tensor]:
+    def fold(self, tokens: Tensor, side: int) -> Folded:
         """See :meth:`Network.fold`."""
         weighted = self.average.weighted(self.embedding(tokens), tokens)
-        return lambda rows: embedding_bag(rows, weighted, mode="mean")
+        return lambda rows, lengths: mean_of_rows(weighted, rows, lengths)
 
     def forward(self, ids: Tensor, lengths: Tensor, side: int) -> Tensor:
         """Padded ids ``(n, t)``, lengths ``(n,)`` → sentence vectors ``(n, dim)``.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -10,15 +10,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bitextfilter.encoders.network import Network
+from bitextfilter.encoders.network import Folded, Network
 from bitextfilter.io.batches import blocks_by_length, map_blocks
 from bitextfilter.models.device import one_torch_thread, resolve_device
 from bitextfilter.text.processor import TextProcessor
 
 Vectors = NDArray[np.float32]
 
-BLOCK_ROWS = 64
-BLOCK_TOKENS = 4096
+BLOCK_ROWS = 32
+LONG = 1024
+"""Sentences of more tokens are encoded by themselves: a function of the sentence alone."""
 
 
 class Encoder(Protocol):
@@ -36,18 +37,12 @@ class Encoder(Protocol):
         ...
 
 
-def block_rows(length: int) -> int:
-    """Rows of a block of sentences of ``length`` tokens, a power of two: known by the length."""
-    rows = max(1, min(BLOCK_ROWS, BLOCK_TOKENS // length))
-    return 1 << (rows.bit_length() - 1)
-
-
 class NetworkEncoder:
     """An encoder that runs a torch network block by block.
 
-    A block holds sentences of one length and always has the same shape for that length (missing
-    rows are filled up), and each is computed by one thread: so a row's arithmetic is the same in
-    any company. Long sentences are encoded whole.
+    A block holds sentences of like length, always as many (missing rows are filled up; a long
+    sentence has a block of its own), and is computed by one thread: so a row's arithmetic is the
+    same in any company. Long sentences are encoded whole.
     """
 
     def __init__(
@@ -78,18 +73,27 @@ class NetworkEncoder:
         with one_torch_thread(), torch.inference_mode():
             encode = self._folded(tokens, self.languages.index(language))
 
-        def run(block: tuple[int, NDArray[np.int64]]) -> None:
-            length, members = block
-            padded = np.zeros((block_rows(length), length), dtype=np.int64)
-            padded[: len(members)] = np.stack([rows[member] for member in members])
+        def run(block: NDArray[np.int64]) -> None:
+            size = 1 if lengths[block[0]] > LONG else BLOCK_ROWS
+            padded, sizes = _padded([rows[member] for member in block], size)
             with torch.inference_mode():
-                vectors = encode(torch.from_numpy(padded).to(self.device))
-            out[members] = vectors[: len(members)].float().cpu().numpy()
+                vectors = encode(padded.to(self.device), sizes.to(self.device))
+            out[block] = vectors[: len(block)].float().cpu().numpy()
 
-        blocks = blocks_by_length(lengths, block_rows)
+        blocks = blocks_by_length(lengths, BLOCK_ROWS, LONG)
         with one_torch_thread():
             map_blocks(run, reversed(blocks), self.threads if self.device.type == "cpu" else 1)
         return out
 
-    def _folded(self, tokens: NDArray[np.int32], side: int) -> Callable[[Tensor], Tensor]:
+    def _folded(self, tokens: NDArray[np.int32], side: int) -> Folded:
         return self.network.fold(torch.from_numpy(tokens.astype(np.int64)).to(self.device), side)
+
+
+def _padded(rows: list[NDArray[np.int64]], size: int) -> tuple[Tensor, Tensor]:
+    """Rows as ``(size, t)``, and their lengths ``(size,)``; a missing row is one token 0."""
+    lengths = np.ones(size, dtype=np.int64)
+    lengths[: len(rows)] = [len(row) for row in rows]
+    padded = np.zeros((size, int(lengths.max())), dtype=np.int64)
+    for place, row in zip(padded, rows, strict=False):
+        place[: len(row)] = row
+    return torch.from_numpy(padded), torch.from_numpy(lengths)

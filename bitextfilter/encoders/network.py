@@ -17,6 +17,9 @@ def check_sizes(**sizes: int) -> None:
             raise SettingsError(f"{name} must be a whole number of at least 1, not {size!r}")
 
 
+Folded = Callable[[Tensor, Tensor], Tensor]
+
+
 class Network(nn.Module, ABC):
     """Subword vectors of both languages, and the way from them to a sentence vector.
 
@@ -37,7 +40,7 @@ class Network(nn.Module, ABC):
         """Padded ids ``(n, t)``, lengths ``(n,)`` → sentence vectors ``(n, dim)``."""
 
     @abstractmethod
-    def fold(self, tokens: Tensor, side: int) -> Callable[[Tensor], Tensor]:
+    def fold(self, tokens: Tensor, side: int) -> Folded:
         """Do once what depends on a token alone.
 
         Args:
@@ -45,6 +48,7 @@ class Network(nn.Module, ABC):
             side: as in :meth:`forward`.
 
         Returns:
-            The function from rows of one length, ``(n, t)`` positions in ``tokens``, to
-            their vectors ``(n, dim)``; the same numbers as :meth:`forward`'s, but for rounding.
+            The function from padded rows, ``(n, t)`` positions in ``tokens``, and lengths
+            ``(n,)`` to vectors ``(n, dim)``: the same numbers as :meth:`forward`'s, but for
+            rounding, and each row's the same for one ``n`` whatever the other rows are.
         """

@@ -1,9 +1,8 @@
-"""Cut streams into windows, windows into blocks of one length, and run blocks side by side.
+"""Cut streams into windows, windows into blocks of like length, and run blocks side by side.
 
 A *window* bounds memory: it is how many rows a command holds at a time. A *block* is what
-one model call works on: sentences of exactly the same length, at most as many as that length
-allows. Since a block's shape follows from the length alone (encoders fill the last block of a
-length up with empty rows), a row's arithmetic does not depend on its company.
+one model call works on: a fixed number of sentences of like length (encoders fill the last one up
+with empty rows), so that a row's arithmetic need not depend on its company.
 """
 
 from __future__ import annotations
@@ -30,25 +29,24 @@ def windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 
 def blocks_by_length(
-    lengths: Sequence[int] | NDArray[np.integer], rows: Callable[[int], int]
-) -> list[tuple[int, NDArray[np.int64]]]:
-    """Group items of exactly equal length into blocks.
+    lengths: Sequence[int] | NDArray[np.integer], rows: int, longest: int
+) -> list[NDArray[np.int64]]:
+    """Group items of like length into blocks.
 
     Args:
         lengths: length of each item, shape ``(n,)``.
-        rows: the most items a block of a given length holds (at least 1).
+        rows: the most items in a block.
+        longest: an item that is longer has a block of its own.
 
     Returns:
-        ``(length, indices)`` pairs, shortest first; every index of ``range(n)`` stands in
-        exactly one block, in ascending order within a length.
+        Indices of the items of each block, shortest first; every index of ``range(n)`` stands
+        in exactly one block. All blocks of items that are not too long are full but the last.
     """
     array = np.asarray(lengths, dtype=np.int64)
-    blocks: list[tuple[int, NDArray[np.int64]]] = []
-    for length in np.unique(array):
-        members = np.flatnonzero(array == length)
-        size = max(1, rows(int(length)))
-        blocks += [(int(length), members[i : i + size]) for i in range(0, len(members), size)]
-    return blocks
+    order = np.argsort(array, kind="stable")
+    shared = int((array <= longest).sum())
+    blocks = [order[i : min(i + rows, shared)] for i in range(0, shared, rows)]
+    return blocks + [order[i : i + 1] for i in range(shared, len(order))]
 
 
 def map_blocks(

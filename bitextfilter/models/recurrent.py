@@ -61,12 +61,9 @@ class BidirectionalRecurrent(nn.Module):
         assert isinstance(ahead, (nn.LSTM, nn.GRU)) and isinstance(back, (nn.LSTM, nn.GRU))
         return ahead, back
 
-    def forward(self, vectors: Tensor, lengths: Tensor, start: int = 0) -> Tensor:
-        """``(n, t, e)``, ``(n,)`` → states ``(n, t, 2h)``; those beyond a length mean nothing.
-
-        ``vectors`` are the inputs of layer ``start``.
-        """
-        for layer in range(start, self.depth):
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        """``(n, t, e)``, ``(n,)`` → states ``(n, t, 2h)``; those beyond a length mean nothing."""
+        for layer in range(self.depth):
             ahead, back = self.directions(layer)
             right = ahead(vectors)[0]
             left = reverse_padded(back(reverse_padded(vectors, lengths))[0], lengths)

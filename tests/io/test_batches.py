@@ -33,13 +33,16 @@ def test_a_window_of_nothing_is_refused() -> None:
         next(windows([1], 0))
 
 
-@given(st.lists(st.integers(1, 9)))
-def test_blocks_hold_each_item_once_with_items_of_its_length(lengths: list[int]) -> None:
-    blocks = blocks_by_length(lengths, lambda length: 12 // length)
-    assert sorted(i for _, rows in blocks for i in rows) == list(range(len(lengths)))
-    for length, rows in blocks:
-        assert {lengths[i] for i in rows} == {length}
-        assert 1 <= len(rows) <= max(1, 12 // length)
+@given(st.lists(st.integers(1, 9)), st.integers(1, 4))
+def test_blocks_hold_each_item_once_beside_its_like(lengths: list[int], rows: int) -> None:
+    blocks = blocks_by_length(lengths, rows, longest=6)
+    order = [int(i) for block in blocks for i in block]
+    assert sorted(order) == list(range(len(lengths)))
+    assert [lengths[i] for i in order] == sorted(lengths)
+    shared = [block for block in blocks if lengths[block[0]] <= 6]
+    assert all(len(block) == rows for block in shared[:-1])
+    assert all(len(block) == 1 for block in blocks[len(shared) :])
+    assert all(lengths[i] <= 6 for block in shared for i in block)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -66,4 +69,4 @@ def test_an_error_in_a_block_is_raised(threads: int) -> None:
 
 
 def test_numpy_lengths_are_taken_too() -> None:
-    assert [length for length, _ in blocks_by_length(np.array([3, 1, 3]), lambda _: 9)] == [1, 3]
+    assert [list(block) for block in blocks_by_length(np.array([3, 1, 3]), 2, 9)] == [[1, 0], [2]]
