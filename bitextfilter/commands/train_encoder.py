@@ -17,8 +17,16 @@ if TYPE_CHECKING:
     from bitextfilter.training.state import Progress
     from bitextfilter.workflows.plan import Material, Plan
 
+
 _FILE = click.Path(exists=False, dir_okay=False)
 _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
+
+
+def _numbered(value: int | str) -> int | str:
+    """Read a column's number; there is no header to name columns."""
+    if isinstance(where := column(value), str):
+        raise click.BadParameter(f"{where!r} is no number")
+    return where
 
 
 @command("bitext-train-encoder", device_options(), batch_size=None)
@@ -38,13 +46,25 @@ _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
     help="Training pairs in two files of as many lines; may be repeated.",
 )
 @click.option("--development", required=True, metavar="FILE", help="Pairs to validate on, a TSV.")
-@click.option("--scol", type=column, default=1, show_default=True, help="Source column of --pairs.")
-@click.option("--tcol", type=column, default=2, show_default=True, help="Target column of --pairs.")
 @click.option(
-    "--dev-scol", type=column, default=1, show_default=True, help="Source column of --development."
+    "--scol", type=_numbered, default=1, show_default=True, help="Source column of --pairs."
 )
 @click.option(
-    "--dev-tcol", type=column, default=2, show_default=True, help="Target column of --development."
+    "--tcol", type=_numbered, default=2, show_default=True, help="Target column of --pairs."
+)
+@click.option(
+    "--dev-scol",
+    type=_numbered,
+    default=1,
+    show_default=True,
+    help="Source column of --development.",
+)
+@click.option(
+    "--dev-tcol",
+    type=_numbered,
+    default=2,
+    show_default=True,
+    help="Target column of --development.",
 )
 @click.option(
     "--source-text",

@@ -116,6 +116,7 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
     ("more", "code", "message"),
     [
         (["--languages", "aa"], 2, "two languages"),
+        (["--dev-scol", "en"], 2, "'en' is no number"),
         (["--set", "training.speed=9"], 78, "'speed' is no setting"),
         (["--set", "training.passes=many"], 78, "passes must be float"),
         (["--set", "training.softmax=hard"], 78, "softmax 'hard' is none of"),
