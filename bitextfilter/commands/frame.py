@@ -52,7 +52,6 @@ parent=main)``. Tests: ``click.testing.CliRunner().invoke(main, [...], input=b".
 from __future__ import annotations
 
 import inspect
-import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -77,6 +76,7 @@ from bitextfilter.commands.options import (
     output_option,
     row_options,
 )
+from bitextfilter.commands.process import prepare
 from bitextfilter.commands.run import Progress, Run
 from bitextfilter.io.rows import Columns
 
@@ -109,8 +109,7 @@ class _Framed(click.Command):
         **extra: Any,
     ) -> Any:
         """Run the command line *args*, and leave with its exit code if *standalone_mode*."""
-        # numpy, not yet loaded: our threads compute side by side, and BLAS's would crowd them out.
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        prepare()
         arguments = list(sys.argv[1:] if args is None else args)
         extra["obj"] = [self.name, *arguments]
         run = partial(super().main, arguments, prog_name or self.name, complete_var, **extra)
