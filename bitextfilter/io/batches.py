@@ -1,15 +1,14 @@
-"""Cut streams into windows, windows into blocks of like length, and run blocks side by side.
+"""Cut windows of sentences into blocks of like length, and run blocks side by side.
 
-A *window* bounds memory: it is how many rows a command holds at a time. A *block* is what
-one model call works on: a fixed number of sentences of like length (encoders fill the last one up
-with empty rows), so that a row's arithmetic need not depend on its company.
+A *window* is what a command holds at a time (``io/rows.py`` cuts streams into them). A *block* is
+what one model call works on: a fixed number of sentences of like length (encoders fill the last
+one up with empty rows), so that a row's arithmetic need not depend on its company.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -17,15 +16,6 @@ from numpy.typing import NDArray
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-
-def windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """Yield lists of ``size`` consecutive items; the last may be shorter, none is empty."""
-    if size < 1:
-        raise ValueError(f"a window holds at least one item, not {size}")
-    iterator = iter(items)
-    while window := list(islice(iterator, size)):
-        yield window
 
 
 def blocks_by_length(

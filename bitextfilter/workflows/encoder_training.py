@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -234,8 +233,3 @@ def _distinct_sample(
         chosen = random.choice(len(distinct), min(REFERENCE_ROWS, len(distinct)), replace=False)
         sides.append([distinct[row] for row in sorted(chosen)])
     return sides[0], sides[1]
-
-
-def resumable(output: Path) -> bool:
-    """Whether a run into this folder was begun."""
-    return (Surroundings(output).state / PLAN).is_file()

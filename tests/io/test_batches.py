@@ -1,4 +1,4 @@
-"""Windows, blocks and the threads that run them."""
+"""Blocks and the threads that run them."""
 
 from __future__ import annotations
 
@@ -10,27 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.io.batches import blocks_by_length, map_blocks, windows
-
-
-@given(st.lists(st.integers()), st.integers(1, 7))
-def test_windows_hold_everything_in_order(items: list[int], size: int) -> None:
-    cut = list(windows(iter(items), size))
-    assert [item for window in cut for item in window] == items
-    assert all(len(window) == size for window in cut[:-1])
-    assert all(cut)
-
-
-def test_a_window_is_read_only_when_asked_for() -> None:
-    seen: list[int] = []
-    stream = windows((seen.append(i) or i for i in range(100)), 10)
-    next(stream)
-    assert len(seen) == 10
-
-
-def test_a_window_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one"):
-        next(windows([1], 0))
+from bitextfilter.io.batches import blocks_by_length, map_blocks
 
 
 @given(st.lists(st.integers(1, 9)), st.integers(1, 4))
