@@ -111,6 +111,13 @@ def _numbered(value: int | str) -> int | str:
     metavar="GROUP.NAME=VALUE",
     help="One setting; may be repeated, and goes before --settings.",
 )
+@click.option(
+    "--batch-size",
+    "mini_batch",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Pairs a mini-batch: short for --set training.batch_size=N.",
+)
 @click.option("--quantise", is_flag=True, help="Keep matrices as int8: a quarter of the size.")
 @click.option("--resume", is_flag=True, help="Go on with the interrupted training of this model.")
 def main(run: Run, **options: Any) -> None:
@@ -148,9 +155,7 @@ def main(run: Run, **options: Any) -> None:
     run.facts["seed"] = plan.training.seed
     progress = EncoderTraining(plan, material, where).run()
     run.counts["updates"] = progress.update
-    run.note(
-        f"recovery error {progress.best:.2f} % (CSLS and cosine, {material.development.source})"
-    )
+    run.note(f"lowest recovery error {progress.best:.2f} % (mean of CSLS and cosine)")
 
 
 def _plan(options: dict[str, Any]) -> Plan:
@@ -159,10 +164,10 @@ def _plan(options: dict[str, Any]) -> Plan:
     from bitextfilter.workflows.plan import Plan, with_override
 
     values = read_settings(options["settings"]) if options["settings"] else {}
-    values = {
-        name: value for name, value in values.items() if name not in ("material", "validation")
-    }
-    for assignment in options["overrides"]:
+    values = {n: v for n, v in values.items() if n not in ("material", "validation")}
+    mini_batch = options["mini_batch"]
+    short = () if mini_batch is None else (f"training.batch_size={mini_batch}",)
+    for assignment in (*options["overrides"], *short):
         values = with_override(values, assignment)
     return Plan.from_dict(values)
 
