@@ -140,7 +140,7 @@ def test_a_read_only_folder(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no /dev/full here")
 @pytest.mark.parametrize("size", [1, 1_000_000])
 def test_a_full_disk_is_an_output_error_and_devices_stay(size: int) -> None:
     with (
