@@ -115,8 +115,11 @@ class _Framed(click.Command):
         run = partial(super().main, arguments, prog_name or self.name, complete_var, **extra)
         if not standalone_mode:
             return run(standalone_mode=False)
+        code: int | None = None
         try:
-            code: int | None = run(standalone_mode=False)
+            with Guard(self.name or "", verbose=False) as guard:
+                code = run(standalone_mode=False)
+            code = guard.code or code
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else self.name
             message = error.format_message().rstrip(".")
@@ -125,6 +128,13 @@ class _Framed(click.Command):
         except (click.Abort, KeyboardInterrupt):
             code = 130
         sys.exit(code)
+
+    def make_context(self, *arguments: Any, **extra: Any) -> click.Context:
+        """Read the command line; where nobody reads the help it asks for, that is a good end."""
+        try:
+            return super().make_context(*arguments, **extra)
+        except BrokenPipeError:
+            raise click.exceptions.Exit(0) from None
 
 
 class _Command(_Framed):

@@ -285,6 +285,15 @@ def test_a_full_disk_is_told_in_one_line() -> None:
     assert done.stderr == b"bitext-count: stdout: cannot be written: No space left on device\n"
 
 
+@pytest.mark.parametrize("word", ["--help", "--version"])
+def test_help_needs_room_too(word: str) -> None:
+    done = shell(f"count {word} > /dev/full")
+    assert (done.returncode, done.stderr.count(b"\n")) == (74, 1)
+    assert b"No space left on device" in done.stderr
+    done = shell(f"count {word} > >(:); echo $? >&2")
+    assert done.stderr == b"0\n"
+
+
 def test_a_full_disk_is_found_at_the_last_flush() -> None:
     done = shell("echo $'a\\tb' | count -o /dev/full")
     assert done.returncode == 74
