@@ -99,7 +99,13 @@ _FRACTION = click.FloatRange(0, 1, max_open=True)
     show_default=True,
     help="Part of the pairs to measure on.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of everything.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Seed of everything.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
 def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) -> None:
     """Train a classifier of pairs on the translations in the FILEs, for the score mlp.

@@ -190,6 +190,7 @@ def test_columns_files_and_rejected_rows(data: Path, tmp_path: Path) -> None:
         (("--negatives", "repaired", "--noisy", "x", "-o", "new"), "--noisy"),
         (("--noisy", "-", "-o", "new"), "stdin"),
         (("--negatives", "repaired"), "--in-place"),
+        (("--negatives", "repaired", "-o", "new", "--seed", "-1"), "--seed"),
         (("--negatives", "repaired", "-o", "new", "--in-place"), "--in-place"),
     ],
 )
