@@ -238,6 +238,8 @@ def _run_of(values: dict[str, Any]) -> Run:
     run.model_name = values.pop("model", None)
     names = ("input", "output", "header", "rejects")
     row: dict[str, Any] = {key: values.pop(key) for key in names if key in values}
+    if "drops" in values:
+        row |= {"drops": True, "rejects": values.pop("drops")}
     if "scol" in values:
         row["columns"] = Columns(values.pop("scol"), values.pop("tcol"))
     run.row_settings = RowSettings(reject=values.pop("on_error", "stop") == "reject", **row)

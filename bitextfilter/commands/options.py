@@ -70,10 +70,12 @@ class RowSettings:
     header: bool = False
     reject: bool = False
     rejects: str | None = None
+    drops: bool = False
+    """Whether ``rejects`` also takes the good rows that the command drops."""
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other."""
-        if self.rejects is not None and not self.reject:
+        if self.rejects is not None and not (self.reject or self.drops):
             raise click.UsageError("--rejects FILE needs --on-error reject")
         needs_own_file("--rejects", self.rejects, (self.input, self.output))
 
@@ -150,8 +152,10 @@ def output_option() -> list[click.Parameter]:
     return [click.Option(["-o", "--output"], default="-", metavar="FILE", help=text)]
 
 
-def error_options() -> list[click.Parameter]:
-    """Return --on-error and --rejects."""
+def error_options(drops: bool = False) -> list[click.Parameter]:
+    """Return --on-error and --rejects, which takes what the command *drops* too."""
+    rejected = "Write rejected rows here: number, reason, the row as it was."
+    dropped = "Write what is dropped or rejected here: number, reason, the row as it was."
     return [
         click.Option(
             ["--on-error"],
@@ -161,15 +165,18 @@ def error_options() -> list[click.Parameter]:
             help="What to do at a bad row.",
         ),
         click.Option(
-            ["--rejects"],
+            ["--rejects", "drops" if drops else "rejects"],
             metavar="FILE",
-            help="Write rejected rows here: number, reason, the row as it was.",
+            help=dropped if drops else rejected,
         ),
     ]
 
 
-def row_options() -> list[click.Parameter]:
-    """Return -i, -o, --scol, --tcol, --header, --on-error and --rejects."""
+def row_options(drops: bool = False) -> list[click.Parameter]:
+    """Return -i, -o, --scol, --tcol, --header, --on-error and --rejects.
+
+    Of a command that *drops* good rows, --rejects takes those too.
+    """
     columns: Sequence[click.Parameter] = [
         click.Option(
             [f"--{side[0]}col"],
@@ -182,7 +189,7 @@ def row_options() -> list[click.Parameter]:
         for number, side in enumerate(("source", "target"), 1)
     ]
     header = click.Option(["--header"], is_flag=True, help="The first line names the columns.")
-    return [*input_option(), *output_option(), *columns, header, *error_options()]
+    return [*input_option(), *output_option(), *columns, header, *error_options(drops)]
 
 
 def model_options() -> list[click.Parameter]:

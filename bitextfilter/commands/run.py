@@ -16,7 +16,7 @@ from bitextfilter import __version__
 from bitextfilter.commands.options import Common, RowSettings
 from bitextfilter.errors import NotFoundError, OutputError
 from bitextfilter.io.files import open_input, open_output, stream_name
-from bitextfilter.io.manifest import Manifest
+from bitextfilter.io.manifest import Fact, Manifest
 from bitextfilter.io.rows import BadRow, Columns, Row, RowReader, TextColumn, row_windows
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Run:
         self.row_settings = RowSettings()
         self.model_name: str | None = None
         self.counts: Counter[str] = Counter()
-        self.facts: dict[str, str | int | float] = {}
+        self.facts: dict[str, Fact] = {}
         self._arguments = arguments
         self._started = time.monotonic()
         self._stack = ExitStack()
@@ -151,8 +151,16 @@ class Run:
         if not self.row_settings.reject:
             raise row.error()
         self.counts["rejected"] += 1
+        self._set_aside(row, row.reason)
+
+    def drop(self, row: Row | BadRow, reason: str) -> None:
+        """Count a row that is left out for *reason*, and keep it in the --rejects file."""
+        self.counts["dropped"] += 1
+        self._set_aside(row, reason)
+
+    def _set_aside(self, row: Row | BadRow, reason: str) -> None:
         if self._rejects is not None:
-            self._rejects.write(f"{row.number}\t{row.reason}\t".encode() + row.line + b"\n")
+            self._rejects.write(f"{row.number}\t{reason}\t".encode() + row.line + b"\n")
 
     def model(self) -> Model:
         """Load the model of --model; summary and manifest carry its name and digest."""

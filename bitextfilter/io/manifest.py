@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Union
 
 from bitextfilter.io.files import write_whole
 
-__all__ = ["Manifest"]
+__all__ = ["Fact", "Manifest"]
+
+Fact = Union[str, int, float, None, list["Fact"], dict[str, "Fact"]]
+"""What JSON can say."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,7 @@ class Manifest:
     counts: dict[str, int]
     seconds: float
     rows_per_second: float
-    facts: dict[str, str | int | float] = field(default_factory=dict)
+    facts: dict[str, Fact] = field(default_factory=dict)
     """The model and its digest, the seed, and whatever else made the result what it is."""
 
     def write(self, path: str | Path) -> None:
