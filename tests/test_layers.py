@@ -33,6 +33,7 @@ OWNERS = {
     "numpy": ANYWHERE,
     "rapidfuzz": {"evaluation/", "filters/", "corpus/"},
     "ray": {"distributed/"},
+    "regex": {"text/", "filters/"},
     "sacremoses": {"text/tokens.py"},
     "safetensors": {"models/checkpoint.py"},
     "sentencepiece": {"text/"},

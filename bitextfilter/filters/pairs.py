@@ -1,0 +1,178 @@
+"""A batch of pairs as arrays, made when a rule first asks for them."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.text import characters
+
+__all__ = ["Pairs", "Side"]
+
+Mask = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+
+_UTF32 = f"utf-32-{sys.byteorder[0]}e"
+
+
+class Side:
+    """The sentences of one side of a batch; n sentences of ``total`` characters in all.
+
+    In the arrays over characters, one ``\\n`` follows each sentence.
+    """
+
+    def __init__(self, sentences: Sequence[str], language: str | None = None) -> None:
+        """Hold *sentences*, without line ends in them, of *language* if it is known."""
+        self.sentences = sentences
+        self.language = language
+        self._masks: dict[tuple[str, ...], Mask] = {}
+
+    def __len__(self) -> int:
+        """Return n."""
+        return len(self.sentences)
+
+    @functools.cached_property
+    def codes(self) -> NDArray[np.uint32]:
+        """The code points, shape ``(total,)``."""
+        text = "".join([sentence + "\n" for sentence in self.sentences])
+        return np.frombuffer(text.encode(_UTF32, "surrogatepass"), dtype=np.uint32)
+
+    @functools.cached_property
+    def lengths(self) -> Counts:
+        """Characters of each sentence, shape ``(n,)``."""
+        return np.fromiter(map(len, self.sentences), dtype=np.int64, count=len(self))
+
+    @functools.cached_property
+    def byte_lengths(self) -> Counts:
+        """UTF-8 bytes of each sentence, shape ``(n,)``."""
+        sizes = (len(sentence.encode("utf-8", "surrogatepass")) for sentence in self.sentences)
+        return np.fromiter(sizes, dtype=np.int64, count=len(self))
+
+    @functools.cached_property
+    def ends(self) -> Counts:
+        """Where in ``codes`` each sentence ends (at its ``\\n``), shape ``(n,)``."""
+        return np.cumsum(self.lengths + 1) - 1
+
+    @functools.cached_property
+    def starts(self) -> Counts:
+        """Where in ``codes`` each sentence starts, shape ``(n,)``."""
+        return self.ends - self.lengths
+
+    def count(self, mask: Mask) -> Counts:
+        """Count the true characters of each sentence: ``(total,)`` to ``(n,)``."""
+        places = np.flatnonzero(mask)
+        return np.searchsorted(places, self.ends) - np.searchsorted(places, self.starts)
+
+    def category_in(self, *categories: str) -> Mask:
+        """Say which characters are of these general categories (or start so), ``(total,)``."""
+        return self._looked_up(categories, lambda: characters.in_category(*categories))
+
+    def script_in(self, *scripts: str) -> Mask:
+        """Say which characters are of these Unicode scripts, ``(total,)``."""
+        return self._looked_up(("script", *scripts), lambda: characters.in_script(*scripts))
+
+    @functools.cached_property
+    def spaces(self) -> Mask:
+        """Which characters are white space (the ``\\n`` after each sentence too), ``(total,)``."""
+        return characters.is_space()[self.codes]
+
+    @functools.cached_property
+    def _bounds(self) -> tuple[Counts, Counts]:
+        """Where white-space separated words start and end."""
+        inside = np.empty(len(self.codes) + 1, dtype=bool)
+        inside[0] = False
+        np.logical_not(self.spaces, out=inside[1:])
+        changes = np.flatnonzero(inside[1:] != inside[:-1])
+        return changes[::2], changes[1::2]
+
+    @property
+    def word_starts(self) -> Counts:
+        """Where in ``codes`` each word starts, shape ``(words,)``; a word has no white space."""
+        return self._bounds[0]
+
+    @property
+    def word_ends(self) -> Counts:
+        """Where in ``codes`` each word ends, shape ``(words,)``."""
+        return self._bounds[1]
+
+    @functools.cached_property
+    def word_lengths(self) -> Counts:
+        """Characters of each word, shape ``(words,)``."""
+        return self.word_ends - self.word_starts
+
+    @functools.cached_property
+    def _first_words(self) -> Counts:
+        """The index of each sentence's first word, and the number of words: ``(n + 1,)``."""
+        return np.append(np.searchsorted(self.word_starts, self.starts), len(self.word_starts))
+
+    @functools.cached_property
+    def word_counts(self) -> Counts:
+        """Words of each sentence, shape ``(n,)``."""
+        return np.diff(self._first_words)
+
+    @functools.cached_property
+    def word_sentence(self) -> Counts:
+        """The index of the sentence that each word stands in, shape ``(words,)``."""
+        return np.repeat(np.arange(len(self)), self.word_counts)
+
+    def longest_words(self) -> Counts:
+        """Return the characters of the longest word of each sentence, ``(n,)``; 0 for none."""
+        longest = np.zeros(len(self), dtype=np.int64)
+        full = self.word_counts > 0
+        if full.any():
+            firsts = self._first_words[:-1][full]
+            longest[full] = np.maximum.reduceat(self.word_lengths, firsts)
+        return longest
+
+    @functools.cached_property
+    def tokens(self) -> list[list[str]]:
+        """The words of each sentence."""
+        return [sentence.split() for sentence in self.sentences]
+
+    def _looked_up(self, key: tuple[str, ...], table: Callable[[], Mask]) -> Mask:
+        if key not in self._masks:
+            self._masks[key] = table()[self.codes]
+        return self._masks[key]
+
+
+class Pairs:
+    """A batch of n sentence pairs, and the numbers in their other columns."""
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        languages: tuple[str, str] | None = None,
+        column: Callable[[str], NDArray[np.float64]] | None = None,
+    ) -> None:
+        """Hold the two sides.
+
+        Args:
+            sources: n sentences.
+            targets: their n partners.
+            languages: of the two sides (ISO 639-1), if they are known.
+            column: gives the numbers of a column by its name, shape ``(n,)``; NaN for no number.
+        """
+        one, other = languages or (None, None)
+        self.source, self.target = Side(sources, one), Side(targets, other)
+        self.languages = languages
+        self._column = column
+
+    def __len__(self) -> int:
+        """Return n."""
+        return len(self.source)
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """Source and target."""
+        return self.source, self.target
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        """Return the numbers of the column called *name*, shape ``(n,)``; NaN for no number."""
+        if self._column is None:
+            return np.full(len(self), np.nan)
+        return self._column(name)

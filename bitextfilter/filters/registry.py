@@ -1,0 +1,120 @@
+"""All rules by name, and how a rule is written in a line of text or a table of settings."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.filters import column, length
+from bitextfilter.filters.rule import Rule
+
+__all__ = ["RULES", "make_rule", "parameters", "parse_rule"]
+
+RULES: dict[str, type[Rule]] = {
+    rule.name: rule
+    for rule in (
+        length.Length,
+        length.LengthRatio,
+        length.LongWord,
+        length.AverageWordLength,
+        length.LetterWords,
+        column.Column,
+        column.TranslationCost,
+        column.ReferenceProbability,
+    )
+}
+"""Every rule by its name."""
+
+_COMPARISON = re.compile(r"([^<>=:,]+?)\s*(>=|<=|>|<)\s*([-+.\w]+)")
+_PARAMETER = re.compile(r",(?=[a-z][a-z-]*=)")
+
+
+def parse_rule(text: str) -> Rule:
+    """Make a rule of ``NAME``, ``NAME:key=value,key=value`` or ``COLUMN>=NUMBER``.
+
+    A comma separates parameters only where a key and ``=`` follow it. Raises SettingsError for
+    an unknown rule or parameter, and for a value that makes no sense.
+    """
+    if comparison := _COMPARISON.fullmatch(text.strip()):
+        where, sign, number = comparison.groups()
+        bound = "minimum" if sign[0] == ">" else "maximum"
+        values = {"column": where, bound: number, "exclusive": "no" if sign[1:] else "yes"}
+        return make_rule("column", values)
+    name, _, rest = text.partition(":")
+    values = {}
+    for part in _PARAMETER.split(rest) if rest else ():
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise SettingsError(f"rule {name!r}: {part!r} is not key=value")
+        if key in values:
+            raise SettingsError(f"rule {name!r}: {key} is given twice")
+        values[key] = value
+    return make_rule(name.strip(), values)
+
+
+def make_rule(name: str, values: Mapping[str, Any]) -> Rule:
+    """Make the rule called *name* with parameter *values*, as text or as what they are.
+
+    Raises SettingsError as ``parse_rule`` does.
+    """
+    if name not in RULES:
+        raise SettingsError(f"no rule is called {name!r}{_meant(name, RULES)}")
+    known = parameters(RULES[name])
+    made = {}
+    for key, value in values.items():
+        field = key.replace("-", "_")
+        if field not in known:
+            raise SettingsError(
+                f"rule {name!r} has no parameter {key!r}: it has {', '.join(known) or 'none'}"
+            )
+        made[field] = _value(f"rule {name!r}: {key}", value, known[field])
+    return RULES[name](**made)
+
+
+def parameters(rule: type[Rule]) -> dict[str, tuple[type, ...]]:
+    """Return the parameters of a rule, and the types that each may have."""
+    hints = typing.get_type_hints(rule)
+    fields = dataclasses.fields(typing.cast(Any, rule))
+    return {field.name: _types(hints[field.name]) for field in fields}
+
+
+def _types(hint: Any) -> tuple[type, ...]:
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):
+        return typing.get_args(hint)
+    return (hint,)
+
+
+def _value(what: str, value: Any, kinds: tuple[type, ...]) -> Any:
+    """Read *value* as one of *kinds*."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if type(None) in kinds and text.lower() in ("none", ""):
+        return None
+    for kind in kinds:
+        if kind is bool and text.lower() in _TRUTHS:
+            return _TRUTHS[text.lower()]
+        if kind is str:
+            return text
+        if kind in (int, float):
+            try:
+                return kind(text)
+            except ValueError:
+                continue
+    names = {int: "a whole number", float: "a number", bool: "yes or no", str: "text"}
+    expected = " or ".join(names[kind] for kind in kinds if kind in names)
+    raise SettingsError(f"{what}={text} is not {expected}")
+
+
+_TRUTHS = {"yes": True, "true": True, "no": False, "false": False}
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """Return a hint at the rules whose names are like *name*."""
+    from rapidfuzz.process import extract
+
+    near = [match for match, score, _ in extract(name, list(known), limit=3) if score >= 60]
+    return f": perhaps {' or '.join(near)}?" if near else " (--list shows them all)"

@@ -1,0 +1,158 @@
+"""What a character is: tables over all code points, to look up whole texts at once.
+
+A table is a numpy array with an entry for each of the 0x110000 code points, so that
+``table[codes]`` judges every character of a text. Each is made once, when first asked for.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import unicodedata
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from bitextfilter.errors import SettingsError
+
+__all__ = ["ALPHABETS", "alphabet", "in_category", "in_script", "is_space"]
+
+_COUNT = sys.maxunicode + 1
+_BLOCK = 0x3000
+"""Code points below this one are looked at one by one; the rest in runs of a category."""
+
+_LATIN = frozenset("abcdefghijklmnopqrstuvwxyz")
+
+ALPHABETS: dict[str, frozenset[str]] = {
+    "cs": _LATIN | set("áčďéěíňóřšťúůýž"),
+    "da": _LATIN | set("æøå"),
+    "de": _LATIN | set("äöüß"),
+    "en": _LATIN,
+    "es": _LATIN | set("áéíóúüñªº"),
+    "et": _LATIN | set("äöõüšž"),
+    "fi": _LATIN | set("äöåšž"),
+    "fr": _LATIN | set("àâæçéèêëîïôœùûüÿ"),
+    "ha": _LATIN | set("ɓɗƙƴ"),
+    "hr": _LATIN | set("čćđšž"),
+    "hu": _LATIN | set("áéíóöőúüű"),
+    "is": _LATIN | set("áðéíóúýþæö"),
+    "it": _LATIN | set("àèéìíîòóùúª"),
+    "lt": _LATIN | set("ąčęėįšųūž"),
+    "lv": _LATIN | set("āčēģīķļņšūž"),
+    "nl": _LATIN | set("éëïóöüáíèĳ"),
+    "no": _LATIN | set("æøåéèêóòâô"),
+    "pl": _LATIN | set("ąćęłńóśźż"),
+    "pt": _LATIN | set("áâãàçéêíóôõúüªº"),
+    "ro": _LATIN | set("ăâîșțşţ"),
+    "sk": _LATIN | set("áäčďéíĺľňóôŕšťúýž"),
+    "sl": _LATIN | set("čšž"),
+    "sv": _LATIN | set("åäöé"),
+    "tr": _LATIN | set("âçğıîöşüû"),
+}
+"""The lower-case letters that each language is written with; others are known by their scripts."""
+
+SCRIPTS: dict[str, tuple[str, ...]] = {
+    "am": ("Ethiopic",),
+    "ar": ("Arabic",),
+    "be": ("Cyrillic",),
+    "bg": ("Cyrillic",),
+    "bn": ("Bengali",),
+    "el": ("Greek",),
+    "fa": ("Arabic",),
+    "gu": ("Gujarati",),
+    "he": ("Hebrew",),
+    "hi": ("Devanagari",),
+    "hy": ("Armenian",),
+    "ja": ("Han", "Hiragana", "Katakana"),
+    "ka": ("Georgian",),
+    "kk": ("Cyrillic",),
+    "km": ("Khmer",),
+    "kn": ("Kannada",),
+    "ko": ("Hangul", "Han"),
+    "lo": ("Lao",),
+    "mk": ("Cyrillic",),
+    "ml": ("Malayalam",),
+    "mn": ("Cyrillic", "Mongolian"),
+    "mr": ("Devanagari",),
+    "my": ("Myanmar",),
+    "ne": ("Devanagari",),
+    "pa": ("Gurmukhi",),
+    "ps": ("Arabic",),
+    "ru": ("Cyrillic",),
+    "si": ("Sinhala",),
+    "sr": ("Cyrillic", "Latin"),
+    "ta": ("Tamil",),
+    "te": ("Telugu",),
+    "th": ("Thai",),
+    "uk": ("Cyrillic",),
+    "ur": ("Arabic",),
+    "yi": ("Hebrew",),
+    "zh": ("Han", "Bopomofo"),
+}
+"""The scripts of languages that are not written with Latin letters."""
+
+
+def scripts_of(language: str) -> tuple[str, ...]:
+    """Return the Unicode scripts that a *language* (ISO 639-1) is written in: Latin by default."""
+    return SCRIPTS.get(language, ("Latin",))
+
+
+@functools.cache
+def _everything() -> str:
+    """All code points in order; surrogates, which no text has, as spaces."""
+    codes = np.arange(_COUNT, dtype=np.uint32)
+    codes[0xD800:0xE000] = 0x20
+    return codes.tobytes().decode("utf-32-le" if sys.byteorder == "little" else "utf-32-be")
+
+
+def _matching(pattern: str) -> NDArray[np.bool_]:
+    """Return the table of the characters that match a regular expression for one of them."""
+    table = np.zeros(_COUNT, dtype=bool)
+    for match in regex.finditer(f"(?:{pattern})+", _everything()):
+        table[match.start() : match.end()] = True
+    table[0xD800:0xE000] = False
+    table.flags.writeable = False
+    return table
+
+
+@functools.cache
+def in_category(*categories: str) -> NDArray[np.bool_]:
+    """Return the table of general categories: ``Lu``, or ``L`` for all that start with it."""
+    return _matching("[" + "".join(rf"\p{{{name}}}" for name in categories) + "]")
+
+
+@functools.cache
+def in_script(*scripts: str) -> NDArray[np.bool_]:
+    """Return the table of Unicode scripts, as ``Latin``. Raises SettingsError if unknown."""
+    try:
+        return _matching("[" + "".join(rf"\p{{Script={name}}}" for name in scripts) + "]")
+    except regex.error as error:
+        raise SettingsError(f"no Unicode script is called {', '.join(scripts)}") from error
+
+
+@functools.cache
+def is_space() -> NDArray[np.bool_]:
+    """Return the table of what ``str.split`` splits at."""
+    table = np.zeros(_COUNT, dtype=bool)
+    table[[code for code in range(_BLOCK + 1) if chr(code).isspace()]] = True
+    table.flags.writeable = False
+    return table
+
+
+@functools.cache
+def alphabet(language: str) -> NDArray[np.bool_]:
+    """Return the table of the letters that a *language* (ISO 639-1) is written with.
+
+    Upper and lower case; combining marks belong to a script as its letters do. A language
+    without a list in ``ALPHABETS`` has all letters of its scripts.
+    """
+    if language not in ALPHABETS:
+        return in_script(*scripts_of(language), "Inherited")
+    letters = ALPHABETS[language] | {letter.upper() for letter in ALPHABETS[language]}
+    table: NDArray[np.bool_] = in_category("M").copy()
+    table[[ord(letter) for letter in letters if len(letter) == 1]] = True
+    decomposed = {part for letter in letters for part in unicodedata.normalize("NFD", letter)}
+    table[[ord(letter) for letter in decomposed if letter.isalpha()]] = True
+    table.flags.writeable = False
+    return table

@@ -1,0 +1,115 @@
+"""One contract for every rule, and the tables of accepted and rejected pairs (rows_*.py)."""
+
+from __future__ import annotations
+
+import importlib.util
+import pickle
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bitextfilter.filters.pairs import Pairs
+from bitextfilter.filters.registry import RULES, parse_rule
+from bitextfilter.filters.rule import Rule
+
+LANGUAGES = ("en", "de")
+HERE = Path(__file__).parent
+
+
+def _table(path: Path) -> list[tuple[str, str, str, str]]:
+    found = importlib.util.spec_from_file_location(path.stem, path)
+    assert found is not None
+    assert found.loader is not None
+    module: Any = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return list(module.ROWS)
+
+
+ROWS = [row for path in sorted(HERE.glob("rows_*.py")) for row in _table(path)]
+"""(rule, source, target, reason), and the languages where they are not English and German."""
+
+
+def columns(count: int) -> Any:
+    """The columns that the tables know: half, five, and nothing in any other."""
+    numbers = {"half": 0.5, "five": 5.0}
+    return lambda name: np.full(count, numbers.get(name, np.nan))
+
+
+def batch(rows: list[tuple[str, str]], languages: tuple[str, str] | None = LANGUAGES) -> Pairs:
+    sources, targets = [row[0] for row in rows], [row[1] for row in rows]
+    return Pairs(sources, targets, languages, columns(len(rows)))
+
+
+def reasons(rule: Rule, pairs: Pairs) -> list[str]:
+    """The reason of each pair, or nothing for one that is kept."""
+    verdict = rule.judge(pairs)
+    assert verdict.keep.shape == (len(pairs),)
+    assert verdict.keep.dtype == bool
+    return ["" if keep else verdict.reason(i) for i, keep in enumerate(verdict.keep.tolist())]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]} {row[1]!r:.20} {row[2]!r:.20}")
+def test_row(row: tuple[Any, ...]) -> None:
+    rule, source, target, reason = row[:4]
+    languages = row[4] if len(row) > 4 else LANGUAGES
+    assert reasons(parse_rule(rule), batch([(source, target)], languages)) == [reason]
+
+
+def name_of(spec: str) -> str:
+    return parse_rule(spec).name
+
+
+def test_every_rule_has_rows() -> None:
+    accepted = Counter(name_of(row[0]) for row in ROWS if not row[3])
+    rejected = Counter(name_of(row[0]) for row in ROWS if row[3])
+    assert {name for name in RULES if accepted[name] < 2 or rejected[name] < 2} == set()
+
+
+SPECS = list(dict.fromkeys(row[0] for row in ROWS))
+"""Every rule as the tables write it."""
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_pair_is_judged_alone(spec: str) -> None:
+    """Whatever its company, its place, and however the rule came to this process."""
+    rule = pickle.loads(pickle.dumps(parse_rule(spec)))  # noqa: S301 - our own
+    pairs = [(row[1], row[2]) for row in ROWS]
+    together = reasons(rule, batch(pairs))
+    assert together[::-1] == reasons(rule, batch(pairs[::-1]))
+    step = max(1, len(pairs) // 40)
+    assert together[::step] == [reasons(rule, batch([pair]))[0] for pair in pairs[::step]]
+    assert all(
+        reason.startswith((rule.name, getattr(rule, "column", "\t"), "column"))
+        for reason in together
+        if reason
+    )
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_nothing_to_judge(spec: str) -> None:
+    assert reasons(parse_rule(spec), batch([])) == []
+
+
+ODD = st.text(
+    st.one_of(
+        st.characters(exclude_characters="\n\t", exclude_categories=["Cs"]),
+        st.sampled_from(" .,-/0123456789%{}<>&;:@aAéßДд你\u200b\u00a0\ufeff\U0001f600"),
+    ),
+    max_size=40,
+)
+
+
+@pytest.mark.parametrize("name", list(RULES))
+@settings(max_examples=25, deadline=None)
+@given(pairs=st.lists(st.tuples(ODD, ODD), min_size=1, max_size=4))
+def test_any_text_is_judged(name: str, pairs: list[tuple[str, str]]) -> None:
+    spec = next(row[0] for row in ROWS if name_of(row[0]) == name)
+    rule = parse_rule(spec)
+    said = reasons(rule, batch(pairs))
+    assert said == [reasons(rule, batch([pair]))[0] for pair in pairs]
+    reasons(rule, batch(pairs, None if not rule.needs_languages else LANGUAGES))
