@@ -22,6 +22,8 @@ class Columns:
 
     source: int | str = 1
     target: int | str = 2
+    blank: bool = False
+    """Whether a side may be empty."""
 
     def wanted(self) -> tuple[Wanted, ...]:
         """Return the two columns, source first."""
@@ -33,6 +35,8 @@ class TextColumn:
     """One column of sentences, or the whole line where *column* is None."""
 
     column: int | str | None = None
+    blank: bool = False
+    """Whether it may be empty."""
 
     def wanted(self) -> tuple[Wanted, ...]:
         """Return the column, or nothing for the whole line."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Union
+from typing import TypeAlias
 
 from bitextfilter.io.files import write_whole
 
 __all__ = ["Fact", "Manifest"]
 
-Fact = Union[str, int, float, None, list["Fact"], dict[str, "Fact"]]
+Fact: TypeAlias = "str | int | float | list[Fact] | dict[str, Fact] | None"
 """What JSON can say."""
 
 

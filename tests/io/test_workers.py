@@ -1,0 +1,105 @@
+"""An ordered map over processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bitextfilter.errors import InputError
+from bitextfilter.io.workers import map_in_order
+
+
+def tenfold(number: int) -> tuple[int, int]:
+    time.sleep(0.002 * (number % 3))
+    return number * 10, os.getpid()
+
+
+def refuse_five(number: int) -> int:
+    if number == 5:
+        raise InputError("five", file="numbers", line=5, remedy="leave it out")
+    return number
+
+
+def die_at_two(number: int) -> int:
+    if number == 2:
+        os._exit(3)
+    return number
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 20])
+def test_order_is_kept(processes: int, count: int) -> None:
+    results = list(map_in_order(tenfold, range(count), processes))
+    assert [result for result, _ in results] == [10 * number for number in range(count)]
+    if processes == 1 or count == 1:
+        assert {pid for _, pid in results} <= {os.getpid()}
+    elif count:
+        assert len({pid for _, pid in results}) == min(processes, count)
+
+
+def test_only_so_many_items_are_held() -> None:
+    taken: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(50):
+            taken.append(number)
+            yield number
+
+    for place, _ in enumerate(map_in_order(tenfold, items(), 2)):
+        assert len(taken) - place <= 4
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_error_comes_in_its_turn(processes: int) -> None:
+    results = map_in_order(refuse_five, range(9), processes)
+    assert [next(results) for _ in range(5)] == [0, 1, 2, 3, 4]
+    with pytest.raises(InputError, match="numbers:5: five; leave it out"):
+        next(results)
+
+
+def test_a_dead_worker_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match=r"died \(exit code 3\)"):
+        list(map_in_order(die_at_two, range(9), 2))
+
+
+ORPHANS = """
+import os, sys, time
+from bitextfilter.io.workers import map_in_order
+def forever():
+    while True:
+        yield 1
+if __name__ == "__main__":
+    for pid in map_in_order(os.getpgid, (0 for _ in forever()), 2):
+        print("ready", flush=True)
+        time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_workers_end_with_their_maker(tmp_path: Path) -> None:
+    script = tmp_path / "orphans.py"
+    script.write_text(ORPHANS)
+    maker = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
+    assert maker.stdout is not None
+    assert maker.stdout.readline() == "ready\n"
+    children = Path(f"/proc/{maker.pid}/task/{maker.pid}/children").read_text().split()
+    assert len(children) >= 2
+    maker.kill()
+    maker.communicate()
+    deadline = time.monotonic() + 20
+    while any(_alive(child) for child in children) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(_alive(child) for child in children)
+
+
+def _alive(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
