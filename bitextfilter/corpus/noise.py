@@ -3,76 +3,124 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from bitextfilter.corpus.damage import KINDS, Surroundings
+from bitextfilter.corpus.negation import NEGATIONS
+from bitextfilter.corpus.window import Pair, PairWindow, WordRange
 from bitextfilter.errors import SettingsError
 
-__all__ = ["CLEAN", "KINDS", "noisy_pairs"]
-
-Pair = tuple[str, str]
-Maker = Callable[[Sequence[Pair], int, random.Random], Pair]
+__all__ = ["CLEAN", "DEFAULTS", "KINDS", "NoiseSettings", "even_rates", "noisy_pairs"]
 
 CLEAN = "clean"
-_FEWEST_WORDS = 4
+
+_ROUNDING = 1e-9
 
 
-def _repaired(pairs: Sequence[Pair], place: int, chooser: random.Random) -> Pair:
-    """The source with the target of another pair."""
-    other = (place + 1 + chooser.randrange(max(1, len(pairs) - 1))) % len(pairs)
-    return pairs[place][0], pairs[other][1]
+@dataclass(frozen=True)
+class NoiseSettings:
+    """What noise is made of, and of which pairs."""
+
+    languages: tuple[str, str] = ("", "")
+    """Codes of the source's and the target's language: for ``negation`` and ``boilerplate``."""
+    foreign: Sequence[str] = ()
+    """Sentences in neither language: for ``wrong-language``."""
+    words: tuple[int, int] = (6, 60)
+    """The fewest and the most words, of either side, of a pair that is damaged."""
+    window: int = 10_000
+    """How many pairs before and after a pair its ``shuffled`` target, its ``extra`` sentence and
+    its new ``name`` are drawn from. So many are held in memory, twice."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range."""
+        if not 1 <= self.words[0] <= self.words[1]:
+            raise SettingsError(f"words from {self.words[0]} to {self.words[1]}: not a range")
+        if self.window < 1:
+            raise SettingsError(f"a window of {self.window}: must be at least 1")
+
+    def lacks(self, kind: str) -> str | None:
+        """Return what is missing for *kind* of noise, or None if it can be made."""
+        if kind == "wrong-language" and not self._foreign():
+            return f"foreign sentences of {self.words[0]} to {self.words[1]} words"
+        if kind == "negation" and not set(self.languages) & set(NEGATIONS):
+            return f"a language of {', '.join(NEGATIONS)}"
+        return None
+
+    def _foreign(self) -> list[str]:
+        limits = WordRange(*self.words)
+        return [" ".join(text.split()) for text in self.foreign if limits.holds(text)]
+
+    def surroundings(self, pairs: Iterable[Pair], seed: int) -> Surroundings:
+        """Return what the noise of *pairs* is drawn from."""
+        window = PairWindow(pairs, self.window, WordRange(*self.words))
+        return Surroundings(window, random.Random(seed), self._foreign(), self.languages)
 
 
-def _neighbouring(pairs: Sequence[Pair], place: int, chooser: random.Random) -> Pair:
-    """The source with the target of the pair before or after it."""
-    other = (place + chooser.choice((-1, 1))) % len(pairs)
-    return pairs[place][0], pairs[other][1]
+DEFAULTS = NoiseSettings()
 
 
-def _truncated(pairs: Sequence[Pair], place: int, chooser: random.Random) -> Pair:
-    """One side without the last 30 to 70 % of its words; as it was if it has under four."""
-    sides = list(pairs[place])
-    side = chooser.randrange(2)
-    words = sides[side].split()
-    if len(words) >= _FEWEST_WORDS:
-        sides[side] = " ".join(words[: round(len(words) * chooser.uniform(0.3, 0.7))])
-    return sides[0], sides[1]
-
-
-def _copied(pairs: Sequence[Pair], place: int, chooser: random.Random) -> Pair:
-    """One side twice."""
-    text = pairs[place][chooser.randrange(2)]
-    return text, text
-
-
-KINDS: dict[str, Maker] = {
-    "repaired": _repaired,
-    "neighbouring": _neighbouring,
-    "truncated": _truncated,
-    "copied": _copied,
-}
-"""The kinds of noise by name, and what makes them of the pair at a place among others."""
+def even_rates(rate: float, settings: NoiseSettings = DEFAULTS) -> dict[str, float]:
+    """Return rates of all the kinds that *settings* have what it takes for, *rate* in all."""
+    kinds = [kind for kind in KINDS if settings.lacks(kind) is None]
+    return {kind: rate / len(kinds) for kind in kinds}
 
 
 def noisy_pairs(
-    pairs: Sequence[Pair], kinds: Sequence[str], seed: int
+    pairs: Iterable[Pair],
+    rates: Mapping[str, float],
+    seed: int,
+    settings: NoiseSettings = DEFAULTS,
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield source, target and label of each pair in turn, made into a kind drawn by *seed*.
+    """Yield source, target and label of each pair in turn, some damaged in one of the kinds.
 
     Args:
-        pairs: translations, in the order of their documents.
-        kinds: names in ``KINDS``, or ``clean``, which leaves a pair as it is; a name may stand
-            several times, to be drawn as often.
-        seed: the same pairs, kinds and seed give the same noise.
+        pairs: translations, in the order of their documents; any iterable, read as it is needed.
+        rates: kinds in ``KINDS`` → the part of the pairs that is to have it, from 0 to 1; in all
+            not above 1. The others stay as they are, labelled ``clean``.
+        seed: the same pairs, rates, seed and settings give the same noise.
+        settings: what the noise is made of.
 
-    A pair that the noise leaves as it was (its neighbour has the same text, it is too short to
-    be cut) is labelled ``clean``. Raises SettingsError for an unknown kind, or none.
+    A pair is damaged with the probability that the rates add up to, in a kind drawn by their
+    rates among those that can be made of it (a number is only changed where there is one); so a
+    kind that few pairs allow is rarer than asked, and the others more frequent. Pairs of too few
+    or too many words, and those of which no kind can be made, stay clean. A damaged pair always
+    differs from what it was, and has no blank side. A side that is cut or mixed has single spaces
+    between its words; all else is as it was.
+
+    Raises SettingsError for unknown kinds, rates out of range, and what a kind lacks.
     """
-    if unknown := set(kinds) - {*KINDS, CLEAN}:
-        raise SettingsError(f"noise {min(unknown)!r} is none of {CLEAN}, {', '.join(KINDS)}")
-    if not kinds:
-        raise SettingsError(f"no kinds of noise: there are {CLEAN}, {', '.join(KINDS)}")
-    chooser = random.Random(seed)
-    for place, pair in enumerate(pairs):
-        kind = chooser.choice(kinds)
-        made = pair if kind == CLEAN else KINDS[kind](pairs, place, chooser)
-        yield (*made, CLEAN if made == pair else kind)
+    for kind, rate in rates.items():
+        _check(kind, rate, settings)
+    wanted = {kind: rate for kind, rate in rates.items() if rate > 0}
+    if (total := sum(wanted.values())) > 1 + _ROUNDING:
+        raise SettingsError(f"the rates of noise add up to {total:g}: at most 1")
+    return _noisy(wanted, settings.surroundings(pairs, seed))
+
+
+def _check(kind: str, rate: float, settings: NoiseSettings) -> None:
+    if kind not in KINDS:
+        raise SettingsError(f"noise {kind!r} is none of {', '.join(KINDS)}")
+    if not 0 <= rate <= 1:
+        raise SettingsError(f"a rate of {rate:g} for {kind!r}: must be 0 to 1")
+    if rate and (lack := settings.lacks(kind)) is not None:
+        raise SettingsError(f"noise {kind!r} needs {lack}")
+
+
+def _noisy(rates: Mapping[str, float], around: Surroundings) -> Iterator[tuple[str, str, str]]:
+    total = sum(rates.values())
+    for pair in around.window:
+        drawn = around.chooser.random() < total
+        yield _damaged(pair, rates, around) if drawn and around.window.fits() else (*pair, CLEAN)
+
+
+def _damaged(pair: Pair, rates: Mapping[str, float], around: Surroundings) -> tuple[str, str, str]:
+    """Return *pair* in a kind drawn among those that can be made of it, with the label."""
+    left = dict(rates)
+    while left:
+        (kind,) = around.chooser.choices(list(left), list(left.values()))
+        made = KINDS[kind](pair, around)
+        if made is not None and made != pair and made[0].strip() and made[1].strip():
+            return (*made, kind)
+        del left[kind]
+    return (*pair, CLEAN)

@@ -3,7 +3,7 @@
     python noise.py OUTPUT_FOLDER FILE.tsv.gz...
 
 Writes ``positives.tsv``: distinct pairs of 3 to 60 words a side, at most 20,000 of each file; and
-``negatives.tsv``: two noisy versions of each of them (the target of another pair, the
+``negatives.tsv``: two noisy versions of each of them (the target of another pair, that of a
 neighbouring line, a side cut off, a side copied), those that came out clean left out.
 """
 
@@ -13,13 +13,14 @@ import random
 import sys
 from pathlib import Path
 
-from bitextfilter.corpus.noise import CLEAN, noisy_pairs
+from bitextfilter.corpus.noise import CLEAN, NoiseSettings, noisy_pairs
 from bitextfilter.io.files import open_output
 from bitextfilter.training.sources import PairFile
 
 PAIRS_PER_FILE = 20_000
 WORDS = range(3, 61)
-KINDS = ("repaired", "repaired", "neighbouring", "truncated", "truncated", "copied")
+RATES = {"shuffled": 1 / 3, "neighbouring": 1 / 6, "truncated": 1 / 3, "copied": 1 / 6}
+SETTINGS = NoiseSettings(words=(WORDS.start, WORDS.stop - 1), window=PAIRS_PER_FILE)
 SEED = 1
 
 
@@ -39,7 +40,7 @@ def main(folder: Path, paths: list[str]) -> None:
         (source, target)
         for pairs in clean
         for seed in (SEED, SEED + 1)
-        for source, target, kind in noisy_pairs(pairs, KINDS, seed)
+        for source, target, kind in noisy_pairs(pairs, RATES, seed, SETTINGS)
         if kind != CLEAN
     }
     for name, pairs in (("positives", known), ("negatives", noise - known)):
