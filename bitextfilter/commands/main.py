@@ -14,6 +14,7 @@ COMMANDS = {
     "bitext-embed": "turn sentences into vectors",
     "bitext-evaluate": "measure how well a model finds translations",
     "bitext-models": "list, inspect and verify models",
+    "bitext-rank": "order rows by score, and keep the best",
     "bitext-score": "score sentence pairs",
     "bitext-segment": "learn and apply subwords",
     "bitext-train-classifier": "train a classifier of pairs on top of an encoder",

@@ -1,0 +1,251 @@
+"""``bitext-rank``: rows by score, and the best of them."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from math import isfinite, isnan
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bitextfilter.commands.amounts import amount, fold, fraction, score
+from bitextfilter.commands.frame import Run, column, command, model_options, row_options
+from bitextfilter.io.files import without_ending
+from bitextfilter.io.rows import BadRow, Row, number_of
+
+if TYPE_CHECKING:
+    from bitextfilter.io.ranking import Ranked
+    from bitextfilter.io.selection import Choice, Selection
+    from bitextfilter.text.lengths import Counter
+
+__all__ = ["main"]
+
+SIDES = ("source", "target")
+
+JOINED = 256
+"""Lines that are written at once."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """By what to order, and what to keep."""
+
+    column: int | str
+    order: str
+    top_lines: int | None
+    top_words: int | None
+    count_side: str | None
+    count: str | None
+    top_fraction: Fraction | None
+    min_score: float | None
+    fold: tuple[int, int] | None
+    sample: int | None
+    seed: int | None
+
+    def __post_init__(self) -> None:
+        """Refuse options that would do nothing."""
+        if self.top_words is None and (self.count or self.count_side):
+            raise click.UsageError("--count and --count-side are for --top-words")
+        if self.sample is None and self.seed is not None:
+            raise click.UsageError("--seed is for --sample")
+
+    @property
+    def unit(self) -> str | None:
+        """What is counted, if anything is."""
+        return None if self.top_words is None else self.count or "words"
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The sides that are counted."""
+        side = self.count_side or "target"
+        return SIDES if side == "both" else (side,) if self.unit else ()
+
+    @property
+    def drawn_by(self) -> int:
+        """The seed of the sample."""
+        return 1 if self.seed is None else self.seed
+
+    def choice(self) -> Choice:
+        """Return what to keep."""
+        from bitextfilter.io.selection import Choice
+
+        limits = (self.top_lines, self.top_words, self.top_fraction, self.min_score)
+        return Choice(*limits, self.fold, self.sample, self.drawn_by)
+
+
+@command("bitext-rank", row_options(drops=True), model_options(), batch_size=None)
+@click.option(
+    "--column",
+    type=column,
+    default=-1,
+    show_default=True,
+    metavar="COLUMN",
+    help="Column of the score: a number, -1 the last, or a name of the header.",
+)
+@click.option(
+    "--order",
+    type=click.Choice(["ranked", "input"]),
+    default="ranked",
+    show_default=True,
+    help="Write the best row first, or rows as they came.",
+)
+@click.option("--top-lines", type=amount, metavar="N", help="Keep at most N rows: 500, 10k, 2.5M.")
+@click.option("--top-words", type=amount, metavar="N", help="Keep rows of at most N words in all.")
+@click.option(
+    "--count-side",
+    type=click.Choice(["source", "target", "both"]),
+    help="The side whose words --top-words counts  [default: target]",
+)
+@click.option(
+    "--count",
+    type=click.Choice(["words", "characters", "subwords"]),
+    help="What --top-words counts; subwords are those of --model  [default: words]",
+)
+@click.option("--top-fraction", type=fraction, metavar="F", help="Keep at most this part, 0 to 1.")
+@click.option("--min-score", type=score, metavar="S", help="Keep rows that score S or more.")
+@click.option("--fold", type=fold, metavar="I/K", help="Take the I-th of K parts; 1 the worst.")
+@click.option("--sample", type=amount, metavar="N", help="Take N rows by chance.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of --sample  [default: 1]")
+def main(run: Run, **options: Any) -> None:
+    """Order rows by a score, the highest first, and keep the best.
+
+    Equal scores stay in input order. Rows without a score (nothing there, no number, NaN) come
+    last. Of --top-lines, --top-words, --top-fraction and --min-score, the one that keeps least
+    decides; none is ever exceeded. --fold and --sample come before them: the fold is of all
+    rows, the sample of the fold and of what passes --min-score.
+
+    Words, of --top-words, stand between white space; for languages without spaces, --count
+    characters (white space aside) or subwords. Nothing else reads --scol and --tcol.
+
+    What is left out goes to --rejects, with its rank or score as the reason. All rows wait in a
+    temporary file (in TMPDIR) as large as the input, with at most 24 bytes a row in memory.
+
+    Example:
+
+        bitext-score < pairs.tsv | bitext-rank --top-words 10M > best.tsv
+        bitext-rank --column mlp --header --min-score 0.5 --order input < scored.tsv
+        bitext-rank --fold 3/10 --sample 20 --seed 7 -i scored.tsv.gz
+    """
+    settings = Settings(**options)
+    incoming = _Incoming(run, settings)
+    output = run.output()
+    ranked = incoming.read()
+    selection = ranked.select(settings.choice())
+    _tell(run, settings, ranked, selection)
+    output.write(incoming.reader.first_line())
+    lines = _kept(run, ranked, selection, incoming)
+    while block := b"".join(islice(lines, JOINED)):
+        output.write(block)
+
+
+class _Incoming:
+    """Reads the input into a ranking."""
+
+    def __init__(self, run: Run, settings: Settings) -> None:
+        """Open the input."""
+        from bitextfilter.io.ranking import Ranking, ScoredColumns
+        from bitextfilter.io.spill import Spill
+
+        texts = run.row_settings.columns
+        columns = (settings.column, settings.sides)
+        self._run, self._settings = run, settings
+        self._sizes = _sizes(run, settings) if settings.unit else None
+        self.reader = run.rows(ScoredColumns(texts.source, texts.target, True, *columns))
+        self._best_first = settings.order == "ranked"
+        self._ranking = Ranking(run.enter(Spill()), self._best_first)
+        self._newline = b""
+        self._gaps = array("Q")
+
+    def read(self) -> Ranked:
+        """Read everything, and rank it."""
+        for window in self._run.windows(self.reader):
+            self._add(window)
+        return self._ranking.finish()
+
+    def number(self, index: int) -> int:
+        """Return the line number of the good row of this index."""
+        return (
+            index + bisect_right(self._gaps, index) + (2 if self.reader.header is not None else 1)
+        )
+
+    def _add(self, window: Sequence[Row | BadRow]) -> None:
+        rows: list[Row] = []
+        for row in window:
+            if isinstance(row, Row):
+                rows.append(row)
+            else:
+                self._gaps.append(len(self._ranking) + len(rows))
+        scores = [number_of(row.texts[0].encode()) for row in rows]
+        if rows and rows[0].number == 1 and isnan(scores[0]) and (text := rows[0].texts[0].strip()):
+            self._run.warn(f"line 1 has no score but {text[:40]!r}: is it a --header?")
+        self._ranking.add(
+            [self._line(row) for row in rows], scores, self._sizes(rows) if self._sizes else ()
+        )
+
+    def _line(self, row: Row) -> bytes:
+        """Return the line as it was; one without a newline gets one if it may move up."""
+        self._newline = self._newline or row.ending or b"\n"
+        return row.line + (row.ending or (self._newline if self._best_first else b""))
+
+
+def _sizes(run: Run, settings: Settings) -> Callable[[Sequence[Row]], list[int]]:
+    """Return what counts the words of rows, or what is counted for them."""
+    from bitextfilter.text.lengths import characters, subwords, words
+
+    counters: list[Counter]
+    if settings.unit == "subwords":
+        model = run.model()
+        languages = [model.languages[SIDES.index(side)] for side in settings.sides]
+        counters = [subwords(model.processor, language) for language in languages]
+    else:
+        counters = [words if settings.unit == "words" else characters] * len(settings.sides)
+
+    def sizes(rows: Sequence[Row]) -> list[int]:
+        texts = ([row.texts[place] for row in rows] for place in range(1, len(counters) + 1))
+        sides = [count(side) for count, side in zip(counters, texts, strict=True)]
+        return list(map(sum, zip(*sides, strict=True)))
+
+    return sizes
+
+
+def _tell(run: Run, settings: Settings, ranked: Ranked, selection: Selection) -> None:
+    """Put what is kept into the summary and the manifest, and warn where no row has a score."""
+    unscored, threshold = ranked.unscored(), selection.threshold
+    if 0 < len(ranked) == unscored and settings.sample is None:
+        run.warn(f"no row has a number in column {settings.column}")
+    run.counts.update(unscored=unscored, kept=selection.count)
+    run.counts["dropped"] += 0 if _keeps_rejects(run) else len(ranked) - selection.count
+    run.facts["order"] = settings.order
+    run.facts["yield"] = _share(selection.count, len(ranked))
+    if settings.sample is not None:
+        run.facts["seed"] = settings.drawn_by
+    if settings.unit:
+        run.counts[settings.unit] = selection.size
+        run.facts[f"{settings.unit}_yield"] = _share(selection.size, ranked.size())
+    if threshold is not None:
+        run.facts["threshold"] = threshold if isfinite(threshold) else str(threshold)
+        run.note(f"the last row kept has rank {selection.end} and score {threshold}")
+
+
+def _share(part: int, whole: int) -> float | None:
+    return round(part / whole, 6) if whole else None
+
+
+def _keeps_rejects(run: Run) -> bool:
+    return run.row_settings.rejects is not None
+
+
+def _kept(run: Run, ranked: Ranked, selection: Selection, incoming: _Incoming) -> Iterator[bytes]:
+    """Yield the lines that are kept; the others go to --rejects, if there is one."""
+    rejects = _keeps_rejects(run)
+    for index, rank, verdict, line in ranked.read(selection, everything=rejects):
+        if not verdict:
+            yield line
+        elif rejects:
+            row = Row(incoming.number(index), without_ending(line), b"", ())
+            run.drop(row, selection.reason(rank, ranked.score(rank)))
