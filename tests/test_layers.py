@@ -38,6 +38,7 @@ OWNERS = {
     "safetensors": {"models/checkpoint.py"},
     "sentencepiece": {"text/"},
     "subword_nmt": {"text/"},
+    "tomli": {"filters/sets.py"},
     "torch": {
         "models/",
         "encoders/",

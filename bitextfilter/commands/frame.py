@@ -32,11 +32,10 @@ A complete command, ``commands/count.py``, run as ``bitext-count < pairs.tsv``::
                 output.write(row.line + b"\\t" + value.encode() + row.ending)
 
 What ``command`` adds, and the function never sees: -q -v --manifest --version; --batch-size
---threads --device (as ``run.common``; not with ``batch_size=None``); the groups given
-(``row_options()`` or its parts ``input_option()``, ``output_option()``, ``error_options()``, as
-``run.row_settings``; ``model_options()`` for ``run.model()``). The function's own options come
-as its arguments. Its docstring is the help: indented paragraphs are kept as they are, and the
-exit codes are added.
+--threads --device (as ``run.common``; fewer with ``uses``); the groups given (``row_options()``
+or its parts, as ``run.row_settings``; ``model_options()`` for ``run.model()``). The function's
+own options come as its arguments. Its docstring is the help: indented paragraphs are kept as
+they are, and the exit codes are added.
 
 Files are opened with ``run.input(path)``, ``run.output(path)`` or ``run.enter(context)``: they
 are closed, and outputs renamed into place or removed, when the function ends. It returns
@@ -188,6 +187,7 @@ def command(
     name: str,
     *options: Sequence[click.Parameter],
     batch_size: int | None = 8192,
+    uses: str = "device",
     parent: click.Group | None = None,
 ) -> Callable[[Callable[..., None]], click.Command]:
     """Make a function of a Run and its own options a command, as the module shows.
@@ -196,6 +196,7 @@ def command(
         name: as typed at the shell, or that of a subcommand of *parent*.
         options: groups of shared options.
         batch_size: the default of --batch-size; None for a command that computes nothing.
+        uses: ``device``, ``threads`` (no --device), or ``rows`` (no --threads either).
         parent: the group that this is a subcommand of.
     """
 
@@ -211,7 +212,8 @@ def command(
             epilog=EXIT_HELP,
             context_settings=dict(_CONTEXT),
         )(_with_options_of(function, callback))
-        shared = [*options, compute_options(batch_size) if batch_size else [], common_options()]
+        computing = compute_options(batch_size, uses) if batch_size else []
+        shared = [*options, computing, common_options()]
         made.params += [option for part in shared for option in part]
         made.params.append(_version_option(name))
         if parent is not None:

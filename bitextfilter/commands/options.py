@@ -107,16 +107,20 @@ def common_options() -> list[click.Parameter]:
     ]
 
 
-def compute_options(batch_size: int) -> list[click.Parameter]:
-    """Return --batch-size (of the given default), --threads and --device."""
-    batch = click.Option(
+def compute_options(batch_size: int, uses: str = "device") -> list[click.Parameter]:
+    """Return --batch-size (of the given default), --threads and --device.
+
+    A command that *uses* no device, but ``threads``, has no --device; one that uses only ``rows``
+    has --batch-size alone.
+    """
+    batch: click.Parameter = click.Option(
         ["--batch-size"],
         type=click.IntRange(min=1),
         default=batch_size,
         show_default=True,
         help="Rows held in memory at a time. No result depends on it.",
     )
-    return [batch, *device_options()]
+    return [batch, *device_options()[: ("rows", "threads", "device").index(uses)]]
 
 
 def device_options() -> list[click.Parameter]:

@@ -17,6 +17,7 @@ from bitextfilter.commands.options import Common, RowSettings
 from bitextfilter.errors import NotFoundError, OutputError
 from bitextfilter.io.files import open_input, open_output, stream_name
 from bitextfilter.io.manifest import Fact, Manifest
+from bitextfilter.io.parser import reject_line
 from bitextfilter.io.rows import BadRow, Columns, Row, RowReader, TextColumn, row_windows
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ class Run:
         self._started = time.monotonic()
         self._stack = ExitStack()
         self._flushed: BinaryIO | None = None
-        self._rejects: BinaryIO | None = None
+        self.rejects: BinaryIO | None = None
+        """Takes what is set aside, one ``reject_line`` each; there is none before ``rows()``."""
         self._bar: Progress | None = None
 
     def __enter__(self) -> Run:
@@ -122,8 +124,8 @@ class Run:
         columns = columns or settings.columns
         if not settings.header and any(isinstance(c.where, str) for c in columns.wanted()):
             raise click.UsageError("a column can only be named with --header")
-        if settings.rejects is not None and self._rejects is None:
-            self._rejects = self.output(settings.rejects)
+        if settings.rejects is not None and self.rejects is None:
+            self.rejects = self.output(settings.rejects)
         self.counts.update(rows=0, rejected=0)
         name = stream_name(settings.input)
         return RowReader(self.input(), name, columns, settings.header)
@@ -142,9 +144,13 @@ class Run:
                         self.reject(row)
                 self.counts["rows"] += len(window)
             yield window
-            self.progress().update(len(window))
-            if self._flushed is not None:
-                self._flushed.flush()
+            self.advance(len(window))
+
+    def advance(self, count: int) -> None:
+        """Move the progress bar on by *count* rows, and flush stdout."""
+        self.progress().update(count)
+        if self._flushed is not None:
+            self._flushed.flush()
 
     def reject(self, row: BadRow) -> None:
         """Do with a bad row what --on-error says: raise its error, or count and keep it."""
@@ -159,8 +165,8 @@ class Run:
         self._set_aside(row, reason)
 
     def _set_aside(self, row: Row | BadRow, reason: str) -> None:
-        if self._rejects is not None:
-            self._rejects.write(f"{row.number}\t{reason}\t".encode() + row.line + b"\n")
+        if self.rejects is not None:
+            self.rejects.write(reject_line(row.number, reason, row.line))
 
     def model(self) -> Model:
         """Load the model of --model; summary and manifest carry its name and digest."""

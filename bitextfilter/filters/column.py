@@ -45,6 +45,11 @@ class Column(_InColumn):
     exclusive: bool = False
 
     @property
+    def label(self) -> str:
+        """Return the column's name."""
+        return f"column {self.column}" if self.column.lstrip("-").isdigit() else self.column
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """The bounds, moved by the least step where they are not allowed themselves."""
         low, high = super().bounds
@@ -59,7 +64,7 @@ class Column(_InColumn):
         return Verdict(keep, lambda i: self._said(float(numbers[i])))
 
     def _said(self, number: float) -> str:
-        name = f"column {self.column}" if self.column.lstrip("-").isdigit() else self.column
+        name = self.label
         if np.isnan(number):
             return f"{name}=missing"
         sign = "=" if self.exclusive else ""

@@ -171,6 +171,13 @@ class Pairs:
         """Source and target."""
         return self.source, self.target
 
+    def at(self, places: Counts) -> Pairs:
+        """Return the pairs at these places, shape ``(m,)``."""
+        chosen = places.tolist()
+        sources, targets = ([side.sentences[i] for i in chosen] for side in self.sides)
+        column = self._column and (lambda name: self.column(name)[places])
+        return Pairs(sources, targets, self.languages, column)
+
     def column(self, name: str) -> NDArray[np.float64]:
         """Return the numbers of the column called *name*, shape ``(n,)``; NaN for no number."""
         if self._column is None:

@@ -57,6 +57,20 @@ class Rule(ABC):
     needs_languages: ClassVar[bool] = False
     """Whether it can only judge pairs whose languages are known."""
 
+    def prepare(self, languages: Languages) -> None:
+        """Raise what keeps the rule from judging pairs of these *languages*, if anything does.
+
+        SettingsError where it needs to know them, DeviceError for a package that is missing,
+        NotFoundError for a file.
+        """
+        if self.needs_languages and languages is None:
+            raise SettingsError(f"{self.name}: needs to know the languages: --languages en,de")
+
+    @property
+    def label(self) -> str:
+        """What counts of its drops are kept under."""
+        return self.name
+
     @abstractmethod
     def judge(self, pairs: Pairs) -> Verdict:
         """Say which of the *pairs* pass, and why the others do not."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bitextfilter.errors import InputError
 from bitextfilter.io.columns import Wanted
 
-__all__ = ["REMEDY", "BadRow", "Row", "RowParser", "is_blank", "number_of"]
+__all__ = ["REMEDY", "BadRow", "Row", "RowParser", "is_blank", "number_of", "reject_line"]
 
 REMEDY = "--on-error reject --rejects FILE keeps going"
 
@@ -71,6 +71,11 @@ def number_of(field: bytes) -> float:
         return math.nan if b"_" in field else float(field)
     except ValueError:
         return math.nan
+
+
+def reject_line(number: int, reason: str, line: bytes) -> bytes:
+    """Return a line of a --rejects file: number, reason, and the row as it was."""
+    return f"{number}\t{reason}\t".encode() + line + b"\n"
 
 
 class RowParser:

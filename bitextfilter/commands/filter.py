@@ -1,0 +1,211 @@
+"""``bitext-filter``: keep the pairs that pass rules, and say why the others went."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from bitextfilter.commands.frame import Run, column, command, row_options
+from bitextfilter.errors import SettingsError
+from bitextfilter.io.columns import Wanted
+from bitextfilter.io.rows import Lines, RowReader
+from bitextfilter.io.workers import map_in_order
+
+if TYPE_CHECKING:
+    from bitextfilter.filters.pipeline import Tally
+    from bitextfilter.filters.rule import Rule
+    from bitextfilter.filters.stream import LineJudge
+
+__all__ = ["main"]
+
+Languages = tuple[str, str] | None
+
+
+def _languages(value: str) -> tuple[str, str]:
+    """Read ``en,de``."""
+    names = value.split(",")
+    if len(names) != 2 or not all(name.isalpha() and name.islower() for name in names):
+        raise click.BadParameter("the languages of source and target are written like en,de")
+    return names[0], names[1]
+
+
+def _show_list(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        from bitextfilter.filters.describe import listing
+
+        click.echo(listing())
+        ctx.exit()
+
+
+@command("bitext-filter", row_options(drops=True), uses="threads")
+@click.option(
+    "--rule",
+    "specs",
+    multiple=True,
+    metavar="RULE",
+    help="NAME, NAME:key=value,..., COLUMN>=NUMBER or default; repeat it for more  "
+    "[default: default]",
+)
+@click.option("--rules", "file", metavar="FILE", help="Read rules from FILE (TOML).")
+@click.option("--without", multiple=True, metavar="NAME", help="Leave this rule out; repeatable.")
+@click.option(
+    "--languages", type=_languages, metavar="SOURCE,TARGET", help="The languages, as en,de."
+)
+@click.option("--model", "folder", metavar="NAME|DIR", help="Take the languages from this model.")
+@click.option("--explain", is_flag=True, help="Keep every row and append the verdict on it.")
+@click.option("--fast", is_flag=True, help="Do not hold what a rule drops against dearer rules.")
+@click.option(
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_list,
+    help="Show every rule with its parameters, and exit.",
+)
+def main(run: Run, explain: bool, fast: bool, **choices: Any) -> None:
+    """Keep the pairs that pass every rule; say on stderr how many each rule dropped.
+
+    A row that is kept is written as it came, byte for byte. The others go to --rejects FILE, if
+    there is one: number, reasons, the row. With --explain all rows are written, in order, with
+    one more column: keep, or every rule that the pair fails, with its value and the bound, as
+    length-ratio=4.2>3.
+
+    The summary tells of each rule how many rows it drops, and how many no other rule does. For
+    that, every rule sees every row; --fast is quicker, and keeps the same rows.
+
+    Rules that need to know the languages take them from --languages, --model or the rules file;
+    if they are unknown, the default rules of that kind are passed over, and that is said.
+
+    Memory is bounded by --batch-size, for each of --threads processes.
+
+    Example:
+
+        bitext-filter --languages en,de < pairs.tsv > kept.tsv
+        bitext-filter --rule default --rule length:maximum=80 --rule numbers --rejects out.tsv ...
+        bitext-score < pairs.tsv | bitext-filter --rule default --rule 'score>=0.5'
+    """
+    from bitextfilter.filters.pipeline import Pipeline
+    from bitextfilter.filters.stream import LineJudge
+
+    rules, languages = _chosen(run, _Choices(**choices))
+    columns = dataclasses.replace(run.row_settings.columns, blank=True)
+    rows, output = run.rows(columns), run.output()
+    judge = LineJudge(
+        rows.parser,
+        Pipeline(rules, fast),
+        languages,
+        _places(rows, rules),
+        explain,
+        run.row_settings.reject,
+        run.rejects is not None,
+    )
+    output.write(rows.first_line(["verdict"] if explain else []))
+    tally = _filter(run, rows.lines(run.common.batch_size), judge, output)
+    _report(run, tally, judge.pipeline.labels)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Choices:
+    """Which rules, and for which languages."""
+
+    specs: tuple[str, ...]
+    file: str | None
+    without: tuple[str, ...]
+    languages: Languages
+    folder: str | None
+
+
+def _chosen(run: Run, choices: _Choices) -> tuple[list[Rule], Languages]:
+    """Return the rules that can run, and the languages if they are known."""
+    from bitextfilter.filters.sets import usable
+
+    rules, languages = _named(choices)
+    if languages is None and choices.folder is not None:
+        languages = _languages_of(choices.folder)
+    for name in choices.without:
+        if all(rule.name != name for rule in rules):
+            raise click.UsageError(f"--without: no rule is called {name!r} here")
+    wanted = [rule for rule in rules if rule.name not in choices.without]
+    able, passed_over = usable(wanted, languages)
+    for reason in dict.fromkeys(passed_over.values()):
+        run.note(f"passed over: {reason}")
+    run.facts["languages"] = ",".join(languages) if languages else None
+    return able, languages
+
+
+def _named(choices: _Choices) -> tuple[tuple[Rule, ...], Languages]:
+    """Return the rules of --rule and --rules, and the languages given with them."""
+    from bitextfilter.filters.sets import parse_rules, read_rules
+
+    specs = choices.specs or (("default",) if choices.file is None else ())
+    try:
+        rules = parse_rules(specs)
+    except SettingsError as error:
+        raise click.UsageError(f"--rule: {error}") from error
+    if choices.file is None:
+        return rules, choices.languages
+    read = read_rules(choices.file)
+    return (*rules, *read.rules), choices.languages or read.languages
+
+
+def _languages_of(model: str) -> tuple[str, str]:
+    from bitextfilter.models.checkpoint import read_config
+    from bitextfilter.scoring.model import find
+
+    source, target = read_config(find(model))["languages"]
+    return source, target
+
+
+def _places(rows: RowReader, rules: Sequence[Rule]) -> dict[str, int]:
+    """Find the columns that rules read. Without a header, ``score`` is the last one."""
+    places = {}
+    for name in dict.fromkeys(rule.column for rule in rules if hasattr(rule, "column")):
+        where = column(name)
+        if rows.header is None and isinstance(where, str):
+            if where != "score":
+                raise click.UsageError(f"a column can only be named with --header: {name}")
+            where = -1
+        places[name] = rows.place(Wanted(name, "--rule", where))
+    return places
+
+
+def _filter(run: Run, windows: Iterable[Lines], judge: LineJudge, output: BinaryIO) -> Tally:
+    """Write what passes and keep what does not; returns the counts."""
+    from bitextfilter.filters.pipeline import Tally
+
+    tally = Tally()
+    run.counts.update(kept=0, dropped=0)
+    for outcome in map_in_order(judge, windows, run.common.threads):
+        if outcome.bad is not None:
+            raise outcome.bad.error()
+        output.write(outcome.output)
+        if run.rejects is not None:
+            run.rejects.write(outcome.rejects)
+        tally.add(outcome.tally)
+        kept = outcome.tally.kept
+        dropped = outcome.rows - outcome.rejected - kept
+        run.counts.update(rows=outcome.rows, rejected=outcome.rejected, kept=kept, dropped=dropped)
+        run.advance(outcome.rows)
+    return tally
+
+
+def _report(run: Run, tally: Tally, labels: Sequence[str]) -> None:
+    """Say how many rows each rule dropped, and what is left."""
+    run.facts["rules"] = {
+        label: {"dropped": tally.dropped.get(label, 0), "unique": tally.unique.get(label, 0)}
+        for label in labels
+    }
+    run.facts["words"] = tally.words.tolist()
+    run.facts["kept words"] = tally.kept_words.tolist()
+    width = max(map(len, labels), default=4)
+    run.note(f"{'rule':{width}}  dropped   unique")
+    for label in labels:
+        dropped, unique = tally.dropped.get(label, 0), tally.unique.get(label, 0)
+        run.note(f"{label:{width}} {dropped:8d} {unique:8d}")
+    kept = run.counts["kept"] / max(run.counts["rows"], 1)
+    words = zip(tally.kept_words.tolist(), tally.words.tolist(), strict=True)
+    source, target = (some / max(every, 1) for some, every in words)
+    run.note(f"kept {kept:.1%} of the rows, {source:.1%} and {target:.1%} of the words")

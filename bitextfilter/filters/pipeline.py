@@ -1,0 +1,131 @@
+"""Many rules over a batch of pairs: who drops what, and how many would be kept without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.filters.pairs import Pairs
+from bitextfilter.filters.rule import Rule
+
+__all__ = ["KEEP", "Judged", "Pipeline", "Tally"]
+
+KEEP = "keep"
+"""The verdict of a pair that passes every rule."""
+
+_SEPARATOR = "; "
+_CLEANED = str.maketrans("\t\n\r", "   ")
+
+
+@dataclass
+class Tally:
+    """What became of pairs so far; tallies add up."""
+
+    kept: int = 0
+    words: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, dtype=np.int64))
+    """Source and target words of all pairs, shape ``(2,)``."""
+    kept_words: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, dtype=np.int64))
+    """Source and target words of the pairs kept, shape ``(2,)``."""
+    dropped: dict[str, int] = field(default_factory=dict)
+    """How many pairs each rule drops, alone or with others."""
+    unique: dict[str, int] = field(default_factory=dict)
+    """How many pairs each rule drops that no other rule does."""
+
+    def add(self, other: Tally) -> None:
+        """Add the counts of *other*."""
+        self.kept += other.kept
+        self.words = self.words + other.words
+        self.kept_words = self.kept_words + other.kept_words
+        for mine, more in ((self.dropped, other.dropped), (self.unique, other.unique)):
+            for name, count in more.items():
+                mine[name] = mine.get(name, 0) + count
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on a batch of n pairs."""
+
+    keep: NDArray[np.bool_]
+    """Which pairs pass every rule, shape ``(n,)``."""
+    verdict: Callable[[int], str]
+    """Of the pair at an index: ``keep``, or the reasons of every rule it fails."""
+    tally: Tally
+
+
+class Pipeline:
+    """Rules, cheapest first.
+
+    Each pair is judged by every rule, so that each rule's total does not hang on the others. If
+    *fast*, what rules of one cost drop is not judged by dearer ones: the same pairs are kept, but
+    reasons, totals and unique drops tell only of the rules that saw a pair.
+    """
+
+    def __init__(self, rules: Sequence[Rule], fast: bool = False) -> None:
+        """Apply *rules*. Raises SettingsError if one is given twice."""
+        for place, rule in enumerate(rules):
+            if rule in rules[:place]:
+                raise SettingsError(f"rule {rule.name!r} is given twice")
+        self.rules = sorted(rules, key=lambda rule: rule.cost)
+        self.labels = _labels(self.rules)
+        self._stages = [list(group) for _, group in groupby(self.rules, lambda rule: rule.cost)]
+        if not fast:
+            self._stages = [self.rules] if self.rules else []
+
+    def judge(self, pairs: Pairs) -> Judged:
+        """Hold *pairs* against the rules."""
+        count = len(pairs)
+        fails = np.zeros((len(self.rules), count), dtype=bool)
+        reasons: list[Callable[[int], str]] = []
+        rest, row = np.arange(count), 0
+        for stage in self._stages:
+            some = pairs if len(rest) == count else pairs.at(rest)
+            place = _inverse(rest, count)
+            for rule in stage:
+                keep, reason = rule.judge(some)
+                fails[row, rest] = ~keep
+                reasons.append(_through(place, reason))
+                row += 1
+            rest = np.flatnonzero(~fails.any(axis=0))
+
+        def verdict(index: int) -> str:
+            said = [reasons[place](index) for place in np.flatnonzero(fails[:, index])]
+            return _SEPARATOR.join(said).translate(_CLEANED) if said else KEEP
+
+        kept: NDArray[np.bool_] = fails.sum(axis=0) == 0
+        return Judged(kept, verdict, self._tally(pairs, fails, kept))
+
+    def _tally(self, pairs: Pairs, fails: NDArray[np.bool_], keep: NDArray[np.bool_]) -> Tally:
+        words = np.stack([side.word_counts for side in pairs.sides], axis=1)
+        alone = fails & (fails.sum(axis=0) == 1)
+        return Tally(
+            kept=int(keep.sum()),
+            words=words.sum(axis=0),
+            kept_words=words[keep].sum(axis=0),
+            dropped=dict(zip(self.labels, fails.sum(axis=1).tolist(), strict=True)),
+            unique=dict(zip(self.labels, alone.sum(axis=1).tolist(), strict=True)),
+        )
+
+
+def _labels(rules: Sequence[Rule]) -> list[str]:
+    """Return a label for each rule: its name, numbered where there are several of it."""
+    names = [rule.label for rule in rules]
+    return [
+        name if names.count(name) == 1 else f"{name}#{names[: place + 1].count(name)}"
+        for place, name in enumerate(names)
+    ]
+
+
+def _inverse(rest: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return where in *rest* each index of ``range(count)`` stands."""
+    place = np.zeros(count, dtype=np.int64)
+    place[rest] = np.arange(len(rest))
+    return place
+
+
+def _through(place: NDArray[np.int64], reason: Callable[[int], str]) -> Callable[[int], str]:
+    return lambda index: reason(int(place[index]))

@@ -1,0 +1,117 @@
+"""Sets of rules: the default one, those of a command line, and those of a TOML file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bitextfilter.errors import DeviceError, NotFoundError, SettingsError
+from bitextfilter.filters.registry import make_rule, parse_rule
+from bitextfilter.filters.rule import Rule
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["DEFAULT", "RuleSet", "default_rules", "parse_rules", "read_rules", "usable"]
+
+DEFAULT = (
+    "length:minimum=1,maximum=200",
+    "length-ratio:maximum=4",
+    "long-word:maximum=50",
+    "letter-words",
+)
+"""The rules of a run that names none: made to keep what is surely bitext, in any language."""
+
+
+class RuleSet(NamedTuple):
+    """Rules, and the languages (ISO 639-1) of the two sides if they are known."""
+
+    rules: tuple[Rule, ...]
+    languages: tuple[str, str] | None
+
+
+def default_rules() -> tuple[Rule, ...]:
+    """Return the default rules."""
+    return tuple(parse_rule(spec) for spec in DEFAULT)
+
+
+def parse_rules(specs: Iterable[str]) -> tuple[Rule, ...]:
+    """Make the rules of a command line; ``default`` stands for the default ones.
+
+    Raises SettingsError as ``parse_rule`` does.
+    """
+    rules: list[Rule] = []
+    for spec in specs:
+        rules += default_rules() if spec == "default" else [parse_rule(spec)]
+    return tuple(rules)
+
+
+def usable(
+    rules: Sequence[Rule], languages: tuple[str, str] | None
+) -> tuple[list[Rule], dict[str, str]]:
+    """Return the rules that can run here, and why each of the others cannot, by name.
+
+    Only default rules are passed over; the error of another one is raised.
+    """
+    able, passed_over, optional = [], {}, default_rules()
+    for rule in rules:
+        try:
+            rule.prepare(languages)
+        except (SettingsError, DeviceError) as error:
+            if rule not in optional:
+                raise
+            passed_over[rule.name] = str(error)
+        else:
+            able.append(rule)
+    return able, passed_over
+
+
+def read_rules(path: str | Path) -> RuleSet:
+    """Read a TOML file of rules.
+
+    It has a table ``[[rule]]`` for each rule, with its ``name`` and parameters; above them,
+    ``default = true`` adds the default rules, and ``languages = ["en", "de"]`` names those of the
+    sides. Raises NotFoundError, and SettingsError naming the file and what is wrong in it.
+    """
+    try:
+        settings = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise NotFoundError(f"{path}: cannot be opened: {error.strerror or error}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{path}: not TOML: {error}") from error
+    try:
+        return _rule_set(settings)
+    except SettingsError as error:
+        raise SettingsError(f"{path}: {error}") from error
+
+
+def _rule_set(settings: Mapping[str, Any]) -> RuleSet:
+    if unknown := set(settings) - {"default", "languages", "rule"}:
+        raise SettingsError(f"{min(unknown)!r} is none of default, languages, rule")
+    tables = settings.get("rule", [])
+    default = settings.get("default", False)
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise SettingsError("rules are tables: [[rule]] and below it name = ...")
+    if not isinstance(default, bool):
+        raise SettingsError("default is true or false")
+    rules = default_rules() if default else ()
+    return RuleSet((*rules, *map(_of_table, tables)), _languages(settings.get("languages")))
+
+
+def _of_table(table: Mapping[str, Any]) -> Rule:
+    name = table.get("name")
+    if not isinstance(name, str):
+        raise SettingsError(f"a rule has no name: {dict(table)}")
+    return make_rule(name, {key: value for key, value in table.items() if key != "name"})
+
+
+def _languages(value: Any) -> tuple[str, str] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or len(value) != 2 or not all(isinstance(v, str) for v in value):
+        raise SettingsError('languages are two: ["en", "de"]')
+    return value[0], value[1]

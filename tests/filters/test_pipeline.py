@@ -1,0 +1,92 @@
+"""Many rules together: verdicts, totals and unique drops, against a loop over pairs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.filters.pairs import Pairs
+from bitextfilter.filters.pipeline import KEEP, Pipeline, Tally
+from bitextfilter.filters.registry import parse_rule
+
+SPECS = ["length:maximum=3", "length-ratio:maximum=2", "long-word:maximum=4", "letter-words"]
+
+
+def naive(specs: list[str], pair: tuple[str, str]) -> list[str]:
+    """The reasons that each rule alone has against one pair."""
+    said = []
+    for spec in specs:
+        keep, reason = parse_rule(spec).judge(Pairs([pair[0]], [pair[1]]))
+        said.append("" if keep[0] else reason(0))
+    return said
+
+
+WORDS = st.lists(st.sampled_from(["a", "bb", "12", "house", "!"]), max_size=5).map(" ".join)
+PAIRS = st.lists(st.tuples(WORDS, WORDS), max_size=12)
+
+
+@given(pairs=PAIRS)
+def test_every_rule_judges_every_pair(pairs: list[tuple[str, str]]) -> None:
+    judged = Pipeline([parse_rule(spec) for spec in SPECS]).judge(
+        Pairs([pair[0] for pair in pairs], [pair[1] for pair in pairs])
+    )
+    expected = [naive(SPECS, pair) for pair in pairs]
+    assert judged.keep.tolist() == [not any(said) for said in expected]
+    for index, said in enumerate(expected):
+        assert judged.verdict(index) == ("; ".join(filter(None, said)) or KEEP)
+    names = [spec.partition(":")[0] for spec in SPECS]
+    for place, name in enumerate(names):
+        failing = [said for said in expected if said[place]]
+        assert judged.tally.dropped[name] == len(failing)
+        assert judged.tally.unique[name] == sum(len(list(filter(None, s))) == 1 for s in failing)
+    kept = [pair for pair, said in zip(pairs, expected, strict=True) if not any(said)]
+    for side in range(2):
+        assert judged.tally.words[side] == sum(len(pair[side].split()) for pair in pairs)
+        assert judged.tally.kept_words[side] == sum(len(pair[side].split()) for pair in kept)
+    assert judged.tally.kept == len(kept)
+
+
+@given(pairs=PAIRS)
+def test_fast_keeps_the_same(pairs: list[tuple[str, str]]) -> None:
+    rules = [parse_rule(spec) for spec in SPECS]
+    batch = Pairs([pair[0] for pair in pairs], [pair[1] for pair in pairs])
+    thorough, fast = Pipeline(rules).judge(batch), Pipeline(rules, fast=True).judge(batch)
+    assert fast.keep.tolist() == thorough.keep.tolist()
+    for index in range(len(pairs)):
+        assert set(fast.verdict(index).split("; ")) <= set(thorough.verdict(index).split("; "))
+
+
+def test_tallies_add_up() -> None:
+    rules = [parse_rule(spec) for spec in SPECS]
+    sources, targets = ["a", "12", "house a a a"], ["a a a", "12", "b"]
+    whole = Pipeline(rules).judge(Pairs(sources, targets)).tally
+    total = Tally()
+    for source, target in zip(sources, targets, strict=True):
+        total.add(Pipeline(rules).judge(Pairs([source], [target])).tally)
+    assert total.dropped == whole.dropped
+    assert total.unique == whole.unique
+    assert total.words.tolist() == whole.words.tolist()
+    assert total.kept == whole.kept
+
+
+def test_no_rules_keep_everything() -> None:
+    judged = Pipeline([]).judge(Pairs(["a", ""], ["b", ""]))
+    assert judged.keep.tolist() == [True, True]
+    assert judged.verdict(1) == KEEP
+
+
+def test_the_same_rule_twice_makes_no_sense() -> None:
+    with pytest.raises(SettingsError, match="length"):
+        Pipeline([parse_rule("length"), parse_rule("length:maximum=100")])
+
+
+def test_rules_of_one_name_are_told_apart() -> None:
+    pipeline = Pipeline([parse_rule("length"), parse_rule("length:maximum=3")])
+    assert pipeline.labels == ["length#1", "length#2"]
+
+
+def test_cheap_rules_come_first() -> None:
+    costs = [rule.cost for rule in Pipeline([parse_rule(spec) for spec in SPECS]).rules]
+    assert costs == sorted(costs)
