@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bitextfilter.corpus.damage import KINDS, Surroundings
@@ -39,30 +39,39 @@ class NoiseSettings:
         if self.window < 1:
             raise SettingsError(f"a window of {self.window}: must be at least 1")
 
+    @property
+    def limits(self) -> WordRange:
+        """The numbers of words of a pair that is damaged."""
+        return WordRange(*self.words)
+
     def lacks(self, kind: str) -> str | None:
         """Return what is missing for *kind* of noise, or None if it can be made."""
         if kind == "wrong-language" and not self._foreign():
-            return f"foreign sentences of {self.words[0]} to {self.words[1]} words"
+            return f"foreign sentences (--foreign) of {self.words[0]} to {self.words[1]} words"
         if kind == "negation" and not set(self.languages) & set(NEGATIONS):
-            return f"a language of {', '.join(NEGATIONS)}"
+            return f"a language (--languages) of {', '.join(NEGATIONS)}"
         return None
 
     def _foreign(self) -> list[str]:
-        limits = WordRange(*self.words)
-        return [" ".join(text.split()) for text in self.foreign if limits.holds(text)]
+        return [" ".join(text.split()) for text in self.foreign if self.limits.holds(text)]
 
     def surroundings(self, pairs: Iterable[Pair], seed: int) -> Surroundings:
         """Return what the noise of *pairs* is drawn from."""
-        window = PairWindow(pairs, self.window, WordRange(*self.words))
+        window = PairWindow(pairs, self.window, self.limits)
         return Surroundings(window, random.Random(seed), self._foreign(), self.languages)
 
 
 DEFAULTS = NoiseSettings()
 
 
-def even_rates(rate: float, settings: NoiseSettings = DEFAULTS) -> dict[str, float]:
-    """Return rates of all the kinds that *settings* have what it takes for, *rate* in all."""
-    kinds = [kind for kind in KINDS if settings.lacks(kind) is None]
+def even_rates(
+    rate: float, settings: NoiseSettings = DEFAULTS, without: Collection[str] = ()
+) -> dict[str, float]:
+    """Return the same rate of each kind that *settings* have what it takes for, *rate* in all.
+
+    The kinds *without* which it is to be are left out.
+    """
+    kinds = [kind for kind in KINDS if kind not in without and settings.lacks(kind) is None]
     return {kind: rate / len(kinds) for kind in kinds}
 
 

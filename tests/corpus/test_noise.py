@@ -276,6 +276,9 @@ def test_even_rates() -> None:
     assert set(rates) == set(KINDS)
     assert list(rates.values()) == pytest.approx([0.03] * len(KINDS))
     assert set(KINDS) - set(even_rates(1)) == {"wrong-language", "negation"}
+    assert list(even_rates(0.3, SETTINGS, list(KINDS)[:5]).items()) == [
+        (kind, pytest.approx(0.03)) for kind in list(KINDS)[5:]
+    ]
 
 
 def everything(pairs: Sequence[Pair], seed: int, settings: NoiseSettings) -> list[tuple[str, ...]]:
@@ -324,9 +327,17 @@ def test_the_label_never_lies(pairs: list[Pair], seed: int, window: int) -> None
         ({"copied": float("nan")}, SETTINGS, "rate of nan for 'copied'"),
         ({"copied": -0.1}, SETTINGS, "rate of -0.1 for 'copied'"),
         ({"copied": 0.6, "half": 0.5}, SETTINGS, "add up to 1.1"),
-        ({"wrong-language": 0.1}, NoiseSettings(), "'wrong-language' needs foreign sentences of 6"),
+        (
+            {"wrong-language": 0.1},
+            NoiseSettings(),
+            "'wrong-language' needs foreign sentences (--foreign) of 6",
+        ),
         ({"wrong-language": 1}, NoiseSettings(foreign=["too short"]), "needs foreign sentences"),
-        ({"negation": 0.1}, NoiseSettings(("xx", "yy")), "'negation' needs a language of cs, "),
+        (
+            {"negation": 0.1},
+            NoiseSettings(("xx", "yy")),
+            "'negation' needs a language (--languages) of cs, ",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_said_at_once(

@@ -1,0 +1,164 @@
+"""bitext-noise: rows in their places, damaged or byte for byte, with a label."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from console import ROOT
+
+from bitextfilter.commands.noise import main
+from bitextfilter.corpus.negation import NEGATIONS
+from bitextfilter.corpus.noise import CLEAN, KINDS, NoiseSettings, noisy_pairs
+
+NAMES = [f"Anna{letter}" for letter in "abcdefgh"] * 5
+PAIRS = [
+    (f"We saw {name} not {i + 10} times", f"wir sahen {name} ü nicht {i}")
+    for i, name in enumerate(NAMES)
+]
+DATA = "".join(f"{source}\t{target}\n" for source, target in PAIRS).encode()
+FOREIGN = [f"une phrase que personne attend {i}" for i in range(30)]
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Path:
+    path = tmp_path / "fr.txt.gz"
+    path.write_bytes(gzip.compress("\n".join([*FOREIGN, "trop court", ""]).encode()))
+    return path
+
+
+def call(*words: str | Path, data: bytes = DATA) -> Result:
+    return CliRunner().invoke(main, [str(word) for word in words], input=data)
+
+
+def lines_of(*words: str | Path, data: bytes = DATA) -> list[bytes]:
+    result = call("-q", *words, data=data)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return io.BytesIO(result.stdout_bytes).readlines()
+
+
+def test_the_rows_are_those_of_the_library(foreign: Path) -> None:
+    words = ("--rate", "all=0.9", "--rate", "number=0.1", "--languages", "en,de", "--seed", "7")
+    rows = [line.decode().rstrip("\n").split("\t") for line in
+            lines_of(*words, "--foreign", foreign)]  # fmt: skip
+    rates = {"number": 0.1} | {kind: 0.9 / 14 for kind in KINDS if kind != "number"}
+    settings = NoiseSettings(("en", "de"), FOREIGN)
+    assert rows == [list(row) for row in noisy_pairs(PAIRS, rates, 7, settings)]
+    assert len({label for *_, label in rows}) > 8
+
+
+def test_other_columns_and_endings_stay() -> None:
+    data = b"".join(
+        b"1\t%s\t\xff\t%s\tx\r\n" % (source.encode(), target.encode()) for source, target in PAIRS
+    )
+    data = b"\xef\xbb\xbf" + data.removesuffix(b"\r\n")
+    lines = lines_of("--rate", "copied=0.5", "--scol", "2", "--tcol", "-2", data=data)
+    fields = [line.split(b"\t") for line in lines]
+    assert {(row[2], row[4]) for row in fields} == {(b"\xff", b"x")}
+    assert [row[5] for row in fields[:-1]] == [
+        b"copied\r\n" if row[1] == row[3] else b"clean\r\n" for row in fields[:-1]
+    ]
+    assert lines[0].startswith(b"\xef\xbb\xbf1\t") and not lines[-1].endswith(b"\n")
+    whole = dict(enumerate(data.removesuffix(b"\r\n").split(b"\r\n")))
+    clean = {i: line for i, line in enumerate(lines) if b"\tclean" in line}
+    assert 5 < len(clean) < 35
+    assert all(line.startswith(whole[i] + b"\tclean") for i, line in clean.items())
+
+
+def test_a_header_names_the_label() -> None:
+    words = ("--header", "--scol", "de", "--tcol", "en", "--rate", "half=1")
+    lines = lines_of(*words, data=b"en\tde\nA B C D E F\ta b c d e f\n")
+    assert lines == [b"en\tde\tlabel\n", b"A B C d e f\ta b c d e f\thalf\n"]
+
+
+def test_pairs_outside_stay_clean_or_are_dropped(tmp_path: Path) -> None:
+    data = b"a b c\td e f\n" + DATA
+    words = ("--rate", "copied=1")
+    assert lines_of(*words, data=data)[0] == b"a b c\td e f\tclean\n"
+    assert lines_of(*words, "--words", "3-60", data=data)[0].endswith(b"\tcopied\n")
+    rejects, manifest = tmp_path / "rest.tsv", tmp_path / "run.json"
+    words += ("--outside", "drop", "--rejects", rejects, "--manifest", manifest)
+    assert len(lines_of(*words, data=data)) == len(PAIRS)
+    assert rejects.read_bytes().startswith(
+        b"1\ta side of fewer than 6 or more than 60 words\ta b c"
+    )
+    counts = json.loads(manifest.read_bytes())["counts"]
+    assert counts == {"rows": 41, "rejected": 0, "clean": 0, "copied": 40, "dropped": 1}
+
+
+def test_the_manifest_counts_every_kind(tmp_path: Path) -> None:
+    manifest = tmp_path / "run.json"
+    words = ("--rate", "all=0.5", "--languages", "en,de", "--seed", "3", "--manifest", manifest)
+    result = call(*words)
+    assert result.stderr.startswith("bitext-noise: without wrong-language, which needs foreign sen")
+    labels = [line.rsplit("\t", 1)[1] for line in result.stdout.splitlines()]
+    told = json.loads(manifest.read_bytes())
+    kinds = [CLEAN, *KINDS]
+    kinds.remove("wrong-language")
+    assert told["counts"] == {
+        "rows": 40, "rejected": 0, **{kind: labels.count(kind) for kind in kinds}
+    }  # fmt: skip
+    assert told["facts"]["seed"] == 3
+    assert told["facts"]["rates"] == pytest.approx(dict.fromkeys(kinds[1:], 0.5 / 14))
+
+
+def test_no_more_foreign_sentences_are_held_than_the_window_has(foreign: Path) -> None:
+    words = ("--rate", "wrong-language=1", "--foreign", foreign, "--window", "3")
+    used = {text for line in lines_of(*words) for text in line.decode().split("\t")[:2]}
+    assert len(used & set(FOREIGN)) == 3
+
+
+def test_bad_rows(tmp_path: Path) -> None:
+    data = DATA + b"lonely\n" + DATA
+    stopped = call("--rate", "copied=1", data=data)
+    assert (stopped.exit_code, "stdin:41: 1 column" in stopped.stderr) == (65, True)
+    rejects = tmp_path / "bad.tsv"
+    words = ("--on-error", "reject", "--rejects", rejects)
+    assert len(lines_of("--rate", "copied=1", *words, data=data)) == 80
+    assert rejects.read_bytes().endswith(b"\tlonely\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ((), 2, "Missing option '--rate'"),
+        (("--rate", "copied"), 2, "'copied' is not KIND=RATE"),
+        (("--rate", "copied=much"), 2, "'copied=much' is not KIND=RATE"),
+        (("--rate", "copied=0.1", "--rate", "copied=0.2"), 2, "--rate has a kind twice"),
+        (("--rate", "translated=0.1"), 78, "'translated' is none of shuffled,"),
+        (("--rate", "copied=1.5"), 78, "a rate of 1.5 for 'copied'"),
+        (("--rate", "all=0.9", "--rate", "copied=0.2"), 78, "add up to 1.1"),
+        (("--rate", "wrong-language=1"), 78, "needs foreign sentences (--foreign)"),
+        (("--rate", "negation=1"), 78, "needs a language (--languages)"),
+        (("--rate", "copied=1", "--languages", "en"), 2, "expected two languages"),
+        (("--rate", "copied=1", "--words", "9-3"), 2, "'9-3' is not a range"),
+        (("--rate", "copied=1", "--words", "0-3"), 2, "'0-3' is not a range"),
+        (("--rate", "copied=1", "--foreign", "nowhere.txt"), 66, "nowhere.txt: cannot be opened"),
+    ],
+)
+def test_what_cannot_be_done(
+    words: tuple[str, ...], code: int, message: str, tmp_path: Path
+) -> None:
+    output = tmp_path / "out.tsv"
+    result = call(*words, "-o", output)
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert message in result.stderr and result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_and_page_tell_every_kind() -> None:
+    page = (ROOT / "docs" / "noise.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == list(KINDS)
+    paragraph = call("--help").stdout.split("Kinds:")[1].split("A kind is drawn")[0]
+    assert re.findall(r"^ +([a-z-]+)  ", paragraph, re.MULTILINE) == list(KINDS)
+
+
+def test_the_page_tells_how_many_negations_there_are() -> None:
+    page = (ROOT / "docs" / "noise.md").read_text(encoding="utf-8")
+    (names,) = re.findall(r"There are negations for (.*?);", page, re.DOTALL)
+    assert len(re.split(", | and ", re.sub(r"\s+", " ", names))) == len(NEGATIONS)
