@@ -81,6 +81,11 @@ class Side:
         return characters.is_space()[self.codes]
 
     @functools.cached_property
+    def alphabetic(self) -> Mask:
+        """Which characters are alphabetic, ``(total,)``."""
+        return characters.is_alphabetic()[self.codes]
+
+    @functools.cached_property
     def _bounds(self) -> tuple[Counts, Counts]:
         """Where white-space separated words start and end."""
         inside = np.empty(len(self.codes) + 1, dtype=bool)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters import column, length
+from bitextfilter.filters import column, length, letters
 from bitextfilter.filters.rule import Rule
 
 __all__ = ["RULES", "make_rule", "parameters", "parse_rule"]
@@ -23,6 +23,11 @@ RULES: dict[str, type[Rule]] = {
         length.LongWord,
         length.AverageWordLength,
         length.LetterWords,
+        letters.AlphabetRatio,
+        letters.Script,
+        letters.Letters,
+        letters.OnlySymbols,
+        letters.OnlyNumbers,
         column.Column,
         column.TranslationCost,
         column.ReferenceProbability,
@@ -31,7 +36,7 @@ RULES: dict[str, type[Rule]] = {
 """Every rule by its name."""
 
 _COMPARISON = re.compile(r"([^<>=:,]+?)\s*(>=|<=|>|<)\s*([-+.\w]+)")
-_PARAMETER = re.compile(r",(?=[a-z][a-z-]*=)")
+_PARAMETER = re.compile(r",(?=[a-z][a-z_-]*=)")
 
 
 def parse_rule(text: str) -> Rule:

@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 
 from bitextfilter.errors import SettingsError
 
-__all__ = ["ALPHABETS", "alphabet", "in_category", "in_script", "is_space"]
+__all__ = [
+    "ALPHABETS",
+    "alphabet",
+    "digits",
+    "in_category",
+    "in_script",
+    "is_alphabetic",
+    "is_space",
+    "scripts_of",
+]
 
 _COUNT = sys.maxunicode + 1
 _BLOCK = 0x3000
@@ -129,6 +138,22 @@ def in_script(*scripts: str) -> NDArray[np.bool_]:
         return _matching("[" + "".join(rf"\p{{Script={name}}}" for name in scripts) + "]")
     except regex.error as error:
         raise SettingsError(f"no Unicode script is called {', '.join(scripts)}") from error
+
+
+@functools.cache
+def is_alphabetic() -> NDArray[np.bool_]:
+    """Return the table of Unicode's Alphabetic property: letters, and marks that act as such."""
+    return _matching(r"\p{Alphabetic}")
+
+
+@functools.cache
+def digits() -> NDArray[np.int8]:
+    """Return the table of the values of decimal digits in any script: 0 to 9, and -1 for others."""
+    table = np.full(_COUNT, -1, dtype=np.int8)
+    places = np.flatnonzero(in_category("Nd"))
+    table[places] = [unicodedata.decimal(chr(place), -1) for place in places]
+    table.flags.writeable = False
+    return table
 
 
 @functools.cache
