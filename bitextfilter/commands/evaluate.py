@@ -1,196 +1,23 @@
-"""``bitext-evaluate``: measure how well a model finds translations."""
+"""``bitext-evaluate``: measure how good models, scores and cuts are."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
-
-import click
-
-from bitextfilter import __version__
-from bitextfilter.commands.frame import Run, command, group, model_options, row_options
-from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import BadRow
-
-if TYPE_CHECKING:
-    from bitextfilter.evaluation.recovery import Recovery, RowScorer
-    from bitextfilter.scoring.model import Model
+from bitextfilter.commands.evaluations.filtering import filtering
+from bitextfilter.commands.evaluations.recovery import recovery
+from bitextfilter.commands.frame import group
 
 __all__ = ["main"]
 
-_VECTORS = ("cosine", "euclidean", "csls", "ratio", "distance", "mlp")
-_BASELINES = ("levenshtein", "random")
-_MARGINS = ("csls", "ratio", "distance")
-
-Sides = tuple[Sequence[str], Sequence[str]]
-
 main = group(
     "bitext-evaluate",
-    """Measure how well a model finds translations.
+    """Measure how good models, scores and cuts are.
 
     Example:
 
         bitext-evaluate recovery test.tsv
+        bitext-evaluate filtering --labels 3 scored.tsv
     """,
 )
 
-
-@dataclasses.dataclass(frozen=True)
-class _Choices:
-    """What is measured, and with which numbers."""
-
-    names: tuple[str, ...]
-    neighbours: int
-    seed: int
-
-
-def _similarities(value: str) -> tuple[str, ...]:
-    """Read a comma-separated list of similarities, or ``all``."""
-    names = tuple(value.split(","))
-    if names == ("all",):
-        return names
-    for name in names:
-        if name not in (*_VECTORS, *_BASELINES):
-            known = ", ".join((*_VECTORS, *_BASELINES))
-            raise click.BadParameter(f"{name!r} is none of {known}; all stands alone")
-        if names.count(name) > 1:
-            raise click.BadParameter(f"{name!r} is asked for twice")
-    return names
-
-
-@command(
-    "recovery",
-    [option for option in row_options() if option.name != "input"],
-    model_options(),
-    parent=main,
-)
-@click.argument("file")
-@click.option(
-    "--similarity",
-    "names",
-    type=_similarities,
-    default="all",
-    show_default=True,
-    metavar="NAME[,NAME]...",
-    help=f"What to score with: {', '.join((*_VECTORS, *_BASELINES))}, or all that the model can.",
-)
-@click.option(
-    "--neighbours",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="Neighbours that csls, ratio and distance take the mean of.",
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of random."
-)
-@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
-def recovery(run: Run, file: str, as_json: bool, **choices: Any) -> None:
-    """Measure the sentence alignment recovery error on the translations in FILE.
-
-    One side is shuffled, and each sentence takes the one that scores best: the error is the part
-    that takes a wrong one, in percent, 0 to 100, lower is better; of sources that seek a target
-    (forward), of targets that seek a source (backward), and the mean of both. Pairs that repeat
-    a text are set aside, and a tie is an error. Memory holds FILE and its vectors.
-
-    Writes a line for each similarity, tab-separated: name, forward, backward, mean, signature.
-
-    Example:
-
-        bitext-evaluate recovery --similarity csls,cosine newstest.de-en.tsv --scol 2 --tcol 1
-    """
-    from bitextfilter.evaluation.recovery import distinct_pairs, recover, signature
-
-    run.row_settings = dataclasses.replace(run.row_settings, input=file)
-    output = run.output()
-    sources, targets = _sides(run)
-    kept = distinct_pairs(sources, targets)
-    run.counts["set aside"] = len(sources) - len(kept)
-    if not kept:
-        raise InputError("no pairs", file=stream_name(file))
-    sides = [sources[i] for i in kept], [targets[i] for i in kept]
-    results = []
-    for name, scorer, facts in _scorers(run, sides, _Choices(**choices)):
-        result = dataclasses.replace(recover(*sides, scorer), set_aside=run.counts["set aside"])
-        line = signature(result, sim=name, **facts, v=__version__)
-        results.append((name, result, line))
-    text = _json(file, results) if as_json else _table(results)
-    output.write(text.encode())
-
-
-def _sides(run: Run) -> tuple[list[str], list[str]]:
-    """Read all pairs, rejected rows aside."""
-    pairs = [
-        row.texts
-        for window in run.windows(run.rows())
-        for row in window
-        if not isinstance(row, BadRow)
-    ]
-    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-
-
-def _scorers(
-    run: Run, sides: Sides, choices: _Choices
-) -> Iterator[tuple[str, RowScorer, dict[str, str | int]]]:
-    """Yield the name, the scorer, and the facts for the signature of each similarity chosen."""
-    from bitextfilter.evaluation.similarities import baseline
-
-    names = choices.names
-    if names == ("all",) or set(names) & set(_VECTORS):
-        model = run.model()
-        names = _that_model_can(model, names)
-        scorer_of = _vector_scorers(run, model, sides, choices.neighbours)
-    for name in names:
-        if name in _BASELINES:
-            seed: dict[str, str | int] = {"seed": choices.seed} if name == "random" else {}
-            yield name, baseline(name, *sides, choices.seed), seed
-        else:
-            margin: dict[str, str | int] = {"k": choices.neighbours} if name in _MARGINS else {}
-            yield name, scorer_of(name), {**margin, "model": model.digest}
-
-
-def _that_model_can(model: Model, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return *names*, with ``all`` made those the model can; SettingsError if it cannot."""
-    if names == ("all",):
-        everything = (*_VECTORS, *_BASELINES)
-        return tuple(n for n in everything if n != "mlp" or model.classifier is not None)
-    if "mlp" in names and model.classifier is None:
-        raise SettingsError(f"mlp needs a classifier, and the model {model.name} has none")
-    return names
-
-
-def _vector_scorers(
-    run: Run, model: Model, sides: Sides, neighbours: int
-) -> Callable[[str], RowScorer]:
-    """Encode both sides, and return the function from a similarity's name to its scorer."""
-    from bitextfilter.evaluation.similarities import vector_scorer
-    from bitextfilter.text.language import check_columns
-
-    if (warning := check_columns(*sides, model.processor)) is not None:
-        run.warn(f"{warning} (--scol, --tcol)")
-    source, target = (
-        model.encode(side, language) for side, language in zip(sides, model.languages, strict=True)
-    )
-    classifier, threads = model.classifier, model.threads
-    probabilities = classifier and (lambda a, b: classifier.probabilities(a, b, threads))
-    return lambda name: vector_scorer(name, source, target, probabilities, neighbours)
-
-
-def _table(results: list[tuple[str, Recovery, str]]) -> str:
-    rows = [["similarity", "forward", "backward", "mean", "signature"]]
-    for name, result, line in results:
-        errors = (f"{e:.2f}" for e in (result.forward, result.backward, result.mean))
-        rows.append([name, *errors, line])
-    return "".join("\t".join(row) + "\n" for row in rows)
-
-
-def _json(file: str, results: list[tuple[str, Recovery, str]]) -> str:
-    records = [
-        {"similarity": name, **dataclasses.asdict(result), "mean": result.mean, "signature": line}
-        for name, result, line in results
-    ]
-    whole = {"task": "recovery", "file": file, "results": records}
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+for subcommand in (recovery, filtering):
+    main.add_command(subcommand)

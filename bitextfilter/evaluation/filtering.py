@@ -18,6 +18,7 @@ from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figur
 
 __all__ = [
     "ALL",
+    "RANKING",
     "FilteringSettings",
     "Labelled",
     "Measured",
@@ -33,7 +34,9 @@ Scores = NDArray[np.float64]
 ALL = "all"
 """The kind that stands for all noise together."""
 
-_RANKING = ("auc", "average_precision")
+RANKING = ("auc", "average_precision")
+"""The measures that need no threshold."""
+
 _AT_THRESHOLD = ("precision", "recall", "f1", "removed")
 
 
@@ -159,7 +162,7 @@ def measure_filtering(labelled: Labelled, settings: FilteringSettings) -> list[M
     )
     clean, *noise = (int(counts.sum()) for _, counts in cells)
     kinds = [(ALL, sum(noise)), *zip(labelled.kinds, noise, strict=True)]
-    measures = _RANKING if settings.threshold is None else _RANKING + _AT_THRESHOLD
+    measures = RANKING if settings.threshold is None else RANKING + _AT_THRESHOLD
     return [
         Measured(measure, kind, Estimate(*found[:, i, j].tolist()), clean, rows)
         for j, measure in enumerate(measures)

@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
-from bitextfilter.commands.evaluate import _BASELINES, _VECTORS, main
+from bitextfilter.commands.evaluate import main
+from bitextfilter.commands.evaluations.recovery import _BASELINES, _VECTORS
 from bitextfilter.evaluation.similarities import BASELINES, MATRICES
 
 

@@ -1,0 +1,1 @@
+"""The subcommands of bitext-evaluate, one module each."""

@@ -1,0 +1,152 @@
+"""The options of bitext-evaluate filtering by what they are for, and what they say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import click
+
+from bitextfilter.commands.amounts import fraction
+from bitextfilter.commands.frame import column
+
+__all__ = [
+    "Labelling",
+    "Suggesting",
+    "bootstrap_options",
+    "labelling_options",
+    "suggestion_options",
+]
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """Where rows say what they are and how they score."""
+
+    labels: int | str | None
+    column: int | str
+    verdict: int | str | None
+    clean_label: str
+    missing: str
+
+
+@dataclass(frozen=True)
+class Suggesting:
+    """By what a threshold is suggested."""
+
+    noise_share: float | None
+    precision: float | None
+    recall: float | None
+    count_side: str | None
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The sides whose words are counted."""
+        side = self.count_side or "target"
+        return ("source", "target") if side == "both" else (side,)
+
+
+def part(value: str) -> float:
+    """Read a part over 0, up to 1."""
+    number = float(fraction(value))
+    if number == 0:
+        raise click.BadParameter("must be more than 0")
+    return number
+
+
+def share(value: str) -> float:
+    """Read a part over 0 and under 1."""
+    number = part(value)
+    if number == 1:
+        raise click.BadParameter("must be less than 1")
+    return number
+
+
+def labelling_options() -> list[click.Parameter]:
+    """Return --labels, --column, --verdict, --clean-label and --missing."""
+    return [
+        click.Option(
+            ["--labels"],
+            type=column,
+            metavar="COLUMN",
+            help="Column of the labels: a number, -1 the last, or a name of the header.",
+        ),
+        click.Option(
+            ["--column"],
+            type=column,
+            default=-1,
+            show_default=True,
+            metavar="COLUMN",
+            help="Column of the score.",
+        ),
+        click.Option(
+            ["--verdict"],
+            type=column,
+            metavar="COLUMN",
+            help="Column of a verdict: rows whose verdict is not keep count as the lowest.",
+        ),
+        click.Option(
+            ["--clean-label"],
+            default="clean",
+            show_default=True,
+            metavar="LABEL",
+            help="The label of clean rows; every other is a kind of noise.",
+        ),
+        click.Option(
+            ["--missing"],
+            type=click.Choice(["lowest", "skip"]),
+            default="lowest",
+            show_default=True,
+            help="Count rows without a score as the lowest, or leave them out.",
+        ),
+    ]
+
+
+def bootstrap_options() -> list[click.Parameter]:
+    """Return --bootstrap and --seed."""
+    return [
+        click.Option(
+            ["--bootstrap", "resamples"],
+            type=click.IntRange(min=1),
+            default=1000,
+            show_default=True,
+            metavar="N",
+            help="Resamples that the intervals are made of.",
+        ),
+        click.Option(
+            ["--seed"],
+            type=click.IntRange(min=0),
+            default=1,
+            show_default=True,
+            help="Seed of the resamples, and of noise.",
+        ),
+    ]
+
+
+def suggestion_options() -> list[click.Parameter]:
+    """Return the options that go with --suggest-threshold."""
+    return [
+        click.Option(
+            ["--noise-share"],
+            type=share,
+            metavar="S",
+            help="Part of the rows to be cut that is noise"
+            "  [default: 0.3; with --labels, as in FILE]",
+        ),
+        click.Option(
+            ["--precision"],
+            type=part,
+            metavar="P",
+            help="Suggest the lowest cut of this precision, not the one of the highest F1.",
+        ),
+        click.Option(
+            ["--recall"],
+            type=part,
+            metavar="R",
+            help="Suggest the highest cut of this recall.",
+        ),
+        click.Option(
+            ["--count-side"],
+            type=click.Choice(["source", "target", "both"]),
+            help="The side whose words are counted  [default: target]",
+        ),
+    ]

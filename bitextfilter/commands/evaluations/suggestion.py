@@ -1,0 +1,146 @@
+"""Where to cut: ``bitext-evaluate filtering --suggest-threshold``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+from bitextfilter import __version__
+from bitextfilter.commands.evaluations.labelled import Collected, read_labelled, words_of
+from bitextfilter.commands.evaluations.settings import Labelling, Suggesting
+from bitextfilter.commands.frame import Run
+from bitextfilter.io.rows import BadRow
+
+if TYPE_CHECKING:
+    from bitextfilter.evaluation.bootstrap import Bootstrap
+    from bitextfilter.evaluation.thresholds import Cut, CutSettings
+    from bitextfilter.scoring.model import Model
+
+__all__ = ["suggest"]
+
+NOISE_RATE = 0.5
+"""Part of the clean pairs that is made noise."""
+
+NOISE_SHARE = 0.3
+"""Part of a corpus that is taken to be noise."""
+
+DIGITS = 4
+"""Decimals that scores are rounded to, as bitext-score writes them."""
+
+_CHECKED_PAIRS = 1000
+
+
+def suggest(
+    run: Run, where: Labelling, wishes: Suggesting, bootstrap: Bootstrap, as_json: bool
+) -> str:
+    """Return a table of cuts, or JSON, and say on stderr which is suggested."""
+    from bitextfilter.evaluation.thresholds import CutSettings, estimate_cuts, signature
+
+    share, facts = wishes.noise_share, dict[str, str | int]()
+    if where.labels is None:
+        collected, facts = _made(run, run.model(), wishes.sides, bootstrap.seed)
+        share = share or NOISE_SHARE
+    else:
+        collected = read_labelled(run, where, wishes.sides)
+    labelled = collected.labelled(run.row_settings.input)
+    settings = CutSettings(share, wishes.precision, wishes.recall, bootstrap)
+    cuts = estimate_cuts(labelled, collected.words, settings)
+    line = ""
+    for cut in cuts:
+        if cut.suggested:
+            line = signature(cut, labelled, settings, **facts, v=__version__)
+    _tell(run, cuts, settings, settings.share(labelled))
+    return _json(run, cuts, settings, line) if as_json else _table(cuts, line)
+
+
+def _made(
+    run: Run, model: Model, sides: Sequence[str], seed: int
+) -> tuple[Collected, dict[str, str | int]]:
+    """Make half of the clean pairs noise and score all; with facts for the signature."""
+    from bitextfilter.corpus.noise import CLEAN, KINDS, NoiseSettings, even_rates, noisy_pairs
+
+    settings = NoiseSettings(languages=model.languages)
+    rates = even_rates(NOISE_RATE, settings)
+    if lacking := [kind for kind in KINDS if kind not in rates]:
+        run.note(f"without the noise {', '.join(lacking)}: see bitext-noise and --labels")
+    collected = Collected(CLEAN)
+    noisy = noisy_pairs(_pairs(run, model), rates, seed, settings)
+    while window := list(islice(noisy, run.common.batch_size)):
+        sources, targets, labels = zip(*window, strict=True)
+        (scores,) = model.score(sources, targets).values()
+        counted = [
+            side for name, side in (("source", sources), ("target", targets)) if name in sides
+        ]
+        for score, label, *texts in zip(scores.tolist(), labels, *counted, strict=True):
+            collected.add(round(score, DIGITS), label, words_of(texts))
+            run.counts[CLEAN if label == CLEAN else "made noise"] += 1
+    return collected, {"sim": model.default_measure, "model": model.digest}
+
+
+def _pairs(run: Run, model: Model) -> Iterator[tuple[str, str]]:
+    """Yield the clean pairs; warn if the first look as if the columns were swapped."""
+    from bitextfilter.text.language import check_columns
+
+    pairs = (
+        (row.source, row.target)
+        for window in run.windows(run.rows())
+        for row in window
+        if not isinstance(row, BadRow)
+    )
+    first = list(islice(pairs, _CHECKED_PAIRS))
+    sources, targets = [pair[0] for pair in first], [pair[1] for pair in first]
+    if warning := check_columns(sources, targets, model.processor):
+        run.warn(f"{warning} (--scol and --tcol choose columns)")
+    return chain(first, pairs)
+
+
+def _tell(run: Run, cuts: Sequence[Cut], settings: CutSettings, share: float) -> None:
+    """Say which cut is suggested."""
+    for cut in cuts:
+        if cut.suggested:
+            figures = {name: estimate.value for name, estimate in cut.figures.items()}
+            run.note(
+                f"suggestion: keep what scores {cut.threshold!r} or more: of a corpus with"
+                f" {share:.0%} noise that keeps {figures['rows']:.1%} of the rows and"
+                f" {figures['words']:.1%} of the words, precision {figures['precision']:.4f},"
+                f" recall {figures['recall']:.4f}"
+            )
+            return
+    best = max(cuts, key=lambda cut: cut.figures["precision"].value)
+    run.warn(
+        f"no cut has {settings.goal}; of those shown, {best.threshold!r} has the highest"
+        f" precision, {best.figures['precision'].value:.4f}"
+    )
+
+
+def _table(cuts: Sequence[Cut], line: str) -> str:
+    """Return the cuts, a line each, the signature beside the one suggested."""
+    names = list(cuts[0].figures)
+    heads = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
+    rows = [["threshold", *heads, "suggestion"]]
+    for cut in cuts:
+        figures = [f"{number:.4f}" for name in names for number in cut.figures[name]]
+        rows.append([repr(cut.threshold), *figures, line if cut.suggested else ""])
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+def _json(run: Run, cuts: Sequence[Cut], settings: CutSettings, line: str) -> str:
+    """Return the cuts and the suggestion as one JSON object."""
+    records = [
+        {
+            "threshold": cut.threshold,
+            **{name: estimate._asdict() for name, estimate in cut.figures.items()},
+            "suggested": cut.suggested,
+        }
+        for cut in cuts
+    ]
+    whole = {
+        "task": "suggest-threshold",
+        "file": run.row_settings.input,
+        "goal": settings.goal,
+        "cuts": records,
+        "suggestion": line or None,
+    }
+    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
