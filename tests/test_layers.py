@@ -27,6 +27,7 @@ OWNERS = {
     "_typeshed": ANYWHERE,
     "click": {"commands/"},
     "faiss": {"similarity/neighbours.py"},
+    "ftfy": {"corpus/repair.py"},
     "kenlm": {"filters/fluency.py"},
     "matplotlib": {"reports/"},
     "morfessor": {"text/"},

@@ -14,6 +14,7 @@ COMMANDS = {
     "bitext-embed": "turn sentences into vectors",
     "bitext-evaluate": "measure how well a model finds translations",
     "bitext-filter": "keep the pairs that pass rules, and say why the others went",
+    "bitext-fix": "repair mojibake, entities and stray characters",
     "bitext-models": "list, inspect and verify models",
     "bitext-noise": "damage clean pairs as crawls do, with labels",
     "bitext-rank": "order rows by score, and keep the best",

@@ -1,0 +1,203 @@
+"""Repair text where nothing has to be guessed: encoding, entities, stray characters and spaces.
+
+A repair is a function of one text. None ever makes a tab, a newline or a NUL, so that what is
+repaired still fits the column it came from.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Collection
+from html.entities import html5
+
+from bitextfilter.errors import SettingsError
+
+__all__ = ["DEFAULTS", "REPAIRS", "Repairer"]
+
+_PASSES = 16
+"""More layers of entities in entities, or of mojibake on mojibake, are no accident."""
+
+# What ftfy's own, slower search needs: C1 controls, some letters, or anything else from above
+# ASCII that stands together, unless all of it is letters of Greek or of scripts beyond.
+_OTHER = "\x80-\u0385\u2000-\u2fff\ue000-\uffff"
+_SUSPICIOUS = re.compile(
+    f"[^\x00-\x7f](?:(?<=[\x80-\x9fŒœÃÂЂҐґ])|(?<=[{_OTHER}])[^\x00-\x7f]|[{_OTHER}])"
+)
+
+_ENTITY = re.compile(r"&#?[0-9A-Za-z]{1,32};")
+_UNFIT = re.compile(r"[\t\n\r\0]")
+
+# Control characters that are no white space, after the colours of a terminal; those of
+# interlinear annotation and of old Arabic shaping; and what Unicode says is no character.
+_CONTROL = re.compile(
+    r"\x1b\[[0-9;?]*[A-Za-z]"
+    "|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u206a-\u206f\ufff9-\ufffb\ufdd0-\ufdef\ufffe\uffff]"
+)
+
+# Word joiner and byte-order mark; the soft hyphen, but where it has been put for a true one, not
+# between letters; the zero-width space, but next to scripts that separate words by it (Thai, Lao,
+# Tibetan, Myanmar, Khmer, Tai, Javanese). The joiners U+200C and U+200D and the marks of direction
+# say something, and stay.
+_UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u1950-\u1aaf\ua980-\uaadf"
+_INVISIBLE = re.compile(
+    r"[\u2060\ufeff]|(?<=\w)\u00ad+(?=\w)"
+    f"|(?<![{_UNSPACED}\u200b])\u200b+(?![{_UNSPACED}\u200b])"
+)
+
+# One no-break or ideographic space alone may be good typography.
+_SPACES = re.compile(r"\s{2,}|[^\S \u00a0\u2007\u202f\u3000]")
+_NO_BREAK = dict.fromkeys(map(ord, "\u00a0\u2007\u202f"), " ")
+
+_QUOTES = {
+    **dict.fromkeys(map(ord, "“”„‟«»"), '"'),
+    **dict.fromkeys(map(ord, "‘’‚‛‹›"), "'"),
+}
+_LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
+_WIDTHS = {
+    0x3000: " ",
+    **{code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFF01, 0xFFDD)},
+}
+
+
+def _entities(text: str) -> str:
+    """Decode HTML5's entities that end in ``;``. Text with a ``<`` is HTML, and left so."""
+    return text if "&" not in text or "<" in text else _ENTITY.sub(_decoded, text)
+
+
+def _decoded(found: re.Match[str]) -> str:
+    """Return what an entity stands for, or itself where that is no character of a text."""
+    entity = found[0]
+    if entity[1] != "#" and entity[1:] not in html5:
+        return entity
+    characters = html.unescape(entity)
+    if not characters or characters == "\ufffd" or _CONTROL.search(characters):
+        return entity
+    return _UNFIT.sub(" ", characters)
+
+
+def _mojibake(text: str) -> str:
+    """Undo a decoding by the wrong table, where ftfy is sure: of the whole text, or of parts.
+
+    A space may have been the byte A0. In a part that is no reason to believe it to be mojibake:
+    the space is there for what it is.
+    """
+    if text.isascii() or not _SUSPICIOUS.search(text):
+        return text
+    from ftfy import TextFixerConfig, fix_encoding
+    from ftfy.badness import is_bad
+
+    if not is_bad(text):
+        return text
+    settings = TextFixerConfig(decode_inconsistent_utf8=False, explain=False)
+    fixed = fix_encoding(text, settings)
+    if fixed == text:
+        fixed = fix_encoding(text, settings._replace(decode_inconsistent_utf8=True))
+        if fixed.count(" ") < text.count(" "):
+            return text
+    return text if fixed == text else _UNFIT.sub(" ", fixed)
+
+
+def _control(text: str) -> str:
+    """Drop control characters, the colours of terminals, and what is no character at all."""
+    return text if text.isprintable() else _CONTROL.sub("", text)
+
+
+def _invisible(text: str) -> str:
+    """Drop what has neither width nor meaning: soft hyphens in words, zero-width spaces, BOMs."""
+    return text if text.isprintable() else _INVISIBLE.sub("", text)
+
+
+def _ligatures(text: str) -> str:
+    """Spell out the Latin ligatures of printers, U+FB00 to U+FB06."""
+    return text if text.isascii() else text.translate(_LIGATURES)
+
+
+def _width(text: str) -> str:
+    """Give full-width Latin letters, and half-width kana and hangul, their usual width."""
+    usual = text if text.isascii() else text.translate(_WIDTHS)
+    return text if usual == text else unicodedata.normalize("NFC", usual)
+
+
+def _quotes(text: str) -> str:
+    """Make typographic quotation marks and apostrophes plain."""
+    return text if text.isascii() else text.translate(_QUOTES)
+
+
+def _no_break_spaces(text: str) -> str:
+    """Make no-break spaces plain."""
+    return text if text.isprintable() else text.translate(_NO_BREAK)
+
+
+def _spaces(text: str) -> str:
+    """Make each run of white space, each line break and odd space one plain space; trim."""
+    if "  " in text or not text.isprintable():
+        text = _SPACES.sub(" ", text)
+    return text.strip()
+
+
+def _nfc(text: str) -> str:
+    """Write each character in the one way of Unicode's normal form C."""
+    return unicodedata.normalize("NFC", text)
+
+
+REPAIRS: dict[str, Callable[[str], str]] = {
+    "entities": _entities,
+    "mojibake": _mojibake,
+    "control": _control,
+    "invisible": _invisible,
+    "spaces": _spaces,
+    "nfc": _nfc,
+    "ligatures": _ligatures,
+    "width": _width,
+    "quotes": _quotes,
+    "no-break-spaces": _no_break_spaces,
+}
+"""Every repair by name, in the order they are applied: mojibake before what would hide it."""
+
+DEFAULTS = tuple(REPAIRS)[:6]
+"""What correct text does not need; the others also change good typography."""
+
+
+class Repairer:
+    """Applies repairs to one text after another: ``Repairer()("caf&eacute;")``.
+
+    Repairing twice is the same as once: the repairs are applied over and over until they find
+    nothing more, and a text on which they would not settle is left as it was.
+    """
+
+    def __init__(self, names: Collection[str] = DEFAULTS) -> None:
+        """Choose repairs by *names*, in any order. Raises SettingsError for an unknown one."""
+        if unknown := set(names) - set(REPAIRS):
+            raise SettingsError(f"repair {min(unknown)!r} is none of {', '.join(REPAIRS)}")
+        self._repairs = {name: REPAIRS[name] for name in REPAIRS if name in names}
+
+    def __call__(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """Return *text* repaired, and the names of the repairs that changed it, in order."""
+        if _is_plain(text):
+            return text, ()
+        now, names = text, set[str]()
+        for _ in range(_PASSES):
+            before = now
+            for name, repair in self._repairs.items():
+                repaired = repair(now)
+                if repaired != now:
+                    names.add(name)
+                    now = repaired
+            if now == before:
+                done = () if now == text else tuple(n for n in self._repairs if n in names)
+                return now, done
+        return text, ()
+
+
+def _is_plain(text: str) -> bool:
+    """Say at once that no repair has anything to do: printable ASCII, no ``&``, single spaces."""
+    return (
+        text.isascii()
+        and text.isprintable()
+        and "&" not in text
+        and "  " not in text
+        and text[:1] != " "
+        and text[-1:] != " "
+    )

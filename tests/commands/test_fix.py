@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bitextfilter.commands import fix
+
+
+def call(*words: str | Path, data: bytes | str = b"") -> Result:
+    data = data.encode() if isinstance(data, str) else data
+    return CliRunner().invoke(fix.main, [*map(str, words), "--threads", "1"], input=data)
+
+
+def fixed(*words: str, data: bytes | str) -> str:
+    result = call("-q", *words, data=data)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout_bytes.decode()
+
+
+def test_only_the_text_columns_change() -> None:
+    row = "0.5  \tMÃ¼ller\t caf&eacute;\u2028ici \t x &amp; \r\n"
+    assert fixed("--scol", "2", "--tcol", "-2", data=row) == (
+        "0.5  \tMüller\tcafé ici\t x &amp; \r\n"
+    )
+
+
+def test_bom_header_and_names() -> None:
+    data = "\ufefften &amp;\ten\tde\na  b\ta  b\tc  d"
+    words = ("--header", "--scol", "en", "--tcol", "de")
+    assert fixed(*words, data=data) == "\ufefften &amp;\ten\tde\na  b\ta b\tc d"
+    assert fixed(*words, "--explain", data=data) == (
+        "\ufefften &amp;\ten\tde\trepairs\na  b\ta b\tc d\tspaces(source) spaces(target)"
+    )
+
+
+def test_explain_names_the_repairs_of_each_side() -> None:
+    data = "MÃ¼ller\u00ads\t a\nb\tc\r\n"
+    assert fixed("--explain", data=data) == (
+        "Müllers\ta\tmojibake(source) invisible(source) spaces(target)\nb\tc\t\r\n"
+    )
+
+
+def test_repairs_are_chosen() -> None:
+    data = "“a”\tb  c\n"
+    assert fixed("--with", "quotes", data=data) == '"a"\tb c\n'
+    assert fixed("--with", "quotes", "--without", "spaces", data=data) == '"a"\tb  c\n'
+    assert fixed("--only", "quotes", data=data) == '"a"\tb  c\n'
+    assert fixed("--only", "quotes", "--only", "spaces", data=data) == '"a"\tb c\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--only", "magic"), "'magic' is not one of 'entities', 'mojibake'"),
+        (("--only", "nfc", "--with", "quotes"), "--only cannot be combined"),
+        (("--only", "nfc", "--without", "quotes"), "--only cannot be combined"),
+    ],
+)
+def test_repairs_that_there_are_not(words: tuple[str, ...], message: str) -> None:
+    result = call(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
+
+
+def test_blank_sides_and_blank_rows() -> None:
+    assert fixed(data="\tb\n \t\n&nbsp;\tc\n") == "\tb\n\t\n\tc\n"
+
+
+def test_a_bad_row_stops(tmp_path: Path) -> None:
+    pairs, out = tmp_path / "pairs.tsv", tmp_path / "out.tsv"
+    pairs.write_bytes(b"a  b\tc\na  b\nd\te\n")
+    result = call("-i", pairs, "-o", out)
+    assert (result.exit_code, result.stdout) == (65, "")
+    assert f"{pairs}:2: 1 column, expected at least 2 (--tcol 2); --on-error" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not out.exists()
+
+
+def test_bad_rows_pass_through_and_are_counted(tmp_path: Path) -> None:
+    rejects = tmp_path / "bad.tsv"
+    data = b"a  b\tc\na  b\nx\xff  y\tb\nn\0\t  b\nd\t e\n"
+    words = ("--explain", "--on-error", "reject", "--rejects", rejects)
+    result = call(*words, data=data)
+    assert result.exit_code == 0
+    assert result.stdout_bytes == (
+        b"a b\tc\tspaces(source)\na  b\t\nx\xff  y\tb\t\nn\0\t  b\t\nd\te\tspaces(target)\n"
+    )
+    assert rejects.read_bytes() == (
+        b"2\t1 column, expected at least 2 (--tcol 2)\ta  b\n"
+        b"3\tthe source is not UTF-8 at its byte 2\tx\xff  y\tb\n"
+        b"4\tNUL byte in the source\tn\0\t  b\n"
+    )
+    assert "5 rows, 3 rejected, 2 changed, " in result.stderr
+
+
+def test_counts_are_of_rows(tmp_path: Path) -> None:
+    manifest = tmp_path / "manifest.json"
+    data = "a  b\tc  d\na  b\t&amp;\na\tb\n"
+    assert call("--manifest", manifest, data=data).exit_code == 0
+    assert json.loads(manifest.read_text())["counts"] == {
+        "rows": 3,
+        "rejected": 0,
+        "changed": 2,
+        "entities": 1,
+        "mojibake": 0,
+        "control": 0,
+        "invisible": 0,
+        "spaces": 2,
+        "nfc": 0,
+    }
+
+
+def test_processes_and_windows_change_nothing(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("".join(f"{n}  MÃ¼ller\tx  {n}\n" for n in range(50)), encoding="utf-8")
+    one = CliRunner().invoke(fix.main, ["-i", str(pairs), "--threads", "1"])
+    two = CliRunner().invoke(fix.main, ["-i", str(pairs), "--threads", "2", "--batch-size", "7"])
+    assert one.exit_code == two.exit_code == 0
+    assert one.stdout_bytes == two.stdout_bytes
+    assert one.stdout.startswith("0 Müller\tx 0\n1 Müller\tx 1\n")
+
+
+BYTES = st.lists(st.sampled_from([b"a", b" ", b"\t", b"\n", b"\r", b"\xc3", b"\xbc", b"&", b"amp;"]))
+
+
+@settings(max_examples=60)
+@given(st.binary(max_size=60) | BYTES.map(b"".join))
+def test_one_line_for_each_line_whatever_comes_in(data: bytes) -> None:
+    words = ("-q", "--on-error", "reject")
+    once = call(*words, data=data)
+    assert (once.exit_code, once.stderr) == (0, "")
+    assert once.stdout_bytes.count(b"\n") == data.count(b"\n")
+    assert once.stdout_bytes.count(b"\t") == data.count(b"\t")
+    assert call(*words, data=once.stdout_bytes).stdout_bytes == once.stdout_bytes
