@@ -31,18 +31,12 @@ _NAME = click.Choice(list(REPAIRS))
     "--without", type=_NAME, multiple=True, metavar="NAME", help="Leave this one out; repeatable."
 )
 @click.option("--explain", is_flag=True, help="Append a column that names the repairs done.")
-def main(
-    run: Run,
-    only: tuple[str, ...],
-    more: tuple[str, ...],
-    without: tuple[str, ...],
-    explain: bool,
-) -> None:
+def main(run: Run, explain: bool, **choices: tuple[str, ...]) -> None:
     """Repair what needs no guessing: one line for each line, in the same order.
 
     Only the two text columns change, and only where something is wrong: all else stays as it
-    is, byte for byte. No line or column is added, split or lost, and repairing what has been
-    repaired changes nothing. A rejected row is written as it came.
+    is, byte for byte. Repairing what has been repaired changes nothing. A rejected row is
+    written as it came.
 
     Repairs, in their order; the first six are the default:
 
@@ -57,9 +51,8 @@ def main(
         quotes           typographic quotation marks and apostrophes made plain
         no-break-spaces  made plain
 
-    --explain appends, for instance, mojibake(source) spaces(target); the summary counts the
-    rows that each repair changed. Memory is bounded by --batch-size, for each of --threads
-    processes.
+    --explain appends, for instance, mojibake(source) spaces(target). The summary counts the
+    rows that each repair changed. Memory: --batch-size rows for each of --threads processes.
 
     Example:
 
@@ -67,15 +60,13 @@ def main(
         bitext-fix --with quotes --without nfc --explain < crawl.tsv
         bitext-fix --only mojibake -i crawl.tsv.gz -o repaired.tsv.gz
     """
-    if only and (more or without):
-        raise click.UsageError("--only cannot be combined with --with and --without")
-    names = set(only or {*DEFAULTS, *more} - set(without))
-    rows = run.rows(dataclasses.replace(run.row_settings.columns, blank=True))
-    output = run.output()
-    places = [rows.place(wanted) for wanted in run.row_settings.columns.wanted()]
+    names = _names(**choices)
+    columns = dataclasses.replace(run.row_settings.columns, blank=True)
+    rows, output = run.rows(columns), run.output()
+    places = [rows.place(wanted) for wanted in columns.wanted()]
     worker = _Worker(rows.parser, places, Repairer(names), explain)
     output.write(rows.first_line(["repairs"] * explain))
-    run.counts.update(changed=0, **{name: 0 for name in REPAIRS if name in names})
+    run.counts.update(changed=0, **dict.fromkeys(names, 0))
     windows = rows.lines(run.common.batch_size)
     for fixed in map_in_order(worker, windows, run.common.threads):
         for row in fixed.bad:
@@ -83,6 +74,14 @@ def main(
         run.counts.update(fixed.counts)
         output.write(fixed.lines)
         run.advance(fixed.counts["rows"])
+
+
+def _names(only: tuple[str, ...], more: tuple[str, ...], without: tuple[str, ...]) -> list[str]:
+    """Return the repairs to do, in their order. Raises UsageError for a contradiction."""
+    if only and (more or without):
+        raise click.UsageError("--only cannot be combined with --with and --without")
+    chosen = set(only or {*DEFAULTS, *more} - set(without))
+    return [name for name in REPAIRS if name in chosen]
 
 
 class _Fixed(NamedTuple):

@@ -50,7 +50,7 @@ REPAIRED = {
     "nfc": [("Mu\u0308ller", "Müller"), ("\u212b", "Å")],
     "ligatures": [("Erﬁndung ﬀ ﬃ ﬆ", "Erfindung ff ffi st")],
     "width": [("ＡＢＣ　（１）", "ABC (1)"), ("ｶﾞｷﾞ", "ガギ")],
-    "quotes": [("„So“, ‘so’, «so» – it’s", "\"So\", 'so', \"so\" – it's")],
+    "quotes": [("„So“, ‘so’, «so» – it’s", '"So", \'so\', "so" – it\'s')],
     "no-break-spaces": [("10\u00a0%\u202f!", "10 % !")],
 }
 
