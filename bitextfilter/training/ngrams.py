@@ -1,0 +1,219 @@
+"""Estimate n-gram language models: interpolated modified Kneser-Ney smoothing.
+
+S. F. Chen and J. Goodman, "An empirical study of smoothing techniques for language modeling",
+1998 (TR-10-98), section 3; with what KenLM's ``lmplz`` adds to it (Heafield et al. 2013): the
+unigrams are interpolated with the uniform distribution over all words, ``<unk>`` and ``</s>`` among
+them, ``<s>`` not; n-grams that begin with ``<s>`` keep their plain counts on all levels.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.text.ngram_model import BEGIN, END, MARKS, Level, NgramModel
+from bitextfilter.text.units import Units
+
+__all__ = ["FALLBACK", "Corpus", "NgramSettings", "Trained", "discounts_of", "train"]
+
+FALLBACK = (0.5, 1.0, 1.5)
+"""Discounts of counts 1, 2 and 3 up where the counts of counts give none, as in ``lmplz``."""
+
+_PRUNED_FROM = 3
+"""The shortest n-grams that a minimum count may leave out."""
+
+
+@dataclass(frozen=True)
+class NgramSettings:
+    """What to estimate; SettingsError where it makes no sense."""
+
+    order: int = 3
+    """The length of the longest n-grams, 1 and up."""
+    minimum_count: int = 1
+    """n-grams of three tokens and more that are seen less often are left out."""
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        if self.order < 1 or self.minimum_count < 1:
+            raise SettingsError("order and minimum count of a language model are 1 and up")
+
+
+class Corpus:
+    """Sentences of tokens as one array of word numbers, each between ``<s>`` and ``</s>``."""
+
+    def __init__(self, sentences: Iterable[Sequence[str]]) -> None:
+        """Read *sentences*, of which empty ones are passed over.
+
+        Memory: 4 bytes a token, and the words. Raises SettingsError where a token is a mark of
+        the model or has white space in it, or where there is none at all.
+        """
+        numbers: defaultdict[str, int] = defaultdict()
+        numbers.default_factory = numbers.__len__
+        for mark in MARKS:
+            _ = numbers[mark]
+        ids = array("i")
+        self.sentences = 0
+        for tokens in sentences:
+            if tokens:
+                self.sentences += 1
+                ids.append(BEGIN)
+                ids.extend(map(numbers.__getitem__, tokens))
+                ids.append(END)
+        self.words = list(numbers)
+        self.ids: NDArray[np.int32] = np.frombuffer(ids, dtype=np.int32)
+        self._check()
+
+    def _check(self) -> None:
+        if not self.sentences:
+            raise SettingsError("there is no text to learn a language model from")
+        if int((self.ids <= END).sum()) != 2 * self.sentences:
+            raise SettingsError(f"a token is one of the marks {', '.join(MARKS)}")
+        if any(word.encode().split() != [word.encode()] for word in self.words):
+            raise SettingsError("a token is empty or has white space in it")
+
+
+class Trained(NamedTuple):
+    """An estimated model, and the discounts that it rests on."""
+
+    model: NgramModel
+    discounts: NDArray[np.float64]
+    """Of counts 1, 2, and 3 up, for each length of n-grams: shape ``(order, 3)``."""
+    fallbacks: list[int]
+    """The lengths whose counts of counts gave no discounts, so that they have ``FALLBACK``."""
+
+
+class _Counts(NamedTuple):
+    """The n-grams of one length, numbered as in Level, before smoothing."""
+
+    keys: NDArray[np.int64]
+    suffixes: NDArray[np.int32]
+    """The number of the last n-1 words of each, on the level before; 0 for a unigram."""
+    seen: NDArray[np.int64]
+    """How often each stands in the text."""
+
+
+def train(corpus: Corpus, settings: NgramSettings, units: Units | None = None) -> Trained:
+    """Estimate a model from *corpus*, of whose tokens *units* are said in the model.
+
+    The same corpus gives the same model. Memory: some 30 bytes a token and 50 an n-gram.
+    Raises SettingsError where no sentence is long enough for the order.
+    """
+    counts = _count(corpus, settings.order)
+    size = len(corpus.words)
+    discounts, fallbacks = np.empty((settings.order, 3)), []
+    levels: list[Level] = []
+    lower = np.full(1, 1 / (size - 1))  # <s> is never predicted
+    kept = np.ones(1, dtype=bool)
+    for n, level in enumerate(counts, 1):
+        adjusted = _adjusted(level, counts[n] if n < len(counts) else None)
+        found = discounts_of(adjusted)
+        if found is None:
+            fallbacks.append(n)
+        discounts[n - 1] = FALLBACK if found is None else found
+        contexts, last = np.divmod(level.keys, size)
+        places, kept_contexts = np.cumsum(kept) - 1, kept
+        kept = level.seen >= (settings.minimum_count if n >= _PRUNED_FROM else 0)
+        smoothing = _Smoothing(adjusted, kept, discounts[n - 1])
+        weights, lower = _smooth(smoothing, contexts, lower, level.suffixes)
+        if n == 1:
+            lower[BEGIN] = 1  # as lmplz writes it: it is always there
+        else:
+            levels[-1] = levels[-1]._replace(backoffs=_log10(weights[kept_contexts]))
+        keys = (places[contexts] * size + last)[kept]
+        levels.append(Level(keys, _log10(lower[kept]), np.zeros(len(keys), dtype=np.float32)))
+    return Trained(NgramModel(corpus.words, levels, units), discounts, fallbacks)
+
+
+def discounts_of(adjusted: NDArray[np.int64]) -> tuple[float, float, float] | None:
+    """Return the discounts of counts 1, 2, and 3 up, by Chen & Goodman 1998, equation (26).
+
+    None where the *adjusted* counts give none that are above 0 and not above the count: they are
+    too few, or made up.
+    """
+    of = np.bincount(np.minimum(adjusted, 5), minlength=6)
+    if not of[1:4].all():
+        return None
+    ratio = of[1] / (of[1] + 2 * of[2])
+    found = [float(j - (j + 1) * ratio * of[j + 1] / of[j]) for j in (1, 2, 3)]
+    if not all(0 < discount <= j for j, discount in enumerate(found, 1)):
+        return None
+    return found[0], found[1], found[2]
+
+
+def _count(corpus: Corpus, order: int) -> list[_Counts]:
+    """Count all n-grams up to *order*."""
+    size = len(corpus.words)
+    seen = np.bincount(corpus.ids, minlength=size)
+    seen[BEGIN] = 0  # as it is never predicted
+    counts = [_Counts(np.arange(size), np.zeros(size, dtype=np.int32), seen)]
+    ends = corpus.ids  # the number of the n-gram that ends at each place of the text, or -1
+    for n in range(2, order + 1):
+        keys = np.full(len(ends), -1, dtype=np.int64)
+        keys[1:] = ends[:-1]
+        keys[corpus.ids == BEGIN] = -1
+        keys *= size
+        keys += corpus.ids  # below 0 where there is no context
+        by_key = np.argsort(keys)
+        keys = keys[by_key]
+        first = int(np.searchsorted(keys, 0))
+        keys, by_key = keys[first:], by_key[first:]
+        if not len(keys):
+            raise SettingsError(f"no sentence is long enough for n-grams of {n} tokens")
+        starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+        times = np.diff(np.append(starts, len(keys)))
+        counts.append(_Counts(keys[starts], ends[by_key[starts]], times))
+        ends = np.full(len(ends), -1, dtype=np.int32)
+        ends[by_key] = np.repeat(np.arange(len(starts), dtype=np.int32), times)
+    return counts
+
+
+def _adjusted(level: _Counts, longer: _Counts | None) -> NDArray[np.int64]:
+    """Return the counts that Kneser-Ney smoothing works on: in how many ways each continues.
+
+    That is the number of words that stand before an n-gram; how often it is seen for those of
+    the greatest length, and for those that begin with ``<s>``, before which there is nothing.
+    """
+    adjusted: NDArray[np.int64] = level.seen.copy()
+    if longer is not None:
+        before = np.bincount(longer.suffixes, minlength=len(adjusted))
+        np.copyto(adjusted, before, where=before > 0)
+    return adjusted
+
+
+class _Smoothing(NamedTuple):
+    """What the n-grams of one length are discounted by."""
+
+    adjusted: NDArray[np.int64]
+    kept: NDArray[np.bool_]
+    discounts: NDArray[np.float64]
+
+
+def _smooth(
+    smoothing: _Smoothing,
+    contexts: NDArray[np.int64],
+    lower: NDArray[np.float64],
+    suffixes: NDArray[np.int32],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the back-off weight of each context, and the probability of each n-gram.
+
+    Chen & Goodman 1998, equations (20) to (22), with *lower* the probabilities of the level
+    before. The counts of n-grams that are not kept go to the back-off whole.
+    """
+    adjusted, kept, discounts = smoothing
+    taken = np.append(0, discounts)[np.minimum(adjusted, 3)]
+    totals = np.bincount(contexts, adjusted, len(lower))
+    freed = np.bincount(contexts, np.where(kept, taken, adjusted), len(lower))
+    weights = np.divide(freed, totals, out=np.ones_like(freed), where=totals > 0)
+    own = (adjusted - taken) / totals[contexts]
+    return weights, own + weights[contexts] * lower[suffixes]
+
+
+def _log10(probabilities: NDArray[np.float64]) -> NDArray[np.float32]:
+    return np.log10(probabilities).astype(np.float32)

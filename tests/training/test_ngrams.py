@@ -1,0 +1,209 @@
+"""Language models against the equations of Chen & Goodman, and against KenLM."""
+
+from __future__ import annotations
+
+import io
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.text.arpa import read_arpa, write_arpa
+from bitextfilter.text.ngram_model import NgramModel
+from bitextfilter.training.ngrams import FALLBACK, Corpus, NgramSettings, discounts_of, train
+
+Sentences = list[list[str]]
+
+
+def text(seed: int, sentences: int, words: int) -> Sentences:
+    """Sentences of words of unequal frequency, in which some words follow others more often."""
+    drawn = random.Random(seed)
+    weights = [1 / (i + 1) for i in range(words)]
+    made = []
+    for _ in range(sentences):
+        sentence = drawn.choices(range(words), weights, k=drawn.randrange(1, 9))
+        follow = drawn.random() < 0.5
+        made.append([f"w{(w * follow + i) % words}" for i, w in enumerate(sentence)])
+    return made
+
+
+SMALL = text(1, 40, 12)
+LARGE = text(2, 400, 150)
+
+
+class Naive:
+    """Modified Kneser-Ney as the paper writes it: dictionaries, and a recursion."""
+
+    def __init__(self, sentences: Sentences, order: int, minimum: int) -> None:
+        lines = [("<s>", *tokens, "</s>") for tokens in sentences]
+        seen = Counter(
+            line[i : i + n]
+            for line in lines
+            for n in range(1, order + 1)
+            for i in range(len(line) - n + 1)
+        )
+        before: dict[tuple[str, ...], set[str]] = {}
+        for gram in seen:
+            before.setdefault(gram[1:], set()).add(gram[0])
+        self.count = {
+            gram: len(before[gram]) if len(gram) < order and gram[0] != "<s>" else times
+            for gram, times in seen.items()
+            if gram != ("<s>",)
+        }
+        self.kept = {gram for gram in self.count if len(gram) < 3 or seen[gram] >= minimum}
+        self.words = sorted({token for tokens in sentences for token in tokens} | {"</s>", "<unk>"})
+        self.discounts = [self.discount(n) for n in range(1, order + 1)]
+        self.after: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        for gram in self.count:
+            self.after.setdefault(gram[:-1], []).append(gram)
+
+    def discount(self, n: int) -> tuple[float, ...]:
+        """Equation (26), or the fallback."""
+        n1, n2, n3, n4 = (
+            sum(1 for gram, times in self.count.items() if len(gram) == n and times == k)
+            for k in (1, 2, 3, 4)
+        )
+        if 0 in (n1, n2, n3):
+            return FALLBACK
+        y = n1 / (n1 + 2 * n2)
+        found = (1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3)
+        return found if min(found) > 0 else FALLBACK
+
+    def taken(self, gram: tuple[str, ...]) -> float:
+        """What is discounted of the count of a gram."""
+        return self.discounts[len(gram) - 1][min(self.count[gram], 3) - 1]
+
+    def probability(self, context: tuple[str, ...], word: str) -> float:
+        """Equation (20), of all orders."""
+        lower = self.probability(context[1:], word) if context else 1 / len(self.words)
+        followers = self.after.get(context, [])
+        if not followers:
+            return lower
+        total = sum(self.count[gram] for gram in followers)
+        freed = sum(self.taken(g) if g in self.kept else self.count[g] for g in followers)
+        gram = (*context, word)
+        own = self.count[gram] - self.taken(gram) if gram in self.kept else 0
+        return own / total + freed / total * lower
+
+
+def probabilities(model: NgramModel, context: Sequence[str], words: Sequence[str]) -> list[float]:
+    """The probability of each word after the start of a sentence and *context*."""
+    logprobs = [
+        model.token_logprobs(context)[-1]
+        if word == "</s>"
+        else model.token_logprobs([*context, word])[-2]
+        for word in words
+    ]
+    return [10.0 ** float(logprob) for logprob in logprobs]
+
+
+def contexts(sentences: Sentences) -> list[list[str]]:
+    """Beginnings of sentences, seen and unseen."""
+    drawn = random.Random(3)
+    seen = [tokens[: drawn.randrange(len(tokens) + 1)] for tokens in sentences[:15]]
+    words = [*(token for tokens in sentences[:20] for token in tokens), "never"]
+    return [[], *seen, *(drawn.choices(words, k=drawn.randrange(1, 6)) for _ in range(15))]
+
+
+@pytest.mark.parametrize("minimum", [1, 2])
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("sentences", [SMALL, LARGE], ids=["small", "large"])
+def test_probabilities_are_those_of_the_equations(
+    sentences: Sentences, order: int, minimum: int
+) -> None:
+    model, discounts, fallbacks = train(Corpus(sentences), NgramSettings(order, minimum))
+    naive = Naive(sentences, order, minimum)
+    np.testing.assert_allclose(discounts, naive.discounts, rtol=1e-12)
+    assert fallbacks == [n for n, d in enumerate(naive.discounts, 1) if d == FALLBACK]
+    for context in contexts(sentences):
+        known = [token if token in naive.words else "<unk>" for token in context]
+        longest = tuple(["<s>", *known][max(0, len(known) + 2 - order) :]) if order > 1 else ()
+        expected = [naive.probability(longest, word) for word in naive.words]
+        found = probabilities(model, context, naive.words)
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+        assert sum(found) == pytest.approx(1, abs=1e-5)
+
+
+def test_both_kinds_of_discounts_are_tested() -> None:
+    """The small text has counts of counts that give no discounts, the large one some."""
+    assert train(Corpus(SMALL), NgramSettings(4)).fallbacks
+    assert not train(Corpus(LARGE), NgramSettings(4)).fallbacks
+
+
+@pytest.mark.parametrize(
+    ("counts", "discounts"),
+    [
+        # n1 to n4 are 4, 2, 1, 1: Y = 1/2
+        ([1, 1, 1, 1, 2, 2, 3, 4, 0, 9], (0.5, 1.25, 1.0)),
+        ([1, 1, 2, 3], (0.5, 0.5, 3.0)),
+        ([1, 1, 2], None),
+        ([1, 2, 3, 3, 3, 3], None),
+        ([0, 0], None),
+    ],
+)
+def test_discounts(counts: list[int], discounts: tuple[float, float, float] | None) -> None:
+    assert discounts_of(np.array(counts)) == discounts
+
+
+def test_what_is_pruned() -> None:
+    full = train(Corpus(LARGE), NgramSettings(4)).model
+    pruned = train(Corpus(LARGE), NgramSettings(4, minimum_count=2)).model
+    sizes = [[len(level.keys) for level in model.levels] for model in (full, pruned)]
+    lines = [("<s>", *tokens, "</s>") for tokens in LARGE]
+    times = [
+        Counter(line[i : i + n] for line in lines for i in range(len(line) - n + 1)) for n in (3, 4)
+    ]
+    assert sizes[0][:2] == sizes[1][:2]
+    assert sizes[0][2:] == [len(counts) for counts in times]
+    assert sizes[1][2:] == [sum(c > 1 for c in counts.values()) for counts in times]
+
+
+def test_the_same_text_gives_the_same_file() -> None:
+    files = []
+    for _ in range(2):
+        stream = io.BytesIO()
+        write_arpa(train(Corpus(iter(SMALL)), NgramSettings(3)).model, stream)
+        files.append(stream.getvalue())
+    assert files[0] == files[1]
+
+
+@pytest.mark.parametrize(
+    ("sentences", "message"),
+    [
+        ([], "no text"),
+        ([[], []], "no text"),
+        ([["a", "<s>"]], "marks"),
+        ([["a", "</s>"]], "marks"),
+        ([["<unk>"]], "marks"),
+        ([["a b"]], "white space"),
+        ([["a", ""]], "white space"),
+    ],
+)
+def test_text_that_cannot_be_learnt_from(sentences: Sentences, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        Corpus(sentences)
+
+
+def test_settings() -> None:
+    for settings in ((0, 1), (3, 0)):
+        with pytest.raises(SettingsError):
+            NgramSettings(*settings)
+    with pytest.raises(SettingsError, match="n-grams of 4 tokens"):
+        train(Corpus([["a"], ["b"]]), NgramSettings(5))
+
+
+@pytest.mark.parametrize("minimum", [1, 2])
+@pytest.mark.parametrize("order", [2, 3, 4, 5])
+def test_kenlm_reads_it_and_scores_the_same(order: int, minimum: int, tmp_path: Path) -> None:
+    kenlm = pytest.importorskip("kenlm")
+    path = tmp_path / "model.arpa"
+    with open(path, "wb") as stream:
+        write_arpa(train(Corpus(LARGE), NgramSettings(order, minimum)).model, stream)
+    model, other = read_arpa(path), kenlm.Model(str(path))
+    sentences = [*contexts(LARGE), *text(4, 200, 80)]
+    expected = [other.score(" ".join(tokens)) for tokens in sentences]
+    np.testing.assert_allclose(model.scores(sentences), expected, rtol=1e-5, atol=1e-5)
