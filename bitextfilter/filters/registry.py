@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters import column, length, letters
+from bitextfilter.filters import column, language, length, letters
 from bitextfilter.filters.rule import Rule
 
 __all__ = ["RULES", "make_rule", "parameters", "parse_rule"]
@@ -28,6 +28,7 @@ RULES: dict[str, type[Rule]] = {
         letters.Letters,
         letters.OnlySymbols,
         letters.OnlyNumbers,
+        language.Language,
         column.Column,
         column.TranslationCost,
         column.ReferenceProbability,

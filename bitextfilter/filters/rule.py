@@ -128,11 +128,10 @@ class Bounded(Rule):
 
 def _short(value: float, bound: float) -> str:
     """Write *value* with as many digits as it takes to tell it from the bound it breaks."""
-    for digits in range(3, 17):
-        text = f"{value:.{digits}g}"
-        if float(text) != bound and (float(text) < bound) == (value < bound):
-            return text if "e" not in text or abs(value) >= 1e16 else f"{value:.17g}"
-    return repr(value)
+    if value.is_integer():
+        return f"{value:.0f}"
+    texts = (f"{value:.{digits}g}" for digits in range(3, 18))
+    return next(text for text in texts if float(text) != bound)
 
 
 class SideFault(Rule):

@@ -31,7 +31,10 @@ def _table(path: Path) -> list[tuple[str, str, str, str]]:
 
 
 ROWS = [row for path in sorted(HERE.glob("rows_*.py")) for row in _table(path)]
-"""(rule, source, target, reason), and the languages where they are not English and German."""
+"""(rule, source, target, reason), and the languages where they are not English and German.
+
+A reason that ends in ``...`` may go on.
+"""
 
 
 def columns(count: int) -> Any:
@@ -57,7 +60,8 @@ def reasons(rule: Rule, pairs: Pairs) -> list[str]:
 def test_row(row: tuple[Any, ...]) -> None:
     rule, source, target, reason = row[:4]
     languages = row[4] if len(row) > 4 else LANGUAGES
-    assert reasons(parse_rule(rule), batch([(source, target)], languages)) == [reason]
+    (said,) = reasons(parse_rule(rule), batch([(source, target)], languages))
+    assert said == reason or (reason.endswith("...") and said.startswith(reason[:-3]))
 
 
 def name_of(spec: str) -> str:
