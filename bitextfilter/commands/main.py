@@ -11,6 +11,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "bitext": "list the commands",
     "bitext-align": "mine pairs from two files of sentences",
+    "bitext-dedup": "keep one of the pairs that are duplicates",
     "bitext-embed": "turn sentences into vectors",
     "bitext-evaluate": "measure how well a model finds translations",
     "bitext-filter": "keep the pairs that pass rules, and say why the others went",
@@ -18,10 +19,12 @@ COMMANDS = {
     "bitext-models": "list, inspect and verify models",
     "bitext-noise": "damage clean pairs as crawls do, with labels",
     "bitext-rank": "order rows by score, and keep the best",
+    "bitext-report": "show a scored corpus on one page",
     "bitext-score": "score sentence pairs",
     "bitext-segment": "learn and apply subwords",
     "bitext-train-classifier": "train a classifier of pairs on top of an encoder",
     "bitext-train-encoder": "train a sentence encoder on sentence pairs",
+    "bitext-train-language-model": "estimate a language model of n-grams",
 }
 """Every console script and what it does."""
 

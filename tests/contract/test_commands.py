@@ -13,6 +13,7 @@ import bitextfilter
 SCRIPTS = sorted(scripts())
 HEAVY = {
     "faiss",
+    "matplotlib",
     "morfessor",
     "numpy",
     "rapidfuzz",

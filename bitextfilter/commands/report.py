@@ -1,0 +1,247 @@
+"""``bitext-report``: what a scored corpus and its runs look like, on one page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bitextfilter.commands.frame import Run, column, command, row_options
+from bitextfilter.commands.options import needs_own_file
+from bitextfilter.errors import DeviceError, OutputError
+from bitextfilter.io.columns import Columns, Wanted
+from bitextfilter.io.files import stream_name
+from bitextfilter.io.rows import Row, RowReader, number_of
+
+if TYPE_CHECKING:
+    from bitextfilter.reports.page import Report
+    from bitextfilter.reports.samples import Sample
+    from bitextfilter.reports.survey import Survey
+
+__all__ = ["main"]
+
+LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+
+
+def _languages(value: str) -> tuple[str, str]:
+    """Read ``en,de``."""
+    names = value.split(",")
+    if len(names) != 2 or not all(map(LANGUAGE.fullmatch, names)):
+        raise click.BadParameter("the languages of source and target are written like en,de")
+    return names[0], names[1]
+
+
+@dataclass(frozen=True)
+class ScoredColumns(Columns):
+    """The columns of a pair, of its *scores*, and of its *label* if it has one."""
+
+    scores: tuple[int | str, ...] = (-1,)
+    label: int | str | None = None
+
+    def wanted(self) -> tuple[Wanted, ...]:
+        """Return source, target, scores, label."""
+        scores = (Wanted("score", "--column", where) for where in self.scores)
+        label = () if self.label is None else (Wanted("label", "--label", self.label),)
+        return (*super().wanted(), *scores, *label)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to read, and what to show of it."""
+
+    columns: tuple[int | str, ...]
+    label: int | str | None
+    filter_manifest: str | None
+    manifests: tuple[str, ...]
+    title: str | None
+    languages: tuple[str, str] | None
+    count: str
+    pairs: int
+    plots: str | None
+    seed: int
+
+
+@command("bitext-report", row_options(), batch_size=None)
+@click.option(
+    "--column",
+    "columns",
+    type=column,
+    multiple=True,
+    default=["-1"],
+    metavar="COLUMN",
+    help="Column of a score: a number, -1 the last, or a name of the header; repeat it for "
+    "several scores  [default: -1]",
+)
+@click.option("--label", type=column, metavar="COLUMN", help="Column of a label, such as a noise.")
+@click.option(
+    "--filter-manifest",
+    metavar="FILE",
+    help="Show what each rule dropped: bitext-filter's --manifest.",
+)
+@click.option(
+    "--manifests", multiple=True, metavar="FILE", help="Show this manifest; repeat it for more."
+)
+@click.option("--title", metavar="TEXT", help="Title of the page  [default: that of the input]")
+@click.option(
+    "--languages", type=_languages, metavar="SOURCE,TARGET", help="The languages, as en,de."
+)
+@click.option(
+    "--count",
+    type=click.Choice(["words", "characters"]),
+    default="words",
+    show_default=True,
+    help="What lengths are counted in.",
+)
+@click.option(
+    "--pairs",
+    type=click.IntRange(1, 100),
+    default=10,
+    show_default=True,
+    help="Pairs shown at each tenth of the corpus.",
+)
+@click.option("--plots", metavar="FOLDER", help="Write each figure here too, as PNG and as SVG.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the sample."
+)
+def main(run: Run, **options: Any) -> None:
+    """Show scored pairs on one page: figures, samples, and a threshold to move.
+
+    Writes one HTML file that needs nothing else, no network either: each score over the sorted
+    corpus and its histogram, lengths, their ratio, pairs at each tenth of the corpus, and a
+    slider that shows what a threshold keeps and which pairs lie at it. With the manifest of
+    bitext-filter it shows what each rule dropped, and any other manifest as a table.
+
+    Rows without a score (nothing there, no number, infinite) are counted and left out. Memory:
+    9 bytes a row and 8 for each score; pairs are shown from a random sample of 20,000, texts cut
+    after 400 characters. The same input and options give the same file.
+
+    --plots needs matplotlib: pip install 'bitextfilter[report]'.
+
+    Example:
+
+        bitext-report -i scored.tsv -o report.html
+        bitext-report --header --column mlp --column csls --label noise < scored.tsv > report.html
+        bitext-report -i kept.tsv -o report.html --filter-manifest filter.json --plots figures
+    """
+    settings = Settings(**options)
+    _check(run, settings)
+    runs = _read_runs(settings)
+    columns = run.row_settings.columns
+    rows = run.rows(
+        ScoredColumns(columns.source, columns.target, True, settings.columns, settings.label)
+    )
+    output = run.output()
+    run.counts["unscored"] = 0
+    run.facts["seed"] = settings.seed
+    report = _report(run, settings, _surveyed(run, settings, rows), runs)
+    output.write(report.html())
+    if settings.plots is not None:
+        _write_plots(run, report, Path(settings.plots))
+
+
+def _check(run: Run, settings: Settings) -> None:
+    """Refuse, before anything is read, what cannot be written."""
+    inputs = (settings.filter_manifest, *settings.manifests)
+    needs_own_file("--manifest", run.common.manifest, inputs)
+    if run.row_settings.output != "-":
+        needs_own_file("--output", run.row_settings.output, inputs)
+    if settings.plots is None:
+        return
+    try:
+        import matplotlib as _  # noqa: F401
+    except ImportError as error:
+        remedy = "pip install 'bitextfilter[report]'"
+        raise DeviceError(f"--plots needs matplotlib, which is not installed; {remedy}") from error
+
+
+def _read_runs(settings: Settings) -> dict[str, Any]:
+    """Read the manifests: what a Report wants of them."""
+    from bitextfilter.reports.runs import FilterRun, read_run
+
+    path = settings.filter_manifest
+    filter_run = None if path is None else FilterRun(path)
+    runs = [] if filter_run is None else [(filter_run.name, filter_run.manifest)]
+    runs += [(Path(name).name, read_run(name)) for name in settings.manifests]
+    return {"filter_run": filter_run, "runs": runs}
+
+
+def _surveyed(run: Run, settings: Settings, rows: RowReader) -> Survey:
+    """Read all rows."""
+    from bitextfilter.reports.survey import Survey
+
+    survey = Survey(_names(settings, rows), unit=settings.count, seed=settings.seed)
+    for samples in _samples(run, rows, len(settings.columns)):
+        survey.add(samples)
+    return survey
+
+
+def _samples(run: Run, rows: RowReader, scores: int) -> Iterator[list[Sample]]:
+    """Yield the rows that have all their scores; count the others."""
+    from bitextfilter.reports.samples import Sample
+
+    for window in run.windows(rows):
+        found = []
+        for row in window:
+            if not isinstance(row, Row):
+                continue
+            source, target, *rest = row.texts
+            values = tuple(number_of(text.encode()) for text in rest[:scores])
+            if all(map(isfinite, values)):
+                found.append(Sample(row.number, source, target, values, "".join(rest[scores:])))
+            else:
+                _leave_out(run, row, rest[:scores])
+        yield found
+
+
+def _leave_out(run: Run, row: Row, scores: Sequence[str]) -> None:
+    run.counts["unscored"] += 1
+    if row.number == 1 and any(scores):
+        run.warn(f"line 1 has no score but {', '.join(scores)[:40]!r}: is it a --header?")
+
+
+def _names(settings: Settings, rows: RowReader) -> list[str]:
+    """Return what the scores are called: as in the header, or after their columns."""
+    header = (rows.header or b"").decode("utf-8", "replace").split("\t")
+    names = []
+    for where in settings.columns:
+        place = where if isinstance(where, str) or where < 0 else where - 1
+        if isinstance(place, str):
+            names.append(place)
+        elif rows.header is not None and -len(header) <= place < len(header):
+            names.append(header[place])
+        else:
+            names.append("score" if len(settings.columns) == 1 else f"column {where}")
+    return names
+
+
+def _report(run: Run, settings: Settings, survey: Survey, runs: dict[str, Any]) -> Report:
+    from bitextfilter.reports.page import Report
+    from bitextfilter.reports.parts import Languages
+
+    return Report(
+        survey,
+        settings.title or Path(stream_name(run.row_settings.input)).name,
+        languages=Languages(*(settings.languages or ("", ""))),
+        each=settings.pairs,
+        left_out={name: run.counts[name] for name in ("rejected", "unscored")},
+        **runs,
+    )
+
+
+def _write_plots(run: Run, report: Report, folder: Path) -> None:
+    """Write every figure, in every format."""
+    from bitextfilter.reports.plots import FORMATS, plotted
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made: {error.strerror or error}") from error
+    for chart in report.charts:
+        for form in FORMATS:
+            run.output(str(folder / f"{chart.name}.{form}")).write(plotted(chart, form))
+    run.counts["figures"] = len(report.charts)

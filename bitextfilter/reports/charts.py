@@ -1,0 +1,132 @@
+"""A figure as data: axes and marks, drawn by ``svg`` for the page and by ``plots`` for files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.reports.statistics import nice_step
+
+__all__ = [
+    "FIRST",
+    "GUIDE",
+    "INK",
+    "PALE",
+    "SECOND",
+    "Axis",
+    "Boxes",
+    "Chart",
+    "Curve",
+    "Segments",
+    "Table",
+    "axis",
+    "compact",
+    "names_axis",
+]
+
+FIRST, SECOND, GUIDE, PALE, INK = range(5)
+"""The colours of marks: two for data, one for help lines, a paler first, and that of text."""
+
+Numbers = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A linear axis from *low* to *high*, with ticks at values and what they say."""
+
+    label: str
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+    names: bool = False
+    """Whether the ticks are names of things, each in a row of its own, the first on top."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line through points, of a *colour*; its *name*, if any, stands in the legend."""
+
+    x: Numbers
+    y: Numbers
+    colour: int = FIRST
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Filled rectangles: rows of x0, y0, x1, y1; with *strength* (n,), 0 to 1, of less colour."""
+
+    corners: Numbers
+    colour: int = FIRST
+    name: str = ""
+    strength: Numbers | None = None
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Straight lines: rows of x0, y0, x1, y1."""
+
+    corners: Numbers
+    colour: int = FIRST
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The numbers of a figure, for those who cannot see it: a head and rows of texts."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One figure: its file *name*, title, what it shows in words, axes, marks and numbers.
+
+    ``cut`` says where a threshold of the score is seen: on the ``x`` or the ``y`` axis.
+    """
+
+    name: str
+    title: str
+    text: str
+    x: Axis
+    y: Axis
+    marks: tuple[Curve | Boxes | Segments, ...]
+    table: Table
+    cut: str = ""
+
+    @property
+    def legend(self) -> list[Curve | Boxes | Segments]:
+        """The marks that have a name."""
+        return [mark for mark in self.marks if mark.name]
+
+
+def compact(value: float) -> str:
+    """Write a number for an axis: ``0.25``, ``1200`` as ``1.2k``, ``3000000`` as ``3M``."""
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= limit:
+            return f"{value / limit:.4g}{unit}"
+    return f"{value:.6g}"
+
+
+def axis(label: str, low: float, high: float, *, portion: bool = False) -> Axis:
+    """Make an axis with round ticks; a *portion* is from 0 to 1 and shown in per cent."""
+    if high <= low:
+        margin = abs(low) * 0.05 or 0.5
+        low, high = low - margin, high + margin
+    step = nice_step(high - low, 5)
+    first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
+    values = [round(place * step, 12) for place in range(first, last + 1)]
+    texts = [f"{round(100 * v)}%" if portion else compact(v) for v in values]
+    return Axis(label, low, high, tuple(zip(values, texts, strict=True)))
+
+
+def names_axis(names: Sequence[str]) -> Axis:
+    """Make the axis of a chart with a row for each name: row i is from i to i + 1."""
+    ticks = tuple((place + 0.5, name) for place, name in enumerate(names))
+    return Axis("", 0, max(1, len(names)), ticks, names=True)

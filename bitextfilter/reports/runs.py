@@ -1,0 +1,87 @@
+"""The manifests of the runs that made a corpus, read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bitextfilter.errors import InputError
+from bitextfilter.io.files import open_input
+
+__all__ = ["Fields", "FilterRun", "fields_of", "read_run"]
+
+Fields = list[tuple[str, str]]
+
+
+def read_run(path: str) -> dict[str, Any]:
+    """Read the manifest of a run, as any command's --manifest writes it.
+
+    Raises NotFoundError, and InputError for what is no JSON object.
+    """
+    with open_input(path) as stream:
+        data = stream.read()
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"no JSON: {error}", file=path, remedy=_REMEDY) from error
+    if not isinstance(found, dict):
+        raise InputError("no manifest: a JSON object is expected", file=path, remedy=_REMEDY)
+    return found
+
+
+_REMEDY = "give a file that --manifest wrote"
+
+
+class FilterRun:
+    """What bitext-filter's manifest tells of its rules.
+
+    ``rules`` has, for each rule, the rows that it dropped and those that it alone dropped;
+    ``counts`` what became of the rows.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Read *path*. Raises NotFoundError and InputError."""
+        self.name = Path(path).name
+        self.manifest = read_run(path)
+        facts = self.manifest.get("facts")
+        rules: Any = facts.get("rules") if isinstance(facts, dict) else None
+        try:
+            self.rules = {
+                name: (int(found["dropped"]), int(found["unique"])) for name, found in rules.items()
+            }
+            self.counts = {
+                name: int(self.manifest["counts"][name])
+                for name in ("rows", "kept", "dropped", "rejected")
+            }
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            message = "no drops of rules in it"
+            remedy = "give the file that bitext-filter --manifest wrote"
+            raise InputError(message, file=path, remedy=remedy) from error
+
+
+def fields_of(run: dict[str, Any]) -> Fields:
+    """Return every value of a manifest with its place in it: ``facts › seed``, 1."""
+    return [(" › ".join(place), text) for place, text in _leaves(run, ())]
+
+
+def _leaves(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _leaves(inner, (*place, key))
+    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        for number, inner in enumerate(value, 1):
+            yield from _leaves(inner, (*place, str(number)))
+    elif isinstance(value, list):
+        yield place, " ".join(map(_shown, value))
+    else:
+        yield place, _shown(value)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    if isinstance(value, int) and abs(value) >= 10_000:
+        return f"{value:,}"
+    return str(value)
