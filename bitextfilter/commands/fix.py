@@ -67,11 +67,8 @@ def main(run: Run, explain: bool, **choices: tuple[str, ...]) -> None:
     worker = _Worker(rows.parser, places, Repairer(names), explain)
     output.write(rows.first_line(["repairs"] * explain))
     run.counts.update(changed=0, **dict.fromkeys(names, 0))
-    windows = rows.lines(run.common.batch_size)
-    for fixed in map_in_order(worker, windows, run.common.threads):
-        for row in fixed.bad:
-            run.reject(row)
-        run.counts.update(fixed.counts)
+    for fixed in map_in_order(worker, rows.lines(run.common.batch_size), run.common.threads):
+        _account(run, fixed)
         output.write(fixed.lines)
         run.advance(fixed.counts["rows"])
 
@@ -90,6 +87,13 @@ class _Fixed(NamedTuple):
     lines: bytes
     bad: list[BadRow]
     counts: Counter[str]
+
+
+def _account(run: Run, fixed: _Fixed) -> None:
+    """Reject what is bad in a window, or stop there; count what was done."""
+    for row in fixed.bad:
+        run.reject(row)
+    run.counts.update(fixed.counts)
 
 
 @dataclasses.dataclass(frozen=True)
