@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.errors import SettingsError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.text.ngram_model import BEGIN, END, MARKS, Level, NgramModel
 from bitextfilter.text.units import Units
 
@@ -51,7 +51,7 @@ class Corpus:
     def __init__(self, sentences: Iterable[Sequence[str]]) -> None:
         """Read *sentences*, of which empty ones are passed over.
 
-        Memory: 4 bytes a token, and the words. Raises SettingsError where a token is a mark of
+        Memory: 4 bytes a token, and the words. Raises InputError where a token is a mark of
         the model or has white space in it, or where there is none at all.
         """
         numbers: defaultdict[str, int] = defaultdict()
@@ -72,11 +72,11 @@ class Corpus:
 
     def _check(self) -> None:
         if not self.sentences:
-            raise SettingsError("there is no text to learn a language model from")
+            raise InputError("there is no text to learn a language model from")
         if int((self.ids <= END).sum()) != 2 * self.sentences:
-            raise SettingsError(f"a token is one of the marks {', '.join(MARKS)}")
+            raise InputError(f"a token is one of the marks {', '.join(MARKS)}")
         if any(word.encode().split() != [word.encode()] for word in self.words):
-            raise SettingsError("a token is empty or has white space in it")
+            raise InputError("a token is empty or has white space in it")
 
 
 class Trained(NamedTuple):

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bitextfilter.errors import SettingsError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.text.arpa import read_arpa, write_arpa
 from bitextfilter.text.ngram_model import NgramModel
 from bitextfilter.training.ngrams import FALLBACK, Corpus, NgramSettings, discounts_of, train
@@ -184,7 +184,7 @@ def test_the_same_text_gives_the_same_file() -> None:
     ],
 )
 def test_text_that_cannot_be_learnt_from(sentences: Sentences, message: str) -> None:
-    with pytest.raises(SettingsError, match=message):
+    with pytest.raises(InputError, match=message):
         Corpus(sentences)
 
 
