@@ -39,6 +39,7 @@ OWNERS = {
     "rapidfuzz": {"evaluation/", "filters/", "corpus/"},
     "ray": {"distributed/"},
     "regex": {"text/", "filters/"},
+    "rensa": {"corpus/near_duplicates.py"},
     "sacremoses": {"text/tokens.py"},
     "safetensors": {"models/checkpoint.py"},
     "sentencepiece": {"text/"},

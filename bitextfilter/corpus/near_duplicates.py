@@ -1,0 +1,161 @@
+"""Near duplicates: which texts share most of their character n-grams.
+
+Candidates come from MinHash (Broder 1997) with banding (Leskovec, Rajaraman and Ullman, *Mining
+of Massive Datasets*, section 3.4); each is then compared by its real Jaccard similarity, so that
+none is found by an accident of hashing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import rensa
+
+from bitextfilter.corpus.comparison import DedupSettings
+from bitextfilter.corpus.scratch import Records
+
+__all__ = ["HASHES", "NearTexts", "Sketcher", "banding", "jaccard", "recall", "shingles"]
+
+HASHES = 128
+"""MinHash values of each set of shingles, at most."""
+
+RECALL = 0.99
+"""The probability of becoming candidates that two texts just similar enough have, at least."""
+
+SEED = 1
+CACHED_ROWS = 2048
+
+Integers = npt.NDArray[np.uint64]
+
+
+def shingles(text: str, size: int) -> frozenset[str]:
+    """Return the *size*-grams of characters of *text*; a shorter text is filled up to one."""
+    text = text.ljust(size, "\0")
+    return frozenset(text[start : start + size] for start in range(len(text) - size + 1))
+
+
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return the share that two sets have in common, from 0 to 1: intersection over union."""
+    common = len(one & other)
+    return common / (len(one) + len(other) - common)
+
+
+def recall(similarity: float, bands: int, rows: int) -> float:
+    """Return the probability that sets of this *similarity* agree in all *rows* of some band."""
+    return float(1 - (1 - similarity**rows) ** bands)
+
+
+def banding(similarity: float) -> tuple[int, int]:
+    """Return the bands, and the rows of each, for texts that are at least this similar.
+
+    The most rows, hence the fewest false candidates, of which at most ``HASHES`` in all have a
+    recall of ``RECALL`` at *similarity*.
+    """
+    choices = ((HASHES // rows, rows) for rows in range(HASHES, 0, -1))
+    return next((b, r) for b, r in choices if recall(similarity, b, r) >= RECALL or r == 1)
+
+
+class Sketcher:
+    """Gives texts keys, such that similar texts probably share one."""
+
+    def __init__(self, similarity: float, size: int) -> None:
+        """Make keys for texts whose *size*-grams have a Jaccard *similarity* of at least this."""
+        self.bands, self._rows = banding(similarity)
+        self._size = size
+
+    def keys(self, texts: Sequence[str], sides: int, kind: int = 0) -> Integers:
+        """Return the keys of rows of *sides* texts each, run together: ``(n, bands)``.
+
+        The shingles of the sides are told apart; so are the keys of different *kind*.
+        """
+        hashes, counts = shingle_hashes(texts, self._size)
+        tags = np.arange(len(texts), dtype=np.uint64) % np.uint64(sides)
+        hashes = _mixed(hashes + np.repeat(tags, counts))
+        ends = np.cumsum(counts, dtype=np.uint64)[sides - 1 :: sides]
+        offsets = np.concatenate([np.zeros(1, np.uint64), ends])
+        width = self.bands * self._rows
+        matrix = rensa.RMinHash.digest_matrix_from_flat_token_hashes(hashes, offsets, width, SEED)
+        values = np.array(matrix.to_rows(), np.uint64).reshape(-1, self.bands, self._rows)
+        first = kind * self.bands
+        keys: Integers = np.arange(first, first + self.bands, dtype=np.uint64)
+        for row in range(self._rows):
+            keys = _mixed(keys + values[:, :, row])
+        return keys
+
+
+def shingle_hashes(texts: Sequence[str], size: int) -> tuple[Integers, npt.NDArray[np.int64]]:
+    """Return hashes of all *size*-grams of *texts*, run together, and how many each text has."""
+    filled = [text.ljust(size, "\0") for text in texts]
+    lengths = np.fromiter(map(len, filled), np.int64, len(filled))
+    data = "".join(filled).encode("utf-32-le", "surrogatepass")
+    codes = np.frombuffer(data, "<u4").astype(np.uint64)
+    places = len(codes) - size + 1
+    hashes: Integers = np.zeros(max(places, 0), np.uint64)
+    for start in range(size):
+        hashes = _mixed(hashes + codes[start : start + places])
+    counts = lengths - (size - 1)
+    inside = np.ones(len(codes), bool)
+    for back in range(1, size):
+        inside[np.cumsum(lengths) - back] = False
+    return hashes[inside[: len(hashes)]], counts
+
+
+def _mixed(values: Integers) -> Integers:
+    """SplitMix64's step and finaliser (Steele, Lea and Flood 2014) of 64-bit numbers."""
+    mixed: Integers = values + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed
+
+
+class NearTexts:
+    """The texts of rows, on the disk: gives their keys, and says which rows are similar."""
+
+    def __init__(self, settings: DedupSettings) -> None:
+        """Compare by the ``by``, ``similarity`` and ``shingle`` of *settings*."""
+        self._settings = settings
+        self._sketcher = Sketcher(settings.similarity, settings.shingle)
+        self._texts = Records()
+        self._first = 0
+        self._shingles = lru_cache(CACHED_ROWS)(self._read)
+
+    def __enter__(self) -> NearTexts:
+        """Return the texts themselves."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close and thereby remove the files."""
+        self._texts.__exit__()
+
+    def add(self, lines: npt.NDArray[np.int64], rows: Sequence[Sequence[str]]) -> Integers:
+        """Add *rows* by their lines, which ascend, and return their keys, ``(n, keys)``."""
+        sides = self._settings.sides
+        records: list[bytes] = []
+        for line, row in zip(lines.tolist(), rows, strict=True):
+            self._first = self._first or line
+            missing = (line - self._first) * sides - len(self._texts) - len(records)
+            records += [b""] * missing
+            records += [text.encode("utf-8", "surrogatepass") for text in row]
+        self._texts.extend(records)
+        if self._settings.by != "either":
+            return self._sketcher.keys([text for row in rows for text in row], sides)
+        columns = ([row[side] for row in rows] for side in range(sides))
+        kinds = (self._sketcher.keys(column, 1, kind) for kind, column in enumerate(columns))
+        return np.concatenate(list(kinds), axis=1)
+
+    def similar(self, one: int, other: int) -> bool:
+        """Say whether the rows of two lines are similar enough: in all sides, or either."""
+        pairs = zip(self._shingles(one), self._shingles(other), strict=True)
+        found = (jaccard(mine, its) >= self._settings.similarity for mine, its in pairs)
+        return any(found) if self._settings.by == "either" else all(found)
+
+    def _read(self, line: int) -> tuple[frozenset[str], ...]:
+        sides = self._settings.sides
+        start = (line - self._first) * sides
+        texts = (self._texts[index] for index in range(start, start + sides))
+        size = self._settings.shingle
+        return tuple(shingles(text.decode("utf-8", "surrogatepass"), size) for text in texts)

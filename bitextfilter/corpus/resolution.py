@@ -1,0 +1,163 @@
+"""Which of the rows that share keys stay, worked out on the disk.
+
+One rule for all: rows are taken in the order of preference, and one is dropped if it matches a
+row that stays already. It is then a duplicate of the most preferred of those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bitextfilter.corpus.external_sort import Column, ExternalSort
+from bitextfilter.corpus.key_table import Lines
+from bitextfilter.corpus.scratch import Scratch
+
+__all__ = ["MOST_COMPARED", "Dropped", "Matches", "Order", "first_of_each", "one_of_matching"]
+
+Dropped = Iterator[tuple[Lines, Lines]]
+"""Rows that go, and for each the row that stays: parts of both, in any order."""
+
+Matches = Callable[[int, int], bool]
+"""Says whether a row, by line, matches another with which it shares a key."""
+
+MOST_COMPARED = 100
+"""A row is compared with this many others at most: those with which it shares the most keys."""
+
+
+def first_of_each(entries: ExternalSort) -> Dropped:
+    """Yield all but the most preferred row of each key.
+
+    *entries* has the two halves of each row's key, its preference (the smaller, the better) and
+    its line; of equal preferences, the first line stays.
+    """
+    for high, low, preference, lines in entries.parts():
+        order = np.lexsort((lines, preference, low, high))
+        starts = _starts(high[order], low[order])
+        lines = lines[order]
+        keepers = np.repeat(lines[starts], np.diff(starts, append=len(lines)))
+        gone = keepers != lines
+        yield lines[gone], keepers[gone]
+
+
+def one_of_matching(entries: ExternalSort, order: Order, matches: Matches, memory: int) -> Dropped:
+    """Yield the rows that match a row that stays, where a row has several keys.
+
+    *entries* has the key of each row, in one or two columns, and its line. Only rows that share a
+    key are compared.
+    """
+    with ExitStack() as stack:
+        links = stack.enter_context(ExternalSort(["i8", "i8", "i8"], memory))
+        count = 0
+        for columns in entries.parts():
+            lines, buckets = _shared(columns, count)
+            links.add(order.ranks(lines), lines, buckets)
+            count += len(lines)
+        buckets_ = _Buckets(stack, count)
+        for _, lines, buckets in links.parts():
+            yield _greedily(lines, buckets, buckets_, order, matches)
+
+
+class Order:
+    """The order of preference of rows: by line, or by a number and then by line."""
+
+    def __init__(self) -> None:
+        """Order rows by line."""
+        self._first = self._stop = 0
+        self._ranks: Column | None = None
+        self._lines: Column | None = None
+
+    def extend(self, lines: Lines) -> None:
+        """Take in *lines*, which ascend."""
+        if len(lines):
+            self._first, self._stop = self._first or int(lines[0]), int(lines[-1]) + 1
+
+    def prefer(self, preferences: ExternalSort, stack: ExitStack) -> None:
+        """Order by *preferences* instead, a column of them (smaller is better) and of lines.
+
+        What is kept of it, 16 bytes a line on the disk, is closed with *stack*.
+        """
+        self._ranks, self._lines = (
+            stack.enter_context(Scratch()).zeros("i8", self._stop - self._first) for _ in range(2)
+        )
+        done = 0
+        for _, lines in preferences.parts():
+            self._lines[done : done + len(lines)] = lines
+            self._ranks[lines - self._first] = np.arange(done, done + len(lines))
+            done += len(lines)
+
+    def ranks(self, lines: Lines) -> Lines:
+        """Return the place of each line in the order."""
+        return lines if self._ranks is None else self._ranks[lines - self._first]
+
+    def line(self, rank: int) -> int:
+        """Return the line at a place in the order."""
+        return rank if self._lines is None else int(self._lines[rank])
+
+
+class _Buckets:
+    """The rows that stay, by the keys that they share with others: on the disk."""
+
+    def __init__(self, stack: ExitStack, count: int) -> None:
+        """Make room for *count* rows in all buckets; a bucket is named by its first place."""
+        self._ranks = stack.enter_context(Scratch()).zeros("i8", count)
+        self._filled = stack.enter_context(Scratch()).zeros("i4", count)
+
+    def ranks(self, buckets: Column) -> Lines:
+        """Return the ranks of the rows in any of these buckets, the most preferred first."""
+        filled = self._filled[buckets]
+        live = [
+            self._ranks[start : start + number]
+            for start, number in zip(buckets[filled > 0], filled[filled > 0], strict=True)
+        ]
+        if not live:
+            return np.empty(0, np.int64)
+        ranks, shared = np.unique(np.concatenate(live), return_counts=True)
+        if len(ranks) <= MOST_COMPARED:
+            return ranks
+        return np.sort(ranks[np.argsort(-shared, kind="stable")[:MOST_COMPARED]])
+
+    def add(self, rank: int, buckets: Column) -> None:
+        """Put a row into each of these buckets."""
+        self._ranks[buckets + self._filled[buckets]] = rank
+        self._filled[buckets] += 1
+
+
+def _greedily(
+    lines: Lines, buckets: Column, kept: _Buckets, order: Order, matches: Matches
+) -> tuple[Lines, Lines]:
+    """Take rows in order of preference, each with its buckets, and return those that go."""
+    gone, keepers = [], []
+    starts = _starts(lines).tolist()
+    for start, stop in zip(starts, [*starts[1:], len(lines)], strict=True):
+        line, its_buckets = int(lines[start]), buckets[start:stop]
+        others = (order.line(rank) for rank in kept.ranks(its_buckets).tolist())
+        keeper = next((other for other in others if matches(line, other)), None)
+        if keeper is None:
+            kept.add(int(order.ranks(lines[start : start + 1])[0]), its_buckets)
+        else:
+            gone.append(line)
+            keepers.append(keeper)
+    return np.array(gone, np.int64), np.array(keepers, np.int64)
+
+
+def _shared(columns: Sequence[Column], count: int) -> tuple[Lines, Column]:
+    """Return the rows whose key others have too, and a bucket for each such key, from *count*."""
+    *keys, lines = columns
+    order = np.lexsort(keys[::-1])
+    starts = _starts(*(key[order] for key in keys))
+    sizes = np.diff(starts, append=len(lines))
+    shared = np.repeat(sizes > 1, sizes)
+    sizes = sizes[sizes > 1]
+    return lines[order][shared], np.repeat(count + np.cumsum(sizes) - sizes, sizes)
+
+
+def _starts(*columns: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return where runs of equal rows begin, in columns of which none is empty."""
+    new = np.ones(len(columns[0]), bool)
+    new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    return np.flatnonzero(new)
