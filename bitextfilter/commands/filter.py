@@ -153,7 +153,7 @@ def _named(choices: _Choices) -> tuple[tuple[Rule, ...], Languages]:
 
 def _languages_of(model: str) -> tuple[str, str]:
     from bitextfilter.models.checkpoint import read_config
-    from bitextfilter.scoring.model import find
+    from bitextfilter.models.folders import find
 
     source, target = read_config(find(model))["languages"]
     return source, target

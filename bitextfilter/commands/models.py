@@ -43,7 +43,7 @@ def list_models(run: Run) -> None:
         bitext-models list | cut -f 1
     """
     from bitextfilter.models.checkpoint import digest, read_config
-    from bitextfilter.scoring.model import shipped
+    from bitextfilter.models.folders import shipped
 
     output = run.output("-")
     run.counts["models"] = 0
@@ -65,7 +65,7 @@ def inspect_model(run: Run, name: str) -> None:
         bitext-models inspect en-de
     """
     from bitextfilter.models.checkpoint import digest, read_config
-    from bitextfilter.scoring.model import find
+    from bitextfilter.models.folders import find
 
     folder = find(name)
     facts = {

@@ -10,7 +10,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters import column, language, length, letters
+from bitextfilter.filters import (
+    column,
+    language,
+    length,
+    letters,
+    markup,
+    numerals,
+    paraphrase,
+    patterns,
+    punctuation,
+    repetition,
+    similarity,
+)
 from bitextfilter.filters.rule import Rule
 
 __all__ = ["RULES", "make_rule", "parameters", "parse_rule"]
@@ -29,6 +41,22 @@ RULES: dict[str, type[Rule]] = {
         letters.OnlySymbols,
         letters.OnlyNumbers,
         language.Language,
+        markup.HtmlTags,
+        markup.EscapedUnicode,
+        punctuation.TerminalPunctuation,
+        punctuation.Parentheses,
+        numerals.Numerals,
+        numerals.NumberInconsistencies,
+        repetition.Repetition,
+        repetition.RepeatedWords,
+        patterns.Literals,
+        patterns.RegularExpression,
+        patterns.UnwantedWords,
+        similarity.Similarity,
+        similarity.LongestCommonSubstring,
+        similarity.NgramOverlap,
+        similarity.SentenceBleu,
+        paraphrase.ParaphraseScore,
         column.Column,
         column.TranslationCost,
         column.ReferenceProbability,

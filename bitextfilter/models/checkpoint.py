@@ -22,11 +22,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
+from bitextfilter.models.folders import CONFIG
 
 FORMAT = 1
 """Version of the folder's layout; a folder of a newer one is refused."""
 
-CONFIG = "config.json"
 SCALE = ".row_scale"
 UNDIGESTED = ("card.md",)
 

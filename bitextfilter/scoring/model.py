@@ -9,16 +9,15 @@ from pathlib import Path
 
 from bitextfilter.encoders.base import Encoder
 from bitextfilter.encoders.registry import load_encoder
-from bitextfilter.errors import ModelError, NotFoundError
-from bitextfilter.models.checkpoint import CONFIG, digest, read_config
+from bitextfilter.errors import ModelError
+from bitextfilter.models.checkpoint import digest, read_config
+from bitextfilter.models.folders import find
 from bitextfilter.scoring import reference as neighbours
 from bitextfilter.scoring.reference import Reference
 from bitextfilter.scoring.scorers import distinct, score_pairs
 from bitextfilter.similarity.classifier import Classifier
 from bitextfilter.similarity.vectors import Scores, Vectors
 from bitextfilter.text.processor import TextProcessor
-
-PRETRAINED = Path(__file__).parents[1] / "pretrained"
 
 
 @dataclass(frozen=True)
@@ -81,23 +80,6 @@ class Model:
             self.encode(distinct(sentences)[0], language) for sentences, language in sides
         )
         return Reference(source, target, k)
-
-
-def shipped() -> dict[str, Path]:
-    """The models that come with the package, by name."""
-    folders = sorted(PRETRAINED.iterdir()) if PRETRAINED.is_dir() else []
-    return {folder.name: folder for folder in folders if (folder / CONFIG).is_file()}
-
-
-def find(name_or_folder: str | Path) -> Path:
-    """The folder of a shipped model's name, or the folder given. Raises NotFoundError."""
-    name, known = str(name_or_folder), shipped()
-    if name in known:
-        return known[name]
-    if (folder := Path(name)).is_dir():
-        return folder
-    names = ", ".join(known) or "none"
-    raise NotFoundError(f"{name}: neither a folder nor a shipped model (they are: {names})")
 
 
 def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> Model:

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from toys import toy_model
 
 from bitextfilter.commands.models import main
+from bitextfilter.models import folders
 from bitextfilter.models.checkpoint import digest, load_tensors, save_tensors
-from bitextfilter.scoring import model as scoring
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_list_has_a_line_for_each_shipped_model(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder.parent / "not-a-model").mkdir()
-    monkeypatch.setattr(scoring, "PRETRAINED", folder.parent)
+    monkeypatch.setattr(folders, "PRETRAINED", folder.parent)
     size = sum(path.stat().st_size for path in folder.iterdir())
     result = invoke("list")
     assert result.stdout == f"aa-bb\taa\tbb\t{digest(folder)}\t{size}\n"

@@ -12,9 +12,10 @@ from toys import toy_model
 
 import bitextfilter
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
+from bitextfilter.models import folders
 from bitextfilter.models.checkpoint import digest
-from bitextfilter.scoring import model as models
-from bitextfilter.scoring.model import find, load, shipped
+from bitextfilter.models.folders import find, shipped
+from bitextfilter.scoring.model import load
 from bitextfilter.scoring.reference import Reference
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 
@@ -47,7 +48,7 @@ def test_parts_are_optional(tmp_path: Path) -> None:
 def test_names_come_before_folders(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(models, "PRETRAINED", whole.parent)
+    monkeypatch.setattr(folders, "PRETRAINED", whole.parent)
     (tmp_path / "aa-bb").mkdir()
     monkeypatch.chdir(tmp_path)
     assert shipped() == {"aa-bb": whole}
@@ -61,7 +62,7 @@ def test_names_come_before_folders(
 
 
 def test_no_shipped_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "PRETRAINED", tmp_path / "nowhere")
+    monkeypatch.setattr(folders, "PRETRAINED", tmp_path / "nowhere")
     assert shipped() == {}
     with pytest.raises(NotFoundError, match="they are: none"):
         load("en-de")
