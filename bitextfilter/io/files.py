@@ -9,8 +9,8 @@ from __future__ import annotations
 import io
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -24,6 +24,7 @@ __all__ = [
     "lines_of",
     "open_input",
     "open_output",
+    "open_outputs",
     "read_lines",
     "stream_name",
     "without_ending",
@@ -177,25 +178,45 @@ def open_output(path: str | Path, stdout: BinaryIO | None = None) -> Iterator[Bi
     Compressed by name. Devices and named pipes are written directly; a link is followed.
     Raises OutputError, naming the file, for whatever cannot be written.
     """
+    with open_outputs([path], stdout) as (stream,):
+        yield stream
+
+
+@contextmanager
+def open_outputs(
+    paths: Sequence[str | Path], stdout: BinaryIO | None = None
+) -> Iterator[list[BinaryIO]]:
+    """Open files as ``open_output`` does; none is put in its place before all are complete."""
+    drafts: list[tuple[Path, Path, str]] = []
+    try:
+        with ExitStack() as sinks:
+            yield [sinks.enter_context(_sink(path, stdout, drafts)) for path in paths]
+        for temporary, target, name in drafts:
+            with _naming(name):
+                os.replace(temporary, target)
+    finally:
+        for temporary, _, _ in drafts:
+            with suppress(OSError):
+                temporary.unlink()
+
+
+@contextmanager
+def _sink(
+    path: str | Path, stdout: BinaryIO | None, drafts: list[tuple[Path, Path, str]]
+) -> Iterator[BinaryIO]:
+    """Open *path*, or, for a file, its draft, which is added to *drafts* with path and name."""
     if str(path) == "-" and stdout is not None:
         sink = _Sink(stdout, "stdout")
         yield cast(BinaryIO, sink)
         sink.flush()
         return
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        with _file_sink(target, str(path)) as stream:
-            yield stream
-        return
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        with _file_sink(temporary, str(path)) as stream:
-            yield stream
-        with _naming(str(path)):
-            os.replace(temporary, target)
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
+    place = target
+    if not target.exists() or target.is_file():
+        place = target.with_name(f".{target.name}.{os.getpid()}.partial")
+        drafts.append((place, target, str(path)))
+    with _file_sink(place, str(path)) as stream:
+        yield stream
 
 
 def write_whole(path: str | Path, data: bytes) -> None:

@@ -19,6 +19,7 @@ from bitextfilter.io.files import (
     lines_of,
     open_input,
     open_output,
+    open_outputs,
     read_lines,
     stream_name,
     write_whole,
@@ -149,6 +150,30 @@ def test_a_full_disk_is_an_output_error_and_devices_stay(size: int) -> None:
     ):
         stream.write(bytes(size))
     assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
+
+
+def test_files_that_belong_together_appear_together(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other.gz"
+    with open_outputs([one, other]) as (first, second):
+        first.write(b"a\n")
+        second.write(b"b\n")
+        assert not one.exists() and not other.exists()
+    assert one.read_bytes() == b"a\n"
+    assert gzip.decompress(other.read_bytes()) == b"b\n"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no /dev/full here")
+@pytest.mark.parametrize("order", [1, -1])
+def test_if_one_cannot_be_completed_neither_appears(tmp_path: Path, order: int) -> None:
+    one = tmp_path / "one"
+    one.write_bytes(b"old")
+    paths = [one, Path("/dev/full")][::order]
+    with pytest.raises(OutputError, match="/dev/full"), open_outputs(paths) as streams:
+        for stream in streams:
+            stream.write(b"new")
+    assert one.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [one]
 
 
 def test_a_link_is_followed(tmp_path: Path) -> None:
