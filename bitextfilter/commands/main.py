@@ -13,7 +13,7 @@ COMMANDS = {
     "bitext-align": "mine pairs from two files of sentences",
     "bitext-dedup": "keep one of the pairs that are duplicates",
     "bitext-embed": "turn sentences into vectors",
-    "bitext-evaluate": "measure how well a model finds translations",
+    "bitext-evaluate": "measure how good models, scores and cuts are",
     "bitext-filter": "keep the pairs that pass rules, and say why the others went",
     "bitext-fix": "repair mojibake, entities and stray characters",
     "bitext-models": "list, inspect and verify models",

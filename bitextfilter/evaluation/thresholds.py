@@ -108,11 +108,11 @@ def _sought(figures: Figures, settings: CutSettings) -> int | None:
     if settings.recall is not None:
         found = np.flatnonzero(recall >= settings.recall)
         return int(found[-1]) if len(found) else None
-    return int(np.argmax(f1)) if len(f1) else None
+    return int(np.argmax(f1))
 
 
 def estimate_cuts(labelled: Labelled, words: NDArray[np.int64], settings: CutSettings) -> list[Cut]:
-    """Estimate what some cuts keep, ascending, the one sought among them.
+    """Estimate what some cuts keep, ascending, the one sought among them if there is one.
 
     Args:
         labelled: the rows; their kinds of noise are taken to be as frequent as they are there.
@@ -121,9 +121,12 @@ def estimate_cuts(labelled: Labelled, words: NDArray[np.int64], settings: CutSet
 
     The intervals are those of each cut as it stands: that the one sought was chosen on the same
     rows makes its figures a little too good, the less the more rows there are.
+    Without a clean row that has a score there is no cut.
     """
     share = settings.share(labelled)
     cuts, figures = cut_figures(labelled, share)
+    if not len(cuts):
+        return []
     sought = _sought(figures, settings)
     places = {int(np.sum(figures[:, 1] >= recall)) - 1 for recall in RECALLS} - {-1}
     shown = sorted(places if sought is None else places | {sought})

@@ -11,6 +11,8 @@ from bitextfilter import __version__
 from bitextfilter.commands.evaluations.labelled import Collected, read_labelled, words_of
 from bitextfilter.commands.evaluations.settings import Labelling, Suggesting
 from bitextfilter.commands.frame import Run
+from bitextfilter.errors import InputError
+from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import BadRow
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ def suggest(
     labelled = collected.labelled(run.row_settings.input)
     settings = CutSettings(share, wishes.precision, wishes.recall, bootstrap)
     cuts = estimate_cuts(labelled, collected.words, settings)
+    if not cuts:
+        raise InputError("no clean row has a score", file=stream_name(run.row_settings.input))
     line = ""
     for cut in cuts:
         if cut.suggested:
@@ -66,6 +70,7 @@ def _made(
     if lacking := [kind for kind in KINDS if kind not in rates]:
         run.note(f"without the noise {', '.join(lacking)}: see bitext-noise and --labels")
     collected = Collected(CLEAN)
+    run.counts.update({"rows": 0, "rejected": 0, "clean": 0, "made noise": 0})
     noisy = noisy_pairs(_pairs(run, model), rates, seed, settings)
     while window := list(islice(noisy, run.common.batch_size)):
         sources, targets, labels = zip(*window, strict=True)
@@ -75,7 +80,7 @@ def _made(
         ]
         for score, label, *texts in zip(scores.tolist(), labels, *counted, strict=True):
             collected.add(round(score, DIGITS), label, words_of(texts))
-            run.counts[CLEAN if label == CLEAN else "made noise"] += 1
+            run.counts["clean" if label == CLEAN else "made noise"] += 1
     return collected, {"sim": model.default_measure, "model": model.digest}
 
 

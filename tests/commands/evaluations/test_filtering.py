@@ -1,0 +1,327 @@
+"""bitext-evaluate filtering through its streams."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from toys import sentences, toy_model
+
+from bitextfilter.commands.evaluate import main
+from bitextfilter.corpus.noise import CLEAN, NoiseSettings, even_rates, noisy_pairs
+from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.evaluation.filtering import FilteringSettings, Labelled, measure_filtering
+from bitextfilter.evaluation.thresholds import FIGURES, CutSettings, estimate_cuts
+from bitextfilter.scoring.model import load
+
+HEAD = ["measure", "kind", "value", "low", "high", "clean", "noise", "signature"]
+KINDS = ("copied", "shuffled")
+FAST = ("--bootstrap", "20")
+
+
+def filtering(*words: str | Path, text: bytes | str = b"") -> Result:
+    line = ["filtering", "--threads", "1", "--device", "cpu", *(str(word) for word in words)]
+    return CliRunner().invoke(main, line, input=text)
+
+
+def rows_of(n: int = 120) -> list[tuple[str, str, str, str]]:
+    """Source, target, label, score."""
+    generator = np.random.default_rng(6)
+    labels = generator.choice(["clean", "shuffled", "copied"], n, p=[0.5, 0.3, 0.2])
+    scores = generator.normal(2.0 * (labels == "clean"), 1).round(2)
+    sources, targets = sentences(n, seed=1)
+    return list(zip(sources, targets, labels, (f"{s:.2f}" for s in scores), strict=True))
+
+
+def written(rows: list[tuple[str, ...]]) -> str:
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+def labelled(rows: list[tuple[str, str, str, str]]) -> Labelled:
+    labels = np.array([("clean", *KINDS).index(label) for _, _, label, _ in rows])
+    return Labelled(np.array([float(score) for *_, score in rows]), labels, KINDS)
+
+
+def table(result: Result) -> dict[tuple[str, str], list[str]]:
+    assert result.exit_code == 0, result.output
+    head, *lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert head == HEAD
+    return {(line[0], line[1]): line[2:] for line in lines}
+
+
+def cuts(result: Result) -> list[dict[str, str]]:
+    assert result.exit_code == 0, result.output
+    head, *lines = [line.split("\t") for line in result.stdout.split("\n")[:-1]]
+    ends = [f"{name}{end}" for name in FIGURES for end in ("", "_low", "_high")]
+    assert head == ["threshold", *ends, "suggestion"]
+    return [dict(zip(head, line, strict=True)) for line in lines]
+
+
+def test_the_table_has_the_figures_of_the_library() -> None:
+    rows = rows_of()
+    settings = FilteringSettings(1.0, Bootstrap(30, 4))
+    words = ("--labels", "3", "--threshold", "1", "--bootstrap", "30", "--seed", "4")
+    found = table(filtering("-q", *words, text=written(rows)))
+    expected = measure_filtering(labelled(rows), settings)
+    assert list(found) == [(result.measure, result.kind) for result in expected]
+    for result in expected:
+        *figures, clean, noise, signature = found[result.measure, result.kind]
+        assert figures == [f"{number:.4f}" for number in result.estimate]
+        assert (clean, noise) == (str(result.clean), str(result.noise))
+        assert signature.startswith(
+            f"{result.measure} = {figures[0]} | n={int(clean) + int(noise)}"
+        )
+        assert f" kind:{result.kind} " in signature
+        assert " boot:30 seed:4 v:" in signature
+        ranking = result.measure in ("auc", "average_precision")
+        assert ("threshold:1.0" in signature) != ranking
+
+
+def test_json_says_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "scored.tsv"
+    path.write_text(written(rows_of()), encoding="utf-8")
+    words = ("-q", *FAST, "--labels", "3", path)
+    whole = json.loads(filtering("--json", *words).stdout)
+    found = table(filtering(*words))
+    assert (whole["task"], whole["file"]) == ("filtering", str(path))
+    assert [(r["measure"], r["kind"]) for r in whole["results"]] == list(found)
+    for record in whole["results"]:
+        cells = [f"{record[name]:.4f}" for name in ("value", "low", "high")]
+        cells += [str(record["clean"]), str(record["noise"]), record["signature"]]
+        assert cells == found[record["measure"], record["kind"]]
+
+
+def test_without_a_threshold_there_is_only_the_ranking() -> None:
+    found = table(filtering("-q", *FAST, "--labels", "3", text=written(rows_of())))
+    assert {measure for measure, _ in found} == {"auc", "average_precision"}
+
+
+def test_columns_by_name_and_other_labels() -> None:
+    rows = rows_of()
+    other = [(score, "ok" if label == "clean" else label) for _, _, label, score in rows]
+    words = ("--header", "--labels", "what", "--column", "mlp", "--clean-label", "ok")
+    found = filtering("-q", *FAST, *words, text="mlp\twhat\n" + written(other))
+    assert table(found) == table(filtering("-q", *FAST, "--labels", "3", text=written(rows)))
+
+
+def test_order_of_rows_and_windows_do_not_count() -> None:
+    rows = rows_of()
+    words = ("-q", *FAST, "--labels", "3", "--threshold", "0.5")
+    one = filtering(*words, text=written(rows))
+    other = filtering(*words, "--batch-size", "7", text=written(rows[::-1]))
+    assert table(one) == table(other)
+
+
+def test_rows_without_a_score_are_below_all() -> None:
+    rows = rows_of()
+    gone = [(*row[:3], "" if place % 5 == 0 else row[3]) for place, row in enumerate(rows)]
+    lowest = [(*row[:3], row[3] or "-1000") for row in gone]
+    left = [row for row in gone if row[3]]
+    words = (*FAST, "--labels", "3", "--threshold", "-2000")
+    result = filtering(*words, text=written(gone))
+    assert "24 without a score" in result.stderr
+    found, expected = table(result), table(filtering(*words, text=written(lowest)))
+    assert found["auc", "all"] == expected["auc", "all"]
+    # They lie below every threshold.
+    assert (found["recall", "all"][0], expected["recall", "all"][0]) != ("1.0000", "0.0000")
+    assert float(found["recall", "all"][0]) < 1 == float(expected["recall", "all"][0])
+    skipped = table(filtering(*words, "--missing", "skip", text=written(gone)))
+    assert skipped == table(filtering(*words, text=written(left)))
+
+
+def test_skipped_rows_are_kept_in_the_rejects(tmp_path: Path) -> None:
+    rows = [("a", "b", "clean", "1"), ("c", "d", "copied", "-"), ("e", "f", "copied", "0.5")]
+    out = tmp_path / "skipped.tsv"
+    words = (*FAST, "--labels", "3", "--missing", "skip", "--rejects", out)
+    result = filtering(*words, text=written(rows))
+    assert table(result)["auc", "all"][3:5] == ["1", "1"]
+    assert out.read_text(encoding="utf-8") == "2\tno score\tc\td\tcopied\t-\n"
+    assert "3 rows, 0 rejected, 1 without a score, 1 dropped" in result.stderr
+
+
+def test_what_a_verdict_drops_is_below_all() -> None:
+    rows = [
+        ("clean", "0.2", "keep"),
+        ("clean", "0.9", "length=200>100"),
+        ("copied", "0.8", "identical"),
+        ("copied", "0.1", "keep"),
+    ]
+    words = ("-q", *FAST, "--labels", "1", "--column", "2")
+    plain = table(filtering(*words, text=written(rows)))
+    judged = table(filtering(*words, "--verdict", "-1", text=written(rows)))
+    assert plain["auc", "all"][0] == "0.7500"
+    assert judged["auc", "all"][0] == "0.6250"  # (1 + 1 + 0 + 0.5) / 4
+
+
+BAD = {
+    "one column": ("a\tb\tclean\t1\na\n", "stdin:2: 1 column, expected at least 3 (--labels 3)"),
+    "no label": ("a\tb\tclean\t1\na\tb\t \t1\n", "stdin:2: the label is empty; --on-error"),
+    "no rows": ("", "stdin: no rows"),
+    "all noise": ("a\tb\tcopied\t1\n", "stdin: no 'clean' among the labels: copied"),
+    "all clean": ("a\tb\tclean\t1\n", "stdin: no noise: every label is 'clean'"),
+    "all": ("a\tb\tclean\t1\na\tb\tall\t1\n", "stdin: the label 'all' would stand for all noise"),
+    "no score": ("a\tb\tclean\tx\na\tb\tcopied\t\n", "stdin: no row has a score; --column"),
+    "no labels": (
+        "a\tb\tclean\t1\n" + "".join(f"a\tb\tlabel{i}\t1\n" for i in range(1001)),
+        "stdin: 1001 different labels, such as label0, label1, label10, label100, label1000, ...",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BAD.values(), ids=BAD)
+def test_rows_that_cannot_be_measured(text: str, message: str) -> None:
+    failed = filtering("--labels", "3", text=text)
+    assert (failed.exit_code, failed.stdout) == (65, "")
+    assert failed.stderr.startswith(f"bitext-evaluate filtering: {message}")
+    assert failed.stderr.count("\n") == 1
+
+
+def test_bad_rows_are_rejected(tmp_path: Path) -> None:
+    out = tmp_path / "bad.tsv"
+    text = written(rows_of())
+    words = (*FAST, "--labels", "3", "--on-error", "reject", "--rejects", out)
+    result = filtering(*words, text=text + "a\tb\t\t1\nc\n")
+    assert table(result) == table(filtering(*FAST, "--labels", "3", text=text))
+    assert sorted(out.read_text(encoding="utf-8").splitlines()) == [
+        "121\tthe label is empty\ta\tb\t\t1",
+        "122\t1 column, expected at least 3 (--labels 3)\tc",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "--labels COLUMN must say what the rows are"),
+        (["--labels", "3", "--recall", "0.5"], "--recall needs --suggest-threshold"),
+        (["--labels", "3", "--count-side", "both"], "--count-side needs --suggest-threshold"),
+        (["--labels", "what"], "a column can only be named with --header"),
+        (["--labels", "3", "--threshold", "nan"], "'nan' is not a number"),
+        (["--suggest-threshold", "--threshold", "1"], "exclude each other"),
+        (["--suggest-threshold", "--recall", "1", "--precision", "1"], "exclude each other"),
+        (["--suggest-threshold", "--verdict", "4"], "--verdict needs --labels COLUMN"),
+        (["--suggest-threshold", "--noise-share", "1"], "must be less than 1"),
+        (["--suggest-threshold", "--precision", "0"], "must be more than 0"),
+    ],
+)
+def test_choices_that_make_no_sense(words: list[str], message: str) -> None:
+    failed = filtering(*words, text="a\tb\tclean\t1\n")
+    assert (failed.exit_code, failed.stdout) == (2, "")
+    assert message in failed.stderr
+
+
+def suggesting(*words: str | Path, text: bytes | str = b"") -> Result:
+    return filtering("--suggest-threshold", *FAST, *words, text=text)
+
+
+@pytest.mark.parametrize("side", ["source", "target", "both"])
+def test_cuts_of_labelled_rows(side: str) -> None:
+    rows = [(f"{source} more words", *rest) for source, *rest in rows_of()]
+    counted = {"source": (0,), "target": (1,), "both": (0, 1)}[side]
+    words = np.array([sum(len(row[i].split()) for i in counted) for row in rows])
+    settings = CutSettings(None, recall=0.8, bootstrap=Bootstrap(20))
+    expected = estimate_cuts(labelled(rows), words, settings)  # type: ignore[arg-type]
+    line = ("-q", "--labels", "3", "--recall", "0.8", "--count-side", side)
+    found = cuts(suggesting(*line, text=written(rows)))  # type: ignore[arg-type]
+    assert [float(cut["threshold"]) for cut in found] == [cut.threshold for cut in expected]
+    for row, cut in zip(found, expected, strict=True):
+        for name, estimate in cut.figures.items():
+            assert row[name] == f"{estimate.value:.4f}"
+            assert row[f"{name}_low"] == f"{estimate.low:.4f}"
+            assert row[f"{name}_high"] == f"{estimate.high:.4f}"
+        assert bool(row["suggestion"]) == cut.suggested
+    (suggestion,) = (row for row in found if row["suggestion"])
+    assert suggestion["suggestion"].startswith(f"threshold = {suggestion['threshold']} | n=120 ")
+    assert " by:recall>=0.8 boot:20 seed:1 v:" in suggestion["suggestion"]
+
+
+def test_the_suggestion_is_told_and_in_the_json() -> None:
+    text = written(rows_of())
+    words = ("--labels", "3", "--noise-share", "0.4", "--precision", "0.9")
+    plain = suggesting(*words, text=text)
+    (suggested,) = (cut for cut in cuts(plain) if cut["suggestion"])
+    assert f"suggestion: keep what scores {suggested['threshold']} or more" in plain.stderr
+    assert "with 40% noise" in plain.stderr
+    whole = json.loads(suggesting("--json", *words, text=text).stdout)
+    assert whole["suggestion"] == suggested["suggestion"]
+    (record,) = (cut for cut in whole["cuts"] if cut["suggested"])
+    assert f"{record['precision']['low']:.4f}" == suggested["precision_low"]
+    assert whole["goal"] == "precision>=0.9"
+
+
+def test_a_precision_out_of_reach() -> None:
+    rows = [("a", "b", "clean", "0.5"), ("c", "d", "copied", "0.7"), ("e", "f", "clean", "0.6")]
+    result = suggesting("--labels", "3", "--precision", "0.99", text=written(rows))
+    assert [cut["suggestion"] for cut in cuts(result)] == ["", ""]
+    assert "warning: no cut has precision>=0.99; of those shown, 0.5" in result.stderr
+
+
+def test_no_clean_row_has_a_score() -> None:
+    result = suggesting("--labels", "3", text="a\tb\tclean\t\na\tb\tcopied\t1\n")
+    assert (result.exit_code, result.stdout) == (65, "")
+    assert "stdin: no clean row has a score" in result.stderr
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy_model(tmp_path_factory.mktemp("models") / "toy", classifier=False)
+
+
+PAIRS = list(zip(*sentences(150, seed=8), strict=True))
+
+
+def test_noise_is_made_of_clean_pairs(model: Path) -> None:
+    """The same by hand: noise, scores as bitext-score prints them, cuts at a share of 0.3."""
+    result = suggesting("--model", model, "--seed", "3", text=written(PAIRS))
+    rates = even_rates(0.5, NoiseSettings(("aa", "bb")))
+    noisy = list(noisy_pairs(PAIRS, rates, 3, NoiseSettings(("aa", "bb"))))
+    kinds = sorted({label for *_, label in noisy} - {CLEAN})
+    assert len(kinds) > 5
+    loaded = load(model)
+    (scores,) = loaded.score([row[0] for row in noisy], [row[1] for row in noisy]).values()
+    printed = np.array([float(f"{score:.4f}") for score in scores.tolist()])
+    labels = np.array([[CLEAN, *kinds].index(label) for *_, label in noisy])
+    words = np.array([len(target.split()) for _, target, _ in noisy])
+    settings = CutSettings(0.3, bootstrap=Bootstrap(20, 3))
+    expected = estimate_cuts(Labelled(printed, labels, kinds), words, settings)
+    found = cuts(result)
+    for row, cut in zip(found, expected, strict=True):
+        assert float(row["threshold"]) == cut.threshold
+        assert row["precision"] == f"{cut.figures['precision'].value:.4f}"
+        assert row["words_high"] == f"{cut.figures['words'].high:.4f}"
+    (line,) = (row["suggestion"] for row in found if row["suggestion"])
+    assert f" seed:3 sim:cosine model:{loaded.digest} v:" in line
+    assert "without the noise wrong-language" in result.stderr
+    clean = int((labels == 0).sum())
+    assert f"150 rows, 0 rejected, {clean} clean, {150 - clean} made noise, " in result.stderr
+
+
+def test_windows_do_not_count_for_noise(model: Path) -> None:
+    words = ("-q", "--model", model)
+    one, other = (
+        suggesting(*words, *size, text=written(PAIRS)) for size in ((), ("--batch-size", "9"))
+    )
+    assert cuts(one) == cuts(other)
+
+
+def test_odd_columns_are_told(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(sources: list[str], targets: list[str], _: object) -> str | None:
+        assert (sources, targets) == tuple(map(list, zip(*PAIRS, strict=True)))
+        return "these columns look odd"
+
+    assert "warning" not in suggesting("--model", model, text=written(PAIRS)).stderr
+    monkeypatch.setattr("bitextfilter.text.language.check_columns", check)
+    found = suggesting("--model", model, text=written(PAIRS))
+    assert "warning: these columns look odd (--scol and --tcol choose columns)" in found.stderr
+    assert cuts(found)
+
+
+def test_nothing_to_make_noise_of(model: Path) -> None:
+    failed = suggesting("--model", model)
+    assert (failed.exit_code, failed.stdout) == (65, "")
+    assert "stdin: no rows" in failed.stderr
+    short = suggesting("--model", model, text="a1\tb1\n")
+    assert (short.exit_code, short.stdout) == (65, "")
+    assert "no noise" in short.stderr
