@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice
+from itertools import compress
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
@@ -16,19 +16,17 @@ import click
 from bitextfilter.commands.amounts import amount, fold, fraction, score
 from bitextfilter.commands.frame import Run, column, command, model_options, row_options
 from bitextfilter.io.files import without_ending
-from bitextfilter.io.rows import BadRow, Row, number_of
+from bitextfilter.io.rows import Row
 
 if TYPE_CHECKING:
-    from bitextfilter.io.ranking import Ranked
+    from bitextfilter.io.ranking import Ranked, RankedRows
+    from bitextfilter.io.scored import Scored
     from bitextfilter.io.selection import Choice, Selection
     from bitextfilter.text.lengths import Counter
 
 __all__ = ["main"]
 
 SIDES = ("source", "target")
-
-JOINED = 256
-"""Lines that are written at once."""
 
 
 @dataclass(frozen=True)
@@ -65,17 +63,13 @@ class Settings:
         side = self.count_side or "target"
         return SIDES if side == "both" else (side,) if self.unit else ()
 
-    @property
-    def drawn_by(self) -> int:
-        """The seed of the sample."""
-        return 1 if self.seed is None else self.seed
-
     def choice(self) -> Choice:
         """Return what to keep."""
         from bitextfilter.io.selection import Choice
 
         limits = (self.top_lines, self.top_words, self.top_fraction, self.min_score)
-        return Choice(*limits, self.fold, self.sample, self.drawn_by)
+        choice = Choice(*limits, self.fold, self.sample)
+        return choice if self.seed is None else replace(choice, seed=self.seed)
 
 
 @command("bitext-rank", row_options(drops=True), model_options(), batch_size=None)
@@ -138,9 +132,11 @@ def main(run: Run, **options: Any) -> None:
     selection = ranked.select(settings.choice())
     _tell(run, settings, ranked, selection)
     output.write(incoming.reader.first_line())
-    lines = _kept(run, ranked, selection, incoming)
-    while block := b"".join(islice(lines, JOINED)):
-        output.write(block)
+    for rows in ranked.read(selection, everything=run.rejects is not None):
+        kept = rows.verdicts == 0
+        output.write(b"".join(compress(rows.lines, kept.tolist())))
+        if run.rejects is not None:
+            _drop(run, incoming, ranked, selection, rows)
 
 
 class _Incoming:
@@ -148,53 +144,58 @@ class _Incoming:
 
     def __init__(self, run: Run, settings: Settings) -> None:
         """Open the input."""
-        from bitextfilter.io.ranking import Ranking, ScoredColumns
+        from bitextfilter.io.ranking import Ranking
+        from bitextfilter.io.scored import ScoredColumns
         from bitextfilter.io.spill import Spill
 
         texts = run.row_settings.columns
-        columns = (settings.column, settings.sides)
-        self._run, self._settings = run, settings
+        scored = (settings.column, settings.sides)
+        self._columns = ScoredColumns(texts.source, texts.target, True, *scored)
+        self._run = run
         self._sizes = _sizes(run, settings) if settings.unit else None
-        self.reader = run.rows(ScoredColumns(texts.source, texts.target, True, *columns))
+        self.reader = run.rows(self._columns)
+        self._place = self.reader.place(self._columns.wanted()[0])
         self._best_first = settings.order == "ranked"
         self._ranking = Ranking(run.enter(Spill()), self._best_first)
-        self._newline = b""
         self._gaps = array("Q")
+        self._newline: bytes | None = None
 
     def read(self) -> Ranked:
         """Read everything, and rank it."""
-        for window in self._run.windows(self.reader):
-            self._add(window)
+        from bitextfilter.io.scored import scored_windows
+
+        for window in scored_windows(self.reader, self._columns):
+            for before, row in window.bad:
+                self._run.reject(row)
+                self._gaps.append(len(self._ranking) + before)
+            self._run.counts["rows"] += len(window)
+            if window.lines:
+                self._look_at(window)
+            sizes = self._sizes(window.texts) if self._sizes else ()
+            self._ranking.add(window.lines, window.scores, sizes)
+            self._run.advance(len(window))
         return self._ranking.finish()
+
+    def _look_at(self, window: Scored) -> None:
+        """Warn of a header that is taken for a row; end a last line that may not stay the last."""
+        first, last = window.lines[0], window.lines[-1]
+        if self._newline is None:
+            self._newline = b"\r\n" if first.endswith(b"\r\n") else b"\n"
+            text = first.split(b"\t")[self._place].strip()
+            if self.reader.header is None and isnan(window.scores[0]) and text:
+                shown = text[:40].decode(errors="replace")
+                self._run.warn(f"the first row has no score but {shown!r}: is it a --header?")
+        if self._best_first and not last.endswith(b"\n"):
+            window.lines[-1] = last + self._newline
 
     def number(self, index: int) -> int:
         """Return the line number of the good row of this index."""
-        return (
-            index + bisect_right(self._gaps, index) + (2 if self.reader.header is not None else 1)
-        )
-
-    def _add(self, window: Sequence[Row | BadRow]) -> None:
-        rows: list[Row] = []
-        for row in window:
-            if isinstance(row, Row):
-                rows.append(row)
-            else:
-                self._gaps.append(len(self._ranking) + len(rows))
-        scores = [number_of(row.texts[0].encode()) for row in rows]
-        if rows and rows[0].number == 1 and isnan(scores[0]) and (text := rows[0].texts[0].strip()):
-            self._run.warn(f"line 1 has no score but {text[:40]!r}: is it a --header?")
-        self._ranking.add(
-            [self._line(row) for row in rows], scores, self._sizes(rows) if self._sizes else ()
-        )
-
-    def _line(self, row: Row) -> bytes:
-        """Return the line as it was; one without a newline gets one if it may move up."""
-        self._newline = self._newline or row.ending or b"\n"
-        return row.line + (row.ending or (self._newline if self._best_first else b""))
+        first = 1 if self.reader.header is None else 2
+        return first + index + bisect_right(self._gaps, index)
 
 
-def _sizes(run: Run, settings: Settings) -> Callable[[Sequence[Row]], list[int]]:
-    """Return what counts the words of rows, or what is counted for them."""
+def _sizes(run: Run, settings: Settings) -> Callable[[Sequence[Sequence[str]]], list[int]]:
+    """Return what counts the words of the sides of rows, or what is counted for them."""
     from bitextfilter.text.lengths import characters, subwords, words
 
     counters: list[Counter]
@@ -205,9 +206,8 @@ def _sizes(run: Run, settings: Settings) -> Callable[[Sequence[Row]], list[int]]
     else:
         counters = [words if settings.unit == "words" else characters] * len(settings.sides)
 
-    def sizes(rows: Sequence[Row]) -> list[int]:
-        texts = ([row.texts[place] for row in rows] for place in range(1, len(counters) + 1))
-        sides = [count(side) for count, side in zip(counters, texts, strict=True)]
+    def sizes(rows: Sequence[Sequence[str]]) -> list[int]:
+        sides = [count([texts[place] for texts in rows]) for place, count in enumerate(counters)]
         return list(map(sum, zip(*sides, strict=True)))
 
     return sizes
@@ -219,33 +219,31 @@ def _tell(run: Run, settings: Settings, ranked: Ranked, selection: Selection) ->
     if 0 < len(ranked) == unscored and settings.sample is None:
         run.warn(f"no row has a number in column {settings.column}")
     run.counts.update(unscored=unscored, kept=selection.count)
-    run.counts["dropped"] += 0 if _keeps_rejects(run) else len(ranked) - selection.count
+    run.counts["dropped"] += 0 if run.rejects else len(ranked) - selection.count
     run.facts["order"] = settings.order
     run.facts["yield"] = _share(selection.count, len(ranked))
     if settings.sample is not None:
-        run.facts["seed"] = settings.drawn_by
+        run.facts["seed"] = selection.choice.seed
     if settings.unit:
         run.counts[settings.unit] = selection.size
         run.facts[f"{settings.unit}_yield"] = _share(selection.size, ranked.size())
     if threshold is not None:
         run.facts["threshold"] = threshold if isfinite(threshold) else str(threshold)
-        run.note(f"the last row kept has rank {selection.end} and score {threshold}")
+        if selection.count < len(ranked):
+            run.note(f"the last row kept has rank {selection.end} and score {threshold}")
 
 
 def _share(part: int, whole: int) -> float | None:
     return round(part / whole, 6) if whole else None
 
 
-def _keeps_rejects(run: Run) -> bool:
-    return run.row_settings.rejects is not None
-
-
-def _kept(run: Run, ranked: Ranked, selection: Selection, incoming: _Incoming) -> Iterator[bytes]:
-    """Yield the lines that are kept; the others go to --rejects, if there is one."""
-    rejects = _keeps_rejects(run)
-    for index, rank, verdict, line in ranked.read(selection, everything=rejects):
-        if not verdict:
-            yield line
-        elif rejects:
+def _drop(
+    run: Run, incoming: _Incoming, ranked: Ranked, selection: Selection, rows: RankedRows
+) -> None:
+    """Write those of some rows that are not kept to the rejects file."""
+    for index, rank, verdict, line in zip(
+        rows.indices.tolist(), rows.ranks.tolist(), rows.verdicts.tolist(), rows.lines, strict=True
+    ):
+        if verdict:
             row = Row(incoming.number(index), without_ending(line), b"", ())
             run.drop(row, selection.reason(rank, ranked.score(rank)))

@@ -1,41 +1,41 @@
 """Order rows by score in bounded memory.
 
-The lines wait on disk; of each row at most 24 bytes are in memory: its score, its size, its place
-in the order, and what sorting needs. Lines are spilled in runs, each written best first: read in
-the order of all rows, every run then goes forwards, so that the disk is never searched.
+The lines wait on disk, and so do scores and sizes until all are there. Then at most 24 bytes a row
+are in memory: its score, its size, its place in the order, and what sorting needs. Lines are
+spilled in runs, each written best first: read in the order of all rows, every run then goes
+forwards, so that the disk is never searched.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bitextfilter.io.columns import Columns, Wanted
 from bitextfilter.io.selection import BLOCK, Choice, Order, Selection, select
 from bitextfilter.io.spill import Spill
 
-__all__ = ["Ranked", "Ranking", "ScoredColumns"]
+__all__ = ["Ranked", "RankedRows", "Ranking"]
 
-RUN_ROWS = 1 << 17
-RUN_BYTES = 1 << 25
-"""A run ends at this many rows or bytes: what is held before it goes to the disk."""
+RUN_ROWS = 1 << 16
+RUN_BYTES = 1 << 24
+"""A run ends at this many rows or bytes: what is held before it is written."""
+
+READ_ROWS = 1 << 8
+"""Rows that come back from the disk at a time, in the hope that none is very long."""
 
 
-@dataclass(frozen=True)
-class ScoredColumns(Columns):
-    """The column of the score, which may be empty, and those of the *sides* whose size counts."""
+class RankedRows(NamedTuple):
+    """Some rows that are back from the disk, in the order in which they were to be read."""
 
-    score: int | str = -1
-    sides: tuple[str, ...] = ()
-
-    def wanted(self) -> tuple[Wanted, ...]:
-        """Return the score, then the sides."""
-        sides = (side for side in super().wanted() if side.name in self.sides)
-        return (Wanted("score", "--column", self.score), *sides)
+    indices: npt.NDArray[np.integer[Any]]
+    """Which row of the input each is, from 0."""
+    ranks: npt.NDArray[np.integer[Any]]
+    """From 0."""
+    verdicts: npt.NDArray[np.uint8]
+    lines: list[bytes]
 
 
 class Ranking:
@@ -50,8 +50,7 @@ class Ranking:
         self._scores: list[float] = []
         self._held = 0
         self._firsts: list[int] = []
-        self._keys: list[npt.NDArray[np.float64]] = [np.empty(0)]
-        self._sizes: list[npt.NDArray[np.uint32]] = [np.empty(0, np.uint32)]
+        self._keys, self._sizes = spill.column(np.float64), spill.column(np.uint32)
         self._count = 0
 
     def __len__(self) -> int:
@@ -69,18 +68,17 @@ class Ranking:
         self._lines += lines
         self._scores += scores
         self._held += sum(map(len, lines))
-        if sizes:
-            self._sizes.append(np.array(sizes, np.uint32))
+        self._sizes.append(sizes)
         if len(self._lines) >= self._run_rows or self._held >= RUN_BYTES:
             self._write_run()
 
     def finish(self) -> Ranked:
         """Return the rows ranked; nothing can be added any more."""
         self._write_run()
-        keys = _joined(self._keys)
-        sizes = _joined(self._sizes)
+        keys = self._keys.read()
         order = keys.argsort(kind="stable").astype(np.min_scalar_type(len(keys)))
-        return Ranked(self._spill, keys, sizes, order, self._firsts if self._best_first else None)
+        firsts = self._firsts if self._best_first else None
+        return Ranked(self._spill, keys, self._sizes.read(), order, firsts)
 
     def _write_run(self) -> None:
         """Write the rows held, best first if they are to be read so."""
@@ -95,13 +93,6 @@ class Ranking:
         self._keys.append(keys)
         self._count += len(keys)
         self._lines, self._scores, self._held = [], [], 0
-
-
-def _joined(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return one array of all, and forget the parts."""
-    whole = np.concatenate(parts)
-    parts.clear()
-    return whole
 
 
 class Ranked:
@@ -142,40 +133,34 @@ class Ranked:
         """Return what *choice* keeps."""
         return select(choice, self._keys, self._sizes, self._order)
 
-    def read(
-        self, selection: Selection, everything: bool = False
-    ) -> Iterator[tuple[int, int, int, bytes]]:
-        """Yield each row's index in input order, rank (both from 0), Verdict, and line.
+    def read(self, selection: Selection, everything: bool = False) -> Iterator[RankedRows]:
+        """Yield rows, a few at a time, best first or in input order, as the Ranking was made.
 
-        Best first or in input order, as the Ranking was made; can be read once. All that is kept
-        comes, and, if *everything* is asked for, all that is not.
+        All that is kept comes, and, if *everything* is asked for, all that is not. Can be done
+        once.
         """
         if self._firsts is None:
             return self._in_input_order(selection.verdicts)
         return self._best_first(selection.verdicts, len(self) if everything else selection.end)
 
-    def _best_first(
-        self, verdicts: npt.NDArray[np.uint8], end: int
-    ) -> Iterator[tuple[int, int, int, bytes]]:
-        readers = self._spill.readers()
-        for start in range(0, end, BLOCK):
-            indices = self._order[start : start + BLOCK]
-            runs = np.searchsorted(self._firsts or [0], indices, "right") - 1
-            lines = (readers[run]() for run in runs.tolist())
-            ranks = range(start, start + len(indices))
-            part = verdicts[start : start + BLOCK].tolist()
-            yield from zip(indices.tolist(), ranks, part, lines, strict=True)
+    def _best_first(self, verdicts: npt.NDArray[np.uint8], end: int) -> Iterator[RankedRows]:
+        next_lines = self._spill.readers()
+        firsts = np.array(self._firsts)
+        for start in range(0, end, READ_ROWS):
+            indices = self._order[start : min(start + READ_ROWS, end)]
+            runs = np.searchsorted(firsts, indices, "right") - 1
+            lines = [next_lines[run]() for run in runs.tolist()]
+            ranks = np.arange(start, start + len(lines))
+            yield RankedRows(indices, ranks, verdicts[start : start + len(lines)], lines)
 
-    def _in_input_order(
-        self, verdicts: npt.NDArray[np.uint8]
-    ) -> Iterator[tuple[int, int, int, bytes]]:
+    def _in_input_order(self, verdicts: npt.NDArray[np.uint8]) -> Iterator[RankedRows]:
         (next_line,) = self._spill.readers()
-        ranks = self._ranks()
-        for start in range(0, len(self), BLOCK):
-            part = ranks[start : start + BLOCK]
-            lines = (next_line() for _ in range(len(part)))
-            indices = range(start, start + len(part))
-            yield from zip(indices, part.tolist(), verdicts[part].tolist(), lines, strict=True)
+        ranks_of_all = self._ranks()
+        for start in range(0, len(self), READ_ROWS):
+            ranks = ranks_of_all[start : start + READ_ROWS]
+            lines = [next_line() for _ in range(len(ranks))]
+            indices = np.arange(start, start + len(lines))
+            yield RankedRows(indices, ranks, verdicts[ranks], lines)
 
     def _ranks(self) -> Order:
         """Return the rank of each row, in input order."""

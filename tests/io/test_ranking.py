@@ -1,0 +1,280 @@
+"""Ranking against a naive version on ``sorted``, for every cut and order."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from math import inf, isnan, nan
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bitextfilter.io import ranking
+from bitextfilter.io.ranking import Ranked, Ranking
+from bitextfilter.io.selection import Choice, Verdict
+from bitextfilter.io.spill import Spill
+
+Rows = list[tuple[float, int]]
+"""The score and the size of each row."""
+
+SCORES = st.sampled_from([0.5, 0.25, -1.0, 0.0, -0.0, inf, -inf, nan]) | st.floats()
+ROWS = st.lists(st.tuples(SCORES, st.integers(0, 9)), max_size=40)
+FOLDS = st.integers(1, 12).flatmap(lambda k: st.tuples(st.integers(1, k), st.just(k)))
+CUTS = st.builds(
+    Choice,
+    rows=st.none() | st.integers(0, 45),
+    size=st.none() | st.integers(0, 200),
+    fraction=st.none() | st.fractions(0, 1, max_denominator=20),
+    min_score=st.none() | SCORES.filter(lambda score: not isnan(score)),
+    fold=st.none() | FOLDS,
+)
+
+
+def ranked(rows: Rows, spill: Spill, best_first: bool = True, run_rows: int = 3) -> Ranked:
+    """Rank rows whose lines are their numbers, in parts of two."""
+    made = Ranking(spill, best_first, run_rows)
+    for start in range(0, len(rows), 2):
+        part = list(enumerate(rows[start : start + 2], start))
+        made.add(
+            [b"%d\n" % number for number, _ in part],
+            [score for _, (score, _) in part],
+            [size for _, (_, size) in part],
+        )
+    assert len(made) == len(rows)
+    return made.finish()
+
+
+def naive_order(rows: Rows) -> list[int]:
+    """The rows best first: no score last, ties as they came."""
+    keyed = (
+        (isnan(score), 0.0 if isnan(score) else -score, i) for i, (score, _) in enumerate(rows)
+    )
+    return [i for _, _, i in sorted(keyed)]
+
+
+def naive_folds(order: list[int], parts: int) -> Iterator[list[int]]:
+    """Worst first; what is left over makes some folds one row larger."""
+    start = 0
+    for part in range(parts):
+        stop = len(order) * (part + 1) // parts
+        yield order[start:stop]
+        start = stop
+
+
+def naive_kept(rows: Rows, choice: Choice) -> list[int]:
+    """The rows that a choice without a sample keeps, best first: one after the other."""
+    best = naive_order(rows)
+    if choice.fold is not None:
+        part, parts = choice.fold
+        folds = list(naive_folds(best, parts))
+        best = folds[parts - part]
+    most = choice.most(len(best))
+    kept: list[int] = []
+    total = 0
+    for row in best:
+        score, size = rows[row]
+        if choice.min_score is not None and not score >= choice.min_score:
+            break
+        total += size
+        if choice.size is not None and total > choice.size:
+            break
+        if len(kept) == most:
+            break
+        kept.append(row)
+    return kept
+
+
+def kept_lines(ranked: Ranked, choice: Choice, everything: bool = False) -> list[int]:
+    selection = ranked.select(choice)
+    return [
+        int(line)
+        for rows in ranked.read(selection, everything)
+        for line, verdict in zip(rows.lines, rows.verdicts, strict=True)
+        if verdict == Verdict.KEPT
+    ]
+
+
+@given(ROWS, CUTS, st.booleans())
+def test_every_cut_in_ranked_order(rows: Rows, choice: Choice, everything: bool) -> None:
+    with Spill() as spill:
+        assert kept_lines(ranked(rows, spill), choice, everything) == naive_kept(rows, choice)
+
+
+@given(ROWS, CUTS)
+def test_every_cut_in_input_order(rows: Rows, choice: Choice) -> None:
+    with Spill() as spill:
+        lines = kept_lines(ranked(rows, spill, best_first=False), choice)
+    assert lines == sorted(naive_kept(rows, choice))
+
+
+@given(ROWS, CUTS)
+def test_what_a_selection_says_of_itself(rows: Rows, choice: Choice) -> None:
+    kept = naive_kept(rows, choice)
+    with Spill() as spill:
+        made = ranked(rows, spill)
+        selection = made.select(choice)
+        assert made.unscored() == sum(isnan(score) for score, _ in rows)
+        assert made.size() == sum(size for _, size in rows)
+    assert (selection.count, selection.size) == (len(kept), sum(rows[i][1] for i in kept))
+    if not kept:
+        assert selection.threshold is None
+    else:
+        threshold, last = selection.threshold, rows[kept[-1]][0]
+        assert threshold == last or (isnan(last) and threshold is not None and isnan(threshold))
+        assert selection.end == naive_order(rows).index(kept[-1]) + 1
+
+
+@given(ROWS, CUTS, st.none() | st.integers(0, 45), st.booleans())
+def test_every_row_comes_back_with_its_place(
+    rows: Rows, choice: Choice, sample: int | None, best_first: bool
+) -> None:
+    choice = Choice(**{**vars(choice), "sample": sample})
+    order = naive_order(rows)
+    with Spill() as spill:
+        made = ranked(rows, spill, best_first)
+        seen = []
+        for part in made.read(made.select(choice), everything=True):
+            lines = [int(line) for line in part.lines]
+            assert part.indices.tolist() == lines
+            assert [order[rank] for rank in part.ranks] == lines
+            seen += lines
+    assert seen == (order if best_first else list(range(len(rows))))
+
+
+@given(ROWS, st.integers(1, 12))
+def test_folds_are_a_partition_into_equal_parts(rows: Rows, parts: int) -> None:
+    folds = []
+    for part in range(1, parts + 1):
+        with Spill() as spill:
+            folds.append(kept_lines(ranked(rows, spill), Choice(fold=(part, parts))))
+    assert [row for fold in reversed(folds) for row in fold] == naive_order(rows)
+    assert max(map(len, folds)) - min(map(len, folds)) <= 1
+
+
+def test_the_first_fold_is_the_worst() -> None:
+    with Spill() as spill:
+        rows = [(score, 0) for score in (0.3, 0.1, 0.2, 0.4)]
+        assert kept_lines(ranked(rows, spill), Choice(fold=(1, 4))) == [1]
+
+
+def test_fractions_are_exact() -> None:
+    """29 % of 100 rows are 29, which floats deny."""
+    assert int(0.29 * 100) == 28
+    assert Choice(fraction=Fraction("0.29")).most(100) == 29
+
+
+@given(ROWS, CUTS, st.integers(0, 45), st.integers(0, 3))
+def test_a_sample_is_of_what_passes_and_is_cut_like_any_rows(
+    rows: Rows, choice: Choice, sample: int, seed: int
+) -> None:
+    fold, least = choice.fold, choice.min_score
+    passing = naive_kept(rows, Choice(fold=fold, min_score=least))
+    drawn = Choice(fold=fold, min_score=least, sample=sample, seed=seed)
+    with Spill() as spill:
+        made = ranked(rows, spill)
+        sampled = made.select(drawn)
+        cut = made.select(Choice(**{**vars(choice), "sample": sample, "seed": seed}))
+        again = kept_lines(made, drawn)
+    order = naive_order(rows)
+    kept = [order[rank] for rank in (sampled.verdicts == Verdict.KEPT).nonzero()[0]]
+    assert kept == again
+    assert len(kept) == min(sample, len(passing))
+    assert set(kept) <= set(passing)
+    chosen = [rows[row] for row in kept]
+    without = Choice(rows=choice.rows, size=choice.size, fraction=choice.fraction)
+    ranks = (cut.verdicts == Verdict.KEPT).nonzero()[0]
+    assert [order[rank] for rank in ranks] == [kept[i] for i in naive_kept(chosen, without)]
+
+
+def test_every_sample_is_as_likely_as_any_other() -> None:
+    """2 of 4 rows: each of the six sets within five standard deviations of a sixth of 3,000."""
+    counts: dict[tuple[int, ...], int] = {}
+    with Spill() as spill:
+        made = ranked([(float(i), 0) for i in range(4)], spill)
+        for seed in range(3000):
+            verdicts = made.select(Choice(sample=2, seed=seed)).verdicts
+            drawn = tuple((verdicts == Verdict.KEPT).nonzero()[0].tolist())
+            counts[drawn] = counts.get(drawn, 0) + 1
+    assert len(counts) == 6
+    assert all(abs(count - 500) < 5 * (3000 / 6 * 5 / 6) ** 0.5 for count in counts.values())
+
+
+REASONS = [
+    (Choice(rows=2), ["rank 3 > 2", "rank 4 > 2"]),
+    (Choice(rows=0), [f"rank {rank} > 0" for rank in (1, 2, 3, 4)]),
+    (Choice(size=3), ["rank 3 > 2", "rank 4 > 2"]),
+    (Choice(min_score=0.25), ["score 0.125 < 0.25", "no score"]),
+    (Choice(rows=1, min_score=0.25), ["rank 2 > 1", "score 0.125 < 0.25", "no score"]),
+    (Choice(min_score=5), [*(f"score {s} < 5" for s in (4, 0.25, 0.125)), "no score"]),
+    (Choice(fold=(2, 2), rows=1), ["rank 2 > 1", "not in fold 2/2", "not in fold 2/2"]),
+    (Choice(fold=(1, 2), rows=1), ["not in fold 1/2", "not in fold 1/2", "rank 4 > 3"]),
+    (Choice(sample=0), ["not in the sample"] * 4),
+]
+
+
+@pytest.mark.parametrize(("choice", "reasons"), REASONS)
+def test_why_a_row_was_left_out(choice: Choice, reasons: list[str]) -> None:
+    with Spill() as spill:
+        made = ranked([(nan, 1), (4.0, 1), (0.25, 2), (0.125, 1)], spill)
+        selection = made.select(choice)
+        left = [rank for rank in range(4) if selection.verdicts[rank]]
+        assert [selection.reason(rank, made.score(rank)) for rank in left] == reasons
+
+
+@settings(max_examples=20)
+@given(ROWS)
+def test_runs_may_end_by_bytes(rows: Rows) -> None:
+    with pytest.MonkeyPatch.context() as patch, Spill() as spill:
+        patch.setattr(ranking, "RUN_BYTES", 5)
+        assert kept_lines(ranked(rows, spill, run_rows=1000), Choice()) == naive_order(rows)
+
+
+def test_many_rows_in_blocks_and_runs() -> None:
+    """More rows than any block or buffer holds."""
+    rows = [((i * 7919) % 5003 / 8, i % 4) for i in range(20_000)]
+    choice = Choice(size=17_001, fraction=Fraction(3, 4))
+    with Spill() as spill:
+        assert kept_lines(ranked(rows, spill, run_rows=700), choice) == naive_kept(rows, choice)
+    with Spill() as spill:
+        made = ranked(rows, spill, best_first=False)
+        assert kept_lines(made, choice) == sorted(naive_kept(rows, choice))
+
+
+MEMORY = """
+import random, resource, sys
+from bitextfilter.io.ranking import Ranking
+from bitextfilter.io.selection import Choice
+from bitextfilter.io.spill import Spill
+
+def peak():
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return size if sys.platform == "darwin" else size * 1024
+
+def rank(count, best_first):
+    scores = [random.random() for _ in range(1000)]
+    with Spill() as spill:
+        ranking = Ranking(spill, best_first)
+        for start in range(0, count, 1000):
+            ranking.add([b"a row of some words\\n"] * 1000, scores, [4] * 1000)
+            random.shuffle(scores)
+        ranked = ranking.finish()
+        selection = ranked.select(Choice(size=count, min_score=0.1, sample=count // 2))
+        for rows in ranked.read(selection, everything=True):
+            pass
+
+rank(200_000, sys.argv[2] == "ranked")
+before = peak()
+rank(int(sys.argv[1]), sys.argv[2] == "ranked")
+print(peak() - before)
+"""
+
+
+@pytest.mark.parametrize("order", ["ranked", "input"])
+def test_at_most_24_bytes_a_row(order: str) -> None:
+    """What the peak of the process grows by from 200,000 rows to 1.2 million."""
+    call = [sys.executable, "-c", MEMORY, "1200000", order]
+    done = subprocess.run(call, capture_output=True, text=True, check=True, timeout=120)
+    assert int(done.stdout) <= 24 * 1_200_000
