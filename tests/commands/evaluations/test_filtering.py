@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
 from toys import sentences, toy_model
 
 from bitextfilter.commands.evaluate import main
@@ -189,6 +192,19 @@ def test_bad_rows_are_rejected(tmp_path: Path) -> None:
         "121\tthe label is empty\ta\tb\t\t1",
         "122\t1 column, expected at least 3 (--labels 3)\tc",
     ]
+
+
+@given(st.binary(max_size=200) | st.text("a\t\n0.5\r-", max_size=60).map(str.encode))
+def test_no_bytes_are_a_bug(data: bytes) -> None:
+    """Every row is measured, rejected or skipped, whatever stands in it."""
+    text = b"a\tb\tclean\t1\na\tb\tcopied\t0\n" + data
+    words = (*FAST, "--labels", "3", "--column", "4", "--on-error", "reject", "--missing", "skip")
+    result = filtering(*words, text=text)
+    rows, *gone = (
+        int(number) for number in re.findall("([0-9]+) (?:rows,|rejected|dropped)", result.stderr)
+    )
+    measured = table(result)["auc", "all"][3:5]
+    assert rows == text.removesuffix(b"\n").count(b"\n") + 1 == sum(map(int, measured)) + sum(gone)
 
 
 @pytest.mark.parametrize(
