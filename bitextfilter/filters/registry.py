@@ -12,6 +12,8 @@ from typing import Any
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters import (
     column,
+    entropy,
+    fluency,
     language,
     length,
     letters,
@@ -57,6 +59,11 @@ RULES: dict[str, type[Rule]] = {
         similarity.NgramOverlap,
         similarity.SentenceBleu,
         paraphrase.ParaphraseScore,
+        fluency.Perplexity,
+        entropy.CrossEntropy,
+        entropy.CrossEntropyGap,
+        entropy.CrossEntropyDifference,
+        entropy.LanguageModelClassifier,
         column.Column,
         column.TranslationCost,
         column.ReferenceProbability,

@@ -1,0 +1,177 @@
+"""Is each side fluent? What language models of n-grams make of it."""
+
+from __future__ import annotations
+
+import functools
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.errors import DeviceError, ModelError, SettingsError
+from bitextfilter.filters.pairs import Pairs
+from bitextfilter.filters.rule import Bounded, Cost, Languages
+from bitextfilter.io.files import open_input
+from bitextfilter.text.arpa import arpa_units, read_arpa
+from bitextfilter.text.units import Units
+
+__all__ = [
+    "BITS",
+    "Fluency",
+    "LanguageModel",
+    "Perplexity",
+    "Values",
+    "load_language_model",
+]
+
+Values = NDArray[np.float64]
+
+BITS = math.log2(10)
+"""Bits in one unit of log10."""
+
+_MAGIC = b"mmap lm "
+"""What a binary file of KenLM starts with."""
+
+
+class LanguageModel:
+    """A model of sentences: of which tokens, and how probable they are."""
+
+    def __init__(self, units: Units, score: Callable[[Sequence[list[str]]], Values]) -> None:
+        """Take what *tokens* are, and what gives the log10 probability of n sentences, ``(n,)``."""
+        self._units = units
+        self._score = score
+
+    def scores(self, sentences: Sequence[str]) -> tuple[Values, Values]:
+        """Return log10 probabilities, and the number of tokens and the end mark, each ``(n,)``."""
+        tokens = [self._units(sentence) for sentence in sentences]
+        counts = np.fromiter(map(len, tokens), dtype=np.float64, count=len(tokens)) + 1
+        return self._score(tokens), counts
+
+
+@functools.lru_cache(maxsize=8)
+def load_language_model(
+    path: str, units: str | None = None, lowercase: bool | None = None
+) -> LanguageModel:
+    """Load a language model from an ARPA file, or from a binary file of KenLM.
+
+    KenLM scores where it is installed, else our own reader does, which knows no binary files; the
+    two agree to some six digits. Where *units* or *lowercase* is None, it is as the head of the
+    file says, or else words as they are. Raises NotFoundError, ModelError for a damaged file, and
+    DeviceError for a binary file without KenLM.
+    """
+    with open_input(path) as stream:
+        binary = stream.read(len(_MAGIC)) == _MAGIC
+    said = None if binary else arpa_units(path)
+    said = said or Units("words", lowercase=False)
+    made_of = Units(units or said.unit, said.lowercase if lowercase is None else lowercase)
+    return LanguageModel(made_of, _kenlm_scorer(path, binary) or read_arpa(path).scores)
+
+
+def _kenlm_scorer(path: str, binary: bool) -> Callable[[Sequence[list[str]]], Values] | None:
+    """Return KenLM's scores of a file; None where KenLM cannot give them but we can."""
+    try:
+        import kenlm
+    except ImportError as error:
+        if not binary:
+            return None
+        remedy = "pip install 'bitextfilter[kenlm]', or give the ARPA file"
+        raise DeviceError(f"{path}: binary models need KenLM: {remedy}") from error
+    quiet = kenlm.Config()
+    quiet.show_progress = False
+    quiet.arpa_complain = kenlm.ARPALoadComplain.NONE
+    try:
+        model = kenlm.Model(path, quiet)
+    except (OSError, RuntimeError) as error:
+        if not binary:
+            return None
+        raise ModelError(f"{path}: KenLM cannot read it: {str(error).splitlines()[0]}") from error
+
+    def scores(sentences: Sequence[list[str]]) -> Values:
+        return np.array([model.score(" ".join(tokens)) for tokens in sentences], dtype=np.float64)
+
+    return scores
+
+
+@dataclass(frozen=True)
+class Fluency(Bounded):
+    """A value of each side that has a model; a side without one passes."""
+
+    source: str | None = None
+    target: str | None = None
+    units: str | None = None
+    lowercase: bool | None = None
+
+    cost = Cost.MODEL
+
+    def __post_init__(self) -> None:
+        """Raise SettingsError where models or bounds are missing, or the unit is unknown."""
+        super().__post_init__()
+        if self.source is None and self.target is None:
+            raise SettingsError(f"{self.name}: needs a language model: source=FILE or target=FILE")
+        if self.minimum is None and self.maximum is None:
+            raise SettingsError(f"{self.name}: needs a bound, such as maximum=NUMBER")
+        if self.units is not None:
+            Units(self.units)
+
+    def prepare(self, languages: Languages) -> None:
+        """Load the models; raises what ``load_language_model`` does."""
+        super().prepare(languages)
+        for path in self.files():
+            if path is not None:
+                load_language_model(path, self.units, self.lowercase)
+
+    def values(self, pairs: Pairs) -> NDArray[Any]:
+        """Return the value of each side, ``(n, 2)``; without a model, one that passes."""
+        passing = next((bound for bound in self.bounds if math.isfinite(bound)), 0.0)
+        values = np.full((len(pairs), 2), passing, dtype=np.float64)
+        for place, side in enumerate(pairs.sides):
+            if (self.source, self.target)[place] is not None:
+                values[:, place] = self.side(place, side.sentences)
+        return values
+
+    @abstractmethod
+    def side(self, place: int, sentences: Sequence[str]) -> Values:
+        """Return the value of each sentence of the source (0) or the target (1), ``(n,)``."""
+
+    def files(self) -> tuple[str | None, ...]:
+        """Return the files of all models: first those of source and target."""
+        return self.source, self.target
+
+    def needs_both(self) -> None:
+        """Raise SettingsError where a side has no model."""
+        if self.source is None or self.target is None:
+            raise SettingsError(f"{self.name}: needs two models: source=FILE,target=FILE")
+
+    def scores(self, number: int, sentences: Sequence[str]) -> tuple[Values, Values]:
+        """Return log10 probabilities by one of the files, and numbers of tokens, each ``(n,)``."""
+        path = self.files()[number]
+        assert path is not None
+        return load_language_model(path, self.units, self.lowercase).scores(sentences)
+
+    def entropies(self, number: int, sentences: Sequence[str]) -> Values:
+        """Return bits a token by one of the files, ``(n,)``."""
+        logprobs, tokens = self.scores(number, sentences)
+        return -BITS * logprobs / tokens
+
+
+@dataclass(frozen=True)
+class Perplexity(Fluency):
+    """A language model is not too perplexed by a side: it reads like the text it was made from.
+
+    ``source`` and ``target`` are its files (ARPA, or binary of KenLM), one or both. Those by
+    bitext-train-language-model say what their tokens are; others are taken to be of words as they
+    are; ``units`` (tokens, words or characters) and ``lowercase`` say otherwise. Unknown words
+    count; a blank side has the perplexity of the mark of the end alone.
+    """
+
+    name = "perplexity"
+    unit = "perplexity a token, the mark of the end included, 1 and up"
+    origin = "Wieting et al. 2017, section 4.2 (3-grams, upper bounds 25 to 200); KenLM"
+
+    def side(self, place: int, sentences: Sequence[str]) -> Values:
+        """Return the perplexities."""
+        return np.exp2(self.entropies(place, sentences))
