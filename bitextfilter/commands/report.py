@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
     from bitextfilter.reports.survey import Survey
 
 __all__ = ["main"]
+
+LARGEST = 3.4e38
+"""The highest score: they are kept as float32."""
 
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
@@ -153,10 +155,11 @@ def _check(run: Run, settings: Settings) -> None:
     if settings.plots is None:
         return
     try:
-        import matplotlib as _  # noqa: F401
-    except ImportError as error:
+        import bitextfilter.reports.plots  # noqa: F401
+    except ModuleNotFoundError as error:
         remedy = "pip install 'bitextfilter[report]'"
-        raise DeviceError(f"--plots needs matplotlib, which is not installed; {remedy}") from error
+        message = f"--plots needs {error.name}, which is not installed; {remedy}"
+        raise DeviceError(message) from error
 
 
 def _read_runs(settings: Settings) -> dict[str, Any]:
@@ -191,7 +194,7 @@ def _samples(run: Run, rows: RowReader, scores: int) -> Iterator[list[Sample]]:
                 continue
             source, target, *rest = row.texts
             values = tuple(number_of(text.encode()) for text in rest[:scores])
-            if all(map(isfinite, values)):
+            if all(abs(value) <= LARGEST for value in values):
                 found.append(Sample(row.number, source, target, values, "".join(rest[scores:])))
             else:
                 _leave_out(run, row, rest[:scores])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.reports.statistics import nice_step
+from bitextfilter.reports.statistics import multiples, nice_step
 
 __all__ = [
     "FIRST",
@@ -27,6 +27,7 @@ __all__ = [
     "axis",
     "compact",
     "names_axis",
+    "rows_axis",
 ]
 
 FIRST, SECOND, GUIDE, PALE, INK = range(5)
@@ -121,9 +122,15 @@ def axis(label: str, low: float, high: float, *, portion: bool = False) -> Axis:
         low, high = low - margin, high + margin
     step = nice_step(high - low, 5)
     first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
-    values = [round(place * step, 12) for place in range(first, last + 1)]
+    values = multiples(step, first, last).tolist()
     texts = [f"{round(100 * v)}%" if portion else compact(v) for v in values]
     return Axis(label, low, high, tuple(zip(values, texts, strict=True)))
+
+
+def rows_axis(most: float) -> Axis:
+    """Make the axis of numbers of rows, with some room above the *most* there are."""
+    made = axis("rows", 0, 1.05 * max(1.0, most))
+    return replace(made, ticks=tuple(tick for tick in made.ticks if tick[0] == round(tick[0])))
 
 
 def names_axis(names: Sequence[str]) -> Axis:

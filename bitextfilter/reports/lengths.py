@@ -16,6 +16,7 @@ from bitextfilter.reports.charts import (
     Segments,
     Table,
     axis,
+    rows_axis,
 )
 from bitextfilter.reports.figures import bars, number
 from bitextfilter.reports.statistics import counted, densities
@@ -68,7 +69,7 @@ def _lengths_chart(survey: Survey, width: int, most: int) -> Chart:
         "Length of the sides",
         text,
         axis(f"{survey.unit} of a side", 0, float(edges[-1])),
-        axis("rows", 0, 1.05 * float(max(counts.max() for counts in sides))),
+        rows_axis(float(max(counts.max() for counts in sides))),
         curves,
         Table((survey.unit, "source", "target"), rows),
     )
@@ -99,7 +100,7 @@ def _ratios_chart(survey: Survey) -> Chart:
         f"The geometric mean is {2 ** (total / rows):.2f}; in {uneven / rows:.1%} of the rows one "
         "side is more than twice as long as the other.",
         Axis(f"target {survey.unit} : source {survey.unit}", edges[0], edges[-1], ticks),
-        axis("rows", 0, 1.05 * float(counts.max())),
+        rows_axis(float(counts.max())),
         (Boxes(bars(edges, counts)),),
         Table(("target : source", "rows"), table),
     )

@@ -63,7 +63,7 @@
       level.setAttribute("y1", y);
       level.setAttribute("y2", y);
     }
-    cut.removeAttribute("hidden");
+    cut.removeAttribute("display");
   }
 
   class Panel {
@@ -125,7 +125,7 @@
       const rows = this.score.labels.map(([label, counted]) => {
         const row = document.createElement("tr");
         const all = counted[0], kept = counted[place];
-        const head = element("th", label || "(none)");
+        const head = element("th", label);
         head.scope = "row";
         row.append(head, element("td", counts.format(all)), element("td", counts.format(kept)),
           element("td", part(kept, all)));

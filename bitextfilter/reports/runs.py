@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from bitextfilter.io.files import open_input
 __all__ = ["Fields", "FilterRun", "fields_of", "read_run"]
 
 Fields = list[tuple[str, str]]
+
+MOST_LEVELS = 8
+_REMEDY = "give a file that --manifest wrote"
 
 
 def read_run(path: str) -> dict[str, Any]:
@@ -29,9 +33,6 @@ def read_run(path: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise InputError("no manifest: a JSON object is expected", file=path, remedy=_REMEDY)
     return found
-
-
-_REMEDY = "give a file that --manifest wrote"
 
 
 class FilterRun:
@@ -67,14 +68,16 @@ def fields_of(run: dict[str, Any]) -> Fields:
 
 
 def _leaves(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    if isinstance(value, dict) and value:
+    if len(place) == MOST_LEVELS:
+        yield place, json.dumps(value, ensure_ascii=False)
+    elif isinstance(value, dict) and value:
         for key, inner in value.items():
             yield from _leaves(inner, (*place, key))
     elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
         for number, inner in enumerate(value, 1):
             yield from _leaves(inner, (*place, str(number)))
     elif isinstance(value, list):
-        yield place, " ".join(map(_shown, value))
+        yield place, shlex.join(map(_shown, value))
     else:
         yield place, _shown(value)
 

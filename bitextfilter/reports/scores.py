@@ -82,8 +82,7 @@ class ScoreView:
             "thresholds": [float(score_text(value)) for value in thresholds],
             "kept": [counts.tolist() for counts in (cuts.rows, cuts.source, cuts.target)],
             "labels": [
-                [label, cuts.labels[:, self.survey.labels.index(label)].tolist()]
-                for label in (spread.label for spread in self._spreads)
+                [spread.label, cuts.labels[:, spread.place].tolist()] for spread in self._spreads
             ],
             "samples": near,
         }

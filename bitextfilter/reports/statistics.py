@@ -17,6 +17,7 @@ __all__ = [
     "counted",
     "cuts_of",
     "densities",
+    "multiples",
     "nice_step",
     "quantiles",
     "spreads_of",
@@ -44,6 +45,12 @@ def nice_step(width: float, most: int) -> float:
     )
 
 
+def multiples(step: float, first: int, last: int) -> NDArray[np.float64]:
+    """Return *first* to *last* times *step*, rounded so that 3 times 0.1 is 0.3."""
+    digits = max(0, 3 - math.floor(math.log10(step)))
+    return np.round(np.arange(first, last + 1) * step, digits)
+
+
 def quantiles(ordered: Floats, portions: Floats) -> Floats:
     """Return the values at *portions* (0 to 1) of a sorted array (n,), n > 0: values that occur."""
     places = np.rint(portions * (len(ordered) - 1)).astype(np.int64)
@@ -61,9 +68,8 @@ def thresholds_of(ordered: NDArray[np.float32]) -> NDArray[np.float32]:
     if high <= low:
         return np.unique(hundredths)
     step = nice_step(high - low, STEPS)
-    digits = max(0, 3 - math.floor(math.log10(step)))
-    even = np.arange(math.floor(low / step), math.ceil(high / step) + 1) * step
-    inside = np.clip(np.round(even, digits).astype(np.float32), ordered[0], ordered[-1])
+    even = multiples(step, math.floor(low / step), math.ceil(high / step))
+    inside = np.clip(even, float(ordered[0]), float(ordered[-1])).astype(np.float32)
     return np.unique(np.concatenate([hundredths, inside]))
 
 
@@ -105,6 +111,8 @@ def cuts_of(survey: Survey, score: int, thresholds: NDArray[np.float32]) -> Cuts
 class Spread:
     """The scores of the rows with one label: how many, and their 5, 25, 50, 75 and 95 %."""
 
+    place: int
+    """That of the label in the survey's."""
     label: str
     rows: int
     levels: tuple[float, float, float, float, float]
@@ -118,13 +126,23 @@ def spreads_of(survey: Survey, score: int) -> list[Spread]:
         low, lower, middle, upper, high = quantiles(
             ordered, np.array([0.05, 0.25, 0.5, 0.75, 0.95])
         ).tolist()
-        spreads.append(Spread(label, len(ordered), (low, lower, middle, upper, high)))
+        spreads.append(Spread(code, label, len(ordered), (low, lower, middle, upper, high)))
     return sorted(spreads, key=lambda spread: (-spread.levels[2], spread.label))
 
 
 def counted(values: Floats | NDArray[np.uint32], edges: Floats) -> Counts:
-    """Count the values between evenly spaced *edges* (k + 1,); those outside are left out."""
-    return np.histogram(values, bins=len(edges) - 1, range=(edges[0], edges[-1]))[0]
+    """Count the values between evenly spaced *edges* (k + 1,); those outside are left out.
+
+    A value on an edge counts above it, one on the last edge below.
+    """
+    bins = len(edges) - 1
+    counts = np.zeros(bins, dtype=np.int64)
+    for block in blocks(len(values)):
+        part = (values[block] - edges[0]) / (edges[-1] - edges[0])
+        inside = part[(part >= 0) & (part <= 1)]
+        places = np.minimum((inside * bins).astype(np.int64), bins - 1)
+        counts += np.bincount(places, minlength=bins)
+    return counts
 
 
 def densities(survey: Survey, width: int, bins: int) -> Counts:

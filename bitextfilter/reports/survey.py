@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from bitextfilter.reports.samples import Reservoir, Sample
 from bitextfilter.text.lengths import Counter, characters, words
 
-__all__ = ["COUNTS", "MOST_LABELS", "OTHER_LABELS", "Survey", "blocks"]
+__all__ = ["COUNTS", "MOST_LABELS", "NO_LABEL", "OTHER_LABELS", "Survey", "blocks"]
 
 SAMPLE_SIZE = 20_000
 MOST_LABELS = 40
 OTHER_LABELS = "(other labels)"
+NO_LABEL = "(none)"
 
 
 COUNTS: dict[str, Counter] = {"words": words, "characters": characters}
@@ -72,13 +73,13 @@ class Survey:
             if code < MOST_LABELS:
                 self._code_of[label] = code
             if code == len(self.labels):
-                self.labels.append(label if code < MOST_LABELS else OTHER_LABELS)
+                self.labels.append((label or NO_LABEL) if code < MOST_LABELS else OTHER_LABELS)
         return code
 
     @property
     def labelled(self) -> bool:
-        """Whether the rows have labels."""
-        return any(self.labels)
+        """Whether any row has a label."""
+        return any(label != NO_LABEL for label in self.labels)
 
     def scores(self, place: int) -> NDArray[np.float32]:
         """Return one of the scores of all rows (n,)."""

@@ -164,7 +164,7 @@ def _cut(chart: Chart, frame: _Frame) -> Markup:
         if chart.cut == "y"
         else "",
         cls="cut",
-        hidden=True,
+        display="none",
         data_axis=chart.cut,
         data_low=float(values.low),
         data_high=float(values.high),

@@ -6,6 +6,7 @@ import base64
 import itertools
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -27,6 +28,9 @@ FLAGS = (
     "--hide-scrollbars",
     "--lang=en",
 )
+
+PATIENCE = 60
+"""Seconds after which a browser that says nothing is given up."""
 
 
 def found() -> str | None:
@@ -66,6 +70,8 @@ class Browser:
     def _message(self) -> dict[str, Any]:
         """The next message; what is no answer is kept in ``events``."""
         while b"\0" not in self._rest:
+            ready, _, _ = select.select([self._reader], [], [], PATIENCE)
+            assert ready, "the browser does not answer"
             more = os.read(self._reader.fileno(), 1 << 20)
             assert more, "the browser has gone"
             self._rest += more
@@ -89,7 +95,11 @@ class Browser:
     def value(self, expression: str) -> Any:
         """The value of an expression in the page; a promise's is waited for."""
         answer = self.call(
-            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+            "Runtime.evaluate",
+            expression=expression,
+            returnByValue=True,
+            awaitPromise=True,
+            allowUnsafeEvalBlockedByCSP=False,
         )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")

@@ -1,0 +1,244 @@
+"""bitext-report: rows in, one page out, whatever the rows are."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from console import BIN
+
+from bitextfilter.commands import report
+from bitextfilter.io.manifest import Manifest
+
+ROWS = [f"source {n} \u00e9\tZiel {n} x\t{n / 50:.4f}\tkind{n % 3}\n" for n in range(51)]
+DATA = "".join(ROWS).encode()
+SCORED = ("--column", "3")
+
+
+def call(*words: str | Path, data: bytes = DATA) -> Result:
+    return CliRunner().invoke(report.main, [str(word) for word in words], input=data)
+
+
+def page_of(*words: str | Path, data: bytes = DATA) -> str:
+    result = call(*words, data=data)
+    assert result.exit_code == 0, result.stderr
+    return result.stdout_bytes.decode()
+
+
+def says_one_line(result: Result, code: int, message: str) -> None:
+    assert (result.exit_code, result.stdout_bytes) == (code, b"")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def data_of(page: str) -> Any:
+    """What the page's script works on."""
+    found = re.search(r'<script type="application/json" id="data">(.*)</script>\n', page)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def facts_of(page: str) -> dict[str, str]:
+    """The names and values at the top."""
+    head = page[page.index("<header>") : page.index("</header>")]
+    return dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", head))
+
+
+def filter_manifest(path: Path, rules: Any) -> Path:
+    counts = {"rows": 60, "kept": 51, "dropped": 9, "rejected": 0}
+    Manifest("0.1.0", ["bitext-filter"], counts, 0.5, 120.0, {"rules": rules}).write(path)
+    return path
+
+
+def test_a_page_of_scored_rows() -> None:
+    page = page_of(*SCORED)
+    assert page.startswith("<!doctype html>\n") and page.endswith("</html>\n")
+    assert facts_of(page) == {"rows": "51", "source words": "153", "target words": "153"}
+    (score,) = data_of(page)["scores"]
+    assert (score["name"], score["labels"]) == ("score", [])
+    assert (score["thresholds"][0], score["thresholds"][-1]) == (0, 1)
+    assert score["kept"][0][0] == 51 and score["kept"][0][score["thresholds"].index(0.5)] == 26
+    assert {row[0] for row in data_of(page)["samples"]} == set(range(1, 52))
+
+
+def test_nothing_of_the_page_is_elsewhere() -> None:
+    page = page_of(*SCORED, "--label", "4")
+    assert not re.findall(r'(?:src|href)="(?!#)', page)
+    assert "http" not in re.sub(r"http-equiv", "", page)
+    (policy,) = re.findall(r'Policy" content="([^"]*)"', page)
+    assert html.unescape(policy).startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy
+
+
+def test_the_page_is_the_same_each_time(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    words = ("--label", "4", *SCORED, "--title", "t")
+    first = page_of(*words)
+    assert call(*words, "-o", path, "--batch-size", "7").exit_code == 2
+    assert call(*words, "-o", path).exit_code == 0
+    assert path.read_text("utf-8") == first
+    line = [sys.executable, str(BIN / "bitext-report"), "-q", *words]
+    done = subprocess.run(line, input=DATA, capture_output=True, timeout=60, check=True)
+    assert done.stdout.decode() == first
+
+
+def test_the_seed_chooses_the_sample() -> None:
+    many = "".join(f"s{n}\tt\t{n % 977}\n" for n in range(25_000)).encode()
+    pages = [page_of("--seed", seed, data=many) for seed in ("1", "1", "2")]
+    assert pages[0] == pages[1] != pages[2]
+    assert "a random sample of 20,000 rows" in pages[0]
+    assert "taken from all rows" in page_of(*SCORED)
+
+
+def test_names_of_scores() -> None:
+    scored = "".join(f"a\tb\t{n}\t{-n}\n" for n in range(3))
+    headed = f"x\ty\tm<l>p\tcsls\n{scored}".encode()
+
+    def names(*words: str, data: bytes) -> list[str]:
+        return [score["name"] for score in data_of(page_of(*words, data=data))["scores"]]
+
+    both = ("--column", "3", "--column", "-1")
+    assert names(*both, data=scored.encode()) == ["column 3", "column -1"]
+    assert names(data=scored.encode()) == ["score"]
+    assert names("--header", *both, data=headed) == ["m<l>p", "csls"]
+    assert names("--header", "--column", "csls", data=headed) == ["csls"]
+
+
+def test_labels_and_languages() -> None:
+    page = page_of(*SCORED, "--label", "-1", "--languages", "en,zh-Hant")
+    (score,) = data_of(page)["scores"]
+    assert {name: counts[0] for name, counts in score["labels"]} == dict.fromkeys(
+        ("kind0", "kind1", "kind2"), 17
+    )
+    assert '<p lang="en" dir="auto">source 0 é</p><p lang="zh-Hant" dir="auto">Ziel 0 x' in page
+
+
+def test_pairs_and_characters() -> None:
+    page = page_of(*SCORED, "--pairs", "2", "--count", "characters")
+    assert page.count('<p lang="" dir="auto">source') == 11 * 2
+    assert facts_of(page)["source characters"] == str(sum(len(f"source{n}é") for n in range(51)))
+
+
+def test_rows_without_a_score_are_counted() -> None:
+    odd = "".join(f"a\tb\t{score}\n" for score in ("", "x", "nan", "inf", "1_0", "1e300", "0.5"))
+    result = call(data=f"a\tb\t0.25\n{odd}\t\t1\n".encode())
+    assert result.exit_code == 0
+    assert "bitext-report: 9 rows, 0 rejected, 6 unscored, " in result.stderr
+    facts = facts_of(result.stdout)
+    assert (facts["rows"], facts["rows unscored"]) == ("3", "6")
+
+
+def test_a_header_that_was_not_announced() -> None:
+    result = call(data=b"x\ty\tmlp\n" + b"a\tb\t0.5\n")
+    assert "warning: line 1 has no score but 'mlp': is it a --header?" in result.stderr
+
+
+def test_bad_rows_stop_or_are_left_out(tmp_path: Path) -> None:
+    path, rejects = tmp_path / "page.html", tmp_path / "bad.tsv"
+    data = DATA + b"a\tb\n" + b"\xff\tb\t1\tk\n"
+    stopped = call(*SCORED, "-o", path, data=data)
+    says_one_line(stopped, 65, "stdin:52: 2 columns, expected at least 3 (--column 3)")
+    assert list(tmp_path.iterdir()) == []
+    words = ("-o", path, "--on-error", "reject", "--rejects", rejects)
+    assert call(*SCORED, *words, data=data).exit_code == 0
+    assert facts_of(path.read_text("utf-8"))["rows rejected"] == "2"
+    assert [line.split(b"\t")[0] for line in rejects.read_bytes().splitlines()] == [b"52", b"53"]
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\xef\xbb\xbf", b"a\tb\tx\n"], ids=["empty", "BOM", "no score"]
+)
+def test_nothing_to_show(data: bytes, tmp_path: Path) -> None:
+    page = page_of(data=data)
+    assert "There are no scored rows." in page
+    assert page_of("--plots", tmp_path / "plots", data=data) == page
+    assert list((tmp_path / "plots").iterdir()) == []
+
+
+def test_manifests(tmp_path: Path) -> None:
+    rules = {"length-ratio": {"dropped": 9, "unique": 4}}
+    run = filter_manifest(tmp_path / "filter.json", rules)
+    other = tmp_path / "score & more.json"
+    Manifest("0.1.0", ["bitext-score"], {"rows": 60}, 1.0, 60.0, {"model": "<b>"}).write(other)
+    page = page_of(*SCORED, "--filter-manifest", run, "--manifests", other, "--manifests", run)
+    assert re.findall(r"<summary>([^<]*\.json)</summary>", page) == [
+        "filter.json",
+        "score &amp; more.json",
+        "filter.json",
+    ]
+    assert '<th scope="row">length-ratio</th><td>9</td><td>4</td>' in page
+    assert "<td>&lt;b&gt;</td>" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--filter-manifest", "no.json"], 66, "no.json: cannot be opened"),
+        (["--manifests", "no.json"], 66, "no.json: cannot be opened"),
+        (["--filter-manifest", "bad.json"], 65, "bad.json: no JSON: "),
+        (["--filter-manifest", "run.json"], 65, "run.json: no drops of rules in it"),
+        (["--manifest", "run.json", "--manifests", "run.json"], 2, "--manifest needs a file of"),
+        (["-o", "run.json", "--manifests", "run.json"], 2, "--output needs a file of its own"),
+        (["--languages", "en"], 2, "the languages of source and target are written like en,de"),
+        (["--languages", 'en,"><x'], 2, "the languages of source and target are written like"),
+        (["--column", "0"], 2, "columns are counted from 1"),
+        (["--column", "mlp"], 2, "a column can only be named with --header"),
+        (["--label", "9"], 65, "stdin:1: 4 columns, expected at least 9 (--label 9)"),
+        (["--pairs", "0"], 2, "0 is not in the range 1<=x<=100"),
+        (["--seed", "-1"], 2, "-1 is not in the range x>=0"),
+        (["--plots", "run.json"], 74, "run.json: cannot be made: "),
+    ],
+)
+def test_what_cannot_be_shown_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], code: int, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.json").write_bytes(b"{")
+    Manifest("0.1.0", ["x"], {"rows": 1}, 1.0, 1.0, {}).write("run.json")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    place = [] if "-o" in words else ["-o", "page.html"]
+    says_one_line(call(*SCORED, *place, *words), code, message)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_plots(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "plots"
+    run = filter_manifest(tmp_path / "filter.json", {"$a_1$": {"dropped": 9, "unique": 4}})
+    result = call(*SCORED, "--label", "4", "--filter-manifest", run, "--plots", folder)
+    assert result.exit_code == 0, result.stderr
+    names = ["density", "drops", "lengths", "ratios"]
+    names += [f"score-1-{kind}" for kind in ("histogram", "labels", "sorted")]
+    expected = [f"{name}.{form}" for name in names for form in ("png", "svg")]
+    assert sorted(path.name for path in folder.iterdir()) == expected
+    assert "7 figures, " in result.stderr
+    assert all(path.stat().st_size > 1000 for path in folder.iterdir())
+
+
+def test_plots_need_matplotlib(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in [name for name in sys.modules if name.startswith("bitextfilter.reports.plots")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    message = "--plots needs matplotlib, which is not installed; pip install 'bitextfilter[report]'"
+    says_one_line(call("--plots", tmp_path / "plots"), 69, message)
+    assert list(tmp_path.iterdir()) == []
+    assert page_of(*SCORED) == page_of(*SCORED)
+
+
+def test_the_title() -> None:
+    assert "<title>stdin</title>" in page_of(*SCORED)
+    assert "<title>A &amp; &lt;B&gt;</title>" in page_of(*SCORED, "--title", "A & <B>")
+
+
+def test_the_manifest(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    assert call(*SCORED, "--manifest", path, "--seed", "3").exit_code == 0
+    found = json.loads(path.read_bytes())
+    assert found["counts"] == {"rows": 51, "rejected": 0, "unscored": 0}
+    assert found["facts"] == {"seed": 3}

@@ -1,0 +1,228 @@
+"""Figures against the rows they show, and as drawn in both ways."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+from bitextfilter.reports.charts import (
+    Boxes,
+    Chart,
+    Curve,
+    Segments,
+    axis,
+    compact,
+    names_axis,
+    rows_axis,
+)
+from bitextfilter.reports.figures import (
+    drops_chart,
+    histogram_chart,
+    score_text,
+    sorted_chart,
+    spread_chart,
+)
+from bitextfilter.reports.lengths import length_charts
+from bitextfilter.reports.plots import FORMATS, plotted
+from bitextfilter.reports.samples import Sample
+from bitextfilter.reports.statistics import spreads_of
+from bitextfilter.reports.survey import Survey
+from bitextfilter.reports.svg import WIDTH, drawn, legend
+
+ODD = "$\\alpha_ </svg> & 漢字 \u202e"
+
+
+def surveyed(count: int, name: str = "mlp", label: str = "clean") -> Survey:
+    choose = random.Random(2)
+    made = Survey([name])
+    made.add(
+        [
+            Sample(
+                number,
+                " ".join("w" * choose.randrange(1, 30)),
+                " ".join("v" * choose.randrange(1, 40)),
+                (choose.betavariate(0.4, 0.4),),
+                choose.choice([label, "copy"]),
+            )
+            for number in range(count)
+        ]
+    )
+    return made
+
+
+def charts_of(survey: Survey) -> dict[str, Chart]:
+    ordered = np.sort(survey.scores(0))
+    name = survey.names[0]
+    made = [
+        sorted_chart(name, ordered, "sorted"),
+        histogram_chart(name, ordered, "histogram"),
+        spread_chart(name, spreads_of(survey, 0), "labels"),
+        *length_charts(survey),
+        drops_chart({survey.labels[0]: (5, 2), "b": (9, 0), "c": (0, 0)}),
+    ]
+    return {chart.name: chart for chart in made}
+
+
+CHARTS = charts_of(surveyed(400))
+EDGE_CASES = {
+    **{f"odd {name}": chart for name, chart in charts_of(surveyed(30, ODD, ODD)).items()},
+    **{f"one row: {name}": chart for name, chart in charts_of(surveyed(1)).items()},
+}
+ALL = {**CHARTS, **EDGE_CASES}
+
+
+def test_the_sorted_corpus() -> None:
+    (curve,) = CHARTS["sorted"].marks
+    assert isinstance(curve, Curve)
+    ordered = sorted(surveyed(400).scores(0))
+    for portion, value in zip(curve.x, curve.y, strict=True):
+        assert value == ordered[round(portion * 399)]
+    assert CHARTS["sorted"].table.rows[5] == ("50%", score_text(ordered[200]))
+
+
+@pytest.mark.parametrize("name", ["histogram", "ratios"])
+def test_histograms_hold_every_row(name: str) -> None:
+    (bars,) = CHARTS[name].marks
+    assert isinstance(bars, Boxes)
+    assert bars.corners[:, 3].sum() == 400
+    assert (bars.corners[1:, 0] >= bars.corners[:-1, 2] - 1e-9).all()
+    counts = [int(row[-1].replace(",", "")) for row in CHARTS[name].table.rows]
+    assert sum(counts) == 400
+
+
+def test_ratios_are_of_words() -> None:
+    survey = Survey(["a"])
+    rows = [("a b", "a b c d"), ("a", "b"), ("a b c", "a"), ("", "a")]
+    survey.add([Sample(n, s, t, (0.0,)) for n, (s, t) in enumerate(rows)])
+    chart = length_charts(survey)[1]
+    (bars,) = chart.marks
+    middles = (bars.corners[:, 0] + bars.corners[:, 2]) / 2  # type: ignore[union-attr]
+    assert middles == pytest.approx([-1.6, 0, 1])
+    mean = (2 * 1 * (1 / 3)) ** (1 / 3)
+    assert f"mean is {mean:.2f}; in {1 / 3:.1%} of the rows" in chart.text
+
+
+def test_lengths_of_both_sides() -> None:
+    survey, chart = surveyed(400), CHARTS["lengths"]
+    for side in (0, 1):
+        shown = {row[0]: int(row[side + 1]) for row in chart.table.rows}
+        for span, count in shown.items():
+            low, high = map(int, re.findall(r"\d+", span))
+            assert count == sum(low <= length <= high for length in survey.lengths(side))
+        assert sum(shown.values()) == 400
+
+
+def test_spreads_are_drawn_in_rows() -> None:
+    whiskers, halves, medians = CHARTS["labels"].marks
+    assert isinstance(whiskers, Segments) and isinstance(halves, Boxes)
+    assert CHARTS["labels"].y in (names_axis(["clean", "copy"]), names_axis(["copy", "clean"]))
+    for low, half, middle in zip(whiskers.corners, halves.corners, medians.corners, strict=True):  # type: ignore[union-attr]
+        assert low[0] <= half[0] <= middle[0] <= half[2] <= low[2]
+
+
+def test_drops_are_sorted() -> None:
+    chart = drops_chart({"a": (5, 2), "b": (9, 0), "c": (0, 0)})
+    assert chart.table.rows == (("b", "9", "0"), ("a", "5", "2"), ("c", "0", "0"))
+    total, unique = chart.marks
+    assert isinstance(total, Boxes) and isinstance(unique, Boxes)
+    assert (total.corners[:, 2].tolist(), unique.corners[:, 2].tolist()) == ([9, 5, 0], [0, 2, 0])
+    assert chart.text.startswith("b dropped the most rows, 9; 0 of them")
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0, 1), (-0.3, 2.7), (5, 5), (0, 0), (-1e30, 1e30), (1e-20, 3e-20)]
+)
+def test_ticks_lie_on_the_axis(low: float, high: float) -> None:
+    made = axis("x", low, high)
+    values = [value for value, _ in made.ticks]
+    assert 2 <= len(values) <= 7
+    assert made.low <= low <= high <= made.high
+    assert all(made.low - 1e-6 <= value <= made.high + 1e-6 * abs(made.high) for value in values)
+    assert len({text for _, text in made.ticks}) == len(values)
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 3, 12, 1e7])
+def test_rows_are_whole(most: float) -> None:
+    made = rows_axis(most)
+    assert made.high > most
+    assert all(value == int(value) for value, _ in made.ticks)
+
+
+def test_numbers_on_axes() -> None:
+    assert list(map(compact, (0, 0.25, 999, 1500, 2e6, 3.5e9, -1000))) == [
+        "0", "0.25", "999", "1.5k", "2M", "3.5G", "-1k"
+    ]  # fmt: skip
+    assert list(map(score_text, (0.55, -0.0, 1e-5, 2.0))) == ["0.55", "0", "0.00001", "2"]
+
+
+def paths(element: ElementTree.Element) -> list[float]:
+    """Every x that a path or a line goes to."""
+    words = re.findall(r"[MLHV][^MLHVZ]*", element.get("d", ""))
+    points = [word[1:].split() for word in words if word[0] in "ML"]
+    points += [pair.split(",") for pair in element.get("points", "").split()]
+    return [float(x) for x, _ in points]
+
+
+@pytest.mark.parametrize("chart", ALL.values(), ids=ALL)
+def test_svg_is_well_formed_and_stays_inside(chart: Chart) -> None:
+    text = drawn(chart, "a", "b")
+    root = ElementTree.fromstring(text)
+    assert (root.get("role"), root.get("aria-labelledby")) == ("img", "a")
+    assert all(0 <= x <= WIDTH for part in root.iter() for x in paths(part))
+    words = [part.text or "" for part in root.iter("text")]
+    assert chart.x.label in words
+    assert "nan" not in text and "inf" not in text.replace("infinite", "")
+    assert (len(list(root.iter("rect"))) == 1) == bool(chart.cut)
+    assert legend(chart).count("<li>") == len(chart.legend)
+
+
+def test_a_cut_knows_where_values_lie() -> None:
+    """The box in which the page moves the line is that of the axis."""
+    for name in ("sorted", "histogram", "labels"):
+        root = ElementTree.fromstring(drawn(CHARTS[name], "a", "b"))
+        (cut,) = (part for part in root if part.get("class") == "cut")
+        left, _, right, bottom = map(float, (cut.get("data-box") or "").split())
+        (base,) = (part for part in root.iter("line") if part.get("class") == "base")
+        assert float(base.get("x1") or 0) == left and float(base.get("x2") or 0) == right
+        assert float(base.get("y1") or 0) == bottom
+        values = CHARTS[name].y if name == "sorted" else CHARTS[name].x
+        assert (float(cut.get("data-low") or 0), float(cut.get("data-high") or 0)) == (
+            values.low,
+            values.high,
+        )
+
+
+@pytest.mark.parametrize("chart", ALL.values(), ids=ALL)
+def test_a_plot_is_well_formed(chart: Chart) -> None:
+    data = plotted(chart, "svg")
+    assert ElementTree.fromstring(data).tag == "{http://www.w3.org/2000/svg}svg"
+    assert b"<dc:date>" not in data
+
+
+@pytest.mark.parametrize("name", ["density", "labels"])
+@pytest.mark.parametrize("form", FORMATS)
+def test_plots_are_the_same_each_time(name: str, form: str) -> None:
+    data = plotted(CHARTS[name], form)
+    assert plotted(CHARTS[name], form) == data
+    assert data.startswith(b"\x89PNG\r\n") == (form == "png")
+
+
+def test_plots_are_the_same_in_every_process() -> None:
+    chart = "drops_chart({'a': (5, 2), 'b': (9, 0)})"
+    imports = "from bitextfilter.reports.figures import *; from bitextfilter.reports.plots import *"
+    program = f"{imports}; import sys; sys.stdout.buffer.write(plotted({chart}, 'svg'))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, timeout=60, check=True
+    )
+    assert done.stdout == plotted(drops_chart({"a": (5, 2), "b": (9, 0)}), "svg")
+
+
+def test_a_plot_as_picture_of_any_letters() -> None:
+    """No warning either, of letters that the font lacks."""
+    assert plotted(EDGE_CASES["odd labels"], "png").startswith(b"\x89PNG\r\n")

@@ -1,0 +1,501 @@
+"""The page in a real browser: what it shows and does, and what it does not let in."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from browser import Browser, browsing, found
+
+from bitextfilter.io.manifest import Manifest
+from bitextfilter.reports.page import Report
+from bitextfilter.reports.parts import Languages
+from bitextfilter.reports.runs import FilterRun, read_run
+from bitextfilter.reports.samples import Sample
+from bitextfilter.reports.survey import Survey
+
+pytestmark = pytest.mark.skipif(found() is None, reason="there is no Chromium here")
+
+HOSTILE = [
+    "</script><script>window.caught=1</script>",
+    "<img src=x onerror=window.caught=2>",
+    "<svg onload=window.caught=3>",
+    "javascript:window.caught=4",
+    "\" onmouseover=\"window.caught=5' autofocus onfocus='window.caught=6",
+    "<!--<script>window.caught=7",
+    "</title></style></textarea></template><script>window.caught=8</script>",
+    "${window.caught=9} {{caught}} &lt;script&gt;",
+    "a\u2028window.caught=10\u2029b",
+    "\u202eltr override",
+    "<a href=javascript:window.caught=11 id=data>data</a>",
+    "<base href=//example.org/><link rel=stylesheet href=//example.org/x>",
+    "<meta http-equiv=refresh content=0;url=//example.org/>",
+]
+RULES = {"length-ratio": (40, 12), "identical": (7, 0), HOSTILE[0]: (3, 3)}
+COUNTS = {"rows": 300, "kept": 250, "dropped": 45, "rejected": 5}
+
+
+def samples() -> list[Sample]:
+    """Rows whose label is clean above a score of 0.4, and a little apart from that at random."""
+    choose = random.Random(4)
+    made = []
+    for number in range(1, 241):
+        score = round(choose.betavariate(0.5, 0.5), 4)
+        label = "clean" if score + choose.uniform(-0.2, 0.2) > 0.4 else "copy"
+        texts = (f"source {number} " + "w " * choose.randrange(20), f"Ziel {number} und mehr")
+        made.append(Sample(number, *texts, (score, choose.gauss(0, 1)), label))
+    return made
+
+
+ROWS = samples()
+FIRST = np.array([row.scores[0] for row in ROWS], dtype=np.float32)
+
+
+def manifest(path: Path, rules: dict[str, tuple[int, int]] = RULES, **facts: Any) -> FilterRun:
+    drops: Any = {name: {"dropped": d, "unique": u} for name, (d, u) in rules.items()}
+    Manifest("0.1.0", ["bitext-filter"], COUNTS, 1.5, 6.7, {"rules": drops, **facts}).write(path)
+    return FilterRun(str(path))
+
+
+def written(folder: Path, name: str, rows: list[Sample], **options: Any) -> str:
+    names = options.pop("names", ["mlp", "csls"])
+    survey = Survey(names)
+    survey.add(rows)
+    path = folder / name
+    path.write_bytes(Report(survey, options.pop("title", "A corpus"), **options).html())
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("report")
+    run = manifest(folder / "filter.json", {"length-ratio": (40, 12), "identical": (7, 0)})
+    runs = [("filter.json", run.manifest)]
+    languages = Languages("en", "de")
+    return written(folder, "page.html", ROWS, languages=languages, filter_run=run, runs=runs)
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browsing(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """The browser as it is on a desk; whatever a page said or asked for is a failure."""
+    chromium.resize(1280, 900)
+    chromium.prefer(color_scheme="light", reduced_motion="no-preference")
+    yield chromium
+    assert chromium.complaints() == []
+    assert chromium.requests() == []
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Browser:
+    browser.open(address)
+    return browser
+
+
+def texts(page: Browser, selector: str) -> list[str]:
+    found: list[str] = page.value(
+        f"Array.from(document.querySelectorAll({json.dumps(selector)}), e => e.textContent)"
+    )
+    return found
+
+
+def test_it_opens_from_the_disk(page: Browser) -> None:
+    assert texts(page, "h1, title") == ["A corpus", "A corpus"]
+    assert texts(page, "h2") == ["mlp", "csls", "Lengths", "Dropped by rules", "Runs"]
+    assert texts(page, "header dd")[0] == "240"
+    assert page.value("document.querySelectorAll('svg').length") == 2 * 3 + 3 + 1
+    assert page.value("document.documentElement.lang") == "en"
+
+
+def test_sections_are_found_from_the_contents(page: Browser) -> None:
+    links = page.value("Array.from(document.querySelectorAll('nav a'), a => a.hash)")
+    assert links == ["#score-1", "#score-2", "#lengths-of-sides", "#rules", "#runs"]
+    for link in links:
+        assert page.value(f"document.querySelectorAll('{link}').length") == 1
+
+
+def focus(page: Browser, selector: str) -> None:
+    page.value(f"document.querySelector({json.dumps(selector)}).focus()")
+
+
+KEYS = {"ArrowRight": 39, "ArrowLeft": 37, "PageUp": 33, "Home": 36, "End": 35}
+
+
+def shown(page: Browser) -> tuple[float, list[str]]:
+    """The threshold of the first score, and what it is said to keep."""
+    threshold = float(page.value("document.getElementById('score-1-threshold').value"))
+    return threshold, texts(page, "#score-1 .yield dd")
+
+
+def expected(threshold: float) -> list[str]:
+    kept = [row for row in ROWS if np.float32(row.scores[0]) >= np.float32(threshold)]
+    words = [[len(row.source.split()), len(row.target.split())] for row in ROWS]
+    own = [[len(row.source.split()), len(row.target.split())] for row in kept]
+    counts = [len(kept), *(np.array(own).reshape(-1, 2).sum(axis=0).tolist())]
+    totals = [len(ROWS), *np.array(words).sum(axis=0).tolist()]
+    return [f"{c:,} {100 * c / t:.1f}%" for c, t in zip(counts, totals, strict=True)]
+
+
+def test_the_slider_by_keyboard(page: Browser) -> None:
+    focus(page, "#score-1-slider")
+    seen = []
+    for key in ("Home", "ArrowRight", "ArrowRight", "PageUp", "ArrowLeft", "End"):
+        page.press(key, KEYS[key])
+        threshold, kept = shown(page)
+        assert kept == expected(threshold)
+        seen.append(threshold)
+    assert seen[0] == FIRST.min() and np.float32(seen[-1]) == FIRST.max()
+    assert seen[0] < seen[1] < seen[2] < seen[4] < seen[3] < seen[5]
+    text = page.value("document.getElementById('score-1-slider').getAttribute('aria-valuetext')")
+    assert text == f"{seen[-1]:g} keeps {100 / 240:.1f}% of the rows"
+
+
+def test_what_is_kept_is_told_once_the_slider_rests(page: Browser) -> None:
+    status = "document.querySelector('#score-1 [role=status]').textContent"
+    focus(page, "#score-1-slider")
+    page.press("Home", KEYS["Home"])
+    assert page.value(status) == ""
+    time.sleep(0.5)
+    assert page.value(status) == (
+        f"A threshold of {FIRST.min():g} keeps 240 rows, 100.0%, and 100.0% of the target words."
+    )
+
+
+def test_pairs_at_the_threshold(page: Browser) -> None:
+    page.value("document.getElementById('score-1-threshold').focus()")
+    page.value("document.getElementById('score-1-threshold').select()")
+    page.call("Input.insertText", text="0.5")
+    page.press("Enter", 13, "\r")
+    assert shown(page) == (0.5, expected(0.5))
+    ordered = sorted(ROWS, key=lambda row: row.scores[0])
+    kept = [row for row in ordered if row.scores[0] >= 0.5][:5]
+    dropped = [row for row in ordered if row.scores[0] < 0.5][-5:][::-1]
+    for kind, rows in (("kept", kept), ("dropped", dropped)):
+        assert texts(page, f"#score-1 ol.{kind} li p:nth-of-type(2)") == [r.source for r in rows]
+        assert texts(page, f"#score-1 ol.{kind} li p:nth-of-type(3)") == [r.target for r in rows]
+        origin = texts(page, f"#score-1 ol.{kind} li:first-child .origin")[0]
+        first = rows[0]
+        assert origin.startswith(f"line {first.number}mlp: {first.scores[0]}csls: ")
+        assert origin.endswith(first.label)
+    for label in ("clean", "copy"):
+        (row,) = (t for t in texts(page, "#score-1 .labels tbody tr") if t.startswith(label))
+        rows = [r for r in ROWS if r.label == label]
+        own = sum(r.scores[0] >= 0.5 for r in rows)
+        assert row == f"{label}{len(rows)}{own}{100 * own / len(rows):.1f}%"
+
+
+def test_a_score_between_thresholds_and_none_at_all(page: Browser) -> None:
+    change = "(f => { f.value = '%s'; f.dispatchEvent(new Event('change')); })"
+    field = "(document.getElementById('score-1-threshold'))"
+    for typed, threshold in (("99", FIRST.max()), ("-99", FIRST.min()), ("0.50001", 0.5)):
+        page.value(change % typed + field)
+        assert shown(page)[0] == pytest.approx(threshold, abs=1e-6)
+    page.value(change % "" + field)
+    assert shown(page) == (0.5, expected(0.5))
+
+
+@pytest.mark.parametrize("part", [10, 30, 60])
+def test_buttons_keep_a_part_of_the_target(page: Browser, part: int) -> None:
+    focus(page, f"#score-1 button[data-part='{part}']")
+    page.press("Enter", 13, "\r")
+    threshold, kept = shown(page)
+    assert kept == expected(threshold)
+    assert abs(float(kept[2].split()[1].rstrip("%")) - part) < 1.5
+
+
+def test_the_line_in_the_figures_is_at_the_threshold(page: Browser) -> None:
+    page.value(
+        "(f => { f.value = 0.5; f.dispatchEvent(new Event('change')); })"
+        "(document.getElementById('score-1-threshold'))"
+    )
+    for name, portion in (("sorted", (FIRST < 0.5).mean()), ("histogram", None)):
+        cut = f"document.querySelector('[aria-labelledby=score-1-{name}-title] .cut')"
+        data = page.value(f"Object.assign({{}}, {cut}.dataset)")
+        left, _, right, _ = map(float, data["box"].split())
+        low, high = float(data["low"]), float(data["high"])
+        wanted = (0.5 - low) / (high - low) if portion is None else portion
+        x = float(page.value(f"{cut}.querySelector('.across').getAttribute('x1')"))
+        assert x == pytest.approx(left + wanted * (right - left), abs=0.01)
+        assert page.value(f"getComputedStyle({cut}).display") != "none"
+
+
+def test_scores_have_thresholds_of_their_own(page: Browser) -> None:
+    before = shown(page)
+    focus(page, "#score-2-slider")
+    page.press("End", KEYS["End"])
+    assert shown(page) == before
+    assert texts(page, "#score-2 .yield dd")[0].startswith("1 ")
+
+
+def visible_tenths(page: Browser) -> list[str]:
+    return list(
+        page.value(
+            "Array.from(document.querySelectorAll('#score-1 [data-tenth]'))"
+            ".filter(e => e.offsetParent).map(e => e.dataset.tenth)"
+        )
+    )
+
+
+def test_tenths_by_keyboard(page: Browser) -> None:
+    assert visible_tenths(page) == ["0"]
+    focus(page, "#score-1-0-choice")
+    page.press("ArrowRight", KEYS["ArrowRight"])
+    assert visible_tenths(page) == ["1"]
+    page.press("ArrowLeft", KEYS["ArrowLeft"])
+    page.press("ArrowLeft", KEYS["ArrowLeft"])
+    assert visible_tenths(page) == ["10"]
+    ordered = sorted(ROWS, key=lambda row: row.scores[0])
+    assert texts(page, "#score-1 [data-tenth='10'] li p[lang=en]") == [
+        row.source for row in ordered[-10:]
+    ]
+
+
+def test_texts_have_their_language_and_direction(page: Browser) -> None:
+    sides = page.value(
+        "Array.from(document.querySelectorAll('.pairs li'), li => Array.from(li.children)"
+        ".slice(1).map(p => p.lang + p.dir).join())"
+    )
+    assert set(sides) == {"enauto,deauto"}
+
+
+def test_the_skip_link_comes_first(page: Browser) -> None:
+    page.press("Tab", 9)
+    assert page.value("document.activeElement.className") == "skip"
+    assert page.value("document.activeElement.getBoundingClientRect().top >= 0") is True
+    page.press("Enter", 13, "\r")
+    assert page.value("location.hash") == "#content"
+
+
+def test_everything_by_tab_has_a_name_and_is_seen_to_be_chosen(page: Browser) -> None:
+    seen = []
+    for _ in range(400):
+        page.press("Tab", 9)
+        name = page.value("document.activeElement.outerHTML.slice(0, 200)")
+        if page.value("document.activeElement === document.body"):
+            break
+        outline = page.value(
+            "(e => getComputedStyle(e.type === 'radio' ? e.nextElementSibling : e)"
+            ".outlineStyle)(document.activeElement)"
+        )
+        assert outline == "solid", name
+        seen.append(name)
+    kinds = " ".join(seen)
+    assert all(kind in kinds for kind in ("range", "number", "radio", "<summary", "<button"))
+
+
+def test_the_accessibility_tree(page: Browser) -> None:
+    nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+    found: dict[str, list[dict[str, Any]]] = {}
+    for node in nodes:
+        if not node.get("ignored"):
+            found.setdefault(node["role"]["value"], []).append(node)
+
+    def names(role: str) -> list[str]:
+        return [node.get("name", {}).get("value", "") for node in found.get(role, [])]
+
+    assert names("slider") == ["Threshold of mlp", "Threshold of csls"]
+    assert names("spinbutton")[0] == "Keep pairs whose mlp is at least"
+    assert "mlp over the sorted corpus" in names("image") and len(names("image")) == 10
+    assert {"main", "navigation", "banner", "contentinfo", "status"} <= set(found)
+    for role in ("slider", "spinbutton", "image", "button", "radio", "region", "table", "link"):
+        assert names(role) and all(names(role)), role
+    described = [n for n in found["image"] if n.get("description", {}).get("value")]
+    assert len(described) == 10
+
+
+CONTRASTS = """
+(() => {
+  const parse = c => c.match(/[\\d.]+/g).map(Number);
+  const light = c => { const v = c.slice(0, 3).map(x => { x /= 255;
+    return x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4; });
+    return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2]; };
+  const behind = e => { for (; e; e = e.parentElement) {
+    const c = parse(getComputedStyle(e).backgroundColor);
+    if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
+  const low = [];
+  let count = 0;
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const e = walk.currentNode.parentElement;
+    if (!walk.currentNode.textContent.trim() || !e.checkVisibility()) continue;
+    const style = getComputedStyle(e);
+    const a = light(parse(e instanceof SVGElement ? style.fill : style.color));
+    const b = light(behind(e));
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    count += 1;
+    if (ratio < 4.5) low.push([ratio, e.outerHTML.slice(0, 100)]);
+  }
+  return [count, low];
+})()
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(browser: Browser, address: str, scheme: str) -> None:
+    """WCAG 2.2, criterion 1.4.3: text against what is behind it."""
+    browser.prefer(color_scheme=scheme)
+    browser.open(address)
+    background = browser.value("getComputedStyle(document.body).backgroundColor")
+    assert (int(re.findall(r"\d+", background)[0]) > 128) == (scheme == "light")
+    count, low = browser.value(CONTRASTS)
+    assert count > 200
+    assert low == []
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+def test_it_fits(browser: Browser, address: str, width: int) -> None:
+    browser.resize(width, 800)
+    browser.open(address)
+    assert browser.value("document.documentElement.scrollWidth") <= width
+    letters = browser.value(
+        "Math.min(...Array.from(document.querySelectorAll('svg text'), t =>"
+        " parseFloat(getComputedStyle(t).fontSize) * t.ownerSVGElement.getScreenCTM().a))"
+    )
+    assert letters >= 9.5
+
+
+def test_motion_is_reduced(browser: Browser, address: str) -> None:
+    for wish, behaviour in (("reduce", "auto"), ("no-preference", "smooth")):
+        browser.prefer(reduced_motion=wish)
+        browser.open(address)
+        style = "getComputedStyle(document.documentElement).scrollBehavior"
+        assert browser.value(style) == behaviour
+
+
+def test_in_print_all_is_there_but_what_only_a_screen_can_do(page: Browser) -> None:
+    page.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        assert len(visible_tenths(page)) == 11
+        for gone in ("nav", ".controls", "input[type=range]", "fieldset"):
+            assert page.value(f"document.querySelector('{gone}').checkVisibility()") is False
+        assert page.value("document.querySelector('.yield').checkVisibility()") is True
+    finally:
+        page.call("Emulation.setEmulatedMedia", media="")
+
+
+def test_without_scripts(browser: Browser, address: str) -> None:
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(address)
+        assert len(visible_tenths(browser)) == 11
+        hidden = "Array.from(document.querySelectorAll('.threshold, .labels, fieldset'))"
+        assert not browser.value(f"{hidden}.some(e => e.checkVisibility())")
+        assert browser.value("document.querySelector('noscript p').checkVisibility()")
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_hostile_text_is_text(browser: Browser, tmp_path: Path) -> None:
+    rows = [
+        Sample(n, HOSTILE[n % len(HOSTILE)], HOSTILE[-n % len(HOSTILE)], (n / 99, 0.0), f"{text}")
+        for n, text in enumerate(HOSTILE * 5)
+    ]
+    run = manifest(tmp_path / "filter.json", facts={text: text for text in HOSTILE})
+    runs = [(text, run.manifest) for text in HOSTILE]
+    address = written(
+        tmp_path,
+        "page.html",
+        rows,
+        names=[HOSTILE[0], HOSTILE[1]],
+        title=HOSTILE[6],
+        filter_run=run,
+        runs=runs,
+    )
+    browser.open(address)
+    counts = "['script', 'img', 'base', 'link', 'meta', 'iframe', '[onload]', '[onerror]', 'form']"
+    found = browser.value(f"{counts}.map(s => document.querySelectorAll(s).length)")
+    assert found == [2, 0, 0, 0, 5, 0, 0, 0, 0]
+    assert set(browser.value("Array.from(document.links, a => a.protocol)")) == {"file:"}
+    focus(browser, "#score-1-slider")
+    seen: set[str] = set()
+    browser.press("Home", KEYS["Home"])
+    for _ in range(12):
+        browser.press("PageUp", KEYS["PageUp"])
+        seen.update(texts(browser, "#score-1 .around li p"))
+    assert set(HOSTILE) <= seen
+    assert browser.value("typeof window.caught") == "undefined"
+    assert texts(browser, "h2")[:2] == [HOSTILE[0], HOSTILE[1]]
+    assert texts(browser, "h1") == [HOSTILE[6]]
+    assert texts(browser, "#runs summary") == HOSTILE
+    assert set(HOSTILE) <= set(texts(browser, "#runs td"))
+    assert HOSTILE[0] in texts(browser, "#rules th")
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "document.body.innerHTML = '<b>x</b>'",
+        "document.body.insertAdjacentHTML('beforeend', '<b>x</b>')",
+        "document.write('<b>x</b>')",
+        "eval('1')",
+    ],
+)
+def test_the_policy_forbids_markup_and_code_from_strings(
+    chromium: Browser, address: str, attempt: str
+) -> None:
+    chromium.open(address)
+    tried = f"(() => {{ try {{ {attempt} }} catch (error) {{ return error.name }} }})()"
+    assert chromium.value(tried) in ("TypeError", "EvalError")
+
+
+def test_the_policy_forbids_scripts_and_the_network(chromium: Browser, address: str) -> None:
+    chromium.open(address)
+    chromium.value(
+        "(() => { const s = document.createElement('script');"
+        " s.append(document.createTextNode('window.caught = 1')); document.body.append(s); })()"
+    )
+    caught = "fetch('http://127.0.0.1:9/').then(() => 'fetched', e => e.name)"
+    assert chromium.value(caught) == "TypeError"
+    image = (
+        "new Promise(done => { const i = new Image(); i.onload = () => done('loaded');"
+        " i.onerror = () => done('refused'); i.src = 'data:image/gif;base64,R0lGODlhAQABAAAAACw='})"
+    )
+    assert chromium.value(image) == "refused"
+    assert chromium.value("typeof window.caught") == "undefined"
+    assert not [url for url in chromium.requests() if url.startswith("http")]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [Sample(1, "one", "eins", (0.5, 0.5))],
+        [Sample(n, "same", "gleich", (0.25, -7.0)) for n in range(30)],
+        [Sample(n, "", "", (n * 3.3e36, n * -1e-30), "漢字") for n in range(100)],
+    ],
+    ids=["none", "one", "all the same", "extremes"],
+)
+def test_odd_corpora(browser: Browser, tmp_path: Path, rows: list[Sample]) -> None:
+    browser.open(written(tmp_path, "page.html", rows))
+    assert texts(browser, "header dd")[0] == str(len(rows))
+    assert "NaN" not in browser.value("document.body.innerText")
+    if rows:
+        focus(browser, "#score-1-slider")
+        browser.press("End", KEYS["End"])
+        assert texts(browser, "#score-1 .yield dd")[0].split()[0] in {"1", str(len(rows))}
+
+
+def test_rules_and_runs_are_shown(page: Browser, tmp_path: Path) -> None:
+    assert texts(page, "#rules dd") == ["300", "250 83.3%", "45 15.0%", "5 1.7%"]
+    assert texts(page, "#rules tbody tr") == ["length-ratio4012", "identical70"]
+    rows = texts(page, "#runs tr")
+    assert "commandbitext-filter" in rows and "facts › rules › identical › dropped7" in rows
+
+
+def test_a_filter_without_rules(browser: Browser, tmp_path: Path) -> None:
+    run = manifest(tmp_path / "filter.json", {})
+    browser.open(written(tmp_path, "page.html", ROWS, filter_run=run))
+    assert texts(browser, "#rules .note") == ["No rule was applied."]
+    assert read_run(str(tmp_path / "filter.json"))["facts"] == {"rules": {}}

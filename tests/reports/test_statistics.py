@@ -1,0 +1,183 @@
+"""The numbers of a report against plain loops over the rows."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bitextfilter.reports import statistics, survey
+from bitextfilter.reports.samples import Sample
+from bitextfilter.reports.statistics import (
+    counted,
+    cuts_of,
+    densities,
+    multiples,
+    nice_step,
+    quantiles,
+    spreads_of,
+    thresholds_of,
+)
+from bitextfilter.reports.survey import MOST_LABELS, OTHER_LABELS, Survey
+
+LABELS = ("clean", "copy", "")
+
+
+def made(count: int, seed: int = 1) -> list[Sample]:
+    """Rows with many equal scores, and lengths from 0 up."""
+    choose = random.Random(seed)
+    return [
+        Sample(
+            number,
+            " ".join("w" * choose.randrange(9)),
+            " ".join("v" * choose.randrange(12)),
+            (round(choose.random(), 2), choose.gauss(0, 1)),
+            choose.choice(LABELS),
+        )
+        for number in range(1, count + 1)
+    ]
+
+
+ROWS = made(500)
+
+
+@pytest.fixture
+def rows_surveyed(monkeypatch: pytest.MonkeyPatch) -> Survey:
+    """A survey of ROWS, counted in small blocks."""
+
+    def small(size: int, step: int = 64) -> list[slice]:
+        return [slice(start, min(start + step, size)) for start in range(0, size, step)]
+
+    monkeypatch.setattr(statistics, "blocks", small)
+    found = Survey(["a", "b"])
+    for start in range(0, len(ROWS), 33):
+        found.add(ROWS[start : start + 33])
+    return found
+
+
+def test_blocks_cover_every_row_once() -> None:
+    for size in (0, 1, 9, 10, 11):
+        found = [place for block in survey.blocks(size, 5) for place in range(size)[block]]
+        assert found == list(range(size))
+
+
+def test_what_is_kept_of_rows(rows_surveyed: Survey) -> None:
+    assert len(rows_surveyed) == 500
+    assert rows_surveyed.scores(1).tolist() == [np.float32(row.scores[1]) for row in ROWS]
+    assert rows_surveyed.lengths(1).tolist() == [len(row.target.split()) for row in ROWS]
+    names = [rows_surveyed.labels[code] for code in rows_surveyed.codes()]
+    assert names == [row.label or "(none)" for row in ROWS]
+    assert sorted(rows_surveyed.samples()) == sorted(ROWS)
+    assert rows_surveyed.labelled
+
+
+def test_characters_are_counted_without_spaces() -> None:
+    found = Survey(["a"], unit="characters")
+    found.add([Sample(1, "ab c", "\U0001f600 é", (0.0,))])
+    assert (found.lengths(0).tolist(), found.lengths(1).tolist()) == ([3], [2])
+    assert not found.labelled
+
+
+def test_too_many_labels_are_one() -> None:
+    found = Survey(["a"])
+    found.add([Sample(n, "s", "t", (0.0,), f"l{n % 100}") for n in range(300)])
+    assert len(found.labels) == MOST_LABELS + 1
+    assert found.labels[-1] == OTHER_LABELS
+    assert found.codes().tolist() == [min(n % 100, MOST_LABELS) for n in range(300)]
+
+
+@pytest.mark.parametrize("score", [0, 1])
+def test_what_thresholds_keep(rows_surveyed: Survey, score: int) -> None:
+    thresholds = thresholds_of(np.sort(rows_surveyed.scores(score)))
+    cuts = cuts_of(rows_surveyed, score, thresholds)
+    for place, threshold in enumerate(thresholds):
+        kept = [row for row in ROWS if np.float32(row.scores[score]) >= threshold]
+        assert cuts.rows[place] == len(kept)
+        assert cuts.source[place] == sum(len(row.source.split()) for row in kept)
+        assert cuts.target[place] == sum(len(row.target.split()) for row in kept)
+        for code, label in enumerate(rows_surveyed.labels):
+            assert cuts.labels[place, code] == sum((r.label or "(none)") == label for r in kept)
+    assert cuts.rows[0] == 500
+
+
+LARGEST = float(np.float32(3.3e38))
+finite = st.floats(-LARGEST, LARGEST, width=32)
+
+
+@given(st.lists(finite, min_size=1, max_size=60))
+def test_thresholds_are_usable_whatever_the_scores(values: list[float]) -> None:
+    ordered = np.sort(np.array(values, dtype=np.float32))
+    thresholds = thresholds_of(ordered)
+    assert thresholds[0] == ordered[0] and thresholds[-1] == ordered[-1]
+    assert (np.diff(thresholds) > 0).all()
+    assert len(thresholds) <= 101 + 402
+    assert set(quantiles(ordered, np.linspace(0, 1, 101))) <= set(thresholds)
+
+
+def test_thresholds_are_round_numbers_too() -> None:
+    ordered = np.linspace(-0.2, 1.3, 100_000, dtype=np.float32)
+    thresholds = thresholds_of(ordered)
+    assert {np.float32(0.5), np.float32(0.005), np.float32(-0.1)} <= set(thresholds)
+    outlier = np.concatenate([np.float32([-1e6]), ordered])
+    assert {np.float32(0.5), np.float32(0.005), np.float32(-1e6)} <= set(thresholds_of(outlier))
+
+
+@given(st.floats(1e-40, 1e38), st.integers(1, 400))
+def test_nice_steps_split_a_width_in_few(width: float, most: int) -> None:
+    step = nice_step(width, most)
+    assert width / step <= most * (1 + 1e-6)
+    assert width / step > most / 2.6
+    mantissa = step / 10 ** math.floor(math.log10(step * (1 + 1e-9)))
+    assert min(abs(mantissa - nice) for nice in (1, 2, 2.5, 5, 10)) < 1e-6
+
+
+def test_multiples_are_the_numbers_as_written() -> None:
+    assert multiples(0.1, 0, 4).tolist() == [0.0, 0.1, 0.2, 0.3, 0.4]
+    assert multiples(2500.0, -1, 1).tolist() == [-2500.0, 0.0, 2500.0]
+    assert multiples(2e-20, 1, 2).tolist() == pytest.approx([2e-20, 4e-20], rel=1e-12, abs=0)
+
+
+def test_quantiles_are_values_that_occur() -> None:
+    ordered = np.array([1.0, 2.0, 5.0, 9.0])
+    assert quantiles(ordered, np.array([0, 0.3, 0.5, 1])).tolist() == [1, 2, 5, 9]
+
+
+def test_spreads_of_labels(rows_surveyed: Survey) -> None:
+    spreads = spreads_of(rows_surveyed, 0)
+    assert {spread.label for spread in spreads} == {"clean", "copy", "(none)"}
+    for spread in spreads:
+        own = sorted(
+            np.float32(row.scores[0]) for row in ROWS if (row.label or "(none)") == spread.label
+        )
+        assert spread.rows == len(own)
+        assert rows_surveyed.labels[spread.place] == spread.label
+        places = [round(part * (len(own) - 1)) for part in (0.05, 0.25, 0.5, 0.75, 0.95)]
+        assert spread.levels == tuple(own[place] for place in places)
+    medians = [spread.levels[2] for spread in spreads]
+    assert medians == sorted(medians, reverse=True)
+
+
+def test_counted_is_numpys_histogram(rows_surveyed: Survey) -> None:
+    values = np.array([*rows_surveyed.scores(1), -2, 2], dtype=np.float64)
+    edges = np.linspace(-2, 2, 17)
+    assert counted(values, edges).tolist() == np.histogram(values, edges)[0].tolist()
+
+
+def test_counted_where_single_precision_has_no_room() -> None:
+    close = np.array([1, 1 + 1.2e-7], dtype=np.float32)
+    edges = np.linspace(float(close[0]), float(close[1]), 51)
+    assert counted(close, edges).sum() == 2
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_densities_of_lengths(rows_surveyed: Survey, width: int) -> None:
+    expected = np.zeros((4, 4), dtype=int)
+    for row in ROWS:
+        source, target = len(row.source.split()), len(row.target.split())
+        if 0 < source <= 4 * width and 0 < target <= 4 * width:
+            expected[(source - 1) // width, (target - 1) // width] += 1
+    assert (densities(rows_surveyed, width, 4) == expected).all()
