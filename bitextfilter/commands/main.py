@@ -11,6 +11,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "bitext": "list the commands",
     "bitext-align": "mine pairs from two files of sentences",
+    "bitext-convert": "turn pairs from one format into another",
     "bitext-dedup": "keep one of the pairs that are duplicates",
     "bitext-embed": "turn sentences into vectors",
     "bitext-evaluate": "measure how good models, scores and cuts are",

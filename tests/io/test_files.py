@@ -170,8 +170,7 @@ def test_if_one_cannot_be_completed_neither_appears(tmp_path: Path, order: int) 
     one.write_bytes(b"old")
     paths = [one, Path("/dev/full")][::order]
     with pytest.raises(OutputError, match="/dev/full"), open_outputs(paths) as streams:
-        for stream in streams:
-            stream.write(b"new")
+        _ = [stream.write(b"new") for stream in streams]
     assert one.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [one]
 

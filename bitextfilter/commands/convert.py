@@ -1,0 +1,174 @@
+"""``bitext-convert``: sentence pairs from one format to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from bitextfilter.commands.formats import FORMATS, Choices, check, languages, names, split, two
+from bitextfilter.commands.frame import Run, command, row_options
+from bitextfilter.io.files import open_outputs, stream_name
+from bitextfilter.io.rows import WINDOW_BYTES, BadRow, TextColumn
+
+if TYPE_CHECKING:
+    from bitextfilter.corpus.pairs import PairReader, PairWriter
+
+__all__ = ["main"]
+
+_TEXTS = ("source", "target")
+_WINDOW = 4096
+_MOST_NAMES = 20
+
+
+@command("bitext-convert", row_options(), batch_size=None)
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option(
+    "--from", "source", type=click.Choice(FORMATS), default="tsv", show_default=True, help="Format."
+)
+@click.option(
+    "--to", "target", type=click.Choice(FORMATS), default="tsv", show_default=True, help="Format."
+)
+@click.option(
+    "--languages", type=languages, metavar="SOURCE,TARGET", help="tmx: the languages, as en,de."
+)
+@click.option(
+    "--fields",
+    type=two,
+    metavar="SOURCE,TARGET",
+    help="jsonl: the fields of the texts  [default: source,target, or as --header calls them]",
+)
+@click.option(
+    "--keep",
+    type=names,
+    default="",
+    metavar="NAME[,NAME...]",
+    help="jsonl, tmx: read these fields or properties too, as further columns.",
+)
+@click.option(
+    "--whitespace", is_flag=True, help="Make tabs and line breaks in a text spaces (to tsv, moses)."
+)
+def main(run: Run, files: tuple[str, ...], **options: Any) -> None:
+    """Turn sentence pairs from one format into another, in order, as a stream.
+
+    tsv is the rows of all commands; moses is two files, a sentence a line; tmx is Translation
+    Memory eXchange; jsonl is a JSON object a line. moses takes two FILEs: first those to
+    read, then those to write. Of the other formats, one FILE may be read instead of -i.
+
+    Further columns become fields of jsonl and properties of tmx, under the names of --header
+    or their numbers; moses cannot hold them. Files of moses with unequal numbers of lines
+    are refused. Two files are written both, or neither.
+
+    Example:
+
+        bitext-convert --from moses corpus.en corpus.de > pairs.tsv
+        bitext-convert --to moses out.en out.de < pairs.tsv
+        bitext-convert --from tmx --languages en,de memory.tmx.gz > pairs.tsv
+        bitext-convert --to tmx --languages en,de -o memory.tmx < pairs.tsv
+        bitext-convert --from jsonl --fields translation.en,translation.de < pairs.jsonl
+    """
+    choices = Choices(**options)
+    check(choices)
+    read, write = split(run, choices, files)
+    header = run.row_settings.header
+    reader = _reader(run, choices, read)
+    writer = _writer(choices, reader, header)
+    outputs = run.enter(open_outputs(write)) if write else [run.output()]
+    _convert(run, reader, writer, outputs)
+    _tell(run, choices, reader)
+
+
+def _reader(run: Run, choices: Choices, paths: Sequence[str]) -> PairReader:
+    """Open what is to be read."""
+    from bitextfilter.corpus.jsonlines import JsonReader
+    from bitextfilter.corpus.moses import MosesReader
+    from bitextfilter.corpus.tmx import TmxReader
+    from bitextfilter.corpus.tsv import TsvReader
+
+    settings = run.row_settings
+    if choices.source == "tsv":
+        run.row_settings = replace(settings, input=paths[0])
+        columns = replace(settings.columns, blank=True)
+        return TsvReader(run.rows(columns), columns, others=choices.target != "moses")
+    if choices.source == "tmx":
+        assert choices.languages is not None
+        if settings.rejects is not None:
+            run.rejects = run.output(settings.rejects)
+        run.counts.update(rows=0, rejected=0)
+        stream, name = run.input(paths[0]), stream_name(paths[0])
+        return TmxReader(stream, name, choices.languages, choices.keep)
+    lines = []
+    for path in paths:
+        run.row_settings = replace(settings, input=path, header=False)
+        lines.append(run.rows(TextColumn(blank=choices.source == "moses")))
+    if choices.source == "moses":
+        return MosesReader(*lines)
+    return JsonReader(lines[0], choices.fields or _TEXTS, choices.keep)
+
+
+def _writer(choices: Choices, reader: PairReader, header: bool) -> PairWriter:
+    """Return what makes bytes of pairs."""
+    from bitextfilter.corpus.jsonlines import JsonWriter
+    from bitextfilter.corpus.moses import MosesWriter
+    from bitextfilter.corpus.tmx import TmxWriter
+    from bitextfilter.corpus.tsv import TsvReader, TsvWriter
+
+    if choices.target == "moses":
+        return MosesWriter(choices.whitespace)
+    if choices.target == "tmx":
+        assert choices.languages is not None
+        return TmxWriter(choices.languages)
+    if choices.target == "jsonl":
+        called = reader.texts() if isinstance(reader, TsvReader) else None
+        return JsonWriter(choices.fields or called or _TEXTS)
+    texts = choices.languages if choices.source == "tmx" else choices.fields
+    names = [*(texts or _TEXTS), *choices.keep]
+    return TsvWriter(names, header, choices.whitespace)
+
+
+def _convert(run: Run, reader: PairReader, writer: PairWriter, outputs: Sequence[BinaryIO]) -> None:
+    """Write every pair that can be written; reject the others, or stop there."""
+    waiting, held = [writer.first()], 0
+    for lines in _written(run, reader, writer):
+        waiting.append(lines)
+        held += sum(map(len, lines))
+        if len(waiting) >= _WINDOW or held >= WINDOW_BYTES:
+            _put(outputs, waiting)
+            run.advance(len(waiting))
+            waiting, held = [], 0
+    _put(outputs, [*waiting, writer.last()])
+
+
+def _written(run: Run, reader: PairReader, writer: PairWriter) -> Iterator[tuple[bytes, ...]]:
+    """Yield what each pair adds to the outputs: nothing if it is rejected."""
+    from bitextfilter.corpus.pairs import UnfitError
+
+    for pair in reader:
+        run.counts["rows"] += 1
+        if isinstance(pair, BadRow):
+            run.reject(pair)
+            continue
+        try:
+            yield writer.lines(pair)
+        except UnfitError as problem:
+            run.reject(pair.bad(reader.name, problem.reason, problem.remedy))
+
+
+def _put(outputs: Sequence[BinaryIO], lines: Sequence[tuple[bytes, ...]]) -> None:
+    for stream, pieces in zip(outputs, zip(*lines, strict=True), strict=True):
+        stream.write(b"".join(pieces))
+
+
+def _tell(run: Run, choices: Choices, reader: PairReader) -> None:
+    """Say what was left out."""
+    from bitextfilter.corpus.tmx import TmxReader
+
+    if isinstance(reader, TmxReader):
+        run.counts["skipped"] = reader.skipped
+    if reader.dropped:
+        names = ", ".join(sorted(reader.dropped)[:_MOST_NAMES])
+        moses = choices.target == "moses"
+        why = "moses files hold the texts alone" if moses else "--keep NAME keeps one"
+        run.note(f"left out: {names} ({why})")

@@ -1,0 +1,300 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bitextfilter.commands import convert
+
+TMX = ("--languages", "en,de")
+
+
+def call(*words: str | Path, data: bytes | str = b"") -> Result:
+    data = data.encode() if isinstance(data, str) else data
+    return CliRunner().invoke(convert.main, [*map(str, words)], input=data)
+
+
+def made(*words: str | Path, data: bytes | str = b"") -> str:
+    result = call("-q", *words, data=data)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout_bytes.decode()
+
+
+def says_one_line(result: Result, code: int, message: str) -> None:
+    assert (result.exit_code, result.stdout_bytes) == (code, b"")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.fixture
+def moses(tmp_path: Path) -> tuple[Path, Path]:
+    source, target = tmp_path / "a.en", tmp_path / "a.de.gz"
+    source.write_bytes("\ufeffone\r\n\nthree\u2028 \x85".encode())
+    target.write_bytes(gzip.compress(b"eins\nzwei\ndrei\rx\n"))
+    return source, target
+
+
+ROWS = "one\teins\n\tzwei\nthree\u2028 \x85\tdrei\rx\n"
+
+
+def test_moses_to_rows(moses: tuple[Path, Path]) -> None:
+    assert made("--from", "moses", *moses) == ROWS
+    assert made("--from", "moses", "--header", *moses) == "source\ttarget\n" + ROWS
+    assert made("--from", "moses", "-", moses[1], data=moses[0].read_bytes()) == ROWS
+
+
+def test_rows_to_moses(tmp_path: Path) -> None:
+    source, target = tmp_path / "out.en.gz", tmp_path / "out.de"
+    words = ("--to", "moses", "--scol", "2", "--tcol", "1", source, target)
+    assert made(*words, data="\ufeffx\ta\t1\r\n\tb\t2\ny\t\t3") == ""
+    assert gzip.decompress(source.read_bytes()) == b"a\nb\n\n"
+    assert target.read_bytes() == b"x\n\ny\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.de", "out.en.gz"]
+
+
+@pytest.mark.parametrize(("lines", "shorter"), [(2, 0), (4, 1)])
+def test_files_of_unequal_length(
+    moses: tuple[Path, Path], tmp_path: Path, lines: int, shorter: int
+) -> None:
+    moses[0].write_text("x\n" * lines)
+    out, tmx = tmp_path / "out.tsv", tmp_path / "out.tmx"
+    place, other = moses[shorter], moses[1 - shorter]
+    message = f"{place}:{min(lines, 3)}: the last line, but {other} has more: "
+    says_one_line(call("--from", "moses", *moses, "-o", out), 65, message)
+    says_one_line(call("--from", "moses", "--to", "tmx", *TMX, *moses, "-o", tmx), 65, message)
+    assert not out.exists() and not tmx.exists()
+    moses[0].write_text("")
+    message = f"{moses[0]}: empty, but {moses[1]} is not; bitext-align finds"
+    says_one_line(call("--from", "moses", *moses), 65, message)
+
+
+def test_neither_file_is_there_if_a_row_is_bad(tmp_path: Path) -> None:
+    source, target = tmp_path / "out.en", tmp_path / "out.de"
+    target.write_text("old")
+    rows = b"a\tb\n" * 10_000 + b"c\n"
+    result = call("--to", "moses", source, target, data=rows)
+    says_one_line(result, 65, "stdin:10001: 1 column, expected at least 2 (--tcol 2); --on-error")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.de"]
+    assert target.read_text() == "old"
+
+
+def test_bad_lines_of_either_file(moses: tuple[Path, Path], tmp_path: Path) -> None:
+    moses[0].write_bytes(b"a\nb\xff\nc\tc\n")
+    message = f"{moses[0]}:2: the line is not UTF-8 at its byte 2; --on-error reject"
+    says_one_line(call("--from", "moses", *moses, "-o", tmp_path / "out"), 65, message)
+    rejects = tmp_path / "bad.tsv"
+    words = ("--on-error", "reject", "--rejects", rejects)
+    result = call("--from", "moses", *moses, *words)
+    assert (result.exit_code, result.stdout_bytes) == (0, b"a\teins\n")
+    assert rejects.read_bytes() == (
+        b"2\tthe line is not UTF-8 at its byte 2\tb\xff\tzwei\n"
+        b"3\ta tab in the source\tc\tc\tdrei\rx\n"
+    )
+    assert "3 rows, 2 rejected, " in result.stderr
+
+
+def test_tabs_and_line_breaks_inside(tmp_path: Path) -> None:
+    line = json.dumps({"source": "a\tb \n c", "target": "\td\r"}) + "\n"
+    message = "stdin:1: a tab in the source; --whitespace makes it a space; or --on-error reject"
+    says_one_line(call("--from", "jsonl", data=line), 65, message)
+    assert made("--from", "jsonl", "--whitespace", data=line) == "a b c\td\n"
+    files = tmp_path / "en", tmp_path / "de"
+    says_one_line(
+        call("--from", "jsonl", "--to", "moses", *files, data=line),
+        65,
+        "stdin:1: a line break in the source; --whitespace",
+    )
+    assert made("--from", "jsonl", "--to", "moses", "--whitespace", *files, data=line) == ""
+    assert [path.read_bytes() for path in files] == [b"a b c\n", b"d\n"]
+    for text in ("b\r", "b\0"):
+        line = json.dumps({"source": "a", "target": text})
+        assert call("--from", "jsonl", data=line).exit_code == 65
+    inside = json.dumps({"source": "a\r", "target": "b\rc"})
+    assert made("--from", "jsonl", data=inside) == "a\r\tb\rc\n"
+
+
+def test_columns_become_fields_under_their_names() -> None:
+    rows = "id\ten\tde\tcosine\n1\ta\tb\t0.50\n2\tc\td\n3\te\tf\t0\textra\n"
+    words = ("--to", "jsonl", "--header", "--scol", "en", "--tcol", "de")
+    lines = [json.loads(line) for line in made(*words, data=rows).splitlines()]
+    assert lines == [
+        {"en": "a", "de": "b", "id": "1", "cosine": "0.50"},
+        {"en": "c", "de": "d", "id": "2"},
+        {"en": "e", "de": "f", "id": "3", "cosine": "0", "5": "extra"},
+    ]
+    (line,) = made("--to", "jsonl", "--fields", "t.x,t.y", data="a\tb\tc\n").splitlines()
+    assert json.loads(line) == {"t": {"x": "a", "y": "b"}, "3": "c"}
+
+
+def test_a_header_with_a_name_twice() -> None:
+    message = "stdin:1: two columns are called 'x'"
+    says_one_line(call("--to", "jsonl", "--header", data="x\ty\tx\n"), 65, message)
+
+
+def test_a_column_that_is_not_utf_8(tmp_path: Path) -> None:
+    rows = b"a\tb\t\xff\n"
+    says_one_line(call("--to", "jsonl", data=rows), 65, "stdin:1: a column is not UTF-8; --on-e")
+    assert made("--to", "moses", tmp_path / "en", tmp_path / "de", data=rows) == ""
+
+
+def test_fields_become_columns(tmp_path: Path) -> None:
+    line = '{"source": "a", "target": "b", "score": 0.50, "url": "u", "id": 1}\n'
+    words = ("--from", "jsonl", "--header", "--keep", "id,score")
+    result = call(*words, data=line)
+    assert result.stdout == "source\ttarget\tid\tscore\na\tb\t1\t0.50\n"
+    assert "left out: url (--keep NAME keeps one)" in result.stderr
+    result = call("--from", "jsonl", "--to", "moses", tmp_path / "en", tmp_path / "de", data=line)
+    assert "left out: id, score, url (moses files hold the texts alone)" in result.stderr
+
+
+def test_memories(tmp_path: Path) -> None:
+    memory = tmp_path / "memory.tmx.gz"
+    rows = "a & b\tä\t0.5\n\t\t\n"
+    assert made("--to", "tmx", *TMX, "-o", memory, data=rows) == ""
+    words = ("--from", "tmx", *TMX, "--keep", "3", memory)
+    assert made(*words) == rows
+    assert made(*words, "--header") == "en\tde\t3\n" + rows
+    assert made(*words, "--to", "jsonl").splitlines()[0] == (
+        '{"source": "a & b", "target": "ä", "3": "0.5"}'
+    )
+    both = tmp_path / "out.de", tmp_path / "out.en"
+    assert made("--from", "tmx", "--languages", "de,en", "--to", "moses", memory, *both) == ""
+    assert [path.read_text(encoding="utf-8") for path in both] == ["ä\n\n", "a & b\n\n"]
+
+
+def test_what_xml_cannot_hold(tmp_path: Path) -> None:
+    out, rejects = tmp_path / "out.tmx", tmp_path / "bad.tsv"
+    rows = "a\tb\na\x01\tb\n"
+    message = (
+        "stdin:2: U+0001 in the source, which XML cannot hold; "
+        "bitext-fix --only control drops it; or --on-error reject --rejects FILE keeps going"
+    )
+    says_one_line(call("--to", "tmx", *TMX, "-o", out, data=rows), 65, message)
+    assert not out.exists()
+    words = ("--on-error", "reject", "--rejects", rejects)
+    assert made("--to", "tmx", *TMX, *words, data=rows).count("<tu>") == 1
+    assert rejects.read_bytes() == (b"2\tU+0001 in the source, which XML cannot hold\ta\x01\tb\n")
+
+
+def test_units_of_a_memory_are_rejected_and_counted(tmp_path: Path) -> None:
+    rejects = tmp_path / "bad.tsv"
+    units = "".join(
+        f'<tu>\n<tuv xml:lang="{code}"><seg>{text}</seg></tuv>'
+        '<tuv xml:lang="de"><seg>x</seg></tuv></tu>'
+        for code, text in [("en", "a\nb"), ("fr", "c"), ("en-GB", "d")]
+    )
+    data = f"<tmx><body>\n{units}</body></tmx>"
+    words = ("--from", "tmx", *TMX, "--on-error", "reject", "--rejects", rejects)
+    result = call(*words, data=data)
+    assert (result.exit_code, result.stdout) == (0, "d\tx\n")
+    assert rejects.read_bytes() == b'2\ta line break in the source\t["a\\nb", "x"]\n'
+    assert "2 rows, 1 rejected, 1 skipped, " in result.stderr
+    assert made("--from", "tmx", *TMX, "--whitespace", data=data) == "a b\tx\nd\tx\n"
+
+
+BOMB = (
+    '<!DOCTYPE tmx [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
+    '<tmx><body><tu><tuv xml:lang="en"><seg>&b;</seg></tuv></tu></body></tmx>'
+)
+
+
+def test_an_entity_bomb() -> None:
+    message = "stdin:1: declares the entity 'a', which is refused"
+    says_one_line(call("--from", "tmx", *TMX, data=BOMB), 65, message)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("", "--from tsv --to tsv changes nothing"),
+        ("--from tmx", "tmx needs --languages SOURCE,TARGET"),
+        ("--to tmx", "tmx needs --languages SOURCE,TARGET"),
+        ("--to tmx --languages en", "expected two names"),
+        ("--to tmx --languages en,en", "expected two names"),
+        ("--to tmx --languages e,d", "expected two languages"),
+        ("--to jsonl --languages en,de", "--languages is for --from tmx, --to tmx"),
+        ("--to tmx --languages en,de --fields a,b", "--fields is for --from jsonl, --to jsonl"),
+        ("--to jsonl --keep x", "--keep is for --from jsonl, --from tmx"),
+        ("--from jsonl --to moses --keep x a b", "--keep makes columns"),
+        ("--to jsonl --whitespace", "--whitespace is for --to moses, --to tsv"),
+        ("--from jsonl --scol 2", "--scol is for --from tsv"),
+        ("--from jsonl --to moses --header a b", "--header is for --from tsv, --to tsv"),
+        ("--from moses -i a b c", "--input is for --from jsonl, --from tmx, --from tsv"),
+        ("--to moses -o a b c", "--output is for --to jsonl, --to tmx, --to tsv"),
+        ("--from moses", "expected 2 FILEs"),
+        ("--from moses a", "expected 2 FILEs"),
+        ("--from moses a b c", "expected 2 FILEs"),
+        ("--to moses a", "expected 2 or 3 FILEs"),
+        ("--to jsonl a b", "expected 0 or 1 FILEs"),
+        ("--to jsonl -i a b", "one input can be read: --input or FILE"),
+        ("--to moses - a", "moses takes two files: - is but one stream"),
+        ("--from moses - -", "moses takes two files: - is but one stream"),
+        ("--to moses a ./a", "the second FILE to write needs a file of its own"),
+        ("--to moses a b --on-error reject --rejects b", "--rejects needs a file of its own"),
+        ("--to moses a b --manifest b", "--manifest needs a file of its own"),
+    ],
+)
+def test_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, message: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    says_one_line(call(*words.split()), 2, message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_input_that_is_not_there(tmp_path: Path) -> None:
+    for form in ("moses", "jsonl", "tmx"):
+        words = TMX if form == "tmx" else ()
+        files = [tmp_path / "no"] * (2 if form == "moses" else 1)
+        result = call("--from", form, *words, *files, "-o", tmp_path / "out")
+        says_one_line(result, 66, f"{tmp_path / 'no'}: cannot be opened")
+        assert list(tmp_path.iterdir()) == []
+
+
+FIELD = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\ufffe\uffff").filter(
+        lambda c: c >= " " or c == "\r"
+    ),
+    max_size=8,
+)
+LAST = FIELD.map(lambda text: text.rstrip("\r"))
+FIRST = FIELD.map(lambda text: text.lstrip("\ufeff"))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(FIRST, FIELD, FIELD, LAST), max_size=4))
+def test_there_and_back_again(rows: list[tuple[str, ...]]) -> None:
+    data = "".join("\t".join(row) + "\n" for row in rows).encode()
+    with TemporaryDirectory() as folder:
+        for form in ("jsonl", "tmx"):
+            more = TMX if form == "tmx" else ()
+            text = made("--to", form, *more, data=data)
+            back = made("--from", form, *more, "--keep", "3,4", data=text)
+            assert back.encode() == data
+        pairs = [(row[0].rstrip("\r"), row[3]) for row in rows]
+        two = "".join("\t".join(pair) + "\n" for pair in pairs)
+        files = Path(folder) / "en", Path(folder) / "de"
+        made("--to", "moses", *files, data=two)
+        assert made("--from", "moses", *files) == two
+
+
+PIECES = [b"a", b"\t", b"\n", b"\r", b'{"source": "a", "target": "b"}', b"\xff", b"\0", b"<tu>"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(PIECES)).map(b"".join))
+def test_nothing_is_lost_whatever_comes_in(data: bytes) -> None:
+    lines = data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
+    for words in (["--to", "jsonl"], ["--from", "jsonl"]):
+        with TemporaryDirectory() as folder:
+            bad = Path(folder) / "bad"
+            result = call(*words, "--on-error", "reject", "--rejects", bad, data=data)
+            assert result.exit_code == 0
+            rejected = bad.read_bytes().count(b"\n")
+            assert result.stdout_bytes.count(b"\n") + rejected == lines
+            assert result.stderr.startswith("bitext-convert: ")
+    assert call("--from", "tmx", *TMX, data=data).exit_code == 65
