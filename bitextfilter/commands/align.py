@@ -6,14 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bitextfilter.commands.frame import Run, command, error_options, model_options, output_option
-from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, TextColumn
+from bitextfilter.io.parser import REMEDY
+from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn
 
 if TYPE_CHECKING:
     from bitextfilter.mining.comparable import Mined
@@ -158,8 +158,9 @@ def _mine(run: Run, model: Model, sides: list[list[str]], options: dict[str, Any
     )
     run.note(f"comparing {len(source)} with {len(target)} distinct sentences")
     run.progress().reset(total)
-    classifier = model.classifier
-    probabilities = classifier and partial(classifier.probabilities, threads=settings.threads)
+    probabilities = None
+    if settings.similarity == "mlp":
+        probabilities = model.pair_scorer((source, sides[0]), (target, sides[1]))
     return mine(source, target, settings, probabilities, run.progress().update)
 
 

@@ -61,6 +61,12 @@ _FRACTION = click.FloatRange(0, 1, max_open=True)
     help="Units of each of the two hidden layers.",
 )
 @click.option(
+    "--surface/--no-surface",
+    default=True,
+    show_default=True,
+    help="Describe each sentence's length, figures, names and spelling beside its vector.",
+)
+@click.option(
     "--epochs",
     type=click.IntRange(min=1),
     default=20,
@@ -155,6 +161,7 @@ def _plan(choices: dict[str, Any]) -> ClassifierPlan:
         count=choices["count"],
         features=choices["features"],
         hidden=choices["hidden"],
+        surface=choices["surface"],
         quantise=choices["quantise"],
         training=ClassifierTraining(**{n: v for n, v in choices.items() if n in names}),
     )

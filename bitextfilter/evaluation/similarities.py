@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
@@ -15,8 +16,9 @@ from bitextfilter.similarity.vectors import Vectors, cosine_matrix, euclidean_ma
 
 __all__ = ["BASELINES", "MATRICES", "baseline", "vector_scorer"]
 
-PairScorer = Callable[[Vectors, Vectors], Scores]
-"""Scores row i with row i: two times ``(n, dim)`` → ``(n,)``."""
+Indices = NDArray[np.int64]
+PairScorer = Callable[[Indices, Indices], Scores]
+"""Scores pairs by the places of source and target, ``(n,)`` each → ``(n,)``."""
 
 MATRICES = ("cosine", "euclidean", *MARGINS, "mlp")
 """The similarities of vectors, by name."""
@@ -46,20 +48,18 @@ def vector_scorer(
             cosine_matrix(source[part], target), rows[part, None], columns[None, :]
         )
     if name == "mlp" and probabilities is not None:
-        return lambda part: _all_pairs(probabilities, source[part], target)
+        return lambda part: _all_pairs(probabilities, np.arange(len(source))[part], len(target))
     matrix = {"cosine": cosine_matrix, "euclidean": euclidean_matrix}[name]
     return lambda part: matrix(source[part], target)
 
 
-def _all_pairs(score: PairScorer, source: Vectors, target: Vectors) -> Scores:
-    """Score every source ``(n, dim)`` with every target ``(m, dim)`` → ``(n, m)``."""
-    size = max(1, _PAIRS // len(target))
-    blocks = [source[start : start + size] for start in range(0, len(source), size)]
-    rows = [
-        score(np.repeat(block, len(target), axis=0), np.tile(target, (len(block), 1)))
-        for block in blocks
-    ]
-    return np.concatenate(rows).reshape(len(source), len(target))
+def _all_pairs(score: PairScorer, rows: Indices, count: int) -> Scores:
+    """Score the sources at *rows* ``(n,)`` with each of *count* targets → ``(n, count)``."""
+    size = max(1, _PAIRS // count)
+    blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
+    targets = np.arange(count)
+    parts = [score(np.repeat(block, count), np.tile(targets, len(block))) for block in blocks]
+    return np.concatenate(parts).reshape(len(rows), count)
 
 
 def baseline(name: str, sources: Sequence[str], targets: Sequence[str], seed: int) -> RowScorer:

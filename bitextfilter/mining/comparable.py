@@ -18,8 +18,8 @@ from bitextfilter.similarity.margins import MARGINS, NEIGHBOURS, highest_means
 from bitextfilter.similarity.neighbours import Indices, nearest
 from bitextfilter.similarity.vectors import Scores, Vectors, euclidean_pairs, unit_rows
 
-PairScorer = Callable[[Vectors, Vectors], Scores]
-"""Scores row i of one array with row i of the other: two times ``(n, dim)`` → ``(n,)``."""
+PairScorer = Callable[[Indices, Indices], Scores]
+"""Scores pairs by the places of source and target, ``(n,)`` each → ``(n,)``."""
 
 Progress = Callable[[int], object]
 """Is told of so many more sentences whose neighbours have been sought."""
@@ -98,9 +98,12 @@ def mine(
     if settings.similarity == "mlp" and probabilities is None:
         raise SettingsError("the similarity mlp needs a classifier")
     forward, backward = _candidates(source, target, settings, progress)
-    if scorer := {"euclidean": euclidean_pairs, "mlp": probabilities}.get(settings.similarity):
-        forward = _rescored(forward, source, target, scorer)
-        backward = _rescored(backward, source, target, scorer)
+    scorers: dict[str, PairScorer | None] = {
+        "euclidean": lambda rows, columns: euclidean_pairs(source[rows], target[columns]),
+        "mlp": probabilities,
+    }
+    if scorer := scorers.get(settings.similarity):
+        forward, backward = _rescored(forward, scorer), _rescored(backward, scorer)
     found = RETRIEVALS[settings.retrieval](forward.ranked(), backward.ranked())
     if settings.min_score is not None:
         found = found.take(found.score >= settings.min_score)
@@ -129,10 +132,10 @@ def _candidates(
     )
 
 
-def _rescored(pairs: Mined, source: Vectors, target: Vectors, scorer: PairScorer) -> Mined:
+def _rescored(pairs: Mined, scorer: PairScorer) -> Mined:
     """The same pairs with the scores of ``scorer``, computed in blocks."""
     blocks = [slice(first, first + BLOCK_PAIRS) for first in range(0, len(pairs), BLOCK_PAIRS)]
-    parts = [scorer(source[pairs.source[rows]], target[pairs.target[rows]]) for rows in blocks]
+    parts = [scorer(pairs.source[rows], pairs.target[rows]) for rows in blocks]
     scores = np.concatenate([np.zeros(0, dtype=np.float32), *parts])
     return Mined(pairs.source, pairs.target, scores)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bitextfilter.encoders.base import Encoder
 from bitextfilter.encoders.registry import load_encoder
@@ -18,6 +21,9 @@ from bitextfilter.scoring.scorers import distinct, score_pairs
 from bitextfilter.similarity.classifier import Classifier
 from bitextfilter.similarity.vectors import Scores, Vectors
 from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.surface import WIDTH, describe
+
+PairScorer = Callable[[NDArray[np.int64], NDArray[np.int64]], Scores]
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,25 @@ class Model:
         Raises SettingsError for a language that the model does not know.
         """
         return self.encoder.encode(sentences, language)
+
+    def classifier_rows(self, vectors: Vectors, sentences: Sequence[str]) -> Vectors:
+        """Return what the classifier takes of *sentences* with these vectors, ``(n, width)``.
+
+        That is the vectors, and a description of each sentence's surface where it wants one.
+        """
+        if self.classifier is None or not self.classifier.settings.surface:
+            return vectors
+        return np.hstack([vectors, describe(sentences)])
+
+    def pair_scorer(self, *sides: tuple[Vectors, Sequence[str]]) -> PairScorer | None:
+        """Return what gives the classifier's probabilities of pairs by their places.
+
+        *sides* are the vectors and sentences of source and target; None without a classifier.
+        """
+        if (classifier := self.classifier) is None:
+            return None
+        source, target = (self.classifier_rows(*side) for side in sides)
+        return lambda i, j: classifier.probabilities(source[i], target[j], self.threads)
 
     def score(
         self, sources: Sequence[str], targets: Sequence[str], measures: Sequence[str] = ()
@@ -102,6 +127,11 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
         raise ModelError(
             f"{folder}: the classifier takes vectors of width {classifier.settings.dim},"
             f" the encoder's are {encoder.dim}"
+        )
+    if classifier is not None and classifier.settings.surface not in (0, WIDTH):
+        raise ModelError(
+            f"{folder}: the classifier takes descriptions of {classifier.settings.surface} numbers,"
+            f" this version has {WIDTH}"
         )
     path = folder / neighbours.FILE
     reference = Reference.load(path, encoder.dim) if path.exists() else None

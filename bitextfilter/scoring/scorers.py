@@ -34,6 +34,7 @@ class Window:
             raise ValueError(f"{len(sources)} source and {len(targets)} target sentences")
         self.model, self.reference = model, reference
         (source, self.rows), (target, self.columns) = distinct(sources), distinct(targets)
+        self._sentences = source, target
         self.source = model.encode(source, model.languages[0])
         self.target = model.encode(target, model.languages[1])
 
@@ -63,7 +64,11 @@ class Window:
     def probabilities(self) -> Scores:
         """What the classifier says, ``(n,)``."""
         assert self.model.classifier is not None, "check_measures comes first"
-        return self.model.classifier.probabilities(*self.pairs, self.model.threads)
+        source, target = map(
+            self.model.classifier_rows, (self.source, self.target), self._sentences
+        )
+        pairs = source[self.rows], target[self.columns]
+        return self.model.classifier.probabilities(*pairs, self.model.threads)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 Kim et al. 2019: q(a, b) in (0, 1) from two hidden layers of 512 ReLU units over
 [a; b], and one sigmoid. Ours differs in three ways: each vector is first scaled to the length √d
-(so that all encoders' numbers are of one size), |a − b| and a ⊙ b may stand beside [a; b], and
-the logit is divided by a temperature (1 until it is calibrated).
+(so that all encoders' numbers are of one size), |a − b| and a ⊙ b may stand beside [a; b], the
+vectors may be followed by a description of the sentence's surface, and the logit is divided by a
+temperature (1 until it is calibrated).
 """
 
 from __future__ import annotations
@@ -63,6 +64,13 @@ class ClassifierSettings:
     """A name in ``FEATURES``; the paper's is ``concatenation``."""
     hidden: int = 512
     """Units of each of the two hidden layers."""
+    surface: int = 0
+    """Numbers of a description that stand behind each vector (``text/surface.py``); 0 for none."""
+
+    @property
+    def width(self) -> int:
+        """Numbers of a row: vector and description."""
+        return self.dim + self.surface
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
@@ -71,6 +79,8 @@ class ClassifierSettings:
         for name in ("dim", "hidden"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise SettingsError(f"{name} must be a whole number of at least 1")
+        if not isinstance(self.surface, int) or self.surface < 0:
+            raise SettingsError("surface must be a whole number of at least 0")
 
 
 class Classifier(nn.Module):
@@ -82,22 +92,25 @@ class Classifier(nn.Module):
         super().__init__()
         self.settings = settings
         self._features, times = FEATURES[settings.features]
-        sizes = [times * settings.dim, settings.hidden, settings.hidden, 1]
+        sizes = [times * settings.width, settings.hidden, settings.hidden, 1]
         self.layers = nn.ModuleList(
             nn.Linear(inward, outward) for inward, outward in pairwise(sizes)
         )
         self.register_buffer("temperature", torch.ones(()))
 
     def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        """Logits ``(n,)`` of pairs of vectors ``(n, d)``, for training: no temperature applied."""
-        scale = math.sqrt(self.settings.dim)
-        hidden = self._features(
-            nn.functional.normalize(a, dim=1) * scale, nn.functional.normalize(b, dim=1) * scale
-        )
+        """Logits ``(n,)`` of pairs of rows ``(n, width)``, for training: no temperature applied."""
+        hidden = self._features(self._scaled(a), self._scaled(b))
         for layer in self.layers[:-1]:
             hidden = torch.relu(layer(hidden))
         logits: Tensor = self.layers[-1](hidden)
         return logits.squeeze(1)
+
+    def _scaled(self, rows: Tensor) -> Tensor:
+        """Scale the vectors of rows to the length √d; descriptions stay as they are."""
+        vectors, surface = rows[:, : self.settings.dim], rows[:, self.settings.dim :]
+        unit = nn.functional.normalize(vectors, dim=1) * math.sqrt(self.settings.dim)
+        return torch.cat([unit, surface], dim=1)
 
     def probabilities(self, a: Vectors, b: Vectors, threads: int = 1) -> Scores:
         """Probability ``(n,)`` in [0, 1] that row i of ``a`` and row i of ``b`` are translations.
@@ -107,10 +120,11 @@ class Classifier(nn.Module):
         company (see :mod:`bitextfilter.similarity.vectors`).
 
         Raises:
-            ValueError: the arrays are not both ``(n, dim)``.
+            ValueError: the arrays are not both ``(n, width)``.
         """
-        if a.shape != b.shape or a.shape[1:] != (self.settings.dim,):
-            raise ValueError(f"expected two (n, {self.settings.dim}), not {a.shape} and {b.shape}")
+        width = self.settings.width
+        if a.shape != b.shape or a.shape[1:] != (width,):
+            raise ValueError(f"expected two (n, {width}), not {a.shape} and {b.shape}")
         layers, temperature = self._exact_layers(), float(self.temperature)
 
         def block(first: int) -> Scores:
@@ -122,10 +136,13 @@ class Classifier(nn.Module):
         return np.concatenate([np.zeros(0, dtype=np.float32), *parts])
 
     def _exact_features(self, a: Vectors, b: Vectors) -> NDArray[np.float64]:
-        """Features of unit rows scaled by √d, as float64."""
-        scale = math.sqrt(self.settings.dim)
+        """Features of unit vectors scaled by √d, and of descriptions, as float64."""
+        dim, scale = self.settings.dim, math.sqrt(self.settings.dim)
         left, right = (
-            torch.from_numpy(unit_rows(rows).astype(np.float64) * scale) for rows in (a, b)
+            torch.from_numpy(
+                np.hstack([unit_rows(r[:, :dim]).astype(np.float64) * scale, r[:, dim:]])
+            )
+            for r in (a, b)
         )
         features: NDArray[np.float64] = self._features(left, right).numpy()
         return features

@@ -17,6 +17,7 @@ from bitextfilter.scoring.model import Model
 from bitextfilter.scoring.scorers import distinct
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.vectors import Vectors
+from bitextfilter.text.surface import WIDTH, describe
 from bitextfilter.training.classifier import (
     ClassifierReport,
     ClassifierTraining,
@@ -44,6 +45,8 @@ class ClassifierPlan:
     """How many negatives; None for as many as there are positives."""
     features: str = "products"
     hidden: int = 512
+    surface: bool = True
+    """Whether a description of each sentence's surface stands behind its vector."""
     training: ClassifierTraining = field(default_factory=ClassifierTraining)
     quantise: bool = False
     """Whether the model keeps the matrices as int8; the report is of the float32 ones."""
@@ -112,12 +115,16 @@ def train_on_pairs(
     known = set(positives)
     wrong = [pair for pair in negatives if pair not in known]
     sources, targets = ([pair[side] for pair in (*positives, *wrong)] for side in (0, 1))
-    pairs = LabelledVectors(
-        _vectors(model, sources, model.languages[0]),
-        _vectors(model, targets, model.languages[1]),
-        np.repeat([True, False], [len(positives), len(wrong)]),
+    source, target = (
+        _vectors(model, side, language)
+        for side, language in zip((sources, targets), model.languages, strict=True)
     )
-    shape = ClassifierSettings(model.encoder.dim, plan.features, plan.hidden)
+    if plan.surface:
+        source, target = _described(source, sources), _described(target, targets)
+    labels = np.repeat([True, False], [len(positives), len(wrong)])
+    pairs = LabelledVectors(source, target, labels)
+    surface = WIDTH if plan.surface else 0
+    shape = ClassifierSettings(model.encoder.dim, plan.features, plan.hidden, surface)
     return train_classifier(pairs, sources, shape, plan.training, notify)
 
 
@@ -125,6 +132,12 @@ def _vectors(model: Model, sentences: Sequence[str], language: str) -> Vectors:
     """Encode each distinct sentence once → ``(n, dim)``."""
     different, places = distinct(sentences)
     return model.encode(different, language)[places]
+
+
+def _described(vectors: Vectors, sentences: Sequence[str]) -> Vectors:
+    """Append the description of each sentence's surface → ``(n, dim + WIDTH)``."""
+    different, places = distinct(sentences)
+    return np.hstack([vectors, describe(different)[places]])
 
 
 def write_model(

@@ -23,8 +23,8 @@ def margins(a: np.ndarray, b: np.ndarray, k: int) -> tuple[float, float]:
     return sum(row) / len(row), sum(column) / len(column)
 
 
-def probabilities(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return (a[:, 0] - 2 * b[:, 1]).astype(np.float32)
+def probabilities(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    return (A[rows, 0] - 2 * B[columns, 1]).astype(np.float32)
 
 
 NAIVE = {

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.mining.comparable import RETRIEVALS, SIMILARITIES, Mined, MiningSettings, mine
+from bitextfilter.mining.comparable import (
+    RETRIEVALS,
+    SIMILARITIES,
+    Mined,
+    MiningSettings,
+    PairScorer,
+    mine,
+)
 from bitextfilter.similarity.margins import csls_matrix, distance_matrix, ratio_matrix
 from bitextfilter.similarity.vectors import Scores, Vectors, cosine_matrix, euclidean_matrix
 
@@ -23,6 +30,10 @@ TRUE = {(i, i + 10) for i in range(40)}
 def probabilities(a: Vectors, b: Vectors) -> Scores:
     """A stand-in for a classifier: as good as any function of two rows."""
     return np.asarray(1 / (1 + np.exp(-(a * b).sum(axis=1) + b[:, 0])), dtype=np.float32)
+
+
+def by_place(source: Vectors, target: Vectors) -> PairScorer:
+    return lambda rows, columns: probabilities(source[rows], target[columns])
 
 
 def matrix(similarity: str, source: Vectors, target: Vectors, k: int) -> Scores:
@@ -81,7 +92,7 @@ def test_agrees_with_the_naive_version(similarity: str, retrieval: str, k: int) 
     scores = matrix(similarity, SOURCE, TARGET, k)
     for low in (None, float(np.quantile(scores, 0.98))):
         settings = MiningSettings(similarity, retrieval, k, low)
-        mined = mine(SOURCE, TARGET, settings, probabilities)
+        mined = mine(SOURCE, TARGET, settings, by_place(SOURCE, TARGET))
         expected = naive_mine(SOURCE, TARGET, settings)
         assert expected
         assert pairs_of(mined) == expected
@@ -136,7 +147,7 @@ def test_nothing_on_a_side(similarity: str, retrieval: str) -> None:
     settings = MiningSettings(similarity, retrieval)
     for source, target in itertools.product((SOURCE, SOURCE[:0]), (TARGET, TARGET[:0])):
         if not len(source) or not len(target):
-            assert len(mine(source, target, settings, probabilities)) == 0
+            assert len(mine(source, target, settings, by_place(source, target))) == 0
 
 
 def test_it_tells_how_far_it_is() -> None:

@@ -161,8 +161,7 @@ def _vector_scorers(
     source, target = (
         model.encode(side, language) for side, language in zip(sides, model.languages, strict=True)
     )
-    classifier, threads = model.classifier, model.threads
-    probabilities = classifier and (lambda a, b: classifier.probabilities(a, b, threads))
+    probabilities = model.pair_scorer((source, sides[0]), (target, sides[1]))
     return lambda name: vector_scorer(name, source, target, probabilities, neighbours)
 
 
