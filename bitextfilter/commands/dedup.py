@@ -38,6 +38,13 @@ def _ignorable(value: str | tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+def _bytes(value: str) -> int:
+    """Read an amount of memory, above 0."""
+    if not (number := amount(value)):
+        raise click.BadParameter("no memory is too little")
+    return number
+
+
 def _chosen(options: dict[str, Any]) -> DedupSettings:
     """Return the settings. Raises UsageError for options that would do nothing."""
     near = ("near",)
@@ -93,7 +100,7 @@ def _chosen(options: dict[str, Any]) -> DedupSettings:
 )
 @click.option(
     "--memory",
-    type=amount,
+    type=_bytes,
     default="1G",
     show_default=True,
     metavar="BYTES",

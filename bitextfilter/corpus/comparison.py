@@ -82,11 +82,11 @@ def digest(texts: Sequence[str], kind: bytes = b"") -> bytes:
     Each text goes in with its length, so that what stands at the end of one is never taken for
     the start of the next.
     """
-    hashed = hashlib.blake2b(kind, digest_size=KEY_BYTES)
+    parts = [kind]
     for text in texts:
         data = text.encode("utf-8", "surrogatepass")
-        hashed.update(b"%d:%b" % (len(data), data))
-    return hashed.digest()
+        parts += (b"%d:" % len(data), data)
+    return hashlib.blake2b(b"".join(parts), digest_size=KEY_BYTES).digest()
 
 
 def normaliser(ignored: Collection[str]) -> Callable[[str], str]:

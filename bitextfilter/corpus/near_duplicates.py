@@ -8,7 +8,7 @@ none is found by an accident of hashing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -26,18 +26,23 @@ RECALL = 0.99
 """The probability of becoming candidates that two texts just similar enough have, at least."""
 
 SEED = 1
-CACHED_ROWS = 2048
+CACHED_TEXTS = 4096
+BLOCK = 1024
+"""Rows that are hashed at once."""
+
+FACTOR = np.uint64(0x9E3779B97F4A7C15)
+"""2⁶⁴ over the golden ratio."""
 
 Integers = npt.NDArray[np.uint64]
 
 
-def shingles(text: str, size: int) -> frozenset[str]:
+def shingles(text: str, size: int) -> set[str]:
     """Return the *size*-grams of characters of *text*; a shorter text is filled up to one."""
     text = text.ljust(size, "\0")
-    return frozenset(text[start : start + size] for start in range(len(text) - size + 1))
+    return {text[start : start + size] for start in range(len(text) - size + 1)}
 
 
-def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+def jaccard(one: set[str], other: set[str]) -> float:
     """Return the share that two sets have in common, from 0 to 1: intersection over union."""
     common = len(one & other)
     return common / (len(one) + len(other) - common)
@@ -71,6 +76,19 @@ class Sketcher:
 
         The shingles of the sides are told apart; so are the keys of different *kind*.
         """
+        first = kind * self.bands
+        kinds: Integers = np.arange(first, first + self.bands, dtype=np.uint64)
+        keys: Integers = np.empty((len(texts) // sides, self.bands), np.uint64)
+        for start in range(0, len(keys), BLOCK):
+            part = self._signatures(texts[start * sides : (start + BLOCK) * sides], sides)
+            block = np.broadcast_to(kinds, part.shape[:2])
+            for row in range(self._rows):
+                block = _mixed(block + part[:, :, row])
+            keys[start : start + BLOCK] = block
+        return keys
+
+    def _signatures(self, texts: Sequence[str], sides: int) -> Integers:
+        """Return the MinHash values of each row: ``(n, bands, rows of a band)``."""
         hashes, counts = shingle_hashes(texts, self._size)
         tags = np.arange(len(texts), dtype=np.uint64) % np.uint64(sides)
         hashes = _mixed(hashes + np.repeat(tags, counts))
@@ -78,16 +96,14 @@ class Sketcher:
         offsets = np.concatenate([np.zeros(1, np.uint64), ends])
         width = self.bands * self._rows
         matrix = rensa.RMinHash.digest_matrix_from_flat_token_hashes(hashes, offsets, width, SEED)
-        values = np.array(matrix.to_rows(), np.uint64).reshape(-1, self.bands, self._rows)
-        first = kind * self.bands
-        keys: Integers = np.arange(first, first + self.bands, dtype=np.uint64)
-        for row in range(self._rows):
-            keys = _mixed(keys + values[:, :, row])
-        return keys
+        return np.array(matrix.to_rows(), np.uint64).reshape(-1, self.bands, self._rows)
 
 
 def shingle_hashes(texts: Sequence[str], size: int) -> tuple[Integers, npt.NDArray[np.int64]]:
-    """Return hashes of all *size*-grams of *texts*, run together, and how many each text has."""
+    """Return hashes of all *size*-grams of *texts*, run together, and how many each text has.
+
+    A hash is a polynomial of the characters, modulo 2⁶⁴.
+    """
     filled = [text.ljust(size, "\0") for text in texts]
     lengths = np.fromiter(map(len, filled), np.int64, len(filled))
     data = "".join(filled).encode("utf-32-le", "surrogatepass")
@@ -95,7 +111,8 @@ def shingle_hashes(texts: Sequence[str], size: int) -> tuple[Integers, npt.NDArr
     places = len(codes) - size + 1
     hashes: Integers = np.zeros(max(places, 0), np.uint64)
     for start in range(size):
-        hashes = _mixed(hashes + codes[start : start + places])
+        hashes *= FACTOR
+        hashes += codes[start : start + max(places, 0)]
     counts = lengths - (size - 1)
     inside = np.ones(len(codes), bool)
     for back in range(1, size):
@@ -105,9 +122,10 @@ def shingle_hashes(texts: Sequence[str], size: int) -> tuple[Integers, npt.NDArr
 
 def _mixed(values: Integers) -> Integers:
     """SplitMix64's step and finaliser (Steele, Lea and Flood 2014) of 64-bit numbers."""
-    mixed: Integers = values + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: Integers = values + FACTOR
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed ^= mixed >> np.uint64(shift)
+        mixed *= np.uint64(factor)
     mixed ^= mixed >> np.uint64(31)
     return mixed
 
@@ -121,7 +139,8 @@ class NearTexts:
         self._sketcher = Sketcher(settings.similarity, settings.shingle)
         self._texts = Records()
         self._first = 0
-        self._shingles = lru_cache(CACHED_ROWS)(self._read)
+        self._text = lru_cache(CACHED_TEXTS)(self._read)
+        self._shingles = lru_cache(CACHED_TEXTS)(partial(shingles, size=settings.shingle))
 
     def __enter__(self) -> NearTexts:
         """Return the texts themselves."""
@@ -149,13 +168,15 @@ class NearTexts:
 
     def similar(self, one: int, other: int) -> bool:
         """Say whether the rows of two lines are similar enough: in all sides, or either."""
-        pairs = zip(self._shingles(one), self._shingles(other), strict=True)
-        found = (jaccard(mine, its) >= self._settings.similarity for mine, its in pairs)
+        found = (self._are_similar(one, other, side) for side in range(self._settings.sides))
         return any(found) if self._settings.by == "either" else all(found)
 
-    def _read(self, line: int) -> tuple[frozenset[str], ...]:
-        sides = self._settings.sides
-        start = (line - self._first) * sides
-        texts = (self._texts[index] for index in range(start, start + sides))
-        size = self._settings.shingle
-        return tuple(shingles(text.decode("utf-8", "surrogatepass"), size) for text in texts)
+    def _are_similar(self, one: int, other: int, side: int) -> bool:
+        mine, its = self._text(one, side), self._text(other, side)
+        if mine == its:
+            return True
+        return jaccard(self._shingles(mine), self._shingles(its)) >= self._settings.similarity
+
+    def _read(self, line: int, side: int) -> str:
+        record = self._texts[(line - self._first) * self._settings.sides + side]
+        return record.decode("utf-8", "surrogatepass")

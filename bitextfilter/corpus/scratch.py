@@ -71,13 +71,17 @@ class Scratch:
     def array(self, kind: npt.DTypeLike) -> npt.NDArray[Any]:
         """Return all that was written as one array that stays on the disk."""
         self._flush()
-        return np.memmap(self._file, kind, mode="r") if self.size else np.empty(0, kind)
+        if not self.size:
+            return np.empty(0, kind)
+        return np.memmap(self._file, kind, mode="r").view(np.ndarray)
 
     def zeros(self, kind: npt.DTypeLike, count: int) -> npt.NDArray[Any]:
         """Return an array of *count* zeros to write to, kept in this (empty) file."""
+        if not count:
+            return np.empty(0, kind)
         self.size = count * np.dtype(kind).itemsize
         with _naming():
-            return np.memmap(self._file, kind, mode="w+", shape=count) if count else np.empty(0)
+            return np.memmap(self._file, kind, mode="w+", shape=count).view(np.ndarray)
 
     def _flush(self) -> None:
         if not self._flushed:

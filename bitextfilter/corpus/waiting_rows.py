@@ -13,6 +13,7 @@ from bitextfilter.corpus.comparison import DedupSettings
 from bitextfilter.corpus.external_sort import ExternalSort
 from bitextfilter.corpus.key_table import Keys, Lines
 from bitextfilter.corpus.resolution import Dropped, Order, first_of_each, one_of_matching
+from bitextfilter.errors import DeviceError
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.near_duplicates import NearTexts
@@ -33,9 +34,7 @@ class WaitingRows:
         self._near: NearTexts | None = None
         kinds = ["u8", "u8", "i8"]
         if settings.match == "near":
-            from bitextfilter.corpus.near_duplicates import NearTexts
-
-            self._near = stack.enter_context(NearTexts(settings))
+            self._near = stack.enter_context(_near_texts(settings))
             kinds = ["u8", "i8"]
         elif settings.keys == 1:
             kinds = ["u8", "u8", "u8", "i8"]
@@ -91,6 +90,16 @@ class WaitingRows:
 
     def _sort(self, kinds: Sequence[str]) -> ExternalSort:
         return self._stack.enter_context(ExternalSort(kinds, self._settings.memory // 8))
+
+
+def _near_texts(settings: DedupSettings) -> NearTexts:
+    """Return where near duplicates are found. Raises DeviceError without the package for it."""
+    try:
+        from bitextfilter.corpus.near_duplicates import NearTexts
+    except ModuleNotFoundError as error:
+        remedy = "pip install 'bitextfilter[near]'"
+        raise DeviceError(f"near duplicates need {error.name}: {remedy}") from error
+    return NearTexts(settings)
 
 
 def preferences(scores: Sequence[float] | None, count: int) -> Preferences:

@@ -1,0 +1,279 @@
+"""bitext-dedup: one of each kind of row, in input order, byte for byte; the rest accounted for."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from bitextfilter.commands import dedup
+from bitextfilter.commands.deduplication import Deduplication
+
+PAIRS = b"""\
+Good morning!\tGuten Morgen!\tx\t0.5
+Good evening!\tGuten Abend!\tx\t0.5
+Good morning!\tGuten Morgen!\ty\t0.9
+GOOD MORNING\tGuten Morgen 7\tz\t0.7
+Good morning!\tMoin!\tz\t0.1
+The morning is rather good today.\tDer Morgen ist heute ziemlich gut.\tz\t0.2
+The morning is rather good today, Bob.\tDer Morgen ist heute ziemlich gut, Bob.\tz\t0.3
+"""
+ROWS = PAIRS.splitlines(keepends=True)
+
+
+def call(*words: str | Path, data: bytes = PAIRS) -> Result:
+    return CliRunner().invoke(dedup.main, [str(word) for word in words], input=data)
+
+
+def kept(*words: str | Path, data: bytes = PAIRS) -> list[bytes]:
+    result = call(*words, data=data)
+    assert result.exit_code == 0, result.output
+    return result.stdout_bytes.splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        ("", [1, 2, 4, 5, 6, 7]),
+        ("--match normalised", [1, 2, 5, 6, 7]),
+        ("--match normalised --ignore case,punctuation,space", [1, 2, 4, 5, 6, 7]),
+        ("--match near", [1, 2, 5, 6]),
+        ("--match near --similarity 0.95", [1, 2, 5, 6, 7]),
+        ("--match near --similarity 0.9 --shingle 1", [1, 2, 5, 6]),
+        ("--by source", [1, 2, 4, 6, 7]),
+        ("--by source --match normalised", [1, 2, 6, 7]),
+        ("--by target", [1, 2, 4, 5, 6, 7]),
+        ("--by target --match normalised", [1, 2, 5, 6, 7]),
+        ("--by either", [1, 2, 4, 6, 7]),
+        ("--by either --match normalised", [1, 2, 6, 7]),
+        ("--by either --match near --similarity 0.75", [1, 2, 6]),
+        ("--scol 3 --tcol 3", [1, 3, 4]),
+        ("--scol 1 --tcol -2", [1, 2, 3, 4, 5, 6, 7]),
+        ("--keep best", [2, 3, 4, 5, 6, 7]),
+        ("--keep best --match normalised", [2, 3, 5, 6, 7]),
+        ("--keep best --by either --match normalised", [2, 3, 6, 7]),
+        ("--keep best --match near --similarity 0.75", [2, 3, 5, 7]),
+        ("--keep best --column 3", [1, 2, 4, 5, 6, 7]),
+    ],
+)
+def test_which_rows_are_kept(words: str, lines: list[int]) -> None:
+    assert kept(*words.split()) == [ROWS[line - 1] for line in lines]
+
+
+def test_what_is_dropped_names_what_it_duplicates(tmp_path: Path) -> None:
+    rejects = tmp_path / "gone.tsv"
+    words = ("--match", "normalised", "--by", "either", "--rejects", rejects)
+    assert len(kept(*words)) == 4
+    assert rejects.read_bytes() == b"".join(
+        f"{line}\tduplicate of line 1\t".encode() + ROWS[line - 1] for line in (3, 4, 5)
+    )
+
+
+def test_summary_and_manifest(tmp_path: Path) -> None:
+    manifest, groups = tmp_path / "run.json", tmp_path / "groups.tsv"
+    words = ("--match", "near", "--similarity", "0.75", "--keep", "best", "--manifest", manifest)
+    result = call(*words, "--groups", groups, data=PAIRS + b"a\tb\n")
+    counts = "8 rows, 0 rejected, 5 kept, 3 dropped, 1 unscored, 2 groups, "
+    assert counts in result.stderr
+    facts = json.loads(manifest.read_bytes())["facts"]
+    assert facts["match"] == "near" and facts["similarity"] == 0.75 and facts["shingle"] == 4
+    assert facts["by"] == "pair" and facts["keep"] == "best"
+    assert facts["ignore"] == "case,punctuation,digits,space"
+    assert facts["rensa"][0].isdigit()
+
+
+def test_groups(tmp_path: Path) -> None:
+    """In the order of what is kept, each with its rows in input order."""
+    groups = tmp_path / "groups.tsv"
+    words = ("--match", "near", "--similarity", "0.75", "--groups", groups, "--header")
+    first = b"\xef\xbb\xbfen\tde\r\n"
+    data = first + PAIRS.replace(b"\n", b"\r\n")
+    assert kept(*words, data=data)[0] == first
+    assert groups.read_bytes() == b"".join(
+        f"{group}\t{line}\t{fate}\t".encode() + ROWS[line - 2]
+        for group, line, fate in [
+            (1, 2, "kept"),
+            (1, 4, "dropped"),
+            (1, 5, "dropped"),
+            (2, 7, "kept"),
+            (2, 8, "dropped"),
+        ]
+    )
+
+
+@pytest.mark.parametrize("words", ["", "--keep best", "--match near", "--memory 1"])
+def test_bytes_come_back_as_they_were(words: str) -> None:
+    data = "\ufeff\ufeffen\tde\r\na\rb\tc\u2028d\r\na\rb\tc\u2028d\tx\n\ufeffa\tb\n\x0ca\x85\tb"
+    rows = data.encode().split(b"\n")
+    words_ = ["--header", "--scol", "\ufeffen", "--tcol", "de", *words.split()]
+    expected = b"\n".join([rows[0], rows[1], rows[3], rows[4]])
+    if "near" in words:
+        expected = b"\n".join([rows[0], rows[1], rows[3], b""])
+    assert call(*words_, data=data.encode()).stdout_bytes == expected
+
+
+def test_names_of_columns() -> None:
+    data = b"score\ten\tde\n0.5\ta\tb\n0.7\ta\tb\n"
+    words = ("--header", "--scol", "en", "--tcol", "de")
+    assert kept(*words, data=data)[1:] == [b"0.5\ta\tb\n"]
+    assert kept(*words, "--keep", "best", "--column", "score", data=data)[1:] == [b"0.7\ta\tb\n"]
+    assert call(*words, "--keep", "best", "--column", "mlp", data=data).exit_code == 65
+
+
+def test_one_column_is_enough_to_compare_one() -> None:
+    assert kept("--by", "source", data=b"b\na\nb\n") == [b"b\n", b"a\n"]
+    assert kept("--by", "target", "--tcol", "-1", data=b"b\na\nb\n") == [b"b\n", b"a\n"]
+
+
+def test_rows_without_a_score_come_last() -> None:
+    data = b"a\tb\t\na\tb\tnone\na\tb\t-inf\na\tb\tnan\na\tb\t-inf\nc\td\t\nc\td\t1_0\n"
+    result = call("--keep", "best", data=data)
+    assert result.stdout_bytes == b"a\tb\t-inf\nc\td\t\n"
+    assert "2 kept, 5 dropped, 5 unscored, " in result.stderr
+    assert "warning" not in result.stderr
+    result = call("--keep", "best", data=b"a\tb\nc\td\n")
+    assert "warning: no row has a score: --column names theirs" in result.stderr
+    assert result.stdout_bytes == b"a\tb\nc\td\n"
+
+
+BAD = {
+    b"\xff\tb\t1": "the source is not UTF-8 at its byte 1",
+    b"a": "1 column, expected at least 2 (--tcol 2)",
+    b" \tb\t1": "the source is empty",
+    b"a\t\t1": "the target is empty",
+    b"a\0\tb\t1": "NUL byte in the source",
+}
+WAYS = ["", "--keep best", "--match near", "--memory 1", "--match normalised --by either"]
+
+
+@pytest.mark.parametrize("words", WAYS)
+@pytest.mark.parametrize("row", BAD)
+def test_bad_rows(tmp_path: Path, row: bytes, words: str) -> None:
+    data = b"a\tb\t1\n" + row + b"\r\na\tb\t1\n" + b"c\td\t1\n"
+    result = call("-q", "-o", tmp_path / "out", *words.split(), data=data)
+    message = f"stdin:2: {BAD[row]}; --on-error reject --rejects FILE keeps going\n"
+    assert (result.exit_code, result.stderr.split(": ", 1)[1]) == (65, message)
+    assert list(tmp_path.iterdir()) == []
+    rejects = tmp_path / "gone"
+    words_ = ("--on-error", "reject", "--rejects", rejects, *words.split())
+    assert kept(*words_, data=data) == [b"a\tb\t1\n", b"c\td\t1\n"]
+    dropped = b"3\tduplicate of line 1\ta\tb\t1\n"
+    assert rejects.read_bytes() == f"2\t{BAD[row]}\t".encode() + row + b"\n" + dropped
+
+
+SIDES = st.sampled_from([b"a", b"A", b"a!", b"b", b"b c", "\u00e4".encode(), b"", b"\xff", b"1"])
+LINES = st.lists(
+    st.lists(SIDES | st.binary(max_size=3), max_size=4).map(b"\t".join), max_size=30
+).map(b"\n".join)
+
+
+@pytest.mark.parametrize("by", ["pair", "source", "either"])
+@pytest.mark.parametrize("match", ["exact", "normalised", "near"])
+@given(data=LINES, keep=st.sampled_from(["first", "best"]))
+@settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_every_row_is_accounted_for(
+    tmp_path: Path, match: str, by: str, data: bytes, keep: str
+) -> None:
+    """Whatever comes in, and neither memory, nor batches, nor waiting change what comes out."""
+    assume(not data.startswith(b"\xef\xbb\xbf"))
+    rows = data.split(b"\n")
+    rows = rows[:-1] if rows[-1] == b"" else rows
+    words = ("--match", match, "--by", by, "--keep", keep, "--on-error", "reject")
+    outputs = set()
+    for more in ([], ["--memory", "1"], ["--batch-size", "2"], ["--groups", tmp_path / "g"]):
+        rejects = tmp_path / "gone"
+        result = call(*words, "--rejects", rejects, *more, data=data)
+        assert result.exit_code == 0, result.output
+        outputs.add((result.stdout_bytes, rejects.read_bytes()))
+    ((out, gone),) = outputs
+    numbers = {}
+    for line in gone.split(b"\n")[:-1]:
+        number, reason, row = line.split(b"\t", 2)
+        numbers[int(number)] = reason
+        ended = int(number) < len(rows) or data.endswith(b"\n")
+        assert row == rows[int(number) - 1].removesuffix(b"\r" if ended else b"")
+    left = [row for number, row in enumerate(rows, 1) if number not in numbers]
+    assert b"".join(row + b"\n" for row in left) == out + b"\n" * (out[-1:] not in (b"", b"\n"))
+    for reason in numbers.values():
+        if reason.startswith(b"duplicate of line "):
+            assert int(reason.split()[-1]) not in numbers
+
+
+def test_all_that_waits_is_gone_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for words in WAYS:
+        assert call(*words.split()).exit_code == 0
+        assert list(tmp_path.iterdir()) == []
+    assert f"rows wait in {tmp_path} until all are read" in call("--memory", "1").stderr
+
+
+def test_a_full_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    result = call("--keep", "best", "-o", tmp_path / "out")
+    assert (result.exit_code, result.stdout_bytes) == (74, b"")
+    assert "; TMPDIR names another folder\n" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_first_rows_are_written_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+    write = Deduplication._write
+
+    def noting(self: Deduplication, window: list[object], keepers: dict[int, int]) -> None:
+        written.append(len(window))
+        write(self, window, keepers)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Deduplication, "_write", noting)
+    assert len(kept("--batch-size", "3")) == 6
+    assert written == [3, 3, 1]
+    assert "rows wait" not in call("--batch-size", "3").stderr
+
+
+def test_nothing_at_all() -> None:
+    for words in WAYS:
+        assert call(*words.split(), data=b"").stdout_bytes == b""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--match fuzzy", "'fuzzy' is not one of"),
+        ("--ignore case", "--ignore is for --match normalised or near"),
+        ("--match normalised --ignore cases", "'cases' is none of case, punctuation, digits"),
+        ("--match normalised --ignore=", "'' is none of case"),
+        ("--match normalised --similarity 0.5", "--similarity is for --match near"),
+        ("--shingle 3", "--shingle is for --match near"),
+        ("--match near --similarity 0", "0"),
+        ("--match near --similarity 1.1", "1.1"),
+        ("--column 3", "--column is for --keep best"),
+        ("--memory 1.5", "1.5"),
+        ("--memory 0", "no memory is too little"),
+        ("--groups -", "--groups needs a file of its own"),
+        ("-o x --groups x", "--groups needs a file of its own"),
+        ("--keep best --column 0", "columns are counted from 1"),
+        ("--keep best --column score", "a column can only be named with --header"),
+    ],
+)
+def test_options_that_make_no_sense(words: str, message: str) -> None:
+    result = call(*words.split(), data=b"")
+    assert (result.exit_code, result.stdout_bytes) == (2, b"")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_near_without_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delitem(sys.modules, "bitextfilter.corpus.near_duplicates", raising=False)
+    monkeypatch.setitem(sys.modules, "rensa", None)
+    result = call("--match", "near", "-o", tmp_path / "out")
+    assert result.exit_code == 69
+    assert "rensa" in result.stderr and "pip install 'bitextfilter[near]'" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert call("--match", "normalised").exit_code == 0
