@@ -89,7 +89,7 @@ def histogram_chart(name: str, ordered: Scores, file: str) -> Chart:
     peak = int(counts.argmax())
     text = (
         f"A histogram of {number(len(ordered))} rows; the most, {number(counts[peak])}, "
-        f"have a {name} from {edges[peak]:.4g} to {edges[peak + 1]:.4g}."
+        f"lie between {edges[peak]:.4g} and {edges[peak + 1]:.4g}."
     )
     coarse = counts.reshape(10, -1).sum(axis=1)
     spans = zip(edges[:-1:5], edges[5::5], coarse, strict=True)

@@ -100,7 +100,7 @@ class Report:
         if self.filter_run:
             made.append(_section("rules", "Dropped by rules", *self._rules(self.filter_run)))
         if self.runs:
-            runs = [_run(name, run) for name, run in self.runs]
+            runs = [self._run(name, run) for name, run in self.runs]
             made.append(_section("runs", "Runs", *runs))
         return made
 
@@ -129,6 +129,14 @@ class Report:
         charts = [figure(chart, wide=True) for chart in self._drops]
         text = "" if charts else tag("p", "No rule was applied.", cls="note")
         return [facts(shown), *charts, joined(text)]
+
+    def _run(self, name: str, run: dict[str, Any]) -> Markup:
+        """Return a manifest; that of the filter without the rules, which have their own section."""
+        fields = fields_of(run)
+        if self.filter_run and run is self.filter_run.manifest:
+            fields = [field for field in fields if not field[0].startswith("facts › rules ›")]
+        content = table(Table(("field", "value"), tuple(fields)), f"Manifest {name}")
+        return tag("details", tag("summary", name), content, cls="card run", open=True)
 
     def _data(self) -> dict[str, Any]:
         """Return what the script works on; of the samples, those that it shows."""
@@ -160,18 +168,6 @@ def _section(ident: str, name: str, *content: Markup) -> tuple[str, str, Markup]
     title = tag("h2", name, id=f"{ident}-name")
     made = tag("section", title, *content, id=ident, aria_labelledby=f"{ident}-name")
     return ident, name, made
-
-
-def _run(name: str, run: dict[str, Any]) -> Markup:
-    """Return a manifest: the fields that every one has, then all the others."""
-    content = Table(("field", "value"), tuple(fields_of(run)))
-    return tag(
-        "details",
-        tag("summary", name),
-        table(content, f"Manifest {name}"),
-        cls="card run",
-        open=True,
-    )
 
 
 def _resource(name: str) -> str:

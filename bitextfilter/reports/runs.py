@@ -83,8 +83,4 @@ def _leaves(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, bool) or value is None:
-        return json.dumps(value)
-    if isinstance(value, int) and abs(value) >= 10_000:
-        return f"{value:,}"
-    return str(value)
+    return value if isinstance(value, str) else json.dumps(value)

@@ -13,9 +13,9 @@ WIDTH = 380
 HEIGHT = 250
 ROW = 22
 """The height of one name on an axis of names."""
-LETTER = 6.3
+LETTER = 6.9
 """About the width of a letter; wide ones are two."""
-NAME_WIDTH = 24
+NAME_WIDTH = 22
 TOP, RIGHT, BOTTOM = 24, 20, 42
 
 
