@@ -61,13 +61,11 @@ def run(line: list[str]) -> Cost:
 
 def measured(command: list[str], pairs: Path, one: Path, output: Path) -> Cost:
     """Run *command* on one pair and on all, and return what the rest took."""
-    files = (
-        (lambda path: ["-i", path, "-o", output])
-        if command is OURS
-        else (lambda path: [path, output])
+    options = ["-i", "-o"] if command is OURS else [""]
+    start, whole = (
+        run([word for word in [*command, options[0], str(path), options[-1], str(output)] if word])
+        for path in (one, pairs)
     )
-    start = run([*command, *map(str, files(one))])
-    whole = run([*command, *map(str, files(pairs))])
     return Cost(whole.seconds - start.seconds, whole.mebibytes)
 
 
