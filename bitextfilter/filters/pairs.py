@@ -36,10 +36,14 @@ class Side:
         return len(self.sentences)
 
     @functools.cached_property
+    def text(self) -> str:
+        """All sentences, ``total`` characters."""
+        return "".join([sentence + "\n" for sentence in self.sentences])
+
+    @functools.cached_property
     def codes(self) -> NDArray[np.uint32]:
         """The code points, shape ``(total,)``."""
-        text = "".join([sentence + "\n" for sentence in self.sentences])
-        return np.frombuffer(text.encode(_UTF32, "surrogatepass"), dtype=np.uint32)
+        return np.frombuffer(self.text.encode(_UTF32, "surrogatepass"), dtype=np.uint32)
 
     @functools.cached_property
     def lengths(self) -> Counts:
@@ -66,6 +70,20 @@ class Side:
         """Count the true characters of each sentence: ``(total,)`` to ``(n,)``."""
         places = np.flatnonzero(mask)
         return np.searchsorted(places, self.ends) - np.searchsorted(places, self.starts)
+
+    def holding(self, places: Counts) -> Mask:
+        """Say which sentences hold one of these *places* in ``codes``, shape ``(n,)``."""
+        found = np.zeros(len(self), dtype=bool)
+        found[np.searchsorted(self.ends, places)] = True
+        return found
+
+    def containing(self, literal: str) -> Mask:
+        """Say which sentences contain *literal*, some text without a line end, ``(n,)``."""
+        places, place = [], self.text.find(literal)
+        while place >= 0:
+            places.append(place)
+            place = self.text.find(literal, place + 1)
+        return self.holding(np.array(places, dtype=np.int64))
 
     def category_in(self, *categories: str) -> Mask:
         """Say which characters are of these general categories (or start so), ``(total,)``."""

@@ -24,6 +24,7 @@ __all__ = [
     "in_script",
     "is_alphabetic",
     "is_space",
+    "lower_case",
     "scripts_of",
 ]
 
@@ -152,6 +153,17 @@ def digits() -> NDArray[np.int8]:
     table = np.full(_COUNT, -1, dtype=np.int8)
     places = np.flatnonzero(in_category("Nd"))
     table[places] = [unicodedata.decimal(chr(place), -1) for place in places]
+    table.flags.writeable = False
+    return table
+
+
+@functools.cache
+def lower_case() -> NDArray[np.uint32]:
+    """Return the table of lower-case forms, for letters that have one of a single code point."""
+    table = np.arange(_COUNT, dtype=np.uint32)
+    for place in np.flatnonzero(in_category("Lu", "Lt")).tolist():
+        lower = chr(place).lower()
+        table[place] = ord(lower) if len(lower) == 1 else place
     table.flags.writeable = False
     return table
 
