@@ -17,6 +17,7 @@ from bitextfilter.io.workers import map_in_order
 if TYPE_CHECKING:
     from bitextfilter.filters.pipeline import Tally
     from bitextfilter.filters.rule import Rule
+    from bitextfilter.filters.sets import Choice
     from bitextfilter.filters.stream import LineJudge
 
 __all__ = ["main"]
@@ -126,9 +127,9 @@ def _chosen(run: Run, choices: _Choices) -> tuple[list[Rule], Languages]:
     if languages is None and choices.folder is not None:
         languages = _languages_of(choices.folder)
     for name in choices.without:
-        if all(rule.name != name for rule in rules):
+        if all(rule.name != name for rule, _ in rules):
             raise click.UsageError(f"--without: no rule is called {name!r} here")
-    wanted = [rule for rule in rules if rule.name not in choices.without]
+    wanted = [choice for choice in rules if choice.rule.name not in choices.without]
     able, passed_over = usable(wanted, languages)
     for reason in dict.fromkeys(passed_over.values()):
         run.note(f"passed over: {reason}")
@@ -136,7 +137,7 @@ def _chosen(run: Run, choices: _Choices) -> tuple[list[Rule], Languages]:
     return able, languages
 
 
-def _named(choices: _Choices) -> tuple[tuple[Rule, ...], Languages]:
+def _named(choices: _Choices) -> tuple[tuple[Choice, ...], Languages]:
     """Return the rules of --rule and --rules, and the languages given with them."""
     from bitextfilter.filters.sets import parse_rules, read_rules
 
@@ -148,7 +149,7 @@ def _named(choices: _Choices) -> tuple[tuple[Rule, ...], Languages]:
     if choices.file is None:
         return rules, choices.languages
     read = read_rules(choices.file)
-    return (*rules, *read.rules), choices.languages or read.languages
+    return (*rules, *read.choices), choices.languages or read.languages
 
 
 def _languages_of(model: str) -> tuple[str, str]:

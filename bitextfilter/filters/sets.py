@@ -16,53 +16,61 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["DEFAULT", "RuleSet", "default_rules", "parse_rules", "read_rules", "usable"]
+__all__ = ["DEFAULT", "Choice", "RuleSet", "default_rules", "parse_rules", "read_rules", "usable"]
 
 DEFAULT = (
     "length:minimum=1,maximum=200",
     "length-ratio:maximum=4",
     "long-word:maximum=50",
     "letter-words",
+    "language",
 )
 """The rules of a run that names none: made to keep what is surely bitext, in any language."""
+
+
+class Choice(NamedTuple):
+    """A rule that is wanted; an *optional* one may be passed over where it cannot run."""
+
+    rule: Rule
+    optional: bool = False
 
 
 class RuleSet(NamedTuple):
     """Rules, and the languages (ISO 639-1) of the two sides if they are known."""
 
-    rules: tuple[Rule, ...]
+    choices: tuple[Choice, ...]
     languages: tuple[str, str] | None
 
 
-def default_rules() -> tuple[Rule, ...]:
-    """Return the default rules."""
-    return tuple(parse_rule(spec) for spec in DEFAULT)
+def default_rules() -> tuple[Choice, ...]:
+    """Return the default rules, all optional."""
+    return tuple(Choice(parse_rule(spec), optional=True) for spec in DEFAULT)
 
 
-def parse_rules(specs: Iterable[str]) -> tuple[Rule, ...]:
+def parse_rules(specs: Iterable[str]) -> tuple[Choice, ...]:
     """Make the rules of a command line; ``default`` stands for the default ones.
 
     Raises SettingsError as ``parse_rule`` does.
     """
-    rules: list[Rule] = []
+    choices: list[Choice] = []
     for spec in specs:
-        rules += default_rules() if spec == "default" else [parse_rule(spec)]
-    return tuple(rules)
+        choices += default_rules() if spec == "default" else [Choice(parse_rule(spec))]
+    return tuple(choices)
 
 
 def usable(
-    rules: Sequence[Rule], languages: tuple[str, str] | None
+    choices: Sequence[Choice], languages: tuple[str, str] | None
 ) -> tuple[list[Rule], dict[str, str]]:
     """Return the rules that can run here, and why each of the others cannot, by name.
 
-    Only default rules are passed over; the error of another one is raised.
+    Only optional rules are passed over; the error of another one is raised.
     """
-    able, passed_over, optional = [], {}, default_rules()
-    for rule in rules:
+    able, passed_over = [], {}
+    for rule, optional in choices:
         try:
             rule.prepare(languages)
         except (SettingsError, DeviceError) as error:
-            if rule not in optional:
+            if not optional:
                 raise
             passed_over[rule.name] = str(error)
         else:
@@ -102,11 +110,11 @@ def _rule_set(settings: Mapping[str, Any]) -> RuleSet:
     return RuleSet((*rules, *map(_of_table, tables)), _languages(settings.get("languages")))
 
 
-def _of_table(table: Mapping[str, Any]) -> Rule:
+def _of_table(table: Mapping[str, Any]) -> Choice:
     name = table.get("name")
     if not isinstance(name, str):
         raise SettingsError(f"a rule has no name: {dict(table)}")
-    return make_rule(name, {key: value for key, value in table.items() if key != "name"})
+    return Choice(make_rule(name, {key: table[key] for key in table if key != "name"}))
 
 
 def _languages(value: Any) -> tuple[str, str] | None:

@@ -1,0 +1,235 @@
+"""``bitext-filter``: what is kept, what is dropped, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from console import BIN
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bitextfilter.commands.filter import main
+
+ROWS = (
+    b"We are going home.\tWir gehen nach Hause.\t0.98\n"
+    b"Read more\tHier finden Sie eine Liste aller unserer Angebote im Sommer\t0.31\r\n"
+    b"12 345\t12 345\tnone\n"
+    b"\tleer\t0.7"
+)
+RULES = ("--rule", "length-ratio:maximum=4", "--rule", "letter-words")
+
+
+def invoke(*words: object, data: bytes = ROWS) -> Result:
+    return CliRunner().invoke(main, [str(word) for word in words], input=data)
+
+
+def test_kept_rows_are_as_they_came() -> None:
+    result = invoke(*RULES)
+    assert result.exit_code == 0
+    assert result.stdout_bytes == ROWS.split(b"Read")[0]
+    assert "length-ratio        1        1" in result.stderr
+    assert "letter-words        2        2" in result.stderr
+    assert "kept 25.0% of the rows, 50.0% and 23.5% of the words" in result.stderr
+    assert "4 rows, 0 rejected, 1 kept, 3 dropped" in result.stderr
+
+
+def test_explained_rows_are_all_there() -> None:
+    result = invoke(*RULES, "--explain")
+    lines = result.stdout_bytes.split(b"\n")
+    assert [line.rstrip(b"\r").split(b"\t")[-1].decode() for line in lines] == [
+        "keep",
+        "length-ratio=5>4",
+        "letter-words(source)=0<1 letter-words(target)=0<1",
+        "letter-words(source)=0<1",
+    ]
+    assert b"Sommer\t0.31\tlength-ratio=5>4\r\n" in result.stdout_bytes
+
+
+def test_what_goes_is_kept_with_its_reasons(tmp_path: Path) -> None:
+    rejects = tmp_path / "rejects.tsv"
+    data = ROWS + b"\nonly one column\n"
+    result = invoke(*RULES, "--on-error", "reject", "--rejects", rejects, data=data)
+    assert result.exit_code == 0
+    lines = [line.split(b"\t") for line in rejects.read_bytes().split(b"\n")[:-1]]
+    assert [(int(line[0]), line[1].decode()) for line in lines] == [
+        (2, "length-ratio=5>4"),
+        (3, "letter-words(source)=0<1 letter-words(target)=0<1"),
+        (4, "letter-words(source)=0<1"),
+        (5, "1 column, expected at least 2 (--tcol 2)"),
+    ]
+    assert b"\t".join(lines[0][2:]) == ROWS.split(b"\n")[1].rstrip(b"\r")
+    assert "5 rows, 1 rejected, 1 kept, 3 dropped" in result.stderr
+
+
+def test_a_bad_row_stops_the_run(tmp_path: Path) -> None:
+    output = tmp_path / "kept.tsv"
+    result = invoke(*RULES, "-o", output, data=b"a\tb\nno column\n")
+    assert result.exit_code == 65
+    assert "stdin:2: 1 column, expected at least 2 (--tcol 2); --on-error reject" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_scores_are_read_from_columns() -> None:
+    assert invoke("--rule", "score>=0.7").stdout_bytes.count(b"\n") == 1
+    assert invoke("--rule", "-1>=0.7", "--rule", "3<0.9").stdout_bytes == b"\tleer\t0.7"
+    data = b"a\tb\tmlp\n" + ROWS
+    result = invoke("--header", "--rule", "mlp>0.7", "--explain", data=data)
+    assert result.stdout_bytes.startswith(b"a\tb\tmlp\tverdict\n")
+    assert b"none\tmlp=missing\n" in result.stdout_bytes
+    assert result.stdout_bytes.endswith(b"0.7\tmlp=0.7<=0.7")
+
+
+def test_processes_and_windows_change_nothing(tmp_path: Path) -> None:
+    data = ROWS + b"\n" + ROWS + b"\n"
+    expected = invoke(*RULES, "--explain", "--threads", 1, data=data).stdout_bytes
+    (tmp_path / "rows.tsv").write_bytes(data)
+    words = [*RULES, "--explain", "--threads", "3", "--batch-size", "1"]
+    line = [sys.executable, str(BIN / "bitext-filter"), *words, "-i", str(tmp_path / "rows.tsv")]
+    done = subprocess.run(line, capture_output=True, timeout=60, check=True)
+    assert done.stdout == expected
+    assert b"letter-words        4        4" in done.stderr
+
+
+def test_a_file_of_rules(tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(
+        'languages = ["en", "de"]\n[[rule]]\nname = "length"\nmaximum = 3\n'
+        '[[rule]]\nname = "column"\ncolumn = "3"\nminimum = 0.5\n[[rule]]\nname = "language"\n'
+    )
+    result = invoke("--rules", file, "--explain")
+    verdicts = [line.rstrip().split(b"\t")[-1] for line in result.stdout_bytes.split(b"\n")]
+    assert verdicts == [
+        b"length(source)=4>3 length(target)=4>3",
+        b"length(target)=10>3; column 3=0.31<0.5",
+        b"column 3=missing",
+        b"length(source)=0<1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name =", "not TOML"),
+        ("[[rule]]\nname = 'lenght'", "'lenght': perhaps length"),
+        ("[[rule]]\nmaximum = 3", "has no name"),
+        ("[[rule]]\nname = 'length'\nmaximum = 'long'", "maximum=long is not a number"),
+        ("[[rule]]\nname = 'length'\nmost = 3", "no parameter 'most'"),
+        ("rules = []", "'rules' is none of"),
+        ("rule = 3", "rules are tables"),
+        ("languages = 'en'", "languages are two"),
+        ("default = 1", "default is true or false"),
+    ],
+)
+def test_a_file_that_makes_no_sense(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(text)
+    result = invoke("--rules", file)
+    assert result.exit_code == 78
+    assert said in result.stderr
+    assert str(file) in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "code"),
+    [
+        (["--rule", "lenght"], "perhaps length", 2),
+        (["--rule", "length:maximum"], "'maximum' is not key=value", 2),
+        (["--rule", "length:maximum=2,maximum=3"], "given twice", 2),
+        (["--rule", "length:minimum=9,maximum=2"], "nothing is within 9 and 2", 2),
+        (["--rule", "mlp>=0.5"], "only be named with --header: mlp", 2),
+        (["--rule", "0>=0.5"], "counted from 1", 2),
+        (["--without", "language", "--rule", "length"], "no rule is called 'language'", 2),
+        (["--languages", "english"], "written like en,de", 2),
+        (["--rule", "language"], "needs to know the languages", 78),
+        (["--rule", "language", "--languages", "en,xx"], "does not know the language 'xx'", 78),
+        (["--rule", "length", "--rule", "length"], "given twice", 78),
+        (["--rules", "none.toml"], "none.toml: cannot be opened", 66),
+        (["--model", "none"], "neither a folder nor a shipped model", 66),
+    ],
+)
+def test_what_makes_no_sense(words: list[str], said: str, code: int) -> None:
+    result = invoke(*words)
+    assert said in result.stderr
+    assert result.exit_code == code
+
+
+def test_default_rules_that_need_languages_are_passed_over_and_that_is_said(
+    tmp_path: Path,
+) -> None:
+    manifest = tmp_path / "manifest.json"
+    result = invoke("--manifest", manifest)
+    assert result.exit_code == 0
+    assert "passed over: language: needs to know the languages" in result.stderr
+    facts = json.loads(manifest.read_text())["facts"]
+    assert "language" not in facts["rules"]
+    assert facts["languages"] is None
+    known = invoke("--languages", "en,de", "--manifest", manifest)
+    assert "passed over" not in known.stderr
+    facts = json.loads(manifest.read_text())["facts"]
+    assert facts["rules"]["language"]["dropped"] >= 0
+    assert facts["words"] == [8, 17]
+
+
+def test_a_model_knows_its_languages() -> None:
+    result = invoke("--model", "en-de", "--rule", "language", data=b"a\tb\n")
+    assert result.exit_code == 0
+
+
+def test_a_rule_may_be_left_out() -> None:
+    everything = invoke("--explain", "--rule", "default")
+    less = invoke("--explain", "--rule", "default", "--without", "letter-words")
+    assert "letter-words" in everything.stdout
+    assert "letter-words" not in less.stdout
+    assert "letter-words" not in less.stderr
+
+
+def test_the_list_of_rules() -> None:
+    from bitextfilter.filters.registry import RULES
+
+    text = invoke("--list").stdout
+    heads = [line for line in text.splitlines() if line and not line.startswith(" ")]
+    assert [head.partition(":")[0] for head in heads] == list(RULES)
+
+
+BYTES = st.lists(
+    st.one_of(
+        st.binary(max_size=12),
+        st.sampled_from(
+            [b"a\tb", b"a b c d e\tx", b"\t", b"\xff\tb", b"1\t2\r", b"\xef\xbb\xbfa\tb"]
+        ),
+    ),
+    max_size=8,
+).map(b"\n".join)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=BYTES, explain=st.booleans(), size=st.integers(1, 3))
+def test_whatever_comes_in_every_row_is_accounted_for(
+    data: bytes, explain: bool, size: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    rejects = tmp_path_factory.mktemp("filter") / "rejects.tsv"
+    words = [*RULES, "--on-error", "reject", "--rejects", rejects, "--batch-size", size]
+    result = invoke(*words, "--threads", 1, *(["--explain"] if explain else []), data=data)
+    assert result.exit_code == 0, result.output
+    body = data.removeprefix(b"\xef\xbb\xbf")
+    lines = body.split(b"\n")
+    lines = lines[:-1] if lines[-1] == b"" else lines
+    gone = [line.split(b"\t", 2) for line in rejects.read_bytes().split(b"\n")[:-1]]
+    numbers = [int(line[0]) for line in gone]
+    assert numbers == sorted(set(numbers))
+    for number, _, row in gone:
+        assert (
+            row == lines[int(number) - 1].removesuffix(b"\r") or number == str(len(lines)).encode()
+        )
+    if explain:
+        out = result.stdout_bytes.removeprefix(b"\xef\xbb\xbf")
+        assert out.count(b"\n") == body.count(b"\n")
+    else:
+        kept = [line for place, line in enumerate(lines, 1) if place not in numbers]
+        out = result.stdout_bytes.removeprefix(data[: len(data) - len(body)])
+        assert out.removesuffix(b"\n") == b"\n".join(kept) or not kept
