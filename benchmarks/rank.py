@@ -4,9 +4,9 @@
 
 Each is a process of its own, reads one file and writes another. GNU sort orders the same column
 as general numbers, stably, in the C locale; for a word budget its output goes through awk, which
-counts. What both write is compared, byte for byte. A row has two sides of 3 to 29 made-up words
-and a score of four decimals. Memory is the peak of the largest process; what it grows by from a
-file without rows is what the rows take.
+counts. What both write is compared, byte for byte. A row has two sides, each of 50,000 that have
+3 to 29 made-up words, and a score of four decimals. Memory is the peak of the largest process;
+bytes a row are what that of bitext-rank grows by from the first tenth of the rows to all.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from __future__ import annotations
 import argparse
 import filecmp
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
 import time
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
@@ -27,7 +29,8 @@ RANK = [sys.executable, str(LAUNCHER), "--quiet"]
 SORT = ["sort", "-t", "\t", "-k", "3,3gr", "-s"]
 AWK = '{ n += split($2, words, " "); if (n > most) exit; print }'
 VOCABULARY = 20_000
-MOST_WORDS = 30
+SIDES = 50_000
+LEAST_WORDS, MOST_WORDS = 3, 29
 BLOCK = 10_000
 
 
@@ -50,17 +53,18 @@ def generate(path: Path, rows: int, seed: int = 1) -> None:
     letters = random.integers(97, 123, (VOCABULARY, 9), dtype=np.uint8)
     lengths = random.integers(2, 10, VOCABULARY).tolist()
     words = [bytes(row[:n]) for row, n in zip(letters, lengths, strict=True)]
+    ids = random.integers(VOCABULARY, size=(SIDES, MOST_WORDS)).tolist()
+    sizes = random.integers(LEAST_WORDS, MOST_WORDS + 1, SIDES).tolist()
+    sides = [b" ".join(map(words.__getitem__, row[:n])) for row, n in zip(ids, sizes, strict=True)]
     with path.open("wb") as out:
         for start in range(0, rows, BLOCK):
             count = min(BLOCK, rows - start)
-            ids = random.integers(VOCABULARY, size=(count, 2, MOST_WORDS)).tolist()
-            sizes = random.integers(3, MOST_WORDS, (count, 2)).tolist()
-            for pair, size, score in zip(ids, sizes, random.random(count).tolist(), strict=True):
-                sides = (
-                    b" ".join(words[word] for word in side[:n])
-                    for side, n in zip(pair, size, strict=True)
-                )
-                out.write(b"\t".join([*sides, b"%.4f\n" % score]))
+            pairs = random.integers(SIDES, size=(count, 2)).tolist()
+            scores = random.random(count).tolist()
+            out.writelines(
+                b"%b\t%b\t%.4f\n" % (sides[source], sides[target], score)
+                for (source, target), score in zip(pairs, scores, strict=True)
+            )
 
 
 def measure(line: list[str]) -> Cost:
@@ -76,36 +80,31 @@ def measure(line: list[str]) -> Cost:
     return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit / 2**20)
 
 
+def head(source: Path, target: Path, rows: int) -> None:
+    """Write the first *rows* of a file to another."""
+    with source.open("rb") as lines, target.open("wb") as out:
+        out.writelines(islice(lines, rows))
+
+
 def compare(folder: Path, rows: int, words: int, memory: str) -> None:
     """Measure the pairs of commands on one file, and print a line for each."""
-    pairs, empty, ours, theirs = (folder / name for name in ("pairs", "empty", "ours", "theirs"))
-    empty.touch()
-    rank = [*RANK, "-i", str(pairs), "-o", str(ours)]
-    sort = [*SORT, "-S", memory, "-T", str(folder), str(pairs), "-o", str(theirs)]
-    pipe = f"sort -t '\t' -k 3,3gr -s -S {memory} -T {folder} {pairs} 2> {os.devnull}"
-    budget = ["sh", "-c", f"{pipe} | awk -F '\t' -v most={words} '{AWK}' > {theirs}"]
+    pairs, part, ours, theirs = (folder / name for name in ("pairs", "part", "ours", "theirs"))
+    tenth = rows // 10
+    head(pairs, part, tenth)
+    sort = [*SORT, "-S", memory, "-T", str(folder), str(pairs)]
+    pipe = f"{shlex.join(sort)} 2> {os.devnull} | awk -F '\t' -v most={words} '{AWK}' > {theirs}"
     runs = {
-        "everything": (rank, sort),
-        f"--top-words {words}": ([*rank, "--top-words", str(words)], budget),
+        "everything": ([], [*sort, "-o", str(theirs)]),
+        f"--top-words {words}": (["--top-words", str(words)], ["sh", "-c", pipe]),
     }
-    start = measure([*RANK, "-i", str(empty), "-o", os.devnull])
-    print(f"without rows, bitext-rank takes {start.seconds:.2f} s and {start.mebibytes:.0f} MiB")
-    header = (
-        "seconds",
-        "CPU s",
-        "MiB",
-        "bytes/row",
-        "sort s",
-        "CPU s",
-        "MiB",
-        "ratio s",
-        "ratio CPU",
-    )
-    print(f"{'':<24}" + "".join(f"{name:>10}" for name in header))
-    for name, (line, other) in runs.items():
-        cost, beside = measure(line), measure(other)
+    names = ("seconds", "CPU s", "MiB", "bytes/row", "sort s", "CPU s", "MiB", "ratio s", "CPU")
+    print(f"{'':<24}" + "".join(f"{name:>10}" for name in names))
+    for name, (options, other) in runs.items():
+        small = measure([*RANK, *options, "-i", str(part), "-o", os.devnull])
+        cost = measure([*RANK, *options, "-i", str(pairs), "-o", str(ours)])
+        beside = measure(other)
         assert filecmp.cmp(ours, theirs, shallow=False), "the outputs differ"
-        held = (cost.mebibytes - start.mebibytes) * 2**20 / rows
+        held = (cost.mebibytes - small.mebibytes) * 2**20 / (rows - tenth)
         values = [*cost, held, *beside, beside.seconds / cost.seconds, beside.cpu / cost.cpu]
         print(f"{name:<24}" + "".join(f"{value:10.2f}" for value in values))
 
@@ -122,7 +121,7 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     """Generate the rows, and measure both."""
     settings = arguments()
-    words = settings.words or settings.rows * (3 + MOST_WORDS - 1) // 6
+    words = settings.words or settings.rows * (LEAST_WORDS + MOST_WORDS) // 6
     with tempfile.TemporaryDirectory() as name:
         pairs = Path(name) / "pairs"
         generator = get_context("spawn").Process(target=generate, args=(pairs, settings.rows))

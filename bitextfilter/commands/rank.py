@@ -195,7 +195,7 @@ class _Incoming:
 
 
 def _sizes(run: Run, settings: Settings) -> Callable[[Sequence[Sequence[str]]], list[int]]:
-    """Return what counts the words of the sides of rows, or what is counted for them."""
+    """Return what counts the words of rows, or what is counted for them, by their sides' texts."""
     from bitextfilter.text.lengths import characters, subwords, words
 
     counters: list[Counter]
@@ -206,9 +206,9 @@ def _sizes(run: Run, settings: Settings) -> Callable[[Sequence[Sequence[str]]], 
     else:
         counters = [words if settings.unit == "words" else characters] * len(settings.sides)
 
-    def sizes(rows: Sequence[Sequence[str]]) -> list[int]:
-        sides = [count([texts[place] for texts in rows]) for place, count in enumerate(counters)]
-        return list(map(sum, zip(*sides, strict=True)))
+    def sizes(texts: Sequence[Sequence[str]]) -> list[int]:
+        sides = [count(side) for count, side in zip(counters, texts, strict=True)]
+        return sides[0] if len(sides) == 1 else list(map(sum, zip(*sides, strict=True)))
 
     return sizes
 

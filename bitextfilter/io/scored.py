@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from math import isnan
 
 from bitextfilter.io.columns import Columns, Wanted
+from bitextfilter.io.parser import RowParser
 from bitextfilter.io.rows import BadRow, Lines, RowReader, number_of
 
 __all__ = ["Scored", "ScoredColumns", "scored_windows"]
@@ -27,16 +29,16 @@ class ScoredColumns(Columns):
         return (Wanted("score", "--column", self.score), *sides)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Scored:
     """Consecutive rows: of the good ones, lines with endings, scores and texts."""
 
-    lines: list[bytes] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
+    lines: list[bytes]
+    scores: list[float]
     """NaN where there is none."""
-    texts: list[list[str]] = field(default_factory=list)
-    """Those of the sides of each row, which may be white space or end in it."""
-    bad: list[tuple[int, BadRow]] = field(default_factory=list)
+    texts: list[list[str]]
+    """For each side those of all rows, which may be white space or end in it."""
+    bad: list[tuple[int, BadRow]]
     """Each bad row, and how many of ``lines`` stand before it."""
 
     def __len__(self) -> int:
@@ -48,30 +50,48 @@ def scored_windows(reader: RowReader, columns: ScoredColumns) -> Iterator[Scored
     """Yield the rows of a reader of *columns*, some thousands at a time."""
     place, *sides = (reader.place(wanted) for wanted in columns.wanted())
     for window in reader.lines(WINDOW):
-        yield _parsed(window, reader, place, sides)
+        scored = _all_good(window, reader.parser, place, sides)
+        yield _row_by_row(window, reader.parser, len(sides)) if scored is None else scored
 
 
-def _parsed(window: Lines, reader: RowReader, place: int, sides: list[int]) -> Scored:
-    """Parse a window.
+def _all_good(window: Lines, parser: RowParser, place: int, sides: Sequence[int]) -> Scored | None:
+    """Parse a window at once; None unless every row is good.
 
-    A line whose score is a number, and whose sides are UTF-8 without NUL, is good: only the
-    others need the reader's parser to say what they are.
+    A score that is a number, and sides that are UTF-8 without NUL, make a row good; only where
+    there is no number has *parser* to say whether the row is.
     """
-    scored = Scored()
-    for number, raw in enumerate(window.raw, window.first):
-        fields = raw.split(b"\t")
-        try:
-            score = number_of(fields[place])
-            texts = [fields[side].decode() for side in sides]
-        except (IndexError, UnicodeDecodeError):
-            score, texts = float("nan"), []
-        if isnan(score) or (sides and b"\0" in raw):
-            row = reader.parser.row(number, raw)
-            if isinstance(row, BadRow):
-                scored.bad.append((len(scored.lines), row))
-                continue
-            texts = list(row.texts[1:])
+    rows = [raw.split(b"\t") for raw in window.raw]
+    try:
+        scores = _numbers([fields[place] for fields in rows])
+        texts = [[fields[side].decode() for fields in rows] for side in sides]
+    except (IndexError, UnicodeDecodeError):
+        return None
+    unclear = [index for index, score in enumerate(scores) if isnan(score)]
+    if any(isinstance(parser.row(0, window.raw[index]), BadRow) for index in unclear):
+        return None
+    if sides and b"\0" in b"".join(window.raw):
+        return None
+    return Scored(window.raw, scores, texts, [])
+
+
+def _numbers(fields: list[bytes]) -> list[float]:
+    """Return what ``number_of`` returns of each."""
+    if b"_" not in b"".join(fields):
+        with suppress(ValueError):
+            return list(map(float, fields))
+    return list(map(number_of, fields))
+
+
+def _row_by_row(window: Lines, parser: RowParser, sides: int) -> Scored:
+    """Parse a window that holds bad rows."""
+    scored = Scored([], [], [[] for _ in range(sides)], [])
+    for row, raw in zip(window.rows(parser), window.raw, strict=True):
+        if isinstance(row, BadRow):
+            scored.bad.append((len(scored.lines), row))
+            continue
+        score, *texts = row.texts
         scored.lines.append(raw)
-        scored.scores.append(score)
-        scored.texts.append(texts)
+        scored.scores.append(number_of(score.encode()))
+        for side, text in zip(scored.texts, texts, strict=True):
+            side.append(text)
     return scored

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from bitextfilter.text.processor import TextProcessor
+if TYPE_CHECKING:
+    from bitextfilter.text.processor import TextProcessor
 
 __all__ = ["Counter", "characters", "subwords", "words"]
 
