@@ -138,11 +138,15 @@ def spread_chart(name: str, spreads: Sequence[Spread], file: str) -> Chart:
 
 
 def drops_chart(rules: Mapping[str, tuple[int, int]]) -> Chart:
-    """What each rule dropped: in total, and what no other rule would have dropped."""
+    """What each rule dropped: in total, and what no other rule would have dropped.
+
+    Rules that dropped nothing stand in the table alone.
+    """
     names = sorted(rules, key=lambda name: (-rules[name][0], name))
-    counts = np.array([rules[name] for name in names], dtype=np.float64).reshape(-1, 2)
-    rows = np.arange(len(names), dtype=np.float64)
-    zeros = np.zeros(len(names))
+    busy = [name for name in names if rules[name][0]] or names[:1]
+    counts = np.array([rules[name] for name in busy], dtype=np.float64)
+    rows = np.arange(len(busy), dtype=np.float64)
+    zeros = np.zeros(len(busy))
     total = np.stack([zeros, rows + 0.15, counts[:, 0], rows + 0.85], axis=1)
     unique = np.stack([zeros, rows + 0.3, counts[:, 1], rows + 0.7], axis=1)
     table = tuple((name, number(rules[name][0]), number(rules[name][1])) for name in names)
@@ -152,7 +156,7 @@ def drops_chart(rules: Mapping[str, tuple[int, int]]) -> Chart:
         f"{names[0]} dropped the most rows, {table[0][1]}; {table[0][2]} of them no other rule "
         "would have dropped.",
         axis("rows", 0, 1.05 * float(counts.max(initial=1))),
-        names_axis(names),
+        names_axis(busy),
         (Boxes(total, PALE, "in total"), Boxes(unique, name="by this rule alone")),
         Table(("rule", "dropped", "by this rule alone"), table),
     )

@@ -35,7 +35,7 @@ from bitextfilter.reports.statistics import spreads_of
 from bitextfilter.reports.survey import Survey
 from bitextfilter.reports.svg import WIDTH, drawn, legend
 
-ODD = "$\\alpha_ </svg> & 漢字 \u202e"
+ODD = "$\\no{such_$ </svg> & 漢字 \u202e"
 
 
 def surveyed(count: int, name: str = "mlp", label: str = "clean") -> Survey:
@@ -96,6 +96,15 @@ def test_histograms_hold_every_row(name: str) -> None:
     assert sum(counts) == 400
 
 
+def test_the_numbers_of_a_histogram_are_those_of_its_rows() -> None:
+    scores = np.sort(np.float32([0, 0.05, 0.31, 0.35, 0.35, 0.99, 1]))
+    chart = histogram_chart("mlp", scores, "histogram")
+    assert dict(chart.table.rows) == {
+        f"{low / 10:g} to {(low + 1) / 10:g}": str(count)
+        for low, count in enumerate((2, 0, 0, 3, 0, 0, 0, 0, 0, 2))
+    }
+
+
 def test_ratios_are_of_words() -> None:
     survey = Survey(["a"])
     rows = [("a b", "a b c d"), ("a", "b"), ("a b c", "a"), ("", "a")]
@@ -131,7 +140,9 @@ def test_drops_are_sorted() -> None:
     assert chart.table.rows == (("b", "9", "0"), ("a", "5", "2"), ("c", "0", "0"))
     total, unique = chart.marks
     assert isinstance(total, Boxes) and isinstance(unique, Boxes)
-    assert (total.corners[:, 2].tolist(), unique.corners[:, 2].tolist()) == ([9, 5, 0], [0, 2, 0])
+    assert (total.corners[:, 2].tolist(), unique.corners[:, 2].tolist()) == ([9, 5], [0, 2])
+    assert [name for _, name in chart.y.ticks] == ["b", "a"]
+    assert [name for _, name in drops_chart({"a": (0, 0), "b": (0, 0)}).y.ticks] == ["a"]
     assert chart.text.startswith("b dropped the most rows, 9; 0 of them")
 
 
@@ -198,7 +209,7 @@ def test_a_cut_knows_where_values_lie() -> None:
         )
 
 
-@pytest.mark.parametrize("chart", ALL.values(), ids=ALL)
+@pytest.mark.parametrize("chart", EDGE_CASES.values(), ids=EDGE_CASES)
 def test_a_plot_is_well_formed(chart: Chart) -> None:
     data = plotted(chart, "svg")
     assert ElementTree.fromstring(data).tag == "{http://www.w3.org/2000/svg}svg"

@@ -160,6 +160,8 @@ def test_the_slider_by_keyboard(page: Browser) -> None:
     assert seen[0] < seen[1] < seen[2] < seen[4] < seen[3] < seen[5]
     text = page.value("document.getElementById('score-1-slider').getAttribute('aria-valuetext')")
     assert text == f"{seen[-1]:g} keeps {100 / 240:.1f}% of the rows"
+    best = ROWS[int(FIRST.argmax())]
+    assert texts(page, "#score-1 ol.kept li p[lang=en]") == [best.source]
 
 
 def test_what_is_kept_is_told_once_the_slider_rests(page: Browser) -> None:
