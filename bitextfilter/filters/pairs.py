@@ -94,6 +94,11 @@ class Side:
         return self._looked_up(("script", *scripts), lambda: characters.in_script(*scripts))
 
     @functools.cached_property
+    def letter_runs(self) -> tuple[Counts, Counts]:
+        """Where in ``codes`` runs of alphabetic characters start and end, ``(runs,)`` each."""
+        return _runs(self.alphabetic)
+
+    @functools.cached_property
     def spaces(self) -> Mask:
         """Which characters are white space (the ``\\n`` after each sentence too), ``(total,)``."""
         return characters.is_space()[self.codes]
@@ -106,11 +111,7 @@ class Side:
     @functools.cached_property
     def _bounds(self) -> tuple[Counts, Counts]:
         """Where white-space separated words start and end."""
-        inside = np.empty(len(self.codes) + 1, dtype=bool)
-        inside[0] = False
-        np.logical_not(self.spaces, out=inside[1:])
-        changes = np.flatnonzero(inside[1:] != inside[:-1])
-        return changes[::2], changes[1::2]
+        return _runs(np.logical_not(self.spaces))
 
     @property
     def word_starts(self) -> Counts:
@@ -160,6 +161,15 @@ class Side:
         if key not in self._masks:
             self._masks[key] = table()[self.codes]
         return self._masks[key]
+
+
+def _runs(mask: Mask) -> tuple[Counts, Counts]:
+    """Return where runs of true places start and end; the last place is false."""
+    inside = np.empty(len(mask) + 1, dtype=bool)
+    inside[0] = False
+    inside[1:] = mask
+    changes = np.flatnonzero(inside[1:] != inside[:-1])
+    return changes[::2], changes[1::2]
 
 
 class Pairs:
