@@ -124,10 +124,11 @@ def main(run: Run, groups: str | None, column: int | str | None, **options: Any)
     Kept are the first rows, or, with --keep best, those with the highest scores, the first of
     equals. A row without a score comes last.
 
-    By pair, source or target, the first rows are kept as they come, in one pass, while their keys
-    fit in half of --memory: 24 bytes a kept row, 14 million rows in 1G. Else, and with --keep
-    best, --match near or --groups, rows wait in temporary files (in TMPDIR; the text, and 32 bytes
-    a row, or near the text twice and some 400 bytes a row), and memory stays near --memory.
+    The first rows are kept as they come, in one pass, while their keys fit in half of --memory:
+    some 9 million kept rows in 1G (by either, 4). What comes after that, and everything with
+    --keep best, --match near or --groups, waits in temporary files (in TMPDIR: the text and some
+    40 bytes a row, by either 100; near, the text twice and some 400), and memory stays near
+    --memory however many rows there are.
 
     Keys have 128 bits: that two of 100 million different texts share one has odds of 1 to 10^22.
     Near duplicates are found by MinHash with a probability of 99 % at the least, and each is

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -86,26 +87,35 @@ class ExternalSort:
 
     def _merged(self) -> Iterator[list[Column]]:
         """Cut all runs at the same keys; what lies between two cuts fits in memory."""
-        columns = [file.array(kind) for file, kind in zip(self._files, self._kinds, strict=True)]
-        runs = list(zip(self._stops, self._stops[1:], strict=False))
-        starts = [start for start, _ in runs]
-        for cut in [*self._cuts(columns[0], runs), None]:
-            ends = [
-                stop if cut is None else start + int(np.searchsorted(columns[0][start:stop], cut))
-                for start, (_, stop) in zip(starts, runs, strict=True)
-            ]
-            pieces = [
-                [column[start:end] for column in columns]
-                for start, end in zip(starts, ends, strict=True)
-                if start < end
-            ]
-            if pieces:
-                yield self._sorted(pieces)
+        starts = self._stops[:-1]
+        for cut in [*self._cuts(), None]:
+            ends = self._places(cut) if cut is not None else self._stops[1:]
+            if starts != ends:
+                yield self._sorted(self._read(starts, ends))
             starts = ends
 
-    def _cuts(self, keys: Column, runs: Sequence[tuple[int, int]]) -> Column:
+    def _read(self, starts: Sequence[int], ends: Sequence[int]) -> list[list[Column]]:
+        """Return the rows of each run from its start to its end."""
+        columns = self._columns()
+        places = zip(starts, ends, strict=True)
+        return [[column[start:end] for column in columns] for start, end in places]
+
+    def _places(self, key: Column) -> list[int]:
+        """Return where in each run the first row is whose key is not below *key*."""
+        keys = self._columns()[0]
+        return [start + int(np.searchsorted(keys[start:stop], key)) for start, stop in self._runs()]
+
+    def _cuts(self) -> Column:
         """Return the keys at which to cut, ascending, from samples of each run."""
-        step = max(1, self._most // (SAMPLES * len(runs)))
-        samples = np.sort(np.concatenate([keys[start:stop:step] for start, stop in runs]))
+        step = max(1, self._most // (SAMPLES * len(self._runs())))
+        samples = [self._columns()[0][start:stop:step].copy() for start, stop in self._runs()]
         every = max(1, self._most // step)
-        return np.unique(samples[every::every])
+        return np.unique(np.sort(np.concatenate(samples))[every::every])
+
+    def _runs(self) -> list[tuple[int, int]]:
+        """Return the first row of each run, and the one after its last."""
+        return list(pairwise(self._stops))
+
+    def _columns(self) -> list[Column]:
+        """Map the files into memory, where they stay as long as the arrays do."""
+        return [file.array(kind) for file, kind in zip(self._files, self._kinds, strict=True)]

@@ -57,9 +57,9 @@ def one_of_matching(entries: ExternalSort, order: Order, matches: Matches, memor
             lines, buckets = _shared(columns, count)
             links.add(order.ranks(lines), lines, buckets)
             count += len(lines)
-        buckets_ = _Buckets(stack, count)
+        kept = _Buckets(stack, count)
         for _, lines, buckets in links.parts():
-            yield _greedily(lines, buckets, buckets_, order, matches)
+            yield _greedily(lines, buckets, kept, order, matches)
 
 
 class Order:
