@@ -88,9 +88,16 @@ _FRACTION = click.FloatRange(0, 1, max_open=True)
     help="Of Adam, decoupled.",
 )
 @click.option(
+    "--vector-noise",
+    type=click.FloatRange(0),
+    default=1.5,
+    show_default=True,
+    help="Noise on the vectors in training, at most so many times as long as they are.",
+)
+@click.option(
     "--label-smoothing",
     type=_FRACTION,
-    default=0.0,
+    default=0.02,
     show_default=True,
     help="Part of the labels' certainty that is taken away.",
 )

@@ -21,7 +21,7 @@ from bitextfilter.scoring.scorers import distinct, score_pairs
 from bitextfilter.similarity.classifier import Classifier
 from bitextfilter.similarity.vectors import Scores, Vectors
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.text.surface import WIDTH, describe
+from bitextfilter.text.surface import describe
 
 PairScorer = Callable[[NDArray[np.int64], NDArray[np.int64]], Scores]
 
@@ -127,11 +127,6 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
         raise ModelError(
             f"{folder}: the classifier takes vectors of width {classifier.settings.dim},"
             f" the encoder's are {encoder.dim}"
-        )
-    if classifier is not None and classifier.settings.surface not in (0, WIDTH):
-        raise ModelError(
-            f"{folder}: the classifier takes descriptions of {classifier.settings.surface} numbers,"
-            f" this version has {WIDTH}"
         )
     path = folder / neighbours.FILE
     reference = Reference.load(path, encoder.dim) if path.exists() else None

@@ -3,8 +3,8 @@
 Kim et al. 2019: q(a, b) in (0, 1) from two hidden layers of 512 ReLU units over
 [a; b], and one sigmoid. Ours differs in three ways: each vector is first scaled to the length √d
 (so that all encoders' numbers are of one size), |a − b| and a ⊙ b may stand beside [a; b], the
-vectors may be followed by a description of the sentence's surface, and the logit is divided by a
-temperature (1 until it is calibrated).
+vectors may be followed by a description of the sentence's surface (its look is treated like the
+vector, the rest is compared), and the logit is divided by a temperature (1 until it is calibrated).
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from bitextfilter.models.checkpoint import (
     write_config,
 )
 from bitextfilter.models.device import one_torch_thread
+from bitextfilter.similarity.surface import COMPARISONS, compare
 from bitextfilter.similarity.vectors import Scores, Vectors, on_grid, unit_rows
+from bitextfilter.text.surface import LOOK, WIDTH
 
 TENSORS = "classifier.safetensors"
 SECTION = "classifier"
@@ -79,8 +81,8 @@ class ClassifierSettings:
         for name in ("dim", "hidden"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise SettingsError(f"{name} must be a whole number of at least 1")
-        if not isinstance(self.surface, int) or self.surface < 0:
-            raise SettingsError("surface must be a whole number of at least 0")
+        if self.surface not in (0, WIDTH):
+            raise SettingsError(f"surface is {self.surface}: this version has {WIDTH}, or 0")
 
 
 class Classifier(nn.Module):
@@ -92,7 +94,10 @@ class Classifier(nn.Module):
         super().__init__()
         self.settings = settings
         self._features, times = FEATURES[settings.features]
-        sizes = [times * settings.width, settings.hidden, settings.hidden, 1]
+        inputs = times * settings.dim
+        if settings.surface:
+            inputs += times * LOOK.stop + COMPARISONS
+        sizes = [inputs, settings.hidden, settings.hidden, 1]
         self.layers = nn.ModuleList(
             nn.Linear(inward, outward) for inward, outward in pairwise(sizes)
         )
@@ -100,17 +105,24 @@ class Classifier(nn.Module):
 
     def forward(self, a: Tensor, b: Tensor) -> Tensor:
         """Logits ``(n,)`` of pairs of rows ``(n, width)``, for training: no temperature applied."""
-        hidden = self._features(self._scaled(a), self._scaled(b))
+        dim = self.settings.dim
+        units = [nn.functional.normalize(rows[:, :dim], dim=1) for rows in (a, b)]
+        hidden = self._input(units, [a[:, dim:], b[:, dim:]])
         for layer in self.layers[:-1]:
             hidden = torch.relu(layer(hidden))
         logits: Tensor = self.layers[-1](hidden)
         return logits.squeeze(1)
 
-    def _scaled(self, rows: Tensor) -> Tensor:
-        """Scale the vectors of rows to the length √d; descriptions stay as they are."""
-        vectors, surface = rows[:, : self.settings.dim], rows[:, self.settings.dim :]
-        unit = nn.functional.normalize(vectors, dim=1) * math.sqrt(self.settings.dim)
-        return torch.cat([unit, surface], dim=1)
+    def _input(self, units: list[Tensor], surfaces: list[Tensor]) -> Tensor:
+        """Return the input of unit vectors and descriptions, of both sides each."""
+        rows = [unit * math.sqrt(self.settings.dim) for unit in units]
+        if not self.settings.surface:
+            return self._features(*rows)
+        looks = [
+            torch.hstack([row, surface[:, LOOK]])
+            for row, surface in zip(rows, surfaces, strict=True)
+        ]
+        return torch.hstack([self._features(*looks), compare(*surfaces)])
 
     def probabilities(self, a: Vectors, b: Vectors, threads: int = 1) -> Scores:
         """Probability ``(n,)`` in [0, 1] that row i of ``a`` and row i of ``b`` are translations.
@@ -136,15 +148,11 @@ class Classifier(nn.Module):
         return np.concatenate([np.zeros(0, dtype=np.float32), *parts])
 
     def _exact_features(self, a: Vectors, b: Vectors) -> NDArray[np.float64]:
-        """Features of unit vectors scaled by √d, and of descriptions, as float64."""
-        dim, scale = self.settings.dim, math.sqrt(self.settings.dim)
-        left, right = (
-            torch.from_numpy(
-                np.hstack([unit_rows(r[:, :dim]).astype(np.float64) * scale, r[:, dim:]])
-            )
-            for r in (a, b)
-        )
-        features: NDArray[np.float64] = self._features(left, right).numpy()
+        """The input of some rows, as float64."""
+        dim = self.settings.dim
+        units = [torch.from_numpy(unit_rows(rows[:, :dim]).astype(np.float64)) for rows in (a, b)]
+        surfaces = [torch.from_numpy(rows[:, dim:].astype(np.float64)) for rows in (a, b)]
+        features: NDArray[np.float64] = self._input(units, surfaces).numpy()
         return features
 
     def _exact_layers(self) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:

@@ -1,9 +1,8 @@
 """What a sentence looks like, in numbers: what sentence vectors blur.
 
 Vectors of meaning hardly tell 5 from 6, one name from another, or a whole sentence from its first
-half. A description holds just that: length, figures, names, words as they are spelt, punctuation.
-Two descriptions are compared like two vectors: their difference and their product show what
-only one side has, and what both have.
+half. A description holds just that: a *look* (length, punctuation, capitals, negations), and bags
+of figures, names and words as they are spelt, which ``similarity/surface.py`` compares.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["WIDTH", "describe"]
+__all__ = ["FIGURES", "LOOK", "NAMES", "WIDTH", "WORDS", "describe"]
 
 _MARKS = [",", ".", ";", ":", "?", "!", "([{", ")]}", "<", ">", "/\\", "|", "%", "&", "$€£", "@"]
 _MARKS += ["#*=_~^", "-–—", '"„“”«»', "'‘’", "…", "•·", "©®™", "ÃÂâ"]
@@ -34,16 +33,21 @@ _NEGATIONS = frozenset(
 _FIGURE = re.compile(r"\d+(?:[.,\u00a0\u202f' ]\d{3}(?!\d))*(?:[.,:]\d+)?")
 _WORD = re.compile(r"[^\W\d_]+")
 
-_TOTALS = 8
-_BUCKETS = (48, 64, 96)
-"""Of the bags of figures, of words with capitals, and of all words."""
-_BAG = 4.0
-"""The length of each bag as a vector."""
-
-_COUNTS = _TOTALS + len(_MARKS)
+_COUNTS = 8 + len(_MARKS)
 _EDGES = len(_ENDS) + 4
-WIDTH = _COUNTS + _EDGES + sum(_BUCKETS)
+
+LOOK = slice(0, _COUNTS + _EDGES)
+"""Where a description has its look."""
+FIGURES = slice(LOOK.stop, LOOK.stop + 64)
+"""Where it has the bag of figures: how many fall into each bucket, at most 3."""
+NAMES = slice(FIGURES.stop, FIGURES.stop + 256)
+"""Where it has the bag of words with a capital, the first word aside: 1 for each bucket hit."""
+WORDS = slice(NAMES.stop, NAMES.stop + 256)
+"""Where it has the bag of all words in lower case; a word has one bucket here and in NAMES."""
+WIDTH = WORDS.stop
 """Numbers in a description."""
+
+_MOST = 3
 
 
 def describe(sentences: Sequence[str]) -> NDArray[np.float32]:
@@ -54,17 +58,15 @@ def describe(sentences: Sequence[str]) -> NDArray[np.float32]:
     separators, so that 1,500 and 1.500 are the same), of its words with capitals and of all its
     words, each hashed into buckets. All are multiples of 2**-12, from 0 to about 8.
     """
-    texts = [unicodedata.normalize("NFC", sentence) for sentence in sentences]
-    found = [_Found(text) for text in texts]
-    counts = np.array([_counts(one) for one in found], dtype=np.float64).reshape(-1, _COUNTS)
-    edges = np.array([_edges(text) for text in texts], dtype=np.float64).reshape(-1, _EDGES)
-    bags = [
-        _bags([one.figures for one in found], _BUCKETS[0]),
-        _bags([one.names for one in found], _BUCKETS[1]),
-        _bags([one.long_words for one in found], _BUCKETS[2]),
-    ]
-    numbers = np.hstack([counts, 2 * edges, *bags])
-    return (np.round(numbers * 4096) / 4096).astype(np.float32)
+    found = [_Found(unicodedata.normalize("NFC", sentence)) for sentence in sentences]
+    rows = np.zeros((len(found), WIDTH), dtype=np.float32)
+    for row, one in zip(rows, found, strict=True):
+        row[LOOK] = (*_counts(one), *_edges(one.text))
+    rows[:, LOOK] = np.round(rows[:, LOOK] * 4096) / 4096
+    rows[:, FIGURES] = _bags([one.figures for one in found], FIGURES, _MOST)
+    rows[:, NAMES] = _bags([one.names for one in found], NAMES, 1)
+    rows[:, WORDS] = _bags([one.words for one in found], WORDS, 1)
+    return rows
 
 
 class _Found:
@@ -76,7 +78,6 @@ class _Found:
         self.words = [word.lower() for word in words]
         pairs = zip(words[1:], self.words[1:], strict=True)
         self.names = [lower for word, lower in pairs if word[0] != lower[0]]
-        self.long_words = [word for word in self.words if len(word) > 2]
         self.figures = [re.sub(r"\D", "", figure) for figure in _FIGURE.findall(text)]
 
 
@@ -97,22 +98,21 @@ def _counts(found: _Found) -> list[float]:
     return [math.log1p(count) for count in counts]
 
 
-def _edges(text: str) -> list[bool]:
-    """Say how a text ends and starts."""
+def _edges(text: str) -> list[float]:
+    """Say how a text ends and starts: 2 for what is so."""
     start, end = text[:1], text[-1:]
     ends = [bool(end) and end in marks for marks in _ENDS]
-    return [*ends, start.isupper(), start.islower(), start.isdigit(), end.isalnum()]
+    true = [*ends, start.isupper(), start.islower(), start.isdigit(), end.isalnum()]
+    return [2.0 * value for value in true]
 
 
-def _bags(items: Sequence[Sequence[str]], buckets: int) -> NDArray[np.float64]:
-    """Count the items of each text by hash, and scale to one length; all 0 where there are none."""
+def _bags(items: Sequence[Sequence[str]], where: slice, most: int) -> NDArray[np.int64]:
+    """Count the items of each text by hash, up to *most* → ``(n, buckets)``."""
+    buckets = where.stop - where.start
     rows = np.repeat(np.arange(len(items)), [len(some) for some in items])
     hashes = np.array([_hash(item) for some in items for item in some], dtype=np.int64)
-    places = rows * buckets + hashes % buckets
-    counts = np.bincount(places, minlength=len(items) * buckets).reshape(-1, buckets)
-    norms = np.sqrt((counts * counts).sum(axis=1, keepdims=True))
-    scaled: NDArray[np.float64] = counts * (_BAG / np.maximum(norms, 1))
-    return scaled
+    counts = np.bincount(rows * buckets + hashes % buckets, minlength=len(items) * buckets)
+    return np.minimum(counts.reshape(-1, buckets), most)
 
 
 @functools.lru_cache(maxsize=1 << 16)

@@ -40,8 +40,12 @@ class ClassifierTraining:
     learning_rate: float = 0.001
     weight_decay: float = 0.01
     """Of Adam, decoupled (Loshchilov & Hutter 2019)."""
-    label_smoothing: float = 0.0
-    """Labels are this / 2 and 1 - this / 2."""
+    label_smoothing: float = 0.02
+    """Labels are this / 2 and 1 - this / 2: so that probabilities stay apart at both ends."""
+    vector_noise: float = 1.5
+    """Gaussian noise is added to each vector in training, as long on average as this part of it at
+    most. Vectors of the pairs that the encoder was trained on lie nearer to each other than those
+    of new pairs do; without noise, the classifier would find new pairs too far apart."""
     held_out: float = 0.1
     """Part of the pairs that is measured on, and the part that stopping and temperature use."""
     calibrate: bool = True
@@ -56,6 +60,8 @@ class ClassifierTraining:
             )
         if self.weight_decay < 0 or not 0 <= self.label_smoothing < 1:
             raise SettingsError("weight decay must not be negative, label smoothing in [0, 1)")
+        if self.vector_noise < 0:
+            raise SettingsError("vector noise must not be negative")
         if not 0 < self.held_out < 0.5:
             raise SettingsError(f"held out must be between 0 and 0.5, not {self.held_out}")
 
@@ -152,6 +158,9 @@ def _fit(
     optimiser = torch.optim.AdamW(
         classifier.parameters(), training.learning_rate, weight_decay=training.weight_decay
     )
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda epoch: 1 - epoch / training.epochs
+    )
     labels = torch.from_numpy(pairs.labels[parts[1]].astype(np.float64))
     losses: list[float] = []
     best: dict[str, Tensor] = {}
@@ -162,6 +171,7 @@ def _fit(
             loss = _loss(classifier, pairs, order[start : start + training.batch_size], training)
             torch.autograd.backward(loss)
             optimiser.step()
+        schedule.step()
         tuning = torch.from_numpy(_logits(classifier, pairs, parts[1]))
         losses.append(float(binary_cross_entropy_with_logits(tuning, labels)))
         notify(epoch, losses[-1])
@@ -180,8 +190,17 @@ def _loss(
     """Mean cross-entropy of some pairs against their smoothed labels, in nats."""
     labels = torch.from_numpy(pairs.labels[rows].astype(np.float32))
     smooth = labels * (1 - training.label_smoothing) + training.label_smoothing / 2
-    logits = classifier(torch.from_numpy(pairs.source[rows]), torch.from_numpy(pairs.target[rows]))
+    dim, noise = classifier.settings.dim, training.vector_noise
+    sides = (_blurred(torch.from_numpy(s[rows]), dim, noise) for s in (pairs.source, pairs.target))
+    logits = classifier(*sides)
     return binary_cross_entropy_with_logits(logits, smooth)
+
+
+def _blurred(rows: Tensor, dim: int, noise: float) -> Tensor:
+    """Add noise to the vectors of rows: of a length from 0 to *noise*, drawn for each by itself."""
+    vectors = torch.nn.functional.normalize(rows[:, :dim], dim=1)
+    lengths = torch.rand(len(rows), 1) * noise / dim**0.5
+    return torch.hstack([vectors + torch.randn_like(vectors) * lengths, rows[:, dim:]])
 
 
 @torch.no_grad()

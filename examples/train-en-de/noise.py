@@ -1,10 +1,10 @@
 """Make the classifier's training pairs from clean bitext.
 
-    python noise.py OUTPUT_FOLDER FILE.tsv.gz...
+    python noise.py OUTPUT_FOLDER FOREIGN_TEXT FILE.tsv.gz...
 
-Writes ``positives.tsv``: distinct pairs of 3 to 60 words a side, at most 20,000 of each file; and
-``negatives.tsv``: two noisy versions of each of them (the target of another pair, that of a
-neighbouring line, a side cut off, a side copied), those that came out clean left out.
+Writes ``positives.tsv``: distinct pairs of 3 to 60 words a side, at most 16,000 of each file; and
+``negatives.tsv``: two noisy versions of each of them, in all the kinds of bitext-noise. Sentences
+in neither language come from FOREIGN_TEXT.
 """
 
 from __future__ import annotations
@@ -14,13 +14,29 @@ import sys
 from pathlib import Path
 
 from bitextfilter.corpus.noise import CLEAN, NoiseSettings, noisy_pairs
-from bitextfilter.io.files import open_output
+from bitextfilter.io.files import open_output, read_lines
 from bitextfilter.training.sources import PairFile
 
-PAIRS_PER_FILE = 20_000
+PAIRS_PER_FILE = 16_000
 WORDS = range(3, 61)
-RATES = {"shuffled": 1 / 3, "neighbouring": 1 / 6, "truncated": 1 / 3, "copied": 1 / 6}
-SETTINGS = NoiseSettings(words=(WORDS.start, WORDS.stop - 1), window=PAIRS_PER_FILE)
+WEIGHTS = {
+    "shuffled": 4,
+    "neighbouring": 3,
+    "truncated": 4,
+    "extra": 4,
+    "misordered": 2,
+    "wrong-language": 2,
+    "copied": 1,
+    "half": 2,
+    "number": 2,
+    "name": 3,
+    "negation": 2,
+    "boilerplate": 1,
+    "mojibake": 2,
+    "repeated": 2,
+    "short": 1,
+}
+RATES = {kind: weight / sum(WEIGHTS.values()) for kind, weight in WEIGHTS.items()}
 SEED = 1
 
 
@@ -32,15 +48,21 @@ def chosen(path: str) -> list[tuple[str, str]]:
     return fitting[start : start + PAIRS_PER_FILE]
 
 
-def main(folder: Path, paths: list[str]) -> None:
+def main(folder: Path, foreign: str, paths: list[str]) -> None:
     """Write both files."""
+    settings = NoiseSettings(
+        languages=("en", "de"),
+        foreign=list(read_lines(foreign)),
+        words=(WORDS.start, WORDS.stop - 1),
+        window=PAIRS_PER_FILE,
+    )
     clean = [chosen(path) for path in paths]
     known = {pair for pairs in clean for pair in pairs}
     noise = {
         (source, target)
         for pairs in clean
         for seed in (SEED, SEED + 1)
-        for source, target, kind in noisy_pairs(pairs, RATES, seed, SETTINGS)
+        for source, target, kind in noisy_pairs(pairs, RATES, seed, settings)
         if kind != CLEAN
     }
     for name, pairs in (("positives", known), ("negatives", noise - known)):
@@ -49,4 +71,4 @@ def main(folder: Path, paths: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3:])
