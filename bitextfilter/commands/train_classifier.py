@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_ROW_OPTIONS = [
-    option for option in row_options() if option.name not in ("input", "output", "rejects")
-]
+_ROW_OPTIONS = [option for option in row_options() if option.name not in ("input", "output")]
 _FRACTION = click.FloatRange(0, 1, max_open=True)
 
 
@@ -132,6 +130,7 @@ def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) ->
 
         bitext-train-classifier --noisy crawl.tsv.gz --negatives worst:60% -o my-model clean.tsv
     """
+    from bitextfilter.models.checkpoint import check_replaceable
     from bitextfilter.workflows import classifier_training as workflow
 
     plan, noisy = _plan(choices), choices["noisy"]
@@ -141,6 +140,8 @@ def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) ->
         raise click.UsageError("say where the model goes: either -o FOLDER or --in-place")
     if noisy == "-":
         raise click.UsageError("--noisy is read twice: it cannot be stdin")
+    if choices["folder"] is not None:
+        check_replaceable(Path(choices["folder"]))
     output, model = run.output("-"), run.model()
     right = [pair for path in positives for window in _windows(run, path) for pair in window]
     if not right:

@@ -217,3 +217,10 @@ def test_what_cannot_be_done(data: Path, tmp_path: Path) -> None:
         train(clean, *words[:2], "-o", tmp_path / "mine", "--negatives", "repaired").exit_code == 74
     )
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["file"]
+
+
+def test_a_folder_that_is_none_of_ours_is_refused_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("mine")
+    result = CliRunner().invoke(main, ["--negatives", "repaired", "-o", str(tmp_path), "none.tsv"])
+    assert result.exit_code == 74
+    assert "name another" in result.stderr
