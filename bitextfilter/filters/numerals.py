@@ -13,7 +13,7 @@ from bitextfilter.filters.pairs import Pairs, Side
 from bitextfilter.filters.rule import Bounded
 from bitextfilter.text import characters
 
-__all__ = ["NumberInconsistencies", "Numerals"]
+__all__ = ["Digits", "NumberInconsistencies", "Numerals"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,29 @@ class NumberInconsistencies(Bounded):
         source, target = (_histogram(side) for side in pairs.sides)
         differences: NDArray[np.int64] = np.abs(source - target).sum(axis=1)
         return differences
+
+
+@dataclass(frozen=True)
+class Digits(Bounded):
+    """Enough of the digits agree, in whatever order and with whatever marks between them.
+
+    The value is the part of the digits of the side with more of them that the other side has too,
+    as often as it has them; 1 where there are none.
+    """
+
+    name = "digits"
+    unit = "0 to 1: digits that both sides have / digits of the side with more"
+    origin = "Rossenbach et al. 2018 (digits that agree)"
+
+    minimum: float | None = 0.5
+
+    def values(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Return the shares."""
+        source, target = (_histogram(side) for side in pairs.sides)
+        most = np.maximum(source.sum(axis=1), target.sum(axis=1))
+        shared = np.minimum(source, target).sum(axis=1)
+        shares: NDArray[np.float64] = shared / np.maximum(most, 1)
+        return np.where(most == 0, 1.0, shares)
 
 
 def _histogram(side: Side) -> NDArray[np.int64]:
