@@ -16,6 +16,8 @@ __all__ = ["Pairs", "Side"]
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 
+_SPREAD = np.uint32(0x9E3779B1)
+"""An odd number with its bits well spread (2**32 over the golden ratio)."""
 _UTF32 = f"utf-32-{sys.byteorder[0]}e"
 
 
@@ -143,6 +145,24 @@ class Side:
         """The index of the sentence that each word stands in, shape ``(words,)``."""
         return np.repeat(np.arange(len(self)), self.word_counts)
 
+    @functools.cached_property
+    def spaced(self) -> Side:
+        """The same text with spaces for the characters of scripts that are written without them."""
+        unspaced = self.script_in(*characters.UNSPACED)
+        if not unspaced.any():
+            return self
+        side = Side(self.sentences, self.language)
+        side.codes = np.where(unspaced, np.uint32(0x20), self.codes)
+        return side
+
+    @functools.cached_property
+    def token_counts(self) -> NDArray[np.float64]:
+        """Words of each sentence, ``(n,)``; two characters without spaces count as a word."""
+        if self.spaced is self:
+            return self.word_counts.astype(np.float64)
+        unspaced = self.count(self.script_in(*characters.UNSPACED))
+        return self.spaced.word_counts + unspaced / 2
+
     def longest_words(self) -> Counts:
         """Return the characters of the longest word of each sentence, ``(n,)``; 0 for none."""
         longest = np.zeros(len(self), dtype=np.int64)
@@ -151,6 +171,18 @@ class Side:
             firsts = self._first_words[:-1][full]
             longest[full] = np.maximum.reduceat(self.word_lengths, firsts)
         return longest
+
+    def sketches(self, first: Counts, last: Counts) -> NDArray[np.uint32]:
+        """Return a number for each piece of ``codes`` that is the same whatever its case.
+
+        Pieces get the same number if they have the same length, and the same letters in the first
+        two places, the middle and the last; hardly others do. Shape ``(pieces,)``.
+        """
+        lower = characters.lower_case()
+        sketches = (last - first).astype(np.uint32)
+        for place in (first, np.minimum(first + 1, last - 1), (first + last) // 2, last - 1):
+            sketches = sketches * _SPREAD + lower[self.codes[place]]
+        return sketches
 
     @functools.cached_property
     def tokens(self) -> list[list[str]]:

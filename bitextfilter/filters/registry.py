@@ -12,6 +12,7 @@ from typing import Any
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters import (
     agreement,
+    boilerplate,
     column,
     encoding,
     entropy,
@@ -28,6 +29,7 @@ from bitextfilter.filters import (
     repetition,
     shape,
     similarity,
+    web,
 )
 from bitextfilter.filters.rule import Rule
 
@@ -84,6 +86,9 @@ RULES: dict[str, type[Rule]] = {
         shape.GluedWords,
         shape.SpaceNoise,
         shape.ScriptInconsistencies,
+        web.Urls,
+        web.Breadcrumbs,
+        boilerplate.Boilerplate,
         column.Column,
         column.TranslationCost,
         column.ReferenceProbability,

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs, Side
 from bitextfilter.filters.rule import SIDES, Rule, SideFault, Verdict
-from bitextfilter.text import characters
 
 __all__ = ["RepeatedWords", "Repetition"]
 
@@ -146,7 +145,7 @@ class RepeatedWords(SideFault):
 
     def suspects(self, side: Side) -> NDArray[np.bool_]:
         """Words are taken for the same if their length, first and last letter are."""
-        runs = _Runs(_sketches(side))
+        runs = _Runs(side.sketches(side.word_starts, side.word_ends))
         found = [runs.at(lag, lag) for lag in self._lags(len(side.word_lengths))]
         words = np.concatenate([np.zeros(0, dtype=np.int64), *found])
         return side.holding(side.word_starts[words])
@@ -162,14 +161,6 @@ class RepeatedWords(SideFault):
 
     def _lags(self, words: int) -> range:
         return range(self.shortest, min(LONGEST_PHRASE, words // 2) + 1)
-
-
-def _sketches(side: Side) -> NDArray[np.uint32]:
-    """Return a number for each word that is the same for the same word in another case."""
-    lower = characters.lower_case()
-    first, last = lower[side.codes[side.word_starts]], lower[side.codes[side.word_ends - 1]]
-    sketches: NDArray[np.uint32] = (first * _MIX + last) * _MIX
-    return sketches + side.word_lengths.astype(np.uint32)
 
 
 def _doubled(words: Sequence[str], lag: int) -> Iterator[int]:
