@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import textwrap
 from typing import Any, cast
 
 from bitextfilter.filters.registry import RULES
 from bitextfilter.filters.rule import Rule
 
-__all__ = ["defaults", "listing", "written"]
+__all__ = ["defaults", "listing", "section", "written"]
 
 
 def defaults(rule: type[Rule]) -> dict[str, Any]:
@@ -28,13 +27,18 @@ def written(value: Any) -> str:
 
 
 def listing() -> str:
-    """Return a paragraph on each rule: its parameters with their defaults, unit, and source."""
-    return "\n\n".join(_paragraph(rule) for rule in RULES.values())
+    """Return a Markdown section on each rule: what it is, its parameters, value and source."""
+    return "\n\n".join(section(rule) for rule in RULES.values())
 
 
-def _paragraph(rule: type[Rule]) -> str:
+def section(rule: type[Rule]) -> str:
+    """Return the section on one rule."""
     values = ",".join(f"{name}={written(value)}" for name, value in defaults(rule).items())
-    head = f"{rule.name}:{values}" if values else rule.name
-    text = inspect.getdoc(rule) or ""
-    lines = [*text.splitlines(), f"Value: {rule.unit}.", f"Source: {rule.origin}."]
-    return "\n".join([head, *(textwrap.indent(line, "    ") for line in lines if line)])
+    spec = f"{rule.name}:{values}" if values else rule.name
+    parts = [
+        f"### {rule.name}",
+        f"`{spec}`",
+        (inspect.getdoc(rule) or "").replace("``", "`"),
+        f"Value: {rule.unit}.  \nSource: {rule.origin}.",
+    ]
+    return "\n\n".join(parts)

@@ -15,12 +15,13 @@ __all__ = ["AverageWordLength", "Length", "LengthRatio", "LetterWords", "LongWor
 
 UNITS = {
     "words": lambda side: side.word_counts,
+    "tokens": lambda side: side.token_counts,
     "characters": lambda side: side.lengths,
     "bytes": lambda side: side.byte_lengths,
 }
 
 
-def _lengths(pairs: Pairs, unit: str) -> NDArray[np.int64]:
+def _lengths(pairs: Pairs, unit: str) -> NDArray[np.number]:
     """Return the lengths of both sides, shape ``(n, 2)``."""
     return np.stack([UNITS[unit](side) for side in pairs.sides], axis=1)
 
@@ -32,10 +33,14 @@ def _check_unit(rule: str, unit: str) -> None:
 
 @dataclass(frozen=True)
 class Length(Bounded):
-    """Each side has a length within bounds, in words, characters or bytes (``count``)."""
+    """Each side has a length within bounds, in words, tokens, characters or bytes (``count``).
+
+    Words stand between spaces; tokens are the same, but of scripts that are written without spaces
+    (Chinese, Japanese, Thai, Khmer...) two characters count as one.
+    """
 
     name = "length"
-    unit = "words (or characters or bytes) of each side, 0 and up"
+    unit = "words (or tokens, characters, bytes) of each side, 0 and up"
     origin = "Wieting et al. 2017, section 4.1; OpusFilter LengthFilter; Bicleaner no_too_long"
 
     minimum: float | None = 1
@@ -47,16 +52,17 @@ class Length(Bounded):
         super().__post_init__()
         _check_unit(self.name, self.count)
 
-    def values(self, pairs: Pairs) -> NDArray[np.int64]:
+    def values(self, pairs: Pairs) -> NDArray[np.number]:
         """Return the lengths."""
         return _lengths(pairs, self.count)
 
 
 @dataclass(frozen=True)
 class LengthRatio(Bounded):
-    """The longer side is at most so many times as long as the shorter one.
+    """The longer side is at most so many times as long as the shorter one, in ``count``.
 
-    A blank side counts as one half of a unit, so that the ratio is finite.
+    That is words, tokens, characters or bytes, as of ``length``. A blank side counts as one half
+    of a unit, so that the ratio is finite.
     """
 
     name = "length-ratio"
@@ -80,7 +86,10 @@ class LengthRatio(Bounded):
 
 @dataclass(frozen=True)
 class LongWord(Bounded):
-    """No word of either side is longer than the bound."""
+    """No word of either side is longer than the bound.
+
+    Characters of scripts that are written without spaces belong to no word.
+    """
 
     name = "long-word"
     unit = "characters of the longest word of each side, 0 and up"
@@ -90,12 +99,15 @@ class LongWord(Bounded):
 
     def values(self, pairs: Pairs) -> NDArray[np.int64]:
         """Return the lengths of the longest words."""
-        return np.stack([side.longest_words() for side in pairs.sides], axis=1)
+        return np.stack([side.spaced.longest_words() for side in pairs.sides], axis=1)
 
 
 @dataclass(frozen=True)
 class AverageWordLength(Bounded):
-    """The words of each side have a plausible length on average; a blank side has 0."""
+    """The words of each side have a plausible length on average; a blank side has 0.
+
+    In scripts that are written without spaces, two characters count as a word.
+    """
 
     name = "average-word-length"
     unit = "characters a word of each side, 0 and up"
@@ -111,7 +123,8 @@ class AverageWordLength(Bounded):
 
 def _average(side: Side) -> NDArray[np.float64]:
     letters = side.lengths - side.count(side.spaces)
-    return letters / np.maximum(side.word_counts, 1)
+    average: NDArray[np.float64] = letters / np.maximum(side.token_counts, 0.5)
+    return average
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,28 @@ else:
 __all__ = ["DEFAULT", "Choice", "RuleSet", "default_rules", "parse_rules", "read_rules", "usable"]
 
 DEFAULT = (
-    "length:minimum=1,maximum=200",
-    "length-ratio:maximum=4",
+    "empty",
+    "length:count=tokens,maximum=200",
+    "length-ratio:count=tokens,maximum=3",
     "long-word:maximum=50",
     "letter-words",
+    "alphabet-ratio:minimum=0.4",
+    "only-symbols",
+    "only-numbers",
+    "script",
+    "identical",
+    "similarity",
+    "repetition",
+    "bad-encoding",
+    "unicode-noise",
+    "escaped-unicode",
+    "space-noise",
+    "glued-words",
+    "urls",
+    "breadcrumbs",
+    "boilerplate",
+    "placeholders",
+    "tags",
     "language",
 )
 """The rules of a run that names none: made to keep what is surely bitext, in any language."""

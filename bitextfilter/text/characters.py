@@ -18,6 +18,7 @@ from bitextfilter.errors import SettingsError
 
 __all__ = [
     "ALPHABETS",
+    "UNSPACED",
     "alphabet",
     "digits",
     "in_category",
@@ -175,6 +176,10 @@ def is_space() -> NDArray[np.bool_]:
     table[[code for code in range(_BLOCK + 1) if chr(code).isspace()]] = True
     table.flags.writeable = False
     return table
+
+
+UNSPACED = ("Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
+"""Scripts that are written without spaces between words."""
 
 
 @functools.cache

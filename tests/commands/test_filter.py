@@ -192,8 +192,8 @@ def test_the_list_of_rules() -> None:
     from bitextfilter.filters.registry import RULES
 
     text = invoke("--list").stdout
-    heads = [line for line in text.splitlines() if line and not line.startswith(" ")]
-    assert [head.partition(":")[0] for head in heads] == list(RULES)
+    heads = [line for line in text.splitlines() if line.startswith("### ")]
+    assert [head.removeprefix("### ") for head in heads] == list(RULES)
 
 
 BYTES = st.lists(

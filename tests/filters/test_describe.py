@@ -1,0 +1,48 @@
+"""What is written about rules, against the rules themselves."""
+
+from __future__ import annotations
+
+import pytest
+from console import ROOT
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.filters.describe import defaults, section, written
+from bitextfilter.filters.registry import RULES, make_rule, parse_rule
+from bitextfilter.filters.rule import Rule
+from bitextfilter.filters.sets import DEFAULT
+
+PAGE = (ROOT / "docs" / "filters.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+def test_the_page_says_what_the_code_says(rule: type[Rule]) -> None:
+    assert section(rule) in PAGE
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+def test_a_rule_speaks_for_itself(rule: type[Rule]) -> None:
+    assert rule.unit
+    assert rule.origin
+    assert not rule.unit.endswith(".")
+    assert rule.name == rule.name.lower().replace("_", "-")
+
+
+def test_the_page_has_no_other_rules() -> None:
+    heads = [line.removeprefix("### ") for line in PAGE.splitlines() if line.startswith("### ")]
+    assert sorted(heads) == sorted(RULES)
+
+
+def test_the_default_rules_are_on_the_page() -> None:
+    assert "".join(f"{spec}\n" for spec in DEFAULT) in PAGE
+
+
+@pytest.mark.parametrize("name", list(RULES))
+def test_defaults_can_be_written_out(name: str) -> None:
+    """A rule that may stand without parameters is the same with all of them written."""
+    try:
+        rule = make_rule(name, {})
+    except SettingsError as error:
+        pytest.skip(f"needs parameters: {error}")
+    values = {key: written(value) for key, value in defaults(RULES[name]).items()}
+    assert make_rule(name, values) == rule
+    assert parse_rule(name) == rule
