@@ -3,7 +3,8 @@
 #
 #     examples/train-en-de/train.sh DATA OUTPUT
 #
-# DATA holds train/en-de/*.tsv.gz (English, German) and dev/newstest2014.de-en.tsv; files called
+# DATA holds train/en-de/*.tsv.gz (English, German), foreign text in the second columns of other
+# train/en-*/*.tsv.gz, and dev/newstest2014.de-en.tsv; files called
 # *.research.* are left out, for a shipped model should not rest on them. OUTPUT gets:
 #   averaging/  token-weighted averaging: the baseline, and where the next one starts
 #   encoder/    the recurrent encoder: averaging, autoencoding, translation and ranking together
@@ -42,9 +43,13 @@ train averaging
 train encoder --start "$output/averaging"
 [ -z "${PAPER:-}" ] || train paper --start "$output/averaging"
 
+for file in "$data"/train/en-[!d]*/*.tsv.gz; do
+    case $file in *.research.*) ;; *) gzip -dc "$file" | cut -f 2 | head -n 6000 ;; esac
+done > "$output/foreign.txt"
+
 # shellcheck disable=SC2086  # the paths are a list
-python3 "$recipe/noise.py" "$output" $files
+python3 "$recipe/noise.py" "$output" "$output/foreign.txt" $files
 bitext-train-classifier --model "$output/encoder" --noisy "$output/negatives.tsv" \
-    --negatives given --quantise --threads "$threads" -o "$output/en-de" \
+    --negatives given --epochs 6 --quantise --threads "$threads" -o "$output/en-de" \
     "$output/positives.tsv"
 cp "$recipe/card.md" "$output/en-de/card.md"
