@@ -131,7 +131,7 @@ def benchmark(folder: Path, source: str, number: int, python: str | None) -> Non
     report("bitextfilter", ours, len(rows))
     if python is None:
         return
-    peer = [python, str(HERE / "opusfilter_run.py")]
+    peer = [python, "-W", "ignore", str(HERE / "opusfilter_run.py")]
     theirs = measured(peer, pairs, one, output)
     report("OpusFilter", theirs, len(rows))
     print(f"ratio        {theirs.seconds / ours.seconds:9.1f}")
