@@ -128,7 +128,7 @@ def main(run: Run, groups: str | None, column: int | str | None, **options: Any)
     some 9 million kept rows in 1G (by either, 4). What comes after that, and everything with
     --keep best, --match near or --groups, waits in temporary files (in TMPDIR: the text and some
     40 bytes a row, by either 100; near, the text twice and some 400), and memory stays near
-    --memory however many rows there are.
+    --memory however many rows there are, mapped files aside.
 
     Keys have 128 bits: that two of 100 million different texts share one has odds of 1 to 10^22.
     Near duplicates are found by MinHash with a probability of 99 % at the least, and each is
