@@ -94,7 +94,8 @@ class Pipeline:
 
         def verdict(index: int) -> str:
             said = [reasons[place](index) for place in np.flatnonzero(fails[:, index])]
-            return _SEPARATOR.join(said).translate(_CLEANED) if said else KEEP
+            whole = [reason.translate(_CLEANED).replace(_SEPARATOR, ", ") for reason in said]
+            return _SEPARATOR.join(whole) if whole else KEEP
 
         kept: NDArray[np.bool_] = fails.sum(axis=0) == 0
         return Judged(kept, verdict, self._tally(pairs, fails, kept))

@@ -71,6 +71,12 @@ def test_tallies_add_up() -> None:
     assert total.kept == whole.kept
 
 
+def test_reasons_can_be_told_apart() -> None:
+    rules = [parse_rule("html-tags"), parse_rule("length:maximum=1")]
+    verdict = Pipeline(rules).judge(Pairs(['<a b="c; d">'], ["x"])).verdict(0)
+    assert len(verdict.split("; ")) == 2
+
+
 def test_no_rules_keep_everything() -> None:
     judged = Pipeline([]).judge(Pairs(["a", ""], ["b", ""]))
     assert judged.keep.tolist() == [True, True]
