@@ -54,7 +54,9 @@ class Agreement(PairFault):
         return self.marked(pairs.source) | self.marked(pairs.target)
 
     def fault(self, source: str, target: str, languages: Languages) -> str | None:
-        """Name the mismatches: ``1,500≠1,600, 7(target only)``."""
+        """Name the mismatches: ``1,500≠1,600, 7(target only)``; a copy has none."""
+        if source == target:
+            return None
         one, other = self.unmatched(source, target, languages)
         count = max(len(one), len(other))
         if count <= self.allowed:
@@ -111,7 +113,8 @@ class WebAddresses(_Copied):
     """The sides hold the same web addresses; ``allowed`` may differ.
 
     An address starts with http, https, ftp or www. The scheme, ``www.``, case, a slash at the end
-    and what names a language (``de.`` in front, ``/en-us/``, ``?lang=fr``) make no difference.
+    and what names a language (``/en-us/``, ``?lang=fr``) make no difference; where the host
+    starts with a language, as ``de.wikipedia.org``, the path makes none either.
     """
 
     name = "web-addresses"

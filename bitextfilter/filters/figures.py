@@ -21,7 +21,7 @@ from bitextfilter.filters.numbers import (
 )
 from bitextfilter.filters.pairs import Pairs, Side
 from bitextfilter.filters.rule import Languages
-from bitextfilter.filters.units import Quantity, read_quantities
+from bitextfilter.filters.units import Quantity, Unit, read_quantities
 from bitextfilter.text import characters
 
 __all__ = ["Dates", "Numbers", "Units"]
@@ -79,6 +79,9 @@ def _without_partner(sides: list[list[Number]], words: list[set[str]]) -> list[l
     ]
 
 
+_MANY = 100
+"""In a side with more numbers than that, none is excused: each would be held against each."""
+
 _NAME = regex.compile(r"(\p{L}{3,})-$")
 
 
@@ -86,6 +89,8 @@ def _not_excused(
     texts: tuple[str, str], sides: list[list[Number]], missing: list[list[Number]]
 ) -> list[list[Number]]:
     """Leave out converted quantities, and numbers of names that the other side has without."""
+    if max(map(len, sides)) > _MANY:
+        return missing
     quantities = [read_quantities(*side) for side in zip(texts, sides, strict=True)]
     everything = quantities[0] + quantities[1]
     left = []
@@ -182,15 +187,27 @@ class Units(Agreement):
         texts = in_ascii(source), in_ascii(target)
         numbers = [read_numbers(text) for text in texts]
         quantities = [read_quantities(*side) for side in zip(texts, numbers, strict=True)]
+        measured = [_Measured(*side) for side in zip(numbers, quantities, strict=True)]
         one, other = (
-            [quantity.text for quantity in here if _contradicted(quantity, there, bare)]
-            for here, there, bare in zip(quantities, quantities[::-1], numbers[::-1], strict=True)
+            [quantity.text for quantity in here if there.contradicts(quantity)]
+            for here, there in zip(quantities, measured[::-1], strict=True)
         )
         return one, other
 
 
-def _contradicted(quantity: Quantity, there: list[Quantity], numbers: list[Number]) -> bool:
-    """Say whether the figure stands *there* too, and each time with another unit."""
-    same = [other for other in there if not quantity.values.isdisjoint(other.values)]
-    figures = sum(not quantity.values.isdisjoint(values_of([number])) for number in numbers)
-    return figures == len(same) > 0 and all(quantity.units.isdisjoint(q.units) for q in same)
+class _Measured:
+    """The values of a side, and the units that they stand with."""
+
+    def __init__(self, numbers: Iterable[Number], quantities: Iterable[Quantity]) -> None:
+        self._units: dict[str, set[Unit]] = {}
+        for quantity in quantities:
+            for value in quantity.values:
+                self._units.setdefault(value, set()).update(quantity.units)
+        starts = {quantity.number.start for quantity in quantities}
+        self._bare = values_of(number for number in numbers if number.start not in starts)
+
+    def contradicts(self, quantity: Quantity) -> bool:
+        """Say whether its figure stands here too, and each time with another unit."""
+        units = [self._units[value] for value in quantity.values if value in self._units]
+        bare = not self._bare.isdisjoint(quantity.values)
+        return bool(units) and not bare and all(map(quantity.units.isdisjoint, units))

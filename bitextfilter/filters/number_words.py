@@ -42,11 +42,11 @@ WORDS = {
         8=huit 9=neuf,neuv 10=dix 11=onz 12=douz 13=treiz 14=quatorz 15=quinz 16=seiz 20=vingt
         30=trent 40=quarant 50=cinquant 60=soixant 70=septant 80=quatre-vingt 90=nonant 100=cent
         1000=mill 10^6=million 10^9=milliard""",
-    "it": """0=zero 1=un,prim 2=due,second,doppi 3=tre,terz 4=quattr,quart 5=cinqu,quint 6=sei,sest
-        7=sett 8=ott 9=nov,non 10=diec,decim 11=undic 12=dodic,dozzin 13=tredic 14=quattordic
-        15=quindic 16=sedic 17=diciassett 18=diciott 19=diciannov 20=vent 30=trent 40=quarant
-        50=cinquant 60=sessant 70=settant 80=ottant 90=novant 100=cent 1000=mill,mila
-        10^6=milion 10^9=miliard""",
+    "it": """0=zero 1=un,prim 2=due,second,doppi 3=tre,tré,terz 4=quattr,quart 5=cinqu,quint
+        6=sei,sest 7=sett 8=ott 9=nov,non 10=diec,decim 11=undic 12=dodic,dozzin 13=tredic
+        14=quattordic 15=quindic 16=sedic 17=diciassett 18=diciott 19=diciannov 20=vent
+        30=trent 40=quarant 50=cinquant 60=sessant 70=settant 80=ottant 90=novant 100=cent
+        1000=mill,mila 10^6=milion 10^9=miliard""",
     "nl": """0=nul 1=een,één,eerst 2=twee 3=drie,derd 4=vier 5=vijf 6=zes 7=zeven 8=acht 9=negen
         10=tien 11=elf 12=twaalf,dozijn 13=dertien 14=veertien 15=vijftien 16=zestien 17=zeventien
         18=achttien 19=negentien 20=twintig 30=dertig 40=veertig 50=vijftig 60=zestig 70=zeventig
@@ -71,7 +71,7 @@ WORDS = {
         1000=тысяч 10^6=миллион 10^9=миллиард""",
     "sv": """0=noll 1=en,ett,först 2=två,andra 3=tre 4=fyra,fjärd 5=fem 6=sex,sjätt 7=sju
         8=åtta,åtton 9=nio 10=tio 11=elva 12=tolv,dussin 13=tretton 14=fjorton 15=femton 16=sexton
-        17=sjutton 18=arton 19=nitton 20=tjug 30=trettio 40=fyrtio 50=femtio 60=sextio
+        17=sjutton 18=arton 19=nitton 20=tjugo 30=trettio 40=fyrtio 50=femtio 60=sextio
         70=sjuttio 80=åttio 90=nittio 100=hundra 1000=tusen 10^6=miljon 10^9=miljard""",
     "zh": """0=零,〇 1=一 2=二,两,兩,双 3=三 4=四 5=五 6=六 7=七 8=八 9=九 10=十 100=百 1000=千
         10^4=万,萬 10^8=亿,億 10^12=兆""",
@@ -87,21 +87,24 @@ ABBREVIATIONS = {
 }
 """Short forms of thousand, million and so on in any language, as powers of ten."""
 
-HALVES = (
-    "half halb hälft demi moitié půl polo medi mitad mezz meio meia metade połow pół halv полов"
-)
+HALVES = """half halb hälft demi moitié půl polo medio media mitad mezz meio meia metade połow pół
+    halv полов"""
 """How the words for a half begin."""
 
-_JOINT = r"(?:s|e|en)?[\s-]?(?:and|und|et|en|ën|e|i|y|a|ь)?[\s-]?"
+_JOINT = r"(?:\p{L}{0,4}[\s-](?:(?:and|und|et|en|e|i|y)[\s-])?|\p{L}?(?:and|und|en|ën|e|i|y|a|ь)?)"
+"""What may stand between number words that belong together: an ending, *and*."""
+
 _WORD_START = r"(?<![\p{L}\p{M}])"
 _UNSPACED = ("zh", "ja")
 _MULTIPLIERS = frozenset((100, 1000, 10**4, 10**5, 10**6, 10**7, 10**8, 10**9, 10**12))
 
+_LONGEST_SCALE = 12
+"""Characters that say by how much: a space, and the longest word for a thousand or more."""
+
 _ABBREVIATION = regex.compile(
-    rf"\s?({'|'.join(sorted(ABBREVIATIONS, key=len, reverse=True))})(?![\p{{L}}\p{{M}}])",
-    regex.IGNORECASE,
+    rf"\s?({'|'.join(sorted(ABBREVIATIONS, key=len, reverse=True))})(?![\p{{L}}\p{{M}}])"
 )
-_HALF = regex.compile("|".join(HALVES.split()))
+_HALF = regex.compile(rf"{_WORD_START}(?:{'|'.join(HALVES.split())})|einhalb")
 _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _ROMAN_NUMBER = regex.compile(
     r"(?<!\w)(?=[IVXLCDM])M{0,3}(?:C[MD]|D?C{0,3})(?:X[CL]|L?X{0,3})(?:I[XV]|V?I{0,3})(?!\w)"
@@ -119,11 +122,12 @@ def spelt_numbers(text: str, language: str | None) -> set[str]:
 
 def scales_at(text: str, place: int, language: str | None) -> set[int]:
     """Return the powers of ten by which a word at *place* may multiply the figure before it."""
-    short = _ABBREVIATION.match(text, place)
-    found = {ABBREVIATIONS[short[1].casefold()]} if short else set()
+    following = text[place : place + _LONGEST_SCALE].casefold()
+    short = _ABBREVIATION.match(following)
+    found = {ABBREVIATIONS[short[1]]} if short else set()
     for words in _words_of(language):
-        if long := words.scale.match(text, place):
-            found.add(len(str(words.values[long[1].casefold()])) - 1)
+        if long := words.scale.match(following):
+            found.add(len(str(words.values[long[1]])) - 1)
     return found
 
 
@@ -161,7 +165,7 @@ class _Words:
         start, joint = ("", "") if unspaced else (_WORD_START, _JOINT)
         word = _either(self.values)
         self.scale = regex.compile(
-            rf"[\s-]?({_either(w for w, v in self.values.items() if v >= 1000)})", regex.IGNORECASE
+            rf"[\s-]?({_either(w for w, v in self.values.items() if v >= 1000)})"
         )
         self._word = regex.compile(word)
         self._number = regex.compile(rf"{start}(?:{word})(?:{joint}(?:{word}))*")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import regex
@@ -76,7 +76,7 @@ def read_numbers(text: str) -> list[Number]:
     ]
 
 
-def values_of(numbers: list[Number]) -> set[str]:
+def values_of(numbers: Iterable[Number]) -> set[str]:
     """Return all values that the numbers may have."""
     return {value for number in numbers for reading in number.readings for value in reading}
 
@@ -86,9 +86,12 @@ def _readings(text: str) -> Readings:
     groups, marks = _SEPARATOR.split(text), _SEPARATOR.findall(text)
     if not marks:
         return frozenset([(_plain(text),)])
-    readings = {tuple(_plain(group) for group in groups)}
-    if _grouped(groups, marks):
+    readings: set[tuple[str, ...]] = set()
+    whole = _grouped(groups, marks)
+    if whole:
         readings.add((_plain("".join(groups)),))
+    if not whole or (marks[0].isspace() and not any(group[0] == "0" for group in groups[1:])):
+        readings.add(tuple(_plain(group) for group in groups))
     if marks[-1] in ".,٫" and marks[-1] not in marks[:-1] and _grouped(groups[:-1], marks[:-1]):
         readings.add((_plain("".join(groups[:-1]), groups[-1]),))
     return frozenset(readings)

@@ -126,6 +126,7 @@ A form that ends in ``*`` may go on. A form of two units may mean either.
 """
 
 _RANGE = r"\s?(?:[-–—]|to|bis|au|à|až|do|tot|till)\s?[0-9][0-9.,]*"
+_PER = r"\s?(?:/|(?:per|pro|an|a|za|v|par|por|na)\s\p{L}|all'|à l)"
 _ENTRY = regex.compile(r"\n(?! )")
 _PREFIXES = "us$ $ € £ ¥ ₽ usd eur gbp jpy cny chf kč".split()  # noqa: SIM905 - one line
 _LONGEST_PREFIX = 5
@@ -182,11 +183,11 @@ def _quantity(text: str, number: Number) -> Quantity | None:
     before, after = _patterns()
     start, end = number.start, number.end
     found: frozenset[Unit] = frozenset()
-    if unit := after.match(text, number.end):
-        end = unit.end()
-        found = _units_of(unit[1])
-    elif unit := before.search(text, max(0, number.start - _LONGEST_PREFIX), number.start):
+    if unit := before.search(text, max(0, number.start - _LONGEST_PREFIX), number.start):
         start = unit.start()
+        found = _units_of(unit[1])
+    elif unit := after.match(text, number.end):
+        end = unit.end()
         found = _units_of(unit[1])
     return Quantity(number, text[start:end], found) if found else None
 
@@ -194,7 +195,7 @@ def _quantity(text: str, number: Number) -> Quantity | None:
 @functools.lru_cache(maxsize=1 << 12)
 def _units_of(form: str) -> frozenset[Unit]:
     """Return the units that are written so."""
-    folded = form.casefold()
+    folded = form.lower()
     exact, stems = _table()
     found = exact.get(folded, frozenset())
     if not found:
@@ -211,7 +212,7 @@ def _table() -> tuple[dict[str, frozenset[Unit]], dict[str, frozenset[Unit]]]:
     stems: dict[str, set[Unit]] = {}
     for unit, form in _forms():
         where, key = (stems, form[:-1]) if form.endswith("*") else (exact, form)
-        where.setdefault(key.casefold(), set()).add(unit)
+        where.setdefault(key.lower(), set()).add(unit)
     return (
         {form: frozenset(units) for form, units in exact.items()},
         {form: frozenset(units) for form, units in stems.items()},
@@ -239,7 +240,8 @@ def _patterns() -> tuple[regex.Pattern[str], regex.Pattern[str]]:
     return (
         regex.compile(rf"({prefixes})\s?$", regex.IGNORECASE),
         regex.compile(
-            rf"(?:{_RANGE})?[\s-]?(?:(?:{scale_words()})\s)?(?:de\s|d')?({either})(?![\p{{Latin}}\p{{Cyrillic}}\p{{N}}])",
+            rf"(?:{_RANGE})?[\s-]?(?:(?:{scale_words()})\s)?(?:de\s|d')?({either})(?![\p{{Latin}}\p{{Cyrillic}}\p{{N}}])"
+            rf"(?!{_PER})",
             regex.IGNORECASE,
         ),
     )
