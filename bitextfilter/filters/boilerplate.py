@@ -36,7 +36,7 @@ class Boilerplate(SideFault):
 
     name = "boilerplate"
     unit = "the first match of each side"
-    origin = "our own"
+    origin = "ours"
 
     file: str | None = None
 

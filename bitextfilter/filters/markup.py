@@ -27,6 +27,9 @@ class _FirstTag(HTMLParser):
         raise _FoundError(tag)
 
 
+_OPENING = regex.compile("<[a-zA-Z]")
+
+
 @dataclass(frozen=True)
 class HtmlTags(SideFault):
     """Neither side holds an opening HTML tag, as Python's own parser of HTML sees it.
@@ -46,6 +49,9 @@ class HtmlTags(SideFault):
 
     def fault(self, sentence: str, language: str | None) -> str | None:
         """Return the first tag."""
+        opening = _OPENING.search(sentence)
+        if opening is None or sentence.rfind(">") < opening.start():
+            return None
         parser = _FirstTag()
         try:
             parser.feed(sentence)

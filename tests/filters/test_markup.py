@@ -1,0 +1,49 @@
+"""Tags against Python's parser of HTML, left to read every sentence to its end."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bitextfilter.filters.markup import HtmlTags
+from bitextfilter.filters.pairs import Pairs
+
+
+class Collector(HTMLParser):
+    """Keeps the names of the tags that are opened."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=False)
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+
+
+def first_tag(sentence: str) -> str | None:
+    collector = Collector()
+    try:
+        collector.feed(sentence)
+        collector.close()
+    except AssertionError:
+        pass
+    return next(iter(collector.tags), None)
+
+
+PIECES = ["<", ">", "a", "B", "/", " ", "!", "--", "=", '"', "'", "?", "&", "[", "]", "script", "é"]
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=14).map("".join), max_size=5))
+def test_tags_are_those_of_the_parser(sentences: list[str]) -> None:
+    verdict = HtmlTags().judge(Pairs(sentences, [""] * len(sentences)))
+    said = [None if keep else verdict.reason(i) for i, keep in enumerate(verdict.keep)]
+    tags = map(first_tag, sentences)
+    assert said == [None if tag is None else f"html-tags(source)={tag}" for tag in tags]
+
+
+def test_a_line_of_opening_tags_takes_no_time() -> None:
+    """The parser alone needs minutes for it, for its time grows with the square."""
+    assert HtmlTags().judge(Pairs(["1 > 0 " + "<a" * 100_000], [""])).keep.all()
