@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+import random
 from html.parser import HTMLParser
-
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from bitextfilter.filters.markup import HtmlTags
 from bitextfilter.filters.pairs import Pairs
@@ -32,15 +30,16 @@ def first_tag(sentence: str) -> str | None:
     return next(iter(collector.tags), None)
 
 
-PIECES = ["<", ">", "a", "B", "/", " ", "!", "--", "=", '"', "'", "?", "&", "[", "]", "script", "é"]
+PIECES = ["<", "<", ">", ">", "a", "B", "/", " ", "!", "--", "=", '"', "'", "?", "[", "script", "é"]
 
 
-@settings(max_examples=500, deadline=None)
-@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=14).map("".join), max_size=5))
-def test_tags_are_those_of_the_parser(sentences: list[str]) -> None:
+def test_tags_are_those_of_the_parser() -> None:
+    draw = random.Random(5)
+    sentences = ["".join(draw.choices(PIECES, k=draw.randrange(15))) for _ in range(4000)]
     verdict = HtmlTags().judge(Pairs(sentences, [""] * len(sentences)))
     said = [None if keep else verdict.reason(i) for i, keep in enumerate(verdict.keep)]
-    tags = map(first_tag, sentences)
+    tags = list(map(first_tag, sentences))
+    assert 100 < sum(tag is not None for tag in tags) < 3900
     assert said == [None if tag is None else f"html-tags(source)={tag}" for tag in tags]
 
 

@@ -1,0 +1,117 @@
+"""Rules over arrays against definitions in plain Python, one pair at a time."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import unicodedata
+from collections import Counter
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bitextfilter.errors import InputError, NotFoundError, SettingsError
+from bitextfilter.filters.letters import AlphabetRatio, Letters, OnlyNumbers, OnlySymbols, Script
+from bitextfilter.filters.numerals import NumberInconsistencies, Numerals
+from bitextfilter.filters.pairs import Pairs
+from bitextfilter.filters.patterns import RegularExpression, UnwantedWords
+from bitextfilter.filters.punctuation import Parentheses, TerminalPunctuation
+from bitextfilter.filters.rule import Bounded
+
+TEXT = st.text("aZéßДπ你ーª\u0301\u0345नि1209٣७²½.?!…。()[]（{}⟩ \u00a0_€\U0001f600", max_size=25)
+PAIRS = st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=4)
+
+
+def values(rule: Bounded, pairs: list[tuple[str, str]]) -> list[list[float]]:
+    sources, targets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    found = rule.values(Pairs(sources, targets, ("de", "ru")))
+    return np.asarray(found, dtype=float).reshape(len(pairs), -1).tolist()
+
+
+def share(text: str, part: str, whole: str, of_nothing: float) -> float:
+    """Of the characters that match *whole*, the share that match *part*."""
+    every = regex.findall(whole, text)
+    if not every:
+        return of_nothing
+    return sum(bool(regex.fullmatch(part, sign)) for sign in every) / len(every)
+
+
+@settings(max_examples=100, deadline=None)
+@given(PAIRS)
+def test_shares(pairs: list[tuple[str, str]]) -> None:
+    letter = r"\p{Alphabetic}"
+    german = r"[a-zA-ZäöüßÄÖÜẞ\p{M}]"
+    for rule, parts, whole, nothing in (
+        (AlphabetRatio(), (letter, letter), ".", 1),
+        (AlphabetRatio(exclude_whitespace=True), (letter, letter), r"\S", 1),
+        (Script(source="Latin", target="Greek,Cyrillic"),
+         (r"\p{Latin}", r"[\p{Greek}\p{Cyrillic}]"), letter, 1),
+        (Script(), (r"[\p{Latin}\p{Common}\p{Inherited}]",
+                    r"[\p{Cyrillic}\p{Common}\p{Inherited}]"), letter, 1),
+        (Letters(), (german, r"[\p{Cyrillic}\p{Inherited}]"), letter, 1),
+        (OnlySymbols(), (r"[^\p{L}\p{M}\p{N}\p{Alphabetic}]",) * 2, r"\S", 0),
+        (OnlyNumbers(), (r"\p{Nd}",) * 2, r"[\p{Nd}\p{Alphabetic}]", 0),
+    ):  # fmt: skip
+        expected = [
+            [share(text, part, whole, nothing) for text, part in zip(pair, parts, strict=True)]
+            for pair in pairs
+        ]
+        assert values(rule, pairs) == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(PAIRS)
+def test_digits(pairs: list[tuple[str, str]]) -> None:
+    for pair, (ratio,), (missing,) in zip(
+        pairs, values(Numerals(), pairs), values(NumberInconsistencies(), pairs), strict=True
+    ):
+        one, other = ([d for t in text if (d := unicodedata.decimal(t, -1)) >= 0] for text in pair)
+        first, second = Counter(one), Counter(other)
+        assert missing == ((first - second) + (second - first)).total()
+        above = [[digit for digit in digits if digit] for digits in (one, other)]
+        assert ratio == difflib.SequenceMatcher(None, *above).ratio()
+
+
+@settings(max_examples=100, deadline=None)
+@given(PAIRS)
+def test_marks(pairs: list[tuple[str, str]]) -> None:
+    kinds = ("(（", ")）"), ("[［【〔", "]］】〕"), ("{｛", "}｝"), ("⟨〈《", "⟩〉》")
+    for pair, (score,), (unequal,) in zip(
+        pairs, values(TerminalPunctuation(), pairs), values(Parentheses(), pairs), strict=True
+    ):
+        s, t = (sum(sign in ".?!…。" for sign in text) for text in pair)
+        assert score == -math.log(abs(s - t) + max(s - 1, 0) + max(t - 1, 0) + 1)
+        open_ = [
+            [sum((c in left) - (c in right) for c in text) for left, right in kinds]
+            for text in pair
+        ]
+        assert unequal == sum(abs(a - b) for a, b in zip(*open_, strict=True))
+
+
+def test_settings_that_make_no_sense() -> None:
+    for make in (
+        lambda: Script(source="Elvish"),
+        lambda: RegularExpression(pattern="("),
+        lambda: RegularExpression(pattern="a", source="b"),
+        lambda: RegularExpression().prepare(None),
+        lambda: UnwantedWords().prepare(None),
+        lambda: Script().prepare(None),
+        lambda: Script(source="Latin").prepare(None),
+        lambda: Letters().prepare(None),
+    ):
+        with pytest.raises(SettingsError):
+            make()
+    Script(source="Latin", target="Han").prepare(None)
+    Script().prepare(("en", "de"))
+
+
+def test_a_list_that_cannot_be_read(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("lists")
+    with pytest.raises(NotFoundError):
+        UnwantedWords(words=str(folder / "none.txt")).prepare(None)
+    (folder / "latin.txt").write_bytes(b"caf\xe9\n")
+    with pytest.raises(InputError, match=r"latin\.txt:1: not UTF-8"):
+        UnwantedWords(target=str(folder / "latin.txt")).prepare(None)
