@@ -76,7 +76,7 @@ def _mismatch(one: str | None, other: str | None) -> str:
 class _Copied(Agreement):
     """A rule of what a translator copies; each occurrence has one on the other side."""
 
-    marks: ClassVar[str]
+    marks: ClassVar[tuple[str, ...]]
     """One of these is in whatever the rule looks for."""
 
     @abstractmethod
@@ -85,8 +85,7 @@ class _Copied(Agreement):
 
     def marked(self, side: Side) -> NDArray[np.bool_]:
         """Look for the marks."""
-        found = np.isin(side.codes, [ord(mark) for mark in self.marks])
-        return side.holding(np.flatnonzero(found))
+        return np.any([side.containing(mark) for mark in self.marks], axis=0)
 
     def unmatched(self, source: str, target: str, languages: Languages) -> Unmatched:
         """Return what one side has more of."""
@@ -101,7 +100,7 @@ class EmailAddresses(_Copied):
     name = "email-addresses"
     unit = "addresses without a partner on the other side, 0 and up"
     origin = "ours"
-    marks = "@"
+    marks = ("@",)
 
     def read(self, text: str) -> Counter[str]:
         """Find e-mail addresses."""
@@ -120,7 +119,7 @@ class WebAddresses(_Copied):
     name = "web-addresses"
     unit = "addresses without a partner on the other side, 0 and up"
     origin = "ours"
-    marks = "/wW"
+    marks = ("://", "www.", "WWW.")
 
     def read(self, text: str) -> Counter[str]:
         """Find web addresses."""
@@ -138,7 +137,7 @@ class Placeholders(_Copied):
     name = "placeholders"
     unit = "placeholders without a partner on the other side, 0 and up"
     origin = "ours"
-    marks = "%{"
+    marks = ("%", "{")
 
     def read(self, text: str) -> Counter[str]:
         """Find placeholders."""
@@ -156,7 +155,7 @@ class Tags(_Copied):
     name = "tags"
     unit = "tags without a partner on the other side, 0 and up"
     origin = "ours"
-    marks = "<"
+    marks = ("<",)
 
     def read(self, text: str) -> Counter[str]:
         """Find tags."""

@@ -42,7 +42,8 @@ class Numbers(Agreement):
     A number in figures may be in words on the other side (Czech, Dutch, English, French, German,
     Italian, Polish, Portuguese, Russian, Spanish, Swedish; Chinese and Japanese signs) or Roman;
     one in words on both sides is not looked at. How often a number occurs makes no difference,
-    nor does the order. ``allowed`` numbers may differ.
+    nor does the order. A quantity may be converted (80 feet, 24 m), give or take a tenth, and the
+    number of a name may be missing (COVID-19, Covid). ``allowed`` numbers may differ.
     """
 
     name = "numbers"
@@ -83,6 +84,7 @@ _MANY = 100
 """In a side with more numbers than that, none is excused: each would be held against each."""
 
 _NAME = regex.compile(r"(\p{L}{3,})-$")
+_COVID = regex.compile(r"covid\p{L}*-19", regex.IGNORECASE)
 
 
 def _not_excused(
@@ -104,10 +106,13 @@ def _not_excused(
 
 
 def _only_a_name(text: str, number: Number, there: str) -> bool:
-    """Say whether the *number* belongs to a name, as in COVID-19, that stands alone *there*."""
+    """Say whether the *number* belongs to a name, as in Apollo-11, that stands alone *there*.
+
+    COVID-19 has so many names that it may always be left out.
+    """
     name = _NAME.search(text, max(0, number.start - 20), number.start)
-    if name is None:
-        return False
+    if name is None or _COVID.fullmatch(text, name.start(), number.end):
+        return name is not None
     stem = name[1][: max(4, len(name[1]) - 2)]
     return bool(regex.search(rf"(?<!\p{{L}})(?i:{stem})\p{{L}}*+(?![-\s]?[0-9])", there))
 

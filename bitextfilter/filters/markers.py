@@ -26,8 +26,7 @@ def _once(found: Iterable[str]) -> Found:
 
 
 _WEB = regex.compile(
-    r"(?:(?:https?|ftp)://|(?<![\p{L}\p{N}@./-])www\.)[^\s<>\[\]\"“”„«»(){}|\\^`，。、）]+",
-    regex.IGNORECASE,
+    r"(?:(?i:https?|ftp)://|(?<![\p{L}\p{N}@./-])(?:www|WWW)\.)[^\s<>\[\]\"“”„«»(){}|\\^`，。、）]+"
 )
 _SCHEME = regex.compile(r"^(?:[a-z]+://)?(?:www\.)?")
 _LANGUAGE_OF_HOST = regex.compile(r"^[a-z]{2}(?:-[a-z]{2})?\.(?=[^.]+\.)")
