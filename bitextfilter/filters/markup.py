@@ -86,9 +86,9 @@ class EscapedUnicode(SideFault):
 
     def suspects(self, side: Side) -> NDArray[np.bool_]:
         """Look only where a digit, a letter or a sign that starts a number follows an escape."""
-        escape = np.isin(side.codes[:-1], [ord(sign) for sign in "\\&<%"])
-        follower = np.isin(side.codes[1:], [ord(sign) for sign in "xXuU#cCdDeEfF"])
-        return side.holding(np.flatnonzero(escape & follower))
+        escapes = np.concatenate([np.flatnonzero(side.codes == ord(sign)) for sign in "\\&<%"])
+        followers = np.isin(side.codes[escapes + 1], [ord(sign) for sign in "xXuU#cCdDeEfF"])
+        return side.holding(escapes[followers])
 
     def fault(self, sentence: str, language: str | None) -> str | None:
         """Return the first of them."""
