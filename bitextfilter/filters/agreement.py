@@ -85,7 +85,8 @@ class _Copied(Agreement):
 
     def marked(self, side: Side) -> NDArray[np.bool_]:
         """Look for the marks."""
-        return np.any([side.containing(mark) for mark in self.marks], axis=0)
+        found: NDArray[np.bool_] = np.any([side.containing(mark) for mark in self.marks], axis=0)
+        return found
 
     def unmatched(self, source: str, target: str, languages: Languages) -> Unmatched:
         """Return what one side has more of."""
