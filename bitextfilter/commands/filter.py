@@ -15,7 +15,7 @@ from bitextfilter.io.rows import Lines, RowReader
 from bitextfilter.io.workers import map_in_order
 
 if TYPE_CHECKING:
-    from bitextfilter.filters.pipeline import Tally
+    from bitextfilter.filters.pipeline import Pipeline, Tally
     from bitextfilter.filters.rule import Rule
     from bitextfilter.filters.sets import Choice
     from bitextfilter.filters.stream import LineJudge
@@ -105,7 +105,7 @@ def main(run: Run, explain: bool, fast: bool, **choices: Any) -> None:
     )
     output.write(rows.first_line(["verdict"] if explain else []))
     tally = _filter(run, rows.lines(run.common.batch_size), judge, output)
-    _report(run, tally, judge.pipeline.labels)
+    _report(run, tally, judge.pipeline)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,13 +127,19 @@ def _chosen(run: Run, choices: _Choices) -> tuple[list[Rule], Languages]:
     if languages is None and choices.folder is not None:
         languages = _languages_of(choices.folder)
     for name in choices.without:
-        if all(rule.name != name for rule, _ in rules):
+        if all(choice.rule.name != name for choice in rules):
             raise click.UsageError(f"--without: no rule is called {name!r} here")
     wanted = [choice for choice in rules if choice.rule.name not in choices.without]
-    able, passed_over = usable(wanted, languages)
+    try:
+        able, passed_over = usable(wanted, languages)
+    except SettingsError as error:
+        if choices.file is None:
+            raise click.UsageError(f"--rule: {error}") from error
+        raise
     for reason in dict.fromkeys(passed_over.values()):
         run.note(f"passed over: {reason}")
     run.facts["languages"] = ",".join(languages) if languages else None
+    run.facts["passed over"] = dict(passed_over)
     return able, languages
 
 
@@ -193,11 +199,18 @@ def _filter(run: Run, windows: Iterable[Lines], judge: LineJudge, output: Binary
     return tally
 
 
-def _report(run: Run, tally: Tally, labels: Sequence[str]) -> None:
+def _report(run: Run, tally: Tally, pipeline: Pipeline) -> None:
     """Say how many rows each rule dropped, and what is left."""
+    from bitextfilter.filters.describe import spelling
+
+    labels = pipeline.labels
     run.facts["rules"] = {
-        label: {"dropped": tally.dropped.get(label, 0), "unique": tally.unique.get(label, 0)}
-        for label in labels
+        label: {
+            "rule": spelling(rule),
+            "dropped": tally.dropped.get(label, 0),
+            "unique": tally.unique.get(label, 0),
+        }
+        for label, rule in zip(labels, pipeline.rules, strict=True)
     }
     run.facts["words"] = tally.words.tolist()
     run.facts["kept words"] = tally.kept_words.tolist()
@@ -206,6 +219,10 @@ def _report(run: Run, tally: Tally, labels: Sequence[str]) -> None:
     for label in labels:
         dropped, unique = tally.dropped.get(label, 0), tally.unique.get(label, 0)
         run.note(f"{label:{width}} {dropped:8d} {unique:8d}")
+    judged = run.counts["rows"] - run.counts["rejected"]
+    for label in labels:
+        if judged and tally.dropped.get(label) == judged:
+            run.warn(f"{label} drops every row (--explain shows why)")
     kept = run.counts["kept"] / max(run.counts["rows"], 1)
     words = zip(tally.kept_words.tolist(), tally.words.tolist(), strict=True)
     source, target = (some / max(every, 1) for some, every in words)

@@ -9,7 +9,7 @@ from typing import Any, cast
 from bitextfilter.filters.registry import RULES
 from bitextfilter.filters.rule import Rule
 
-__all__ = ["defaults", "listing", "section", "written"]
+__all__ = ["defaults", "listing", "section", "spelling", "written"]
 
 
 def defaults(rule: type[Rule]) -> dict[str, Any]:
@@ -24,6 +24,13 @@ def written(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def spelling(rule: Rule) -> str:
+    """Return how *rule* is written, with all its parameters."""
+    values = ((name, getattr(rule, name)) for name in defaults(type(rule)))
+    texts = ",".join(f"{name}={written(value)}" for name, value in values)
+    return f"{rule.name}:{texts}" if texts else rule.name
 
 
 def listing() -> str:

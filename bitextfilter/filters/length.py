@@ -41,7 +41,7 @@ class Length(Bounded):
 
     name = "length"
     unit = "words (or tokens, characters, bytes) of each side, 0 and up"
-    origin = "Wieting et al. 2017, section 4.1; OpusFilter LengthFilter; Bicleaner no_too_long"
+    origin = "Wieting et al. 2017, section 4.1; OpusFilter LengthFilter; Bicleaner not_too_short"
 
     minimum: float | None = 1
     maximum: float | None = 100

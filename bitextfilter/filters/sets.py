@@ -51,6 +51,8 @@ class Choice(NamedTuple):
 
     rule: Rule
     optional: bool = False
+    file: str | None = None
+    """The file of rules that it comes from."""
 
 
 class RuleSet(NamedTuple):
@@ -81,18 +83,26 @@ def usable(
 ) -> tuple[list[Rule], dict[str, str]]:
     """Return the rules that can run here, and why each of the others cannot, by name.
 
-    Only optional rules are passed over; the error of another one is raised.
+    Only optional rules are passed over; the error of another one is raised, with its file. An
+    optional rule that is asked for besides counts once.
     """
     able, passed_over = [], {}
-    for rule, optional in choices:
+    asked = [choice.rule for choice in choices if not choice.optional]
+    for rule, optional, file in choices:
+        if optional and rule in asked:
+            continue
         try:
             rule.prepare(languages)
         except (SettingsError, DeviceError) as error:
             if not optional:
-                raise
+                raise type(error)(f"{file}: {error}" if file else str(error)) from error
             passed_over[rule.name] = str(error)
-        else:
-            able.append(rule)
+            continue
+        if rule in able:
+            raise SettingsError(
+                f"{file}: {rule.name} is given twice" if file else f"{rule.name} is given twice"
+            )
+        able.append(rule)
     return able, passed_over
 
 
@@ -110,12 +120,12 @@ def read_rules(path: str | Path) -> RuleSet:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"{path}: not TOML: {error}") from error
     try:
-        return _rule_set(settings)
+        return _rule_set(settings, str(path))
     except SettingsError as error:
         raise SettingsError(f"{path}: {error}") from error
 
 
-def _rule_set(settings: Mapping[str, Any]) -> RuleSet:
+def _rule_set(settings: Mapping[str, Any], file: str) -> RuleSet:
     if unknown := set(settings) - {"default", "languages", "rule"}:
         raise SettingsError(f"{min(unknown)!r} is none of default, languages, rule")
     tables = settings.get("rule", [])
@@ -125,14 +135,15 @@ def _rule_set(settings: Mapping[str, Any]) -> RuleSet:
     if not isinstance(default, bool):
         raise SettingsError("default is true or false")
     rules = default_rules() if default else ()
-    return RuleSet((*rules, *map(_of_table, tables)), _languages(settings.get("languages")))
+    read = [Choice(_of_table(table), file=file) for table in tables]
+    return RuleSet((*rules, *read), _languages(settings.get("languages")))
 
 
-def _of_table(table: Mapping[str, Any]) -> Choice:
+def _of_table(table: Mapping[str, Any]) -> Rule:
     name = table.get("name")
     if not isinstance(name, str):
         raise SettingsError(f"a rule has no name: {dict(table)}")
-    return Choice(make_rule(name, {key: table[key] for key in table if key != "name"}))
+    return make_rule(name, {key: table[key] for key in table if key != "name"})
 
 
 def _languages(value: Any) -> tuple[str, str] | None:

@@ -19,6 +19,8 @@ from bitextfilter.filters.rule import Bounded, Cost, Languages, PairFault
 __all__ = ["LongestCommonSubstring", "NgramOverlap", "SentenceBleu", "Similarity"]
 
 Tokens = list[str]
+_LONGEST = 10_000
+"""Characters of a side that are compared: time grows with their square."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Similarity(Bounded):
     """The sides are not near copies: by edit distance, in characters or words (``count``).
 
     1 - Levenshtein distance / length of the longer side; two empty sides have 1. ``lowercase``
-    makes case no difference.
+    makes case no difference. Of longer sides the first 10,000 characters are compared.
     """
 
     name = "similarity"
@@ -46,7 +48,7 @@ class Similarity(Bounded):
 
     def values(self, pairs: Pairs) -> NDArray[np.float64]:
         """Return the similarities."""
-        sources, targets = (list(side.sentences) for side in pairs.sides)
+        sources, targets = ([text[:_LONGEST] for text in side.sentences] for side in pairs.sides)
         if not sources:
             return np.empty(0)
         if self.lowercase:
@@ -60,7 +62,10 @@ class Similarity(Bounded):
 
 @dataclass(frozen=True)
 class LongestCommonSubstring(PairFault):
-    """The longest string in both sides is not most of the shorter one."""
+    """The longest string in both sides is not most of the shorter one.
+
+    Of longer sides the first 10,000 characters are compared.
+    """
 
     name = "longest-common-substring"
     unit = "0 to 1: characters of the longest common substring / of the shorter side"
@@ -70,6 +75,7 @@ class LongestCommonSubstring(PairFault):
 
     def fault(self, source: str, target: str, languages: Languages) -> str | None:
         """Return the ratio where it is too high; common subsequences bound it from above."""
+        source, target = source[:_LONGEST], target[:_LONGEST]
         shorter = min(len(source), len(target))
         least = math.floor(self.maximum * shorter) + 1
         if not shorter or LCSseq.similarity(source, target, score_cutoff=least) < least:

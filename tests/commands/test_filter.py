@@ -123,6 +123,8 @@ def test_a_file_of_rules(tmp_path: Path) -> None:
         ("rule = 3", "rules are tables"),
         ("languages = 'en'", "languages are two"),
         ("default = 1", "default is true or false"),
+        ("[[rule]]\nname = 'language'", "needs to know the languages"),
+        ("[[rule]]\nname = 'length'\n[[rule]]\nname = 'length'", "length is given twice"),
     ],
 )
 def test_a_file_that_makes_no_sense(text: str, said: str, tmp_path: Path) -> None:
@@ -145,9 +147,9 @@ def test_a_file_that_makes_no_sense(text: str, said: str, tmp_path: Path) -> Non
         (["--rule", "0>=0.5"], "counted from 1", 2),
         (["--without", "language", "--rule", "length"], "no rule is called 'language'", 2),
         (["--languages", "english"], "written like en,de", 2),
-        (["--rule", "language"], "needs to know the languages", 78),
-        (["--rule", "language", "--languages", "en,xx"], "does not know the language 'xx'", 78),
-        (["--rule", "length", "--rule", "length"], "given twice", 78),
+        (["--rule", "language"], "needs to know the languages", 2),
+        (["--rule", "language", "--languages", "en,xx"], "does not know the language 'xx'", 2),
+        (["--rule", "length", "--rule", "length"], "length is given twice", 2),
         (["--rules", "none.toml"], "none.toml: cannot be opened", 66),
         (["--model", "none"], "neither a folder nor a shipped model", 66),
     ],
@@ -186,6 +188,21 @@ def test_a_rule_may_be_left_out() -> None:
     assert "letter-words" in everything.stdout
     assert "letter-words" not in less.stdout
     assert "letter-words" not in less.stderr
+
+
+def test_a_default_rule_that_is_asked_for_counts_once() -> None:
+    result = invoke("--rule", "default", "--rule", "letter-words", "--languages", "en,de")
+    assert result.exit_code == 0
+    assert result.stderr.count("letter-words") == 1
+
+
+def test_a_column_that_no_row_has_is_warned_of(tmp_path: Path) -> None:
+    manifest = tmp_path / "manifest.json"
+    result = invoke("--rule", "9>=0.5", "--manifest", manifest)
+    assert result.stdout == ""
+    assert "warning: column 9 drops every row" in result.stderr
+    (rule,) = json.loads(manifest.read_text())["facts"]["rules"].values()
+    assert rule["rule"] == "column:minimum=0.5,maximum=none,column=9,exclusive=no"
 
 
 def test_the_list_of_rules() -> None:
