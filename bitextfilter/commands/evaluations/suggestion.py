@@ -59,6 +59,10 @@ def suggest(
     return _json(run, cuts, settings, line) if as_json else _table(cuts, line)
 
 
+FEWEST = 100
+"""With fewer pairs of noise, a warning is given."""
+
+
 def _made(
     run: Run, model: Model, sides: Sequence[str], seed: int
 ) -> tuple[Collected, dict[str, str | int]]:
@@ -81,6 +85,13 @@ def _made(
         for score, label, *texts in zip(scores.tolist(), labels, *counted, strict=True):
             collected.add(round(score, DIGITS), label, words_of(texts))
             run.counts["clean" if label == CLEAN else "made noise"] += 1
+    made = run.counts["made noise"]
+    if run.counts["rows"] and not made:
+        message = "no pair of 6 to 60 words on both sides to make noise of"
+        remedy = "give some hundreds of clean pairs, or scored rows with --labels"
+        raise InputError(message, file=stream_name(run.row_settings.input), remedy=remedy)
+    if 0 < made < FEWEST:
+        run.warn(f"only {made} pairs of noise: estimates from fewer than {FEWEST} are rough")
     return collected, {"sim": model.default_measure, "model": model.digest}
 
 

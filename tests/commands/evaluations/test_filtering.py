@@ -327,7 +327,9 @@ def test_odd_columns_are_told(model: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert (sources, targets) == tuple(map(list, zip(*PAIRS, strict=True)))
         return "these columns look odd"
 
-    assert "warning" not in suggesting("--model", model, text=written(PAIRS)).stderr
+    few = suggesting("--model", model, text=written(PAIRS)).stderr
+    assert "look odd" not in few
+    assert "pairs of noise: estimates from fewer than 100 are rough" in few
     monkeypatch.setattr("bitextfilter.text.language.check_columns", check)
     found = suggesting("--model", model, text=written(PAIRS))
     assert "warning: these columns look odd (--scol and --tcol choose columns)" in found.stderr
@@ -340,4 +342,4 @@ def test_nothing_to_make_noise_of(model: Path) -> None:
     assert "stdin: no rows" in failed.stderr
     short = suggesting("--model", model, text="a1\tb1\n")
     assert (short.exit_code, short.stdout) == (65, "")
-    assert "no noise" in short.stderr
+    assert "stdin: no pair of 6 to 60 words on both sides to make noise of" in short.stderr
