@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from bitextfilter.commands.frame import Run, column, command, row_options
+from bitextfilter.commands.options import language_pair
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.columns import Wanted
 from bitextfilter.io.rows import Lines, RowReader
@@ -23,14 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 Languages = tuple[str, str] | None
-
-
-def _languages(value: str) -> tuple[str, str]:
-    """Read ``en,de``."""
-    names = value.split(",")
-    if len(names) != 2 or not all(name.isalpha() and name.islower() for name in names):
-        raise click.BadParameter("the languages of source and target are written like en,de")
-    return names[0], names[1]
 
 
 def _show_list(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
@@ -53,7 +46,7 @@ def _show_list(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 @click.option("--rules", "file", metavar="FILE", help="Read rules from FILE (TOML).")
 @click.option("--without", multiple=True, metavar="NAME", help="Leave this rule out; repeatable.")
 @click.option(
-    "--languages", type=_languages, metavar="SOURCE,TARGET", help="The languages, as en,de."
+    "--languages", type=language_pair, metavar="SOURCE,TARGET", help="The languages, as en,de."
 )
 @click.option("--model", "folder", metavar="NAME|DIR", help="Take the languages from this model.")
 @click.option("--explain", is_flag=True, help="Keep every row and append the verdict on it.")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import click
 from click.core import ParameterSource
 
-from bitextfilter.commands.options import needs_own_file
+from bitextfilter.commands.options import language_pair, needs_own_file
 from bitextfilter.commands.run import Run
 
 __all__ = ["FORMATS", "Choices", "check", "languages", "names", "split", "two"]
@@ -25,11 +24,8 @@ def two(value: str) -> tuple[str, str]:
 
 
 def languages(value: str) -> tuple[str, str]:
-    """Read two languages."""
-    names = two(value)
-    if not all(re.fullmatch(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*", name) for name in names):
-        raise click.BadParameter("expected two languages, as in en,de or en-GB,de-AT")
-    return names
+    """Read two different languages."""
+    return two(",".join(language_pair(value)))
 
 
 def names(value: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bitextfilter.commands.frame import Run, command, row_options
+from bitextfilter.commands.options import language_pair
 from bitextfilter.io.files import read_lines
 from bitextfilter.io.rows import BadRow, Row, RowReader
 
@@ -29,14 +30,6 @@ def _rate(text: str) -> tuple[str, float]:
         return kind, float(rate)
     except ValueError:
         raise click.BadParameter(f"{text!r} is not KIND=RATE, such as shuffled=0.1") from None
-
-
-def _languages(text: str) -> tuple[str, str]:
-    """Read ``SOURCE,TARGET``."""
-    source, _, target = text.partition(",")
-    if not source or not target or "," in target:
-        raise click.BadParameter("expected two languages, such as en,de")
-    return source, target
 
 
 def _words(text: str) -> tuple[int, int]:
@@ -60,7 +53,7 @@ def _words(text: str) -> tuple[int, int]:
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of what is drawn.")
 @click.option(
-    "--languages", type=_languages, metavar="SOURCE,TARGET", help="For negation and boilerplate."
+    "--languages", type=language_pair, metavar="SOURCE,TARGET", help="For negation and boilerplate."
 )
 @click.option(
     "--foreign",

@@ -22,6 +22,7 @@ __all__ = [
     "device_options",
     "error_options",
     "input_option",
+    "language_pair",
     "model_options",
     "needs_own_file",
     "output_option",
@@ -46,6 +47,17 @@ def device(value: str) -> str:
     if not re.fullmatch(r"auto|cpu|cuda(:[0-9]+)?", value):
         raise click.BadParameter(f"{value!r} is not auto, cpu, cuda or cuda:N")
     return value
+
+
+def language_pair(value: str) -> tuple[str, str]:
+    """Read ``en,de``: the codes of the source's and the target's language."""
+    names = value.split(",")
+    if len(names) != 2 or not all(map(_LANGUAGE.fullmatch, names)):
+        raise click.BadParameter("expected two languages, source and target, such as en,de")
+    return names[0], names[1]
+
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
 @dataclass(frozen=True)

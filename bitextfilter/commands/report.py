@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bitextfilter.commands.frame import Run, column, command, row_options
-from bitextfilter.commands.options import needs_own_file
+from bitextfilter.commands.options import language_pair, needs_own_file
 from bitextfilter.errors import DeviceError, OutputError
 from bitextfilter.io.columns import Columns, Wanted
 from bitextfilter.io.files import stream_name
@@ -26,16 +25,6 @@ __all__ = ["main"]
 
 LARGEST = 3.4e38
 """The highest score: they are kept as float32."""
-
-LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
-
-
-def _languages(value: str) -> tuple[str, str]:
-    """Read ``en,de``."""
-    names = value.split(",")
-    if len(names) != 2 or not all(map(LANGUAGE.fullmatch, names)):
-        raise click.BadParameter("the languages of source and target are written like en,de")
-    return names[0], names[1]
 
 
 @dataclass(frozen=True)
@@ -90,7 +79,7 @@ class Settings:
 )
 @click.option("--title", metavar="TEXT", help="Title of the page  [default: that of the input]")
 @click.option(
-    "--languages", type=_languages, metavar="SOURCE,TARGET", help="The languages, as en,de."
+    "--languages", type=language_pair, metavar="SOURCE,TARGET", help="The languages, as en,de."
 )
 @click.option(
     "--count",

@@ -215,7 +215,7 @@ def test_an_entity_bomb() -> None:
         ("", "--from tsv --to tsv changes nothing"),
         ("--from tmx", "tmx needs --languages SOURCE,TARGET"),
         ("--to tmx", "tmx needs --languages SOURCE,TARGET"),
-        ("--to tmx --languages en", "expected two names"),
+        ("--to tmx --languages en", "expected two languages"),
         ("--to tmx --languages en,en", "expected two names"),
         ("--to tmx --languages e,d", "expected two languages"),
         ("--to jsonl --languages en,de", "--languages is for --from tmx, --to tmx"),

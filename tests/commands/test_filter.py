@@ -146,7 +146,7 @@ def test_a_file_that_makes_no_sense(text: str, said: str, tmp_path: Path) -> Non
         (["--rule", "mlp>=0.5"], "only be named with --header: mlp", 2),
         (["--rule", "0>=0.5"], "counted from 1", 2),
         (["--without", "language", "--rule", "length"], "no rule is called 'language'", 2),
-        (["--languages", "english"], "written like en,de", 2),
+        (["--languages", "english"], "expected two languages", 2),
         (["--rule", "language"], "needs to know the languages", 2),
         (["--rule", "language", "--languages", "en,xx"], "does not know the language 'xx'", 2),
         (["--rule", "length", "--rule", "length"], "length is given twice", 2),
