@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections import Counter
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -89,9 +90,9 @@ class LongestCommonSubstring(PairFault):
 class _TokenRule(Bounded):
     cost = Cost.PAIRS
 
+    @abstractmethod
     def value(self, source: Tokens, target: Tokens) -> float:
         """Return the value of a pair of lower-cased, white-space separated sentences."""
-        raise NotImplementedError
 
     def values(self, pairs: Pairs) -> NDArray[np.float64]:
         """Return the value of each pair."""
