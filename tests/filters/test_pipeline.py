@@ -50,7 +50,8 @@ def test_every_rule_judges_every_pair(pairs: list[tuple[str, str]]) -> None:
 
 @given(pairs=PAIRS)
 def test_fast_keeps_the_same(pairs: list[tuple[str, str]]) -> None:
-    rules = [parse_rule(spec) for spec in SPECS]
+    rules = [parse_rule(spec) for spec in [*SPECS, "similarity:maximum=0.5", "identical"]]
+    assert len({rule.cost for rule in rules}) == 2
     batch = Pairs([pair[0] for pair in pairs], [pair[1] for pair in pairs])
     thorough, fast = Pipeline(rules).judge(batch), Pipeline(rules, fast=True).judge(batch)
     assert fast.keep.tolist() == thorough.keep.tolist()
