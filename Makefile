@@ -32,6 +32,7 @@ lint: install
 bench: install
 	$(VENV)/bin/python benchmarks/help.py
 	$(VENV)/bin/python benchmarks/score.py $(PAIRS)
+	$(VENV)/bin/python benchmarks/filter.py $(PAIRS)
 
 $(VENV)/.installed-demo: EXTRAS := cpu
 $(VENV)/.installed-all: EXTRAS := cpu,fasttext,language,morfessor,report,near,test
