@@ -20,6 +20,9 @@ from bitextfilter.evaluation.filtering import Labelled, Scores
 
 __all__ = ["FIGURES", "Cut", "CutSettings", "cut_figures", "estimate_cuts", "signature"]
 
+_TIE = 1e-12
+"""Figures so near to each other are equal but for rounding: of cuts that tie, the lowest wins."""
+
 FIGURES = ("precision", "recall", "f1", "rows", "words")
 """What is estimated of a cut; ``rows`` and ``words`` are the yields: the parts that are kept."""
 
@@ -103,12 +106,12 @@ def _sought(figures: Figures, settings: CutSettings) -> int | None:
     """Return the place of the cut that is sought; None if there is none."""
     precision, recall, f1 = figures.T
     if settings.precision is not None:
-        found = np.flatnonzero(precision >= settings.precision)
+        found = np.flatnonzero(precision >= settings.precision - _TIE)
         return int(found[0]) if len(found) else None
     if settings.recall is not None:
-        found = np.flatnonzero(recall >= settings.recall)
+        found = np.flatnonzero(recall >= settings.recall - _TIE)
         return int(found[-1]) if len(found) else None
-    return int(np.argmax(f1))
+    return int(np.argmax(f1 >= f1.max() - _TIE))
 
 
 def estimate_cuts(labelled: Labelled, words: NDArray[np.int64], settings: CutSettings) -> list[Cut]:
