@@ -37,6 +37,7 @@ from bitextfilter.text.surface import LOOK, WIDTH
 TENSORS = "classifier.safetensors"
 SECTION = "classifier"
 BLOCK_ROWS = 512
+MOST_LAYERS = 16
 
 
 def concatenation(a: Tensor, b: Tensor) -> Tensor:
@@ -65,9 +66,11 @@ class ClassifierSettings:
     features: str = "products"
     """A name in ``FEATURES``; the paper's is ``concatenation``."""
     hidden: int = 512
-    """Units of each of the two hidden layers."""
+    """Units of each hidden layer."""
     surface: int = 0
     """Numbers of a description that stand behind each vector (``text/surface.py``); 0 for none."""
+    layers: int = 2
+    """Hidden layers."""
 
     @property
     def width(self) -> int:
@@ -78,15 +81,17 @@ class ClassifierSettings:
         """Refuse what makes no sense."""
         if self.features not in FEATURES:
             raise SettingsError(f"features {self.features!r} is none of {', '.join(FEATURES)}")
-        for name in ("dim", "hidden"):
+        for name in ("dim", "hidden", "layers"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise SettingsError(f"{name} must be a whole number of at least 1")
+        if self.layers > MOST_LAYERS:
+            raise SettingsError(f"layers must be at most {MOST_LAYERS}")
         if self.surface not in (0, WIDTH):
             raise SettingsError(f"surface is {self.surface}: this version has {WIDTH}, or 0")
 
 
 class Classifier(nn.Module):
-    """Two hidden layers and a logit. ``temperature`` is a buffer that calibration may set."""
+    """Hidden layers and a logit. ``temperature`` is a buffer that calibration may set."""
 
     temperature: Tensor
 
@@ -97,7 +102,7 @@ class Classifier(nn.Module):
         inputs = times * settings.dim
         if settings.surface:
             inputs += times * LOOK.stop + COMPARISONS
-        sizes = [inputs, settings.hidden, settings.hidden, 1]
+        sizes = [inputs, *[settings.hidden] * settings.layers, 1]
         self.layers = nn.ModuleList(
             nn.Linear(inward, outward) for inward, outward in pairwise(sizes)
         )

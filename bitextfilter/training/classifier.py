@@ -22,7 +22,14 @@ from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.training.calibration import Figures, figures, fit_temperature
 
-__all__ = ["ClassifierReport", "ClassifierTraining", "LabelledVectors", "split", "train_classifier"]
+__all__ = [
+    "ClassifierReport",
+    "ClassifierTraining",
+    "LabelledVectors",
+    "fit_classifier",
+    "split",
+    "train_classifier",
+]
 
 Indices = NDArray[np.int64]
 _ROWS = 8192
@@ -126,12 +133,9 @@ def train_classifier(
         SettingsError: too few pairs for each part to have both kinds.
     """
     parts = split(groups, training.held_out, training.seed)
-    if any(len(set(pairs.labels[part])) < 2 for part in parts):
-        raise SettingsError("too few pairs: each part needs positives and negatives")
-    with torch.random.fork_rng(devices=[]), one_torch_thread():
-        torch.manual_seed(training.seed)
-        classifier = Classifier(shape)
-        losses, epoch = _fit(classifier, pairs, parts, training, notify)
+    _both_kinds(pairs, *parts)
+    classifier, losses, epoch = fit_classifier(pairs, parts[:2], shape, training, notify)
+    with one_torch_thread():
         tuning, held_out = (_logits(classifier, pairs, part) for part in parts[1:])
     if training.calibrate:
         classifier.temperature.fill_(fit_temperature(tuning, pairs.labels[parts[1]]))
@@ -144,13 +148,43 @@ def train_classifier(
         before=figures(held_out, pairs.labels[parts[2]]),
         after=figures(held_out, pairs.labels[parts[2]], temperature),
     )
-    return classifier.eval(), report
+    return classifier, report
+
+
+def _both_kinds(pairs: LabelledVectors, *parts: Indices) -> None:
+    """Raise SettingsError for a part of the pairs that lacks positives or negatives."""
+    if any(len(set(pairs.labels[part])) < 2 for part in parts):
+        raise SettingsError("too few pairs: each part needs positives and negatives")
+
+
+def fit_classifier(
+    pairs: LabelledVectors,
+    parts: tuple[Indices, Indices],
+    shape: ClassifierSettings,
+    training: ClassifierTraining,
+    notify: Callable[[int, float], None] = lambda _epoch, _loss: None,
+) -> tuple[Classifier, list[float], int]:
+    """Train on the first part of the pairs, and stop by the second.
+
+    Returns:
+        The classifier after the epoch with the lowest tuning loss, with temperature 1; the tuning
+        losses of all epochs; and that epoch, from 1.
+
+    Raises:
+        SettingsError: too few pairs for each part to have both kinds.
+    """
+    _both_kinds(pairs, *parts)
+    with torch.random.fork_rng(devices=[]), one_torch_thread():
+        torch.manual_seed(training.seed)
+        classifier = Classifier(shape)
+        losses, epoch = _fit(classifier, pairs, parts, training, notify)
+    return classifier.eval(), losses, epoch
 
 
 def _fit(
     classifier: Classifier,
     pairs: LabelledVectors,
-    parts: tuple[Indices, Indices, Indices],
+    parts: tuple[Indices, Indices],
     training: ClassifierTraining,
     notify: Callable[[int, float], None],
 ) -> tuple[list[float], int]:

@@ -18,10 +18,10 @@ from bitextfilter.similarity.vectors import Vectors
 DIM = 24
 
 
-def make(features: str, hidden: int = 32, dim: int = DIM) -> Classifier:
+def make(features: str, hidden: int = 32, dim: int = DIM, layers: int = 2) -> Classifier:
     """A classifier with random weights, large enough for scores of all sizes."""
     torch.manual_seed(0)
-    classifier = Classifier(ClassifierSettings(dim, features, hidden))
+    classifier = Classifier(ClassifierSettings(dim, features, hidden, layers=layers))
     with torch.no_grad():
         for parameter in classifier.parameters():
             parameter.mul_(3.0)
@@ -48,14 +48,16 @@ def naive_probability(classifier: Classifier, x: Vectors, y: Vectors) -> float:
             sum(w * h for w, h in zip(row, hidden, strict=True)) + shift
             for row, shift in zip(weight, bias, strict=True)
         ]
-        if number < 2:
+        if number < classifier.settings.layers:
             hidden = [max(h, 0.0) for h in hidden]
     return 1 / (1 + math.exp(-hidden[0] / float(classifier.temperature)))
 
 
+@pytest.mark.parametrize("layers", [1, 2, 3])
 @pytest.mark.parametrize("features", FEATURES)
-def test_agrees_with_the_definition(features: str) -> None:
-    classifier = make(features)
+def test_agrees_with_the_definition(features: str, layers: int) -> None:
+    classifier = make(features, layers=layers)
+    assert len(classifier.layers) == layers + 1
     classifier.temperature.fill_(1.7)
     a, b = vectors(12, 1) * 5, vectors(12, 2)
     expected = [naive_probability(classifier, x, y) for x, y in zip(a, b, strict=True)]
@@ -170,3 +172,18 @@ def test_settings_are_checked() -> None:
         ClassifierSettings(3, "sums")
     with pytest.raises(SettingsError, match="hidden"):
         ClassifierSettings(3, hidden=0)
+    for layers in (0, 17):
+        with pytest.raises(SettingsError, match="layers"):
+            ClassifierSettings(3, layers=layers)
+
+
+def test_a_folder_from_before_there_was_a_choice_of_layers(tmp_path: Path) -> None:
+    write_config(tmp_path, {})
+    make("products").save(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    del config["classifier"]["layers"]
+    write_config(tmp_path, config)
+    loaded = Classifier.load(tmp_path)
+    assert loaded is not None
+    assert loaded.settings == make("products").settings
+    assert len(loaded.layers) == 3
