@@ -5,6 +5,8 @@ Letters: m predicted tokens, d width of the decoder, v vocabulary, s samples, n 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -75,6 +77,76 @@ def ranking_loss(
     forward = functional.cross_entropy(logits, right)
     backward = functional.cross_entropy(logits.T, right)
     return (forward + backward) / 2
+
+
+class Negatives(NamedTuple):
+    """A wrong answer for each of n rows, where there is one."""
+
+    vectors: Tensor
+    """``(n, d)``; of any value where there is none."""
+    present: Tensor
+    """Whether a row has one, bool ``(n,)``."""
+
+
+def margin_loss(
+    source: Tensor,
+    target: Tensor,
+    for_source: Negatives,
+    for_target: Negatives | None,
+    margin: float,
+) -> Tensor:
+    """Hinge on cosines: a pair is to be more alike than either is to its negative, by a margin.
+
+    The mean over the pairs of max(0, δ − cos(s, t) + cos(s, nₛ)) + max(0, δ − cos(s, t) +
+    cos(t, nₜ)). With both terms it is the objective of Wieting, Mallinson & Gimpel 2017 (section
+    "Training"; its regularisers are :mod:`~bitextfilter.training.regularisation`), with the first
+    alone that of Wieting & Gimpel 2018; δ = 0.4 in both. A row that has no negative takes no
+    part in the mean of that term.
+
+    Args:
+        source, target: row-aligned vectors ``(n, d)``.
+        for_source: the nₛ, such as :func:`~bitextfilter.training.selection.taken` gives.
+        for_target: the nₜ; None leaves the second term out.
+        margin: δ, in cosine.
+
+    Returns:
+        At least 0; gradients flow into the negatives too.
+    """
+    right = _row_cosine(source, target)
+    loss = _hinge(margin - right + _row_cosine(source, for_source.vectors), for_source.present)
+    if for_target is None:
+        return loss
+    other = margin - right + _row_cosine(target, for_target.vectors)
+    return loss + _hinge(other, for_target.present)
+
+
+def contrastive_loss(source: Tensor, target: Tensor, positive: Tensor, margin: float) -> Tensor:
+    """Pull positive pairs together and push negative ones beyond a margin of cosine distance.
+
+    The mean of y·d + (1 − y)·max(0, m − d)², d = 1 − cos(s, t), y = 1 for a positive pair: the
+    objective of Sjöblom, Creutz & Aulamo 2018, whose printed formula has y and 1 − y swapped,
+    which would push paraphrases apart.
+
+    Args:
+        source, target: row-aligned vectors ``(n, d)``, of positive and negative pairs (see
+            :func:`~bitextfilter.training.selection.repaired`).
+        positive: whether a row is a positive pair, bool ``(n,)``.
+        margin: m, a distance from 0 to 2.
+    """
+    distance = 1 - _row_cosine(source, target)
+    beyond = (margin - distance).clamp(min=0).square()
+    return torch.where(positive, distance, beyond).mean()
+
+
+def _row_cosine(one: Tensor, other: Tensor) -> Tensor:
+    """Cosine of each row with the other's, ``(n,)``; 0 with a vector of zeros."""
+    units = [functional.normalize(_at_least_float32(side), dim=1) for side in (one, other)]
+    return (units[0] * units[1]).sum(1)
+
+
+def _hinge(values: Tensor, present: Tensor) -> Tensor:
+    """Mean of what is above 0, over the rows that take part; 0 if none does."""
+    return values.clamp(min=0).masked_fill(~present, 0).sum() / present.sum().clamp(min=1)
 
 
 def _at_least_float32(values: Tensor) -> Tensor:

@@ -8,7 +8,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from bitextfilter.training.objectives import ranking_loss, sampled_softmax_loss, softmax_loss
+from bitextfilter.training.objectives import (
+    Negatives,
+    contrastive_loss,
+    margin_loss,
+    ranking_loss,
+    sampled_softmax_loss,
+    softmax_loss,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -69,10 +76,11 @@ def test_the_sampled_softmax_tends_to_the_whole_one() -> None:
     assert loss.item() == pytest.approx(expected, abs=0.02)
 
 
-def naive_ranking(source: Tensor, target: Tensor, scale: float, margin: float) -> float:
-    def cosine(a: Tensor, b: Tensor) -> float:
-        return float(a @ b) / math.sqrt(float(a @ a) * float(b @ b))
+def cosine(a: Tensor, b: Tensor) -> float:
+    return float(a @ b) / math.sqrt(float(a @ a) * float(b @ b))
 
+
+def naive_ranking(source: Tensor, target: Tensor, scale: float, margin: float) -> float:
     rows = range(len(source))
     logits = [
         [scale * (cosine(source[i], target[j]) - (margin if i == j else 0)) for j in rows]
@@ -104,6 +112,90 @@ def test_a_pair_with_the_same_text_is_no_wrong_answer() -> None:
     entropy = torch.nn.functional.cross_entropy
     expected = (entropy(logits, right) + entropy(logits.T, right)) / 2
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def naive_hinge(
+    source: Tensor, target: Tensor, anchor: Tensor, negative: Negatives, margin: float
+) -> float:
+    """One term of the margin loss; ``anchor`` is the source or the target."""
+    terms = [
+        max(0.0, margin - cosine(source[i], target[i]) + cosine(anchor[i], negative.vectors[i]))
+        for i in range(len(source))
+        if negative.present[i]
+    ]
+    return sum(terms) / len(terms)
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.4, 1.5])
+def test_the_margin_loss_is_its_formula(margin: float) -> None:
+    source, target = random(9, 4), random(9, 4)
+    nearby = Negatives(source[torch.randperm(9)], torch.arange(9) != 4)
+    other = Negatives(target[torch.randperm(9)], torch.arange(9) > 1)
+    one_sided = naive_hinge(source, target, source, nearby, margin)
+    two_sided = one_sided + naive_hinge(source, target, target, other, margin)
+    loss = margin_loss(source, target, nearby, None, margin)
+    assert loss.item() == pytest.approx(one_sided, rel=1e-9) and one_sided > 0
+    loss = margin_loss(source, target, nearby, other, margin)
+    assert loss.item() == pytest.approx(two_sided, rel=1e-9) and two_sided > one_sided
+
+
+def test_a_pair_beyond_the_margin_costs_nothing() -> None:
+    side = torch.eye(3)
+    away = Negatives(side[[1, 2, 0]], torch.ones(3, dtype=torch.bool))
+    assert margin_loss(side, side, away, away, 1.0).item() == 0
+    assert margin_loss(side, side, away, away, 1.25).item() == pytest.approx(0.5)
+
+
+def test_without_any_negative_the_margin_loss_is_zero_and_has_a_gradient() -> None:
+    source = random(3, 4).requires_grad_()
+    nothing = Negatives(source.detach(), torch.zeros(3, dtype=torch.bool))
+    loss = margin_loss(source, random(3, 4), nothing, nothing, 0.4)
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert loss.item() == 0 and source.grad is not None and not source.grad.any()
+
+
+def test_the_contrastive_loss_is_its_formula() -> None:
+    source, target = random(8, 3), random(8, 3)
+    positive = torch.tensor([1, 0, 0, 1, 0, 0, 0, 1], dtype=torch.bool)
+    total = 0.0
+    for i in range(8):
+        distance = 1 - cosine(source[i], target[i])
+        total += distance if positive[i] else max(0.0, 0.9 - distance) ** 2
+    loss = contrastive_loss(source, target, positive, 0.9)
+    assert loss.item() == pytest.approx(total / 8, rel=1e-9)
+
+
+def test_the_contrastive_loss_pulls_positives_and_pushes_negatives() -> None:
+    alike = torch.ones(2, 3)
+    positive = torch.tensor([True, False])
+    assert contrastive_loss(alike, alike, positive, 0.5).item() == pytest.approx(0.25 / 2)
+    assert contrastive_loss(alike, -alike, positive, 0.5).item() == pytest.approx(2 / 2)
+
+
+def test_objectives_on_cosine_count_in_float32_at_least() -> None:
+    source, target = torch.randn(3, 2).bfloat16(), torch.randn(3, 2).bfloat16()
+    present = torch.ones(3, dtype=torch.bool)
+    negative = Negatives(target.roll(1, 0), present)
+    assert margin_loss(source, target, negative, None, 0.4).dtype == torch.float32
+    assert contrastive_loss(source, target, present, 0.4).dtype == torch.float32
+
+
+def test_gradients_of_the_cosine_objectives_agree_with_finite_differences() -> None:
+    source, target, negative = (
+        x.requires_grad_() for x in (random(6, 3), random(6, 3), random(6, 3))
+    )
+    present = torch.tensor([True, True, False, True, True, False])
+
+    def margin(s: Tensor, t: Tensor, n: Tensor) -> Tensor:
+        return margin_loss(s, t, Negatives(n, present), Negatives(n.roll(1, 0), present), 0.7)
+
+    def contrast(s: Tensor, t: Tensor) -> Tensor:
+        return contrastive_loss(s, t, present, 0.8)
+
+    assert torch.autograd.gradcheck(margin, (source, target, negative))
+    assert torch.autograd.gradcheck(contrast, (source, target))
+    values = torch.autograd.grad(margin(source, target, negative), (source, target, negative))
+    assert all(value.any() for value in values)
 
 
 def test_gradients_agree_with_finite_differences() -> None:

@@ -1,0 +1,103 @@
+"""Negatives against a double loop, and the bounds of chance."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from bitextfilter.training import selection
+from bitextfilter.training.objectives import margin_loss
+from bitextfilter.training.selection import hardest_negatives, repaired, taken
+
+
+def naive_hardest(anchors: Tensor, candidates: Tensor, same: Tensor) -> list[int]:
+    places = []
+    for i, anchor in enumerate(anchors.double()):
+        best, place = -math.inf, -1
+        for j, candidate in enumerate(candidates.double()):
+            if i == j or same[i, j]:
+                continue
+            cosine = float(anchor @ candidate) / float(anchor.norm() * candidate.norm())
+            if cosine > best:
+                best, place = cosine, j
+        places.append(place)
+    return places
+
+
+def some_same(size: int) -> Tensor:
+    same = torch.rand(size, size, generator=torch.Generator().manual_seed(3)) < 0.2
+    same = same | same.T
+    same[5] = same[:, 5] = True
+    return same
+
+
+@pytest.mark.parametrize("block", [4, 4096])
+@pytest.mark.parametrize("negatives", ["same", "other"])
+def test_the_hardest_negatives_are_those_of_a_double_loop(
+    negatives: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selection, "BLOCK_ROWS", block)
+    torch.manual_seed(1)
+    source, target, same = torch.randn(23, 5), torch.randn(23, 5), some_same(23)
+    places = hardest_negatives(source, target, same, negatives)
+    candidates = (source, target) if negatives == "same" else (target, source)
+    assert places[0].tolist() == naive_hardest(source, candidates[0], same)
+    assert places[1].tolist() == naive_hardest(target, candidates[1], same)
+    assert places[0][5] == places[1][5] == -1
+
+
+def test_of_equal_cosines_the_first_is_taken_and_never_the_row_itself() -> None:
+    alike = torch.ones(4, 2)
+    places = hardest_negatives(alike, alike, torch.zeros(4, 4, dtype=torch.bool))
+    assert places[0].tolist() == places[1].tolist() == [1, 0, 0, 0]
+
+
+def test_a_lone_pair_has_no_negative_and_costs_nothing() -> None:
+    source, target = torch.ones(1, 2, requires_grad=True), torch.ones(1, 2)
+    places = hardest_negatives(source, target, torch.zeros(1, 1, dtype=torch.bool))
+    assert [place.tolist() for place in places] == [[-1], [-1]]
+    chosen = taken(source, places[0]), taken(target, places[1])
+    assert margin_loss(source, target, *chosen, 0.4).item() == 0
+
+
+def test_gradients_flow_into_the_taken_vectors() -> None:
+    vectors = torch.randn(4, 3, requires_grad=True)
+    chosen = taken(vectors, torch.tensor([2, -1, 0, 2]))
+    assert chosen.present.tolist() == [True, False, True, True]
+    assert chosen.vectors[[0, 2, 3]].equal(vectors[[2, 0, 2]])
+    chosen.vectors[chosen.present].sum().backward()  # type: ignore[no-untyped-call]
+    assert vectors.grad is not None and vectors.grad.sum(1).tolist() == [3, 0, 6, 0]
+
+
+def test_partners_are_never_the_row_itself_nor_of_the_same_text() -> None:
+    same = some_same(30)
+    generator = torch.Generator().manual_seed(1)
+    for _ in range(50):
+        partners = repaired(same, generator)
+        assert partners[5] == -1
+        rows = torch.arange(30)[partners >= 0]
+        assert len(rows) == 29
+        assert not same[rows, partners[rows]].any() and (partners[rows] != rows).all()
+
+
+def test_every_allowed_partner_is_as_likely() -> None:
+    same = torch.eye(5, dtype=torch.bool)
+    same[0, 1] = same[1, 0] = True
+    generator = torch.Generator().manual_seed(1)
+    counts = torch.zeros(5, 5)
+    for _ in range(2000):
+        partners = repaired(same, generator)
+        counts[torch.arange(5), partners] += 1
+    assert counts[0, :2].sum() == 0
+    assert (counts[0, 2:] / 2000 - 1 / 3).abs().max() < 0.05
+    assert (counts[4, :4] / 2000 - 1 / 4).abs().max() < 0.05
+
+
+def test_chance_is_the_generators() -> None:
+    same = torch.eye(50, dtype=torch.bool)
+    draws = [repaired(same, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)]
+    assert draws[0].equal(draws[1]) and not draws[0].equal(draws[2])
+    assert repaired(torch.eye(1, dtype=torch.bool), torch.Generator()).tolist() == [-1]
