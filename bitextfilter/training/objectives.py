@@ -79,7 +79,7 @@ def ranking_loss(
     return (forward + backward) / 2
 
 
-class Negatives(NamedTuple):
+class HardNegatives(NamedTuple):
     """A wrong answer for each of n rows, where there is one."""
 
     vectors: Tensor
@@ -91,8 +91,8 @@ class Negatives(NamedTuple):
 def margin_loss(
     source: Tensor,
     target: Tensor,
-    for_source: Negatives,
-    for_target: Negatives | None,
+    for_source: HardNegatives,
+    for_target: HardNegatives | None,
     margin: float,
 ) -> Tensor:
     """Hinge on cosines: a pair is to be more alike than either is to its negative, by a margin.
@@ -129,7 +129,7 @@ def contrastive_loss(source: Tensor, target: Tensor, positive: Tensor, margin: f
 
     Args:
         source, target: row-aligned vectors ``(n, d)``, of positive and negative pairs (see
-            :func:`~bitextfilter.training.selection.repaired`).
+            :func:`~bitextfilter.training.selection.random_partners`).
         positive: whether a row is a positive pair, bool ``(n,)``.
         margin: m, a distance from 0 to 2.
     """

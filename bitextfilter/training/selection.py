@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from bitextfilter.training.objectives import Negatives
+from bitextfilter.training.objectives import HardNegatives
 
 BLOCK_ROWS = 4096
 """Rows searched at a time: a mega-batch of 40 times 100 pairs is one block of 64 MB."""
@@ -68,12 +68,12 @@ def _first_highest(values: Tensor) -> Tensor:
     return place.masked_fill(values.gather(1, place).isneginf(), NONE).squeeze(1)
 
 
-def taken(vectors: Tensor, places: Tensor) -> Negatives:
+def taken(vectors: Tensor, places: Tensor) -> HardNegatives:
     """The negatives that stand at ``places (n,)`` of ``vectors (m, d)``."""
-    return Negatives(vectors[places.clamp(min=0)], places >= 0)
+    return HardNegatives(vectors[places.clamp(min=0)], places >= 0)
 
 
-def repaired(same: Tensor, generator: torch.Generator) -> Tensor:
+def random_partners(same: Tensor, generator: torch.Generator) -> Tensor:
     """A random wrong partner for each of the pairs: as many negatives as there are positives.
 
     Every allowed partner is as likely as any other, and drawn anew for each row (Sjöblom, Creutz

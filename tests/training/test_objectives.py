@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from bitextfilter.training.objectives import (
-    Negatives,
+    HardNegatives,
     contrastive_loss,
     margin_loss,
     ranking_loss,
@@ -115,7 +115,7 @@ def test_a_pair_with_the_same_text_is_no_wrong_answer() -> None:
 
 
 def naive_hinge(
-    source: Tensor, target: Tensor, anchor: Tensor, negative: Negatives, margin: float
+    source: Tensor, target: Tensor, anchor: Tensor, negative: HardNegatives, margin: float
 ) -> float:
     """One term of the margin loss; ``anchor`` is the source or the target."""
     terms = [
@@ -129,8 +129,8 @@ def naive_hinge(
 @pytest.mark.parametrize("margin", [0.0, 0.4, 1.5])
 def test_the_margin_loss_is_its_formula(margin: float) -> None:
     source, target = random(9, 4), random(9, 4)
-    nearby = Negatives(source[torch.randperm(9)], torch.arange(9) != 4)
-    other = Negatives(target[torch.randperm(9)], torch.arange(9) > 1)
+    nearby = HardNegatives(source[torch.randperm(9)], torch.arange(9) != 4)
+    other = HardNegatives(target[torch.randperm(9)], torch.arange(9) > 1)
     one_sided = naive_hinge(source, target, source, nearby, margin)
     two_sided = one_sided + naive_hinge(source, target, target, other, margin)
     loss = margin_loss(source, target, nearby, None, margin)
@@ -141,14 +141,14 @@ def test_the_margin_loss_is_its_formula(margin: float) -> None:
 
 def test_a_pair_beyond_the_margin_costs_nothing() -> None:
     side = torch.eye(3)
-    away = Negatives(side[[1, 2, 0]], torch.ones(3, dtype=torch.bool))
+    away = HardNegatives(side[[1, 2, 0]], torch.ones(3, dtype=torch.bool))
     assert margin_loss(side, side, away, away, 1.0).item() == 0
     assert margin_loss(side, side, away, away, 1.25).item() == pytest.approx(0.5)
 
 
 def test_without_any_negative_the_margin_loss_is_zero_and_has_a_gradient() -> None:
     source = random(3, 4).requires_grad_()
-    nothing = Negatives(source.detach(), torch.zeros(3, dtype=torch.bool))
+    nothing = HardNegatives(source.detach(), torch.zeros(3, dtype=torch.bool))
     loss = margin_loss(source, random(3, 4), nothing, nothing, 0.4)
     loss.backward()  # type: ignore[no-untyped-call]
     assert loss.item() == 0 and source.grad is not None and not source.grad.any()
@@ -175,7 +175,7 @@ def test_the_contrastive_loss_pulls_positives_and_pushes_negatives() -> None:
 def test_objectives_on_cosine_count_in_float32_at_least() -> None:
     source, target = torch.randn(3, 2).bfloat16(), torch.randn(3, 2).bfloat16()
     present = torch.ones(3, dtype=torch.bool)
-    negative = Negatives(target.roll(1, 0), present)
+    negative = HardNegatives(target.roll(1, 0), present)
     assert margin_loss(source, target, negative, None, 0.4).dtype == torch.float32
     assert contrastive_loss(source, target, present, 0.4).dtype == torch.float32
 
@@ -187,7 +187,9 @@ def test_gradients_of_the_cosine_objectives_agree_with_finite_differences() -> N
     present = torch.tensor([True, True, False, True, True, False])
 
     def margin(s: Tensor, t: Tensor, n: Tensor) -> Tensor:
-        return margin_loss(s, t, Negatives(n, present), Negatives(n.roll(1, 0), present), 0.7)
+        return margin_loss(
+            s, t, HardNegatives(n, present), HardNegatives(n.roll(1, 0), present), 0.7
+        )
 
     def contrast(s: Tensor, t: Tensor) -> Tensor:
         return contrastive_loss(s, t, present, 0.8)

@@ -1,4 +1,4 @@
-"""Negatives against a double loop, and the bounds of chance."""
+"""HardNegatives against a double loop, and the bounds of chance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bitextfilter.training import selection
 from bitextfilter.training.objectives import margin_loss
-from bitextfilter.training.selection import hardest_negatives, repaired, taken
+from bitextfilter.training.selection import hardest_negatives, random_partners, taken
 
 
 def naive_hardest(anchors: Tensor, candidates: Tensor, same: Tensor) -> list[int]:
@@ -76,7 +76,7 @@ def test_partners_are_never_the_row_itself_nor_of_the_same_text() -> None:
     same = some_same(30)
     generator = torch.Generator().manual_seed(1)
     for _ in range(50):
-        partners = repaired(same, generator)
+        partners = random_partners(same, generator)
         assert partners[5] == -1
         rows = torch.arange(30)[partners >= 0]
         assert len(rows) == 29
@@ -89,7 +89,7 @@ def test_every_allowed_partner_is_as_likely() -> None:
     generator = torch.Generator().manual_seed(1)
     counts = torch.zeros(5, 5)
     for _ in range(2000):
-        partners = repaired(same, generator)
+        partners = random_partners(same, generator)
         counts[torch.arange(5), partners] += 1
     assert counts[0, :2].sum() == 0
     assert (counts[0, 2:] / 2000 - 1 / 3).abs().max() < 0.05
@@ -98,6 +98,6 @@ def test_every_allowed_partner_is_as_likely() -> None:
 
 def test_chance_is_the_generators() -> None:
     same = torch.eye(50, dtype=torch.bool)
-    draws = [repaired(same, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)]
+    draws = [random_partners(same, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)]
     assert draws[0].equal(draws[1]) and not draws[0].equal(draws[2])
-    assert repaired(torch.eye(1, dtype=torch.bool), torch.Generator()).tolist() == [-1]
+    assert random_partners(torch.eye(1, dtype=torch.bool), torch.Generator()).tolist() == [-1]
