@@ -42,9 +42,10 @@ OWNERS = {
     "rensa": {"corpus/near_duplicates.py"},
     "sacremoses": {"text/tokens.py"},
     "safetensors": {"models/checkpoint.py"},
+    "scipy": {"evaluation/correlation.py"},
     "sentencepiece": {"text/"},
     "subword_nmt": {"text/"},
-    "tomli": {"filters/sets.py"},
+    "tomli": {"io/toml.py"},
     "torch": {
         "models/",
         "encoders/",

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bitextfilter.errors import DeviceError, NotFoundError, SettingsError
+from bitextfilter.errors import DeviceError, SettingsError
 from bitextfilter.filters.registry import make_rule, parse_rule
 from bitextfilter.filters.rule import Rule
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from bitextfilter.io.toml import read_toml
 
 __all__ = ["DEFAULT", "Choice", "RuleSet", "default_rules", "parse_rules", "read_rules", "usable"]
 
@@ -113,12 +108,7 @@ def read_rules(path: str | Path) -> RuleSet:
     ``default = true`` adds the default rules, and ``languages = ["en", "de"]`` names those of the
     sides. Raises NotFoundError, and SettingsError naming the file and what is wrong in it.
     """
-    try:
-        settings = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise NotFoundError(f"{path}: cannot be opened: {error.strerror or error}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{path}: not TOML: {error}") from error
+    settings = read_toml(path)
     try:
         return _rule_set(settings, str(path))
     except SettingsError as error:

@@ -1,4 +1,4 @@
-"""Worker processes: an ordered map over a stream, for Python that no thread can speed up.
+"""Worker processes: a map over a stream, for Python that no thread can speed up.
 
 Each worker has one item at a time, so that memory is bounded; a worker ends when its pipe is
 closed, whatever became of the process that made it.
@@ -11,10 +11,10 @@ import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import cycle, islice
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
-__all__ = ["map_in_order"]
+__all__ = ["map_as_done", "map_in_order"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -45,6 +45,40 @@ def map_in_order(
             worker.end()
 
 
+def map_as_done(
+    function: Callable[[Item], Result], items: Iterable[Item], processes: int
+) -> Iterator[Result]:
+    """Yield ``function(item)`` for each item as soon as it is there, in whatever order.
+
+    Else it is as ``map_in_order``: a slow item keeps no other one back.
+    """
+    if processes <= 1:
+        yield from map(function, items)
+        return
+    workers: list[_Worker[Item, Result]] = []
+    try:
+        for item in items:
+            if len(workers) < processes:
+                workers.append(worker := _Worker(function))
+            else:
+                worker = _first_done(workers)
+                yield worker.result()
+            worker.give(item)
+        busy = list(workers)
+        while busy:
+            busy.remove(worker := _first_done(busy))
+            yield worker.result()
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+def _first_done(workers: list[_Worker[Item, Result]]) -> _Worker[Item, Result]:
+    """Wait for a worker with a result."""
+    by_number = {worker.fileno(): worker for worker in workers}
+    return next(by_number[done] for done in wait(by_number) if isinstance(done, int))
+
+
 def _spread(
     workers: list[_Worker[Item, Result]], ahead: list[Item], stream: Iterator[Item]
 ) -> Iterator[Result]:
@@ -71,6 +105,10 @@ class _Worker(Generic[Item, Result]):
         self._process = context.Process(target=_work, args=(its_end, function), daemon=True)
         self._process.start()
         its_end.close()
+
+    def fileno(self) -> int:
+        """Return what to wait for until there is a result."""
+        return self._pipe.fileno()
 
     def give(self, item: Item) -> None:
         with suppress(BrokenPipeError):  # the result will say that it died

@@ -1,4 +1,4 @@
-"""An ordered map over processes."""
+"""Maps over processes, in order and as results come."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from bitextfilter.errors import InputError
-from bitextfilter.io.workers import map_in_order
+from bitextfilter.io.workers import map_as_done, map_in_order
+
+Map = Callable[[Callable[[int], int], Iterable[int], int], Iterator[int]]
 
 
 def tenfold(number: int) -> tuple[int, int]:
@@ -23,6 +25,11 @@ def tenfold(number: int) -> tuple[int, int]:
 def refuse_five(number: int) -> int:
     if number == 5:
         raise InputError("five", file="numbers", line=5, remedy="leave it out")
+    return number
+
+
+def sleep_at_zero(number: int) -> int:
+    time.sleep(0 if number else 1)
     return number
 
 
@@ -63,9 +70,30 @@ def test_an_error_comes_in_its_turn(processes: int) -> None:
         next(results)
 
 
-def test_a_dead_worker_is_an_error() -> None:
+@pytest.mark.parametrize("mapped", [map_in_order, map_as_done])
+def test_a_dead_worker_is_an_error(mapped: Map) -> None:
     with pytest.raises(RuntimeError, match=r"died \(exit code 3\)"):
-        list(map_in_order(die_at_two, range(9), 2))
+        list(mapped(die_at_two, range(9), 2))
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 20])
+def test_every_result_comes_once(processes: int, count: int) -> None:
+    results = list(map_as_done(tenfold, range(count), processes))
+    assert sorted(result for result, _ in results) == [10 * number for number in range(count)]
+    pids = {pid for _, pid in results}
+    assert (pids <= {os.getpid()}) if processes == 1 else os.getpid() not in pids
+
+
+def test_a_slow_item_keeps_none_back() -> None:
+    results = list(map_as_done(sleep_at_zero, range(5), 2))
+    assert results[-1] == 0 and sorted(results) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_error_is_raised_when_it_comes(processes: int) -> None:
+    with pytest.raises(InputError, match="numbers:5: five; leave it out"):
+        list(map_as_done(refuse_five, range(9), processes))
 
 
 ORPHANS = """
