@@ -182,16 +182,31 @@ def _surely_above(lowest: Scores, rounded: Scores, dim: int) -> NDArray[np.bool_
 
 def _scan(queries: Vectors, base: Vectors, k: int) -> tuple[Scores, Indices]:
     """The k nearest of one block of queries, tile by tile of the base."""
-    similarities = np.zeros((len(queries), 0), dtype=np.float32)
-    indices = np.zeros((len(queries), 0), dtype=np.int64)
+    best = Best(len(queries), k)
     for first in range(0, len(base), BASE_ROWS):
-        tile = unit_products(queries, base[first : first + BASE_ROWS])
-        values, places = highest(tile, min(k, tile.shape[1]))
-        joined = np.concatenate([similarities, values], axis=1)
-        numbers = np.concatenate([indices, places + first], axis=1)
-        similarities, order = highest(joined, min(k, joined.shape[1]))
-        indices = np.take_along_axis(numbers, order, axis=1)
-    return similarities, indices
+        best.add(unit_products(queries, base[first : first + BASE_ROWS]))
+    return best.values, best.columns
+
+
+class Best:
+    """The k highest of each row of a matrix that comes some columns at a time."""
+
+    def __init__(self, rows: int, k: int) -> None:
+        """Start with no columns."""
+        self.values: Scores = np.zeros((rows, 0), dtype=np.float32)
+        """Best first, the lower column first among equals: ``(n, min(k, columns so far))``."""
+        self.columns: Indices = np.zeros((rows, 0), dtype=np.int64)
+        """Their columns."""
+        self._k, self._seen = k, 0
+
+    def add(self, values: Scores) -> None:
+        """Take the next columns, ``(n, c)``."""
+        tile, places = highest(values, min(self._k, values.shape[1]))
+        joined = np.concatenate([self.values, tile], axis=1)
+        numbers = np.concatenate([self.columns, places + self._seen], axis=1)
+        self.values, order = highest(joined, min(self._k, joined.shape[1]))
+        self.columns = np.take_along_axis(numbers, order, axis=1)
+        self._seen += values.shape[1]
 
 
 def _joined(blocks: list[tuple[Scores, Indices]], k: int) -> tuple[Scores, Indices]:

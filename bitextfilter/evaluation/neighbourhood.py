@@ -1,0 +1,117 @@
+"""Sentences held against every line of a file of any size, some lines at a time.
+
+Cosines are exact (see :mod:`bitextfilter.similarity.vectors`): nothing here depends on how many
+lines come at a time, nor on threads. Memory holds the queries, and what is kept of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.io.batches import map_blocks
+from bitextfilter.similarity.margins import NEIGHBOURS
+from bitextfilter.similarity.neighbours import BASE_ROWS, QUERY_ROWS, Best
+from bitextfilter.similarity.vectors import Scores, Vectors, unit_products, unit_rows
+
+__all__ = ["EDGES", "Histograms", "NearestLines"]
+
+Line = TypeVar("Line")
+
+EDGES: NDArray[np.float64] = np.arange(-50, 51) / 50
+"""The ends of the histogram's bins: 0.02 apart, from -1 to 1."""
+
+
+class _Collector(Protocol):
+    """Keeps something of a matrix that comes some columns at a time."""
+
+    def add(self, values: Scores) -> object:
+        """Take the next columns, ``(n, c)``."""
+
+
+Collector = TypeVar("Collector", bound=_Collector)
+
+
+def _blocks(queries: Vectors) -> list[Vectors]:
+    """Return some unit rows after others."""
+    units = unit_rows(queries)
+    return [units[first : first + QUERY_ROWS] for first in range(0, len(units), QUERY_ROWS)]
+
+
+def _compare(
+    queries: Sequence[Vectors], vectors: Vectors, collectors: Sequence[Collector], threads: int
+) -> None:
+    """Give each block's collector its cosines to *vectors* ``(c, d)``, tile by tile."""
+    base = unit_rows(vectors)
+
+    def compare(block: int) -> None:
+        for first in range(0, len(base), BASE_ROWS):
+            tile = base[first : first + BASE_ROWS]
+            collectors[block].add(unit_products(queries[block], tile))
+
+    map_blocks(compare, range(len(queries)), threads)
+
+
+class NearestLines(Generic[Line]):
+    """The lines that are nearest to each query, best first, the earlier first among equals."""
+
+    def __init__(self, queries: Vectors, k: int = NEIGHBOURS, threads: int = 1) -> None:
+        """Seek the *k* nearest of each of the *queries* ``(n, d)``."""
+        self._queries, self._threads = _blocks(queries), threads
+        self._best = [Best(len(block), k) for block in self._queries]
+        self._lines: dict[int, Line] = {}
+        self._seen = 0
+
+    def add(self, vectors: Vectors, lines: Sequence[Line]) -> None:
+        """Take the next lines and their vectors ``(c, d)``; those that are not near are let go."""
+        _compare(self._queries, vectors, self._best, self._threads)
+        first, known = self._seen, self._lines
+        wanted = np.unique(np.concatenate([best.columns.ravel() for best in self._best]))
+        self._lines = {
+            place: known[place] if place < first else lines[place - first]
+            for place in wanted.tolist()
+        }
+        self._seen += len(lines)
+
+    def __iter__(self) -> Iterator[list[tuple[float, Line]]]:
+        """Yield the cosines and lines nearest to each query."""
+        for best in self._best:
+            for values, columns in zip(best.values.tolist(), best.columns.tolist(), strict=True):
+                yield [(v, self._lines[c]) for v, c in zip(values, columns, strict=True)]
+
+
+class Histograms:
+    """How many lines have a cosine to each query within each bin of ``EDGES``.
+
+    A bin has its lower end, and not its higher; only the last has both.
+    """
+
+    def __init__(self, queries: Vectors, threads: int = 1) -> None:
+        """Count for each of the *queries* ``(n, d)``."""
+        self._queries, self._threads = _blocks(queries), threads
+        self._counts = [_Counts(len(block)) for block in self._queries]
+
+    def add(self, vectors: Vectors) -> None:
+        """Count the next vectors ``(c, d)``."""
+        _compare(self._queries, vectors, self._counts, self._threads)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The counts so far, ``(n, 100)``."""
+        return np.concatenate([part.counts for part in self._counts])
+
+
+class _Counts:
+    """The histograms of one block of queries."""
+
+    def __init__(self, rows: int) -> None:
+        self.counts = np.zeros((rows, len(EDGES) - 1), dtype=np.int64)
+
+    def add(self, values: Scores) -> None:
+        rows, bins = self.counts.shape
+        places = np.searchsorted(EDGES[1:-1], values.astype(np.float64), "right")
+        places += bins * np.arange(rows)[:, None]
+        self.counts += np.bincount(places.ravel(), minlength=rows * bins).reshape(rows, bins)
