@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bitextfilter.commands.evaluations.filtering import filtering
 from bitextfilter.commands.evaluations.recovery import recovery
+from bitextfilter.commands.evaluations.sts import sts
 from bitextfilter.commands.frame import group
 
 __all__ = ["main"]
@@ -19,5 +20,5 @@ main = group(
     """,
 )
 
-for subcommand in (recovery, filtering):
+for subcommand in (recovery, filtering, sts):
     main.add_command(subcommand)

@@ -8,6 +8,7 @@ many rows each cell got.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -69,6 +70,9 @@ def _drawer(counts: Counts, generator: np.random.Generator) -> Callable[[], Coun
 def estimates(strata: Sequence[Counts], statistic: Statistic, bootstrap: Bootstrap) -> Figures:
     """Return the figures of the strata, and the ends of their 95 % intervals.
 
+    A figure that is NaN is undefined: draws of which it is are left out of its interval, and
+    where all are, the ends are NaN.
+
     Args:
         strata: each one's rows by cell; none is without rows.
         statistic: makes figures, of shape ``(...)``, of them.
@@ -78,5 +82,7 @@ def estimates(strata: Sequence[Counts], statistic: Statistic, bootstrap: Bootstr
         Value, low and high end: ``(3, ...)``.
     """
     drawn = np.stack([statistic(again) for again in resamples(strata, bootstrap)])
-    ends = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)
+        ends = np.nanquantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
     return np.concatenate([statistic(strata)[None], ends])

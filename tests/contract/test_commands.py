@@ -19,6 +19,7 @@ HEAVY = {
     "rapidfuzz",
     "sacremoses",
     "safetensors",
+    "scipy",
     "sentencepiece",
     "subword_nmt",
     "torch",

@@ -33,7 +33,7 @@ T = TypeVar("T")
 @command(
     "filtering",
     labelling_options(),
-    bootstrap_options(),
+    bootstrap_options(noise=True),
     suggestion_options(),
     [option for option in row_options(drops=True) if option.name != "input"],
     model_options(),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bitextfilter.evaluation.filtering import Labelled
 
-__all__ = ["Collected", "read_labelled", "words_of"]
+__all__ = ["Collected", "EvaluatedColumns", "read_labelled", "words_of"]
 
 KEEP = "keep"
 """The verdict on a row that no rule drops."""
@@ -32,8 +32,8 @@ MOST_KINDS = 1000
 
 
 @dataclass(frozen=True)
-class _Columns(Columns):
-    """Where the score, the label, the verdict if any, and the sides to count stand."""
+class EvaluatedColumns(Columns):
+    """Columns to evaluate, which may be empty, and after them some of the *sides* of the pair."""
 
     blank: bool = True
     first: tuple[Wanted, ...] = ()
@@ -125,7 +125,7 @@ def _rows(run: Run, where: Labelling, sides: tuple[str, ...]) -> Iterable[Row]:
     first += [("verdict", "--verdict", where.verdict)] if where.verdict is not None else []
     chosen = run.row_settings.columns
     wanted = tuple(Wanted(name, option, place) for name, option, place in first if place)
-    reader = run.rows(_Columns(chosen.source, chosen.target, first=wanted, sides=sides))
+    reader = run.rows(EvaluatedColumns(chosen.source, chosen.target, first=wanted, sides=sides))
     run.counts["without a score"] = 0
     for window in run.windows(reader):
         for row in window:

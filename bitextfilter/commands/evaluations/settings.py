@@ -101,8 +101,8 @@ def labelling_options() -> list[click.Parameter]:
     ]
 
 
-def bootstrap_options() -> list[click.Parameter]:
-    """Return --bootstrap and --seed."""
+def bootstrap_options(noise: bool = False) -> list[click.Parameter]:
+    """Return --bootstrap and --seed, which is of *noise* too."""
     return [
         click.Option(
             ["--bootstrap", "resamples"],
@@ -117,7 +117,7 @@ def bootstrap_options() -> list[click.Parameter]:
             type=click.IntRange(min=0),
             default=1,
             show_default=True,
-            help="Seed of the resamples, and of noise.",
+            help=f"Seed of the resamples{', and of noise' * noise}.",
         ),
     ]
 

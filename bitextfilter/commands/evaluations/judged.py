@@ -1,0 +1,180 @@
+"""Sets of pairs with what people say of them, read from TSVs and scored by a model or a column."""
+
+from __future__ import annotations
+
+import dataclasses
+from array import array
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bitextfilter.commands.evaluations.labelled import EvaluatedColumns
+from bitextfilter.commands.evaluations.languages import Languages, languages_of
+from bitextfilter.commands.frame import Run
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.io.columns import Columns, Wanted
+from bitextfilter.io.files import COMPRESSIONS, stream_name
+from bitextfilter.io.parser import REMEDY
+from bitextfilter.io.rows import BadRow, Row, is_blank, number_of
+
+if TYPE_CHECKING:
+    from bitextfilter.evaluation.sts import Judged
+    from bitextfilter.scoring.model import Model
+    from bitextfilter.similarity.vectors import Scores
+
+__all__ = ["Judging", "ModelScorer", "read_judged", "set_name"]
+
+_OF_ANY_LANGUAGES = ("cosine", "euclidean")
+"""The measures that take sentences of any of the model's languages on either side."""
+
+_MOST_SHOWN = 40
+
+
+@dataclasses.dataclass(frozen=True)
+class Judging:
+    """Where the human score stands, and where the other comes from."""
+
+    human: int | str
+    column: int | str | None
+    measure: str | None
+    language: Languages | None
+
+    def __post_init__(self) -> None:
+        """Refuse options that contradict each other. Raises UsageError."""
+        for name in ("measure", "language"):
+            if self.column is not None and getattr(self, name) is not None:
+                raise click.UsageError(f"--column and --{name} exclude each other")
+
+    @property
+    def similarity(self) -> str:
+        """The measure that a model scores with."""
+        return self.measure or "cosine"
+
+    def numbers(self) -> list[Wanted]:
+        """Return the columns that hold a number: the human score, and the score if it is read."""
+        human = Wanted("human score", "--human", self.human)
+        return [human] if self.column is None else [human, Wanted("score", "--column", self.column)]
+
+    def columns(self, chosen: Columns) -> EvaluatedColumns:
+        """Return the columns to read: numbers, then, where there is a model to score, the sides."""
+        sides = ("source", "target") if self.column is None else ()
+        first = tuple(self.numbers())
+        return EvaluatedColumns(chosen.source, chosen.target, first=first, sides=sides)
+
+
+def set_name(file: str) -> str:
+    """Return the name of the set in *file*: without folder, compression and ``.tsv``."""
+    name = Path(stream_name(file)).name
+    for ending in (*COMPRESSIONS, ".tsv"):
+        name = name.removesuffix(ending)
+    return name
+
+
+class ModelScorer:
+    """Scores pairs by a model: of its two languages, or of others of them."""
+
+    def __init__(self, model: Model, where: Judging) -> None:
+        """Raise SettingsError for a language or a measure that the model lacks."""
+        from bitextfilter.scoring.scorers import check_measures
+
+        self._model, self._measure = model, where.similarity
+        self._languages = languages_of(model, where.language)
+        check_measures(model, [self._measure], model.reference)
+        if not self._as_trained and self._measure not in _OF_ANY_LANGUAGES:
+            known = " and ".join(_OF_ANY_LANGUAGES)
+            raise SettingsError(f"--language goes with {known}, not with {self._measure}")
+
+    @property
+    def _as_trained(self) -> bool:
+        """Whether the sides are in the languages of the model, in their order."""
+        return self._languages == self._model.languages
+
+    def __call__(self, sources: Sequence[str], targets: Sequence[str]) -> Scores:
+        """Score ``n`` sources and targets → ``(n,)``."""
+        from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
+
+        if self._as_trained:
+            return self._model.score(sources, targets, [self._measure])[self._measure]
+        similarity = {"cosine": cosine_pairs, "euclidean": euclidean_pairs}[self._measure]
+        return similarity(*map(self._model.encode, (sources, targets), self._languages))
+
+    def doubt(self, sources: Sequence[str], targets: Sequence[str]) -> str | None:
+        """Return a warning if sources and targets do not look like what they are scored as."""
+        from bitextfilter.text.language import check_columns
+
+        processor = self._model.processor
+        if self._as_trained:
+            return check_columns(sources, targets, processor)
+        for name, side, language in zip(
+            ("source", "target"), (sources, targets), self._languages, strict=True
+        ):
+            first = language == self._model.languages[0]
+            if check_columns(side if first else [], [] if first else side, processor):
+                return f"the {name} column does not look like {language}"
+        return None
+
+
+def read_judged(run: Run, file: str, where: Judging, scorer: ModelScorer | None) -> Judged:
+    """Read the set in *file*, with scores by the model, or without one those in their column.
+
+    Pairs that lack a number are skipped and counted. Raises InputError where fewer than two are
+    left.
+    """
+    import numpy as np
+
+    from bitextfilter.evaluation.sts import Judged
+
+    run.row_settings = dataclasses.replace(run.row_settings, input=file)
+    human, scores, skipped = array("d"), array("d"), -run.counts["skipped"]
+    for rows in _usable(run, where):
+        if scorer is None:
+            scores.extend(number_of(row.texts[1].encode()) for row in rows)
+        else:
+            _, sources, targets = zip(*(row.texts for row in rows), strict=True)
+            if not human and (doubt := scorer.doubt(sources, targets)):
+                run.warn(f"{stream_name(file)}: {doubt} (--scol, --tcol, --language)")
+            scores.extend(scorer(sources, targets).tolist())
+        human.extend(number_of(row.texts[0].encode()) for row in rows)
+    skipped += run.counts["skipped"]
+    if len(human) < 2:
+        message = f"too few pairs to correlate: {len(human)}, and {skipped} skipped"
+        remedy = " and ".join(
+            f"{wanted.option} says where the {wanted.name} is" for wanted in where.numbers()
+        )
+        raise InputError(message, file=stream_name(file), remedy=remedy)
+    return Judged(set_name(file), np.array(human), np.array(scores), skipped)
+
+
+def _usable(run: Run, where: Judging) -> Iterator[list[Row]]:
+    """Yield windows of the rows that lack nothing; reject the bad, and count the others."""
+    reader = run.rows(where.columns(run.row_settings.columns))
+    numbers = where.numbers()
+    run.counts["skipped"] += 0
+    for window in run.windows(reader):
+        usable = []
+        for row in window:
+            if isinstance(row, BadRow):
+                continue
+            if fault := _fault(row, numbers):
+                run.reject(BadRow(row.number, row.line, row.ending, *fault, reader.name))
+            elif any(map(is_blank, row.texts[: len(numbers)])):
+                run.counts["skipped"] += 1
+            else:
+                usable.append(row)
+        if usable:
+            yield usable
+
+
+def _fault(row: Row, numbers: Sequence[Wanted]) -> tuple[str, str] | None:
+    """Return what is wrong with a row, and the remedy; a number that is missing is not."""
+    for (name, option, _), text in zip(numbers, row.texts, strict=False):
+        if not is_blank(text) and not isfinite(number_of(text.encode())):
+            reason = f"the {name} {text[:_MOST_SHOWN]!r} is no number"
+            return reason, f"{option} says where it is; {REMEDY}"
+    for name, text in zip(("source", "target"), row.texts[len(numbers) :], strict=False):
+        if is_blank(text):
+            return f"the {name} is empty", REMEDY
+    return None

@@ -1,0 +1,215 @@
+"""``bitext-evaluate sts``: how well scores go with what people say of sentence pairs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bitextfilter import __version__
+from bitextfilter.commands.evaluations.judged import Judging, ModelScorer, read_judged
+from bitextfilter.commands.evaluations.languages import language_option
+from bitextfilter.commands.evaluations.settings import bootstrap_options
+from bitextfilter.commands.frame import Run, column, command, model_options, row_options
+
+if TYPE_CHECKING:
+    from bitextfilter.evaluation.sts import Agreement, Grade
+
+__all__ = ["sts"]
+
+_COLUMNS = {"scol": 2, "tcol": 3}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Result:
+    """What was found of a set, or of several; a set has a file, and grades if asked for."""
+
+    agreement: Agreement
+    signature: str
+    file: str | None = None
+    grades: Sequence[Grade] | None = None
+
+
+def _row_options() -> list[click.Parameter]:
+    """Return the shared options of rows but -i, with the columns where such files have them."""
+    options = [option for option in row_options() if option.name != "input"]
+    for option in options:
+        option.default = _COLUMNS.get(option.name or "", option.default)
+    return options
+
+
+@command(
+    "sts",
+    language_option("source", "target"),
+    bootstrap_options(),
+    _row_options(),
+    model_options(),
+)
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option(
+    "--human",
+    type=column,
+    default=1,
+    show_default=True,
+    metavar="COLUMN",
+    help="Column of the human score.",
+)
+@click.option(
+    "--column",
+    type=column,
+    metavar="COLUMN",
+    help="Column of a score to hold against it; then no model is loaded.",
+)
+@click.option(
+    "--measure",
+    metavar="NAME",
+    help="What the model scores with, as bitext-score  [default: cosine]",
+)
+@click.option("--grades", is_flag=True, help="Write the mean score of each human grade instead.")
+@click.option(
+    "--grade-step",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="Round human scores to multiples of S  [default: 1, or not where up to 10 are distinct]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
+def sts(run: Run, files: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Correlate scores of sentence pairs with human scores: similarity, or quality.
+
+    Each FILE (default: stdin) is a set of pairs with a human score. Writes a line for each set,
+    tab-separated: set, how many sets, pairs, pairs skipped for want of a score, Pearson's and
+    Spearman's correlation times 100, each with the ends of its 95 % interval, signature. Then,
+    where sets share their name up to the first dot, such as sts2012.OnWN.tsv, the unweighted
+    mean of those; and that of all sets. A correlation with what is constant is - (null in JSON).
+
+    --grades writes a line for each human grade of each set: set, grade, pairs, mean and standard
+    deviation of the score, the p-value of Welch's t-test against the grade below, whether they
+    differ at .01, signature. Memory holds 16 bytes a pair, and what the intervals take.
+
+    Example:
+
+        bitext-evaluate sts --language en sts2012.*.tsv
+        bitext-evaluate sts --scol 3 --tcol 4 quality.en-de.tsv
+        bitext-evaluate sts --column -1 scored.tsv
+    """
+    where = Judging(**{name: options[name] for name in Judging.__annotations__})
+    if options["grade_step"] is not None and not options["grades"]:
+        raise click.UsageError("--grade-step needs --grades")
+    files = files or ("-",)
+    if files.count("-") > 1:
+        raise click.UsageError("stdin is asked for twice")
+    output = run.output()
+    results = _results(run, files, where, options)
+    written = _json if as_json else _grade_table if options["grades"] else _table
+    output.write(written(results).encode())
+
+
+def _results(
+    run: Run, files: Sequence[str], where: Judging, options: dict[str, Any]
+) -> list[_Result]:
+    """Read, score and measure all sets: a result for each, then their means."""
+    from bitextfilter.evaluation.bootstrap import Bootstrap
+    from bitextfilter.evaluation.correlation import scipy_statistics
+    from bitextfilter.evaluation.sts import grade_means, measure_agreement, signature
+
+    graded = options["grades"]
+    if graded:
+        scipy_statistics()
+    scorer, facts = _scorer(run, where)
+    sets = [read_judged(run, file, where, scorer) for file in files]
+    for judged in sets:
+        if judged.constant is not None:
+            run.warn(f"{judged.name}: all {judged.constant} are the same: nothing correlates")
+    bootstrap = Bootstrap(options["resamples"], options["seed"])
+    facts |= {"boot": bootstrap.resamples, "seed": bootstrap.seed, "v": __version__}
+    agreements = measure_agreement(sets, bootstrap)
+    return [
+        _Result(
+            agreement,
+            signature(agreement, **facts),
+            file,
+            grade_means(judged, options["grade_step"]) if graded and judged else None,
+        )
+        for agreement, file, judged in zip_longest(agreements, files, sets)
+    ]
+
+
+def _scorer(run: Run, where: Judging) -> tuple[ModelScorer | None, dict[str, str | int]]:
+    """Return what scores pairs, None for a column, with the facts for the signature."""
+    if where.column is not None:
+        return None, {"column": where.column}
+    from bitextfilter.scoring.scorers import MEASURES
+
+    if where.similarity not in MEASURES:
+        known = ", ".join(MEASURES)
+        raise click.UsageError(f"--measure {where.similarity!r} is none of {known}")
+    model = run.model()
+    language = {"language": ",".join(where.language)} if where.language else {}
+    facts = {"sim": where.similarity, **language, "model": model.digest}
+    return ModelScorer(model, where), dict[str, str | int](facts)
+
+
+def _cells(numbers: Sequence[float] | None, count: int, form: str) -> list[str]:
+    """Return numbers as text, or as many dashes where there are none."""
+    return ["-"] * count if numbers is None else [format(number, form) for number in numbers]
+
+
+def _table(results: Sequence[_Result]) -> str:
+    """Return a line for each set and mean."""
+    names = ("pearson", "spearman")
+    heads = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
+    rows = [["set", "sets", "pairs", "skipped", *heads, "signature"]]
+    for result in results:
+        found = result.agreement
+        figures = _cells(found.pearson, 3, ".2f") + _cells(found.spearman, 3, ".2f")
+        counts = map(str, (len(found.sets), found.pairs, found.skipped))
+        rows.append([found.name, *counts, *figures, result.signature])
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+def _grade_table(results: Sequence[_Result]) -> str:
+    """Return a line for each grade of each set."""
+    rows = [["set", "grade", "pairs", "mean", "deviation", "p", "differs", "signature"]]
+    for result in results:
+        for grade in result.grades or ():
+            figures = [
+                *_cells([grade.mean], 1, ".4f"),
+                *_cells(None if grade.deviation is None else [grade.deviation], 1, ".4f"),
+                *_cells(None if grade.p is None else [grade.p], 1, ".3g"),
+                {None: "-", False: "no", True: "yes"}[grade.differs],
+            ]
+            cells = [f"{grade.grade:.10g}", str(grade.pairs), *figures]
+            rows.append([result.agreement.name, *cells, result.signature])
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+def _json(results: Sequence[_Result]) -> str:
+    """Return sets and means as one JSON object."""
+    sets = [_record(result) for result in results if result.file is not None]
+    means = [_record(result) for result in results if result.file is None]
+    whole = {"task": "sts", "results": sets, "means": means}
+    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+
+
+def _record(result: _Result) -> dict[str, Any]:
+    """Return what is told of a set, or of several."""
+    found = result.agreement
+    what = {"sets": found.sets} if result.file is None else {"file": result.file}
+    record: dict[str, Any] = {
+        "set": found.name,
+        **what,
+        "pairs": found.pairs,
+        "skipped": found.skipped,
+        "pearson": found.pearson and found.pearson._asdict(),
+        "spearman": found.spearman and found.spearman._asdict(),
+        "signature": result.signature,
+    }
+    if result.grades is not None:
+        record["grades"] = [
+            {**dataclasses.asdict(grade), "differs": grade.differs} for grade in result.grades
+        ]
+    return record

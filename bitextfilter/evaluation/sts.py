@@ -1,0 +1,200 @@
+"""Semantic textual similarity: how well scores of sentence pairs go with what people say of them.
+
+Correlations are times 100, as the papers have them (Wieting et al. 2017; Wieting & Gimpel 2018):
+those of each set, then unweighted means over the sets of a year, and over all. The mean score
+of each grade, and whether neighbouring grades differ, is after Sjöblom et al. 2018.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figures, estimates
+from bitextfilter.evaluation.correlation import Paired, welch_test
+
+__all__ = [
+    "FEW_GRADES",
+    "SIGNIFICANCE",
+    "Agreement",
+    "Grade",
+    "Judged",
+    "grade_means",
+    "measure_agreement",
+    "signature",
+]
+
+Values = NDArray[np.float64]
+
+SIGNIFICANCE = 0.01
+"""Neighbouring grades differ if the p-value is below (Sjöblom et al. 2018)."""
+
+FEW_GRADES = 10
+"""Up to so many distinct human scores are grades as they are."""
+
+STEP = 1.0
+"""What more of them are rounded to, unless said."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A set of ``n`` pairs, two or more: what people say of each, and how it scores."""
+
+    name: str
+    """Such as ``sts2012.OnWN``: up to the first dot it names the year."""
+    human: Values
+    """``(n,)``, finite; higher is more similar, or better."""
+    scores: Values
+    """``(n,)``, finite; likewise."""
+    skipped: int = 0
+    """Pairs left out, for one of the two is missing."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for numbers that differ, are fewer than two, or not finite."""
+        if self.human.shape != self.scores.shape or self.human.ndim != 1 or len(self.human) < 2:
+            raise ValueError(f"{self.human.shape} human scores and {self.scores.shape} scores")
+        if not np.isfinite(self.human).all() or not np.isfinite(self.scores).all():
+            raise ValueError("a score is not finite")
+
+    @property
+    def constant(self) -> str | None:
+        """What has one value only, so that nothing correlates with it; None if nothing has."""
+        named = {"human scores": self.human, "scores": self.scores}
+        return next((name for name, values in named.items() if np.ptp(values) == 0), None)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The correlations of a set, or their mean over several."""
+
+    name: str
+    """The set's; ``mean sts2012`` over the sets of a year, ``mean`` over all."""
+    sets: tuple[str, ...]
+    """The names of the sets."""
+    pairs: int
+    skipped: int
+    pearson: Estimate | None
+    """-100 to 100; None where it is undefined, for the set or one of several."""
+    spearman: Estimate | None
+    """Likewise."""
+
+
+@dataclass(frozen=True)
+class Grade:
+    """The scores of pairs of one human grade."""
+
+    grade: float
+    pairs: int
+    mean: float
+    deviation: float | None
+    """The standard deviation of the scores, over ``n - 1``; None of one pair."""
+    p: float | None
+    """Of the means of this grade and the one below being the same (Welch); None if undefined."""
+
+    @property
+    def differs(self) -> bool | None:
+        """Whether the grade differs from the one below; None where there is no p-value."""
+        return None if self.p is None else self.p < SIGNIFICANCE
+
+
+def measure_agreement(sets: Sequence[Judged], bootstrap: Bootstrap) -> list[Agreement]:
+    """Return the correlations of each set, then the means of each year, then of all.
+
+    A year is what a name has before its first dot; there is a mean where it has two sets or more.
+    Rows are drawn anew from each set by itself. Draws that leave a correlation undefined are left
+    out of its interval; where all are, that is the whole range.
+
+    Raises ValueError without a set.
+    """
+    groups = _groups([each.name for each in sets])
+    paired = [Paired(each.human, each.scores) for each in sets]
+
+    def figures(strata: Sequence[Counts]) -> Figures:
+        each = np.stack([pair(counts) for pair, counts in zip(paired, strata, strict=True)])
+        return np.stack([each[places].mean(axis=0) for places in groups.values()])
+
+    found = estimates([np.ones(len(each.human)) for each in sets], figures, bootstrap)
+    return [
+        Agreement(
+            name,
+            tuple(sets[place].name for place in places),
+            sum(len(sets[place].human) for place in places),
+            sum(sets[place].skipped for place in places),
+            *(_estimate(found[:, row, kind]) for kind in range(2)),
+        )
+        for row, ((_, name), places) in enumerate(groups.items())
+    ]
+
+
+def _groups(names: Sequence[str]) -> dict[tuple[int, str], list[int]]:
+    """Return the places that each line is over: of each set, each year, and all."""
+    lines = {(place, name): [place] for place, name in enumerate(names)}
+    years: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        years.setdefault(name.partition(".")[0], []).append(place)
+    means = {f"mean {year}": places for year, places in years.items()}
+    means["mean"] = list(range(len(names)))
+    several = {(-1, name): places for name, places in means.items() if len(places) > 1}
+    return lines | several
+
+
+def _estimate(found: Figures) -> Estimate | None:
+    """Return a correlation and its interval, times 100."""
+    value, low, high = (100 * found).tolist()
+    if np.isnan(value):
+        return None
+    return Estimate(value, -100.0, 100.0) if np.isnan(low) else Estimate(value, low, high)
+
+
+def grade_means(judged: Judged, step: float | None = None) -> list[Grade]:
+    """Return the mean score of each human grade, from the lowest, each held against the one below.
+
+    Args:
+        judged: the set.
+        step: grades are human scores rounded to multiples of it, halves up; None for the scores as
+            they are, but where there are more than ``FEW_GRADES``, for a step of 1.
+
+    Raises:
+        SettingsError: the step is too small to count in.
+        DeviceError: SciPy is not installed.
+    """
+    grades, places = np.unique(_rounded(judged.human, step), return_inverse=True)
+    found: list[Grade] = []
+    below: Values | None = None
+    for place, grade in enumerate(grades.tolist()):
+        scores = judged.scores[places == place]
+        p = None if below is None else welch_test(below, scores)
+        deviation = float(scores.std(ddof=1)) if len(scores) > 1 else None
+        found.append(Grade(grade, len(scores), float(scores.mean()), deviation, p))
+        below = scores
+    return found
+
+
+def _rounded(human: Values, step: float | None) -> Values:
+    """Return the grade of each human score."""
+    if step is None:
+        if len(np.unique(human)) <= FEW_GRADES:
+            return human
+        step = STEP
+    with np.errstate(over="ignore"):
+        multiples = np.floor(human / step + 0.5)
+    if not np.isfinite(multiples).all():
+        raise SettingsError(f"a step of {step:g} is too small for these grades")
+    return np.round(multiples * step, 12)
+
+
+def signature(result: Agreement, **facts: str | int) -> str:
+    """Return the correlations in one line with how they were made.
+
+    ``signature(result, sim="cosine")`` is ``pearson = 71.20 spearman = 70.04 | n=750 skipped:0
+    set:sts2012.OnWN sim:cosine``; of several sets there is their number, as in ``sets:4``.
+    """
+    pair = (("pearson", result.pearson), ("spearman", result.spearman))
+    values = " ".join(f"{name} = {f'{each.value:.2f}' if each else '-'}" for name, each in pair)
+    made = " ".join(f"{name}:{fact}" for name, fact in facts.items())
+    what = f"set:{result.name}" if len(result.sets) == 1 else f"sets:{len(result.sets)}"
+    return f"{values} | n={result.pairs} skipped:{result.skipped} {what} {made}".rstrip()

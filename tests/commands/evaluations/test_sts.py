@@ -1,0 +1,310 @@
+"""bitext-evaluate sts through its streams, on the toy languages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from toys import sentences, toy_model
+
+from bitextfilter.commands.evaluate import main
+from bitextfilter.commands.evaluations.judged import set_name
+from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.evaluation.sts import Judged, grade_means, measure_agreement
+from bitextfilter.scoring.model import load
+from bitextfilter.similarity.vectors import cosine_pairs
+
+HEAD = [
+    *("set", "sets", "pairs", "skipped", "pearson", "pearson_low", "pearson_high"),
+    *("spearman", "spearman_low", "spearman_high", "signature"),
+]
+GRADES = ["set", "grade", "pairs", "mean", "deviation", "p", "differs", "signature"]
+FAST = ("--bootstrap", "20")
+Rows = list[tuple[str, ...]]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy_model(tmp_path_factory.mktemp("models") / "toy")
+
+
+def similar(count: int, seed: int, languages: str = "ab") -> Rows:
+    """Human score 0 to 5, source, target, of which a part is translated from the source."""
+    sides = dict(zip("ab", sentences(count, seed), strict=True))
+    others = dict(zip("ab", sentences(count, seed + 100), strict=True))
+    first, second = languages
+    rows: Rows = []
+    for place, source in enumerate(sides[first]):
+        words, grade = sides[second][place].split(), place % 6
+        kept = words[: round(len(words) * grade / 5)]
+        target = " ".join([*kept, *others[second][place].split()[: len(words) - len(kept)]])
+        rows.append((str(grade), source, target))
+    return rows
+
+
+def written(rows: Rows) -> str:
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+def sts(*words: str | Path, text: str = "") -> Result:
+    line = ["sts", "--threads", "1", "--device", "cpu", *FAST, *(str(word) for word in words)]
+    return CliRunner().invoke(main, line, input=text.encode())
+
+
+def lines_of(result: Result, head: list[str]) -> list[dict[str, str]]:
+    assert result.exit_code == 0, result.output
+    first, *lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert first == head
+    return [dict(zip(head, line, strict=True)) for line in lines]
+
+
+def table(result: Result) -> dict[str, dict[str, str]]:
+    found = {line["set"]: line for line in lines_of(result, HEAD)}
+    for line in found.values():
+        assert line["signature"].startswith(
+            f"pearson = {line['pearson']} spearman = {line['spearman']} | n={line['pairs']}"
+        )
+    return found
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    paths = [tmp_path / name for name in ("y12.one.tsv", "y12.two.tsv", "y13.one.tsv")]
+    for seed, path in enumerate(paths, 1):
+        path.write_text(written(similar(30 + seed, seed)), encoding="utf-8")
+    return paths
+
+
+def test_the_table_has_the_figures_of_the_library(model: Path, files: list[Path]) -> None:
+    found = table(sts("-q", "--seed", "4", "--model", model, *files))
+    toy, sets = load(model), []
+    for path in files:
+        rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+        human, sources, targets = zip(*rows, strict=True)
+        scores = toy.score(sources, targets, ["cosine"])["cosine"].astype(np.float64)
+        sets.append(Judged(path.stem, np.array(human, dtype=np.float64), scores))
+    expected = measure_agreement(sets, Bootstrap(20, 4))
+    assert list(found) == [result.name for result in expected]
+    assert list(found)[3:] == ["mean y12", "mean"]
+    for result in expected:
+        line = found[result.name]
+        assert result.pearson and result.spearman and result.pearson.value > 70
+        figures = [f"{number:.2f}" for number in (*result.pearson, *result.spearman)]
+        assert [line[name] for name in HEAD[4:10]] == figures
+        assert [line[name] for name in HEAD[1:4]] == [str(len(result.sets)), str(result.pairs), "0"]
+        assert f"sim:cosine model:{toy.digest} boot:20 seed:4 v:" in line["signature"]
+
+
+def test_json_says_the_same(model: Path, files: list[Path]) -> None:
+    words = ("-q", "--model", model, *files)
+    whole, found = json.loads(sts("--json", *words).stdout), table(sts(*words))
+    assert whole["task"] == "sts"
+    assert [record["file"] for record in whole["results"]] == [str(path) for path in files]
+    assert [record["sets"] for record in whole["means"]] == [
+        ["y12.one", "y12.two"],
+        ["y12.one", "y12.two", "y13.one"],
+    ]
+    records = whole["results"] + whole["means"]
+    assert [record["set"] for record in records] == list(found)
+    for record in records:
+        estimates = [record[kind] for kind in ("pearson", "spearman")]
+        cells = [f"{each[end]:.2f}" for each in estimates for end in ("value", "low", "high")]
+        line = found[record["set"]]
+        assert cells == [line[name] for name in HEAD[4:10]]
+        assert record["signature"] == line["signature"]
+
+
+def test_scores_of_a_column_need_no_model(model: Path, files: list[Path]) -> None:
+    rows = [tuple(row.split("\t")) for row in files[0].read_text(encoding="utf-8").splitlines()]
+    scores = load(model).score([r[1] for r in rows], [r[2] for r in rows], ["cosine"])["cosine"]
+    scored = [(*row, repr(score)) for row, score in zip(rows, scores.tolist(), strict=True)]
+    words = ("-q", "--model", "nowhere", "--column", "-1")
+    (line,) = table(sts(*words, text=written(scored))).values()
+    expected = table(sts("-q", "--model", model, files[0]))["y12.one"]
+    assert [line[name] for name in HEAD[1:10]] == [expected[name] for name in HEAD[1:10]]
+    assert (line["set"], " column:-1 " in line["signature"]) == ("stdin", True)
+    headed = "human\ta\tb\tcosine\n" + written(scored)
+    words = (*words[:-2], "--header", "--human", "human", "--column", "cosine")
+    (named,) = table(sts(*words, text=headed)).values()
+    assert [named[name] for name in HEAD[:10]] == [line[name] for name in HEAD[:10]]
+
+
+@pytest.mark.parametrize("languages", ["aa", "bb", "ba"])
+def test_other_languages_than_the_model_was_made_for(model: Path, languages: str) -> None:
+    rows = similar(40, 7, languages)
+    chosen = ",".join(2 * side for side in languages)
+    if languages[0] == languages[1]:
+        chosen = 2 * languages[0]
+    (line,) = table(sts("-q", "--model", model, "--language", chosen, text=written(rows))).values()
+    assert f" language:{chosen} " in line["signature"]
+    toy = load(model)
+    sides = (toy.encode([row[i + 1] for row in rows], 2 * languages[i]) for i in range(2))
+    human = np.array([float(row[0]) for row in rows])
+    scores = cosine_pairs(*sides).astype(np.float64)
+    (expected,) = measure_agreement([Judged("x", human, scores)], Bootstrap(20))
+    assert expected.pearson and line["pearson"] == f"{expected.pearson.value:.2f}"
+    assert float(line["pearson"]) > 70
+
+
+def test_columns_measures_and_windows(model: Path, files: list[Path]) -> None:
+    rows = [line.split("\t") for line in files[0].read_text(encoding="utf-8").splitlines()]
+    turned = written([("x", target, source, human) for human, source, target in rows])
+    words = ("-q", "--model", model, "--measure")
+    columns = ("--human", "4", "--scol", "3", "--tcol", "2", "--batch-size", "7")
+    for measure in ("euclidean", "csls", "mlp"):
+        (line,) = table(sts(*words, measure, *columns, text=turned)).values()
+        expected = table(sts(*words, measure, files[0]))["y12.one"]
+        assert [line[name] for name in HEAD[1:10]] == [expected[name] for name in HEAD[1:10]]
+        assert f" sim:{measure} " in line["signature"]
+
+
+def test_missing_scores_are_skipped_and_counted(files: list[Path]) -> None:
+    rows = [tuple(row.split("\t")) for row in files[0].read_text(encoding="utf-8").splitlines()]
+    scored = [(row[0], "0.5" if place % 2 else "0.25") for place, row in enumerate(rows)]
+    holes = [*scored[:5], ("", "0.5"), (" ", ""), ("3", ""), *scored[5:]]
+    result = sts("--column", "2", text=written(holes))
+    (line,) = table(result).values()
+    (expected,) = table(sts("--column", "2", text=written(scored))).values()
+    assert (line["pairs"], line["skipped"]) == ("31", "3")
+    assert [line[name] for name in HEAD[4:10]] == [expected[name] for name in HEAD[4:10]]
+    assert "34 rows, 0 rejected, 3 skipped" in result.stderr
+    assert "| n=31 skipped:3 " in line["signature"]
+
+
+@pytest.mark.parametrize(
+    ("human", "score", "what"), [("2", "i", "human scores"), ("i", "2", "scores")]
+)
+def test_constants_correlate_with_nothing(human: str, score: str, what: str) -> None:
+    rows = [tuple(str(i) if each == "i" else each for each in (human, score)) for i in range(5)]
+    result = sts("--column", "2", text=written(rows))
+    (line,) = table(result).values()
+    assert [line[name] for name in HEAD[4:10]] == 6 * ["-"]
+    (warning,) = [each for each in result.stderr.splitlines() if "warning" in each]
+    assert f"warning: stdin: all {what} are the same: nothing correlates" in warning
+    (record,) = json.loads(sts("-q", "--json", "--column", "2", text=written(rows)).stdout)[
+        "results"
+    ]
+    assert (record["pearson"], record["spearman"], record["pairs"]) == (None, None, 5)
+
+
+def test_grades(model: Path, files: list[Path]) -> None:
+    pytest.importorskip("scipy")
+    words = ("-q", "--model", model, "--grades", *files[:2])
+    found = lines_of(sts(*words), GRADES)
+    assert [(line["set"], line["grade"]) for line in found] == [
+        (path.stem, str(grade)) for path in files[:2] for grade in range(6)
+    ]
+    assert {line["differs"] for line in found[1:6]} <= {"yes", "no"}
+    assert [found[0][name] for name in ("p", "differs")] == ["-", "-"]
+    whole = json.loads(sts("--json", *words).stdout)
+    records = [grade for record in whole["results"] for grade in record["grades"]]
+    for line, record in zip(found, records, strict=True):
+        assert line["mean"] == f"{record['mean']:.4f}"
+        assert line["deviation"] == f"{record['deviation']:.4f}"
+        assert line["p"] == ("-" if record["p"] is None else f"{record['p']:.3g}")
+        assert line["differs"] == {None: "-", True: "yes", False: "no"}[record["differs"]]
+    assert all("grades" not in record for record in whole["means"])
+
+
+def test_grades_of_a_step() -> None:
+    pytest.importorskip("scipy")
+    human = np.arange(0, 30, 1.0)
+    text = written([(f"{value:.1f}", f"{(value % 4) + value:.1f}") for value in human])
+    found = lines_of(
+        sts("-q", "--column", "2", "--grades", "--grade-step", "10", text=text), GRADES
+    )
+    expected = grade_means(Judged("x", human, human % 4 + human), 10)
+    assert [line["grade"] for line in found] == ["0", "10", "20", "30"]
+    assert [line["pairs"] for line in found] == [str(grade.pairs) for grade in expected]
+    assert [line["mean"] for line in found] == [f"{grade.mean:.4f}" for grade in expected]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("good\taa\tbb", "stdin:3: the human score 'good' is no number; --human says where it is"),
+        ("nan\taa\tbb", "stdin:3: the human score 'nan' is no number"),
+        ("inf\taa\tbb", "stdin:3: the human score 'inf' is no number"),
+        ("1\t \tbb", "stdin:3: the source is empty; --on-error reject"),
+        ("1\taa\t", "stdin:3: the target is empty; --on-error reject"),
+        ("1\taa", "stdin:3: 2 columns, expected at least 3 (--tcol 3)"),
+    ],
+)
+def test_bad_rows(model: Path, tmp_path: Path, row: str, message: str) -> None:
+    good = written(similar(12, 3)).splitlines(keepends=True)
+    bad = "".join([*good[:2], row, "\n", *good[2:]])
+    failed = sts("--model", model, text=bad)
+    assert (failed.exit_code, failed.stdout) == (65, "")
+    assert message in failed.stderr
+    rejects = tmp_path / "rejects"
+    words = ("--on-error", "reject", "--rejects", rejects, "--model", model)
+    result = sts(*words, text=bad)
+    assert table(result) == table(sts("--model", model, text="".join(good)))
+    assert "13 rows, 1 rejected, 0 skipped" in result.stderr
+    assert rejects.read_text(encoding="utf-8").endswith(f"\t{row}\n")
+
+
+def test_a_score_that_is_no_number() -> None:
+    failed = sts("--column", "2", text="1\t2\n2\thigh\n")
+    assert (failed.exit_code, failed.stdout) == (65, "")
+    assert "stdin:2: the score 'high' is no number; --column says where it is" in failed.stderr
+
+
+@pytest.mark.parametrize("text", ["", "1\t0.5\n", "1\t0.5\n\t0.5\n"])
+def test_too_few_pairs(text: str) -> None:
+    failed = sts("--column", "2", text=text)
+    assert (failed.exit_code, failed.stdout) == (65, "")
+    assert "stdin: too few pairs to correlate" in failed.stderr
+
+
+def test_choices_that_make_no_sense(model: Path, files: list[Path], tmp_path: Path) -> None:
+    cases = [
+        (("--column", "2", "--measure", "cosine"), 2, "--column and --measure exclude each other"),
+        (("--column", "2", "--language", "aa"), 2, "--column and --language exclude each other"),
+        (("--measure", "hamming"), 2, "--measure 'hamming' is none of cosine, euclidean"),
+        (("--grade-step", "2"), 2, "--grade-step needs --grades"),
+        (("--grade-step", "0"), 2, "--grade-step"),
+        (("--column", "2", "-", "-"), 2, "stdin is asked for twice"),
+        (("--language", "cc"), 78, "cc"),
+        (
+            ("--language", "aa", "--measure", "mlp"),
+            78,
+            "goes with cosine and euclidean, not with mlp",
+        ),
+        ((tmp_path / "missing.tsv",), 66, "missing.tsv"),
+    ]
+    for words, code, message in cases:
+        failed = sts("--model", model, *words, files[0])
+        assert (failed.exit_code, failed.stdout) == (code, ""), words
+        assert message in failed.stderr
+    plain = toy_model(tmp_path / "plain", classifier=False)
+    assert sts("--model", plain, "--measure", "mlp", files[0]).exit_code == 78
+
+
+def test_names_of_sets() -> None:
+    assert [set_name(name) for name in ("a/sts2012.OnWN.tsv", "b.tsv.gz", "c.txt", "-")] == [
+        "sts2012.OnWN",
+        "b",
+        "c.txt",
+        "stdin",
+    ]
+
+
+def test_sentences_of_another_language_get_a_warning() -> None:
+    """By the shipped model, whose vocabulary has seen enough to tell."""
+    human = [str(grade) for grade in range(12)]
+    english = [f"there are {word} of them in the house" for word in human]
+    german = [f"davon sind {word} in diesem alten Haus" for word in human]
+    pairs = {
+        "en": (english, english[::-1]),
+        "de": (german, german[::-1]),
+        "en,de": (english, german),
+    }
+    texts = {name: written(list(zip(human, *each, strict=True))) for name, each in pairs.items()}
+    for name, text in texts.items():
+        for language in ("en", "de", "en,de"):
+            result = sts("--language", language, text=text)
+            assert ("warning: stdin: the " in result.stderr) == (language != name)
