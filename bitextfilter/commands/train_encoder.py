@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bitextfilter.commands.frame import Run, column, command, device_options
+from bitextfilter.commands.options import language_pair
+from bitextfilter.commands.training_reporter import TrainingReporter
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
     from bitextfilter.training.sources import PairFile
-    from bitextfilter.training.state import Progress
     from bitextfilter.workflows.plan import Material, Plan
 
 
@@ -31,7 +32,13 @@ def _numbered(value: int | str) -> int | str:
 
 @command("bitext-train-encoder", device_options(), batch_size=None)
 @click.option("-o", "--output", required=True, metavar="DIR", help="The new model.")
-@click.option("--languages", required=True, metavar="SOURCE,TARGET", help="Such as en,de.")
+@click.option(
+    "--languages",
+    required=True,
+    type=language_pair,
+    metavar="SOURCE,TARGET",
+    help="Such as en,de; one twice (en,en) for paraphrases.",
+)
 @click.option(
     "--pairs",
     multiple=True,
@@ -87,6 +94,11 @@ def _numbered(value: int | str) -> int | str:
     help="Start from a model: its subwords, and every tensor that fits.",
 )
 @click.option(
+    "--architecture",
+    metavar="NAME|PARTS",
+    help="autoencoder (the default), averaging, or parts such as word+lstm,trigram.",
+)
+@click.option(
     "--segmenter",
     type=_FOLDER,
     metavar="DIR",
@@ -130,9 +142,12 @@ def main(run: Run, **options: Any) -> None:
     training lies in DIR.training; --resume continues from the last validation with the very
     same curve.
 
-    All training text is held in memory. Settings: --set architecture=averaging, --set
-    shape.hidden=256, --set segmentation.vocabulary_size=24000, --set training.passes=3 and so
-    on; the page on bitext-train-encoder lists them all.
+    Architectures of parts (word, trigram, weighted, lstm, blstm, max-blstm, gran, gran-gru) are
+    added with + and set side by side with a comma; they train without a decoder.
+
+    All training text is held in memory. Settings: --set shape.hidden=256, --set
+    segmentation.vocabulary_size=24000, --set training.passes=3 and so on; the page on
+    bitext-train-encoder lists them all.
 
     Example:
 
@@ -149,7 +164,7 @@ def main(run: Run, **options: Any) -> None:
         quantise=options["quantise"],
         resume=options["resume"],
         note=run.note,
-        report=_Reporter(run),
+        report=TrainingReporter(run),
     )
     plan, material = _plan(options), _material(options, run.row_settings.columns)
     run.facts["seed"] = plan.training.seed
@@ -165,9 +180,11 @@ def _plan(options: dict[str, Any]) -> Plan:
 
     values = read_settings(options["settings"]) if options["settings"] else {}
     values = {n: v for n, v in values.items() if n not in ("material", "validation")}
-    mini_batch = options["mini_batch"]
-    short = () if mini_batch is None else (f"training.batch_size={mini_batch}",)
-    for assignment in (*options["overrides"], *short):
+    if (architecture := options["architecture"]) is not None:
+        values = {**values, "architecture": architecture}
+    if (mini_batch := options["mini_batch"]) is not None:
+        values = with_override(values, f"training.batch_size={mini_batch}")
+    for assignment in options["overrides"]:
         values = with_override(values, assignment)
     return Plan.from_dict(values)
 
@@ -179,7 +196,7 @@ def _material(options: dict[str, Any], columns: Columns) -> Material:
     from bitextfilter.workflows.plan import Material
 
     return Material(
-        languages=_languages(options["languages"]),
+        languages=options["languages"],
         pairs=_pair_files(options["pairs"], options["parallel"], columns),
         development=PairFile(
             options["development"], columns=Columns(options["dev_scol"], options["dev_tcol"])
@@ -189,13 +206,6 @@ def _material(options: dict[str, Any], columns: Columns) -> Material:
         segmenter=options["segmenter"],
         vectors=options["embeddings"],
     )
-
-
-def _languages(text: str) -> tuple[str, str]:
-    source, _, target = text.partition(",")
-    if not source or not target or source == target or "," in target:
-        raise click.BadParameter("expected two languages, such as en,de", param_hint="--languages")
-    return source, target
 
 
 def _pair_files(
@@ -222,28 +232,3 @@ def _weighted(text: str) -> tuple[str, float]:
     if float(match[2]) == 0:
         raise click.BadParameter(f"{text}: a weight must be above 0", param_hint="--pairs")
     return match[1], float(match[2])
-
-
-class _Reporter:
-    """Shows how a training goes on."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._updates: int | None = None
-        self._validations = 0
-
-    def __call__(self, progress: Progress, updates: int) -> None:
-        if self._updates is None:
-            self._validations = sum(row["update"] < progress.update for row in progress.history)
-            self._updates = 0
-        self._run.progress(updates, "updates").update(progress.update - self._updates)
-        self._updates = progress.update
-        if len(progress.history) > self._validations:
-            self._validations = len(progress.history)
-            self._run.note(_described(progress.history[-1]))
-
-
-def _described(row: Mapping[str, float]) -> str:
-    """A validation in words."""
-    losses = (f", {name} {row[name]:.3f}" for name in row if name not in ("update", "error"))
-    return f"update {row['update']}: recovery error {row['error']:.2f} %{''.join(losses)}"

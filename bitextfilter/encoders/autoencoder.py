@@ -11,16 +11,25 @@ top of it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from bitextfilter.encoders.averaging import WeightedAverage, mean_of_rows
-from bitextfilter.encoders.network import Folded, Network, check_sizes
+from bitextfilter.encoders.network import (
+    Folded,
+    Inputs,
+    Network,
+    Tokens,
+    check_sizes,
+    piece_vectors,
+)
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.folded import FoldedRecurrent
 from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent, max_pool
+from bitextfilter.text.processor import PIECES
 
 
 @dataclass(frozen=True)
@@ -57,34 +66,43 @@ class AutoencoderSettings:
 class AutoencoderNetwork(Network):
     """Two max-pooled bidirectional encoders over one table of subword vectors."""
 
-    def __init__(self, settings: AutoencoderSettings, vocabulary: int) -> None:
-        super().__init__(vocabulary, settings.embedding)
+    def __init__(self, settings: AutoencoderSettings, sizes: Mapping[str, int]) -> None:
+        """``sizes``: how many ids each view has."""
+        super().__init__(settings.dim)
         self.settings = settings
+        self.embedding = piece_vectors(sizes[PIECES], settings.embedding)
         shape = (settings.cell, settings.embedding, settings.hidden, settings.layers)
         self.encoders = nn.ModuleList(BidirectionalRecurrent(*shape) for _ in range(2))
         if settings.average:
-            self.average = WeightedAverage(vocabulary)
+            self.average = WeightedAverage(sizes[PIECES])
             self.gain = nn.Parameter(torch.full((settings.dim,), 0.1))
             self.offset = nn.Parameter(torch.zeros(settings.dim))
 
-    def fold(self, tokens: Tensor, side: int) -> Folded:
+    def piece_tables(self) -> tuple[nn.Embedding, ...]:
+        """See :meth:`Network.piece_tables`."""
+        return (self.embedding,)
+
+    def fold(self, tokens: Mapping[str, Tokens], side: int) -> Folded:
         """See :meth:`Network.fold`."""
-        vectors = self.embedding(tokens)
+        ids = tokens[PIECES].ids
+        vectors = self.embedding(ids)
         encoder = self.encoders[side]
         assert isinstance(encoder, BidirectionalRecurrent)
         folded = FoldedRecurrent(encoder, vectors)
         if not self.settings.average:
-            return folded.max_pooled
-        weighted = self.average.weighted(vectors, tokens)
+            return lambda inputs: folded.max_pooled(inputs[PIECES].ids, inputs[PIECES].lengths)
+        weighted = self.average.weighted(vectors, ids)
 
-        def encode(rows: Tensor, lengths: Tensor) -> Tensor:
+        def encode(inputs: Inputs) -> Tensor:
+            rows, lengths = inputs[PIECES].ids, inputs[PIECES].lengths
             average = mean_of_rows(weighted, rows, lengths)
             return average + self.gain * folded.max_pooled(rows, lengths) + self.offset
 
         return encode
 
-    def forward(self, ids: Tensor, lengths: Tensor, side: int) -> Tensor:
-        """Padded ids ``(n, t)``, lengths ``(n,)``, side 0 or 1 → sentence vectors ``(n, dim)``."""
+    def forward(self, inputs: Inputs, side: int) -> Tensor:
+        """See :meth:`Network.forward`."""
+        ids, lengths = inputs[PIECES].ids, inputs[PIECES].lengths
         vectors = self.dropout(self.embedding(ids))
         pooled = max_pool(self.encoders[side](vectors, lengths), lengths)
         if not self.settings.average:

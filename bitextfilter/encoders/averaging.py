@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
-from bitextfilter.encoders.network import Folded, Network, check_sizes
+from bitextfilter.encoders.network import (
+    Folded,
+    Inputs,
+    Network,
+    Tokens,
+    check_sizes,
+    piece_vectors,
+)
 from bitextfilter.models.recurrent import mean_pool, padding_mask
+from bitextfilter.text.processor import PIECES
 
 
 @dataclass(frozen=True)
@@ -53,19 +62,24 @@ class WeightedAverage(nn.Module):
 class AveragingNetwork(Network):
     """Weighted average of subword vectors; one table serves both languages."""
 
-    def __init__(self, settings: AveragingSettings, vocabulary: int) -> None:
-        super().__init__(vocabulary, settings.embedding)
-        self.average = WeightedAverage(vocabulary)
+    def __init__(self, settings: AveragingSettings, sizes: Mapping[str, int]) -> None:
+        """``sizes``: how many ids each view has."""
+        super().__init__(settings.dim)
+        self.embedding = piece_vectors(sizes[PIECES], settings.embedding)
+        self.average = WeightedAverage(sizes[PIECES])
 
-    def fold(self, tokens: Tensor, side: int) -> Folded:
+    def piece_tables(self) -> tuple[nn.Embedding, ...]:
+        """See :meth:`Network.piece_tables`."""
+        return (self.embedding,)
+
+    def fold(self, tokens: Mapping[str, Tokens], side: int) -> Folded:
         """See :meth:`Network.fold`."""
-        weighted = self.average.weighted(self.embedding(tokens), tokens)
-        return lambda rows, lengths: mean_of_rows(weighted, rows, lengths)
+        ids = tokens[PIECES].ids
+        weighted = self.average.weighted(self.embedding(ids), ids)
+        return lambda inputs: mean_of_rows(weighted, inputs[PIECES].ids, inputs[PIECES].lengths)
 
-    def forward(self, ids: Tensor, lengths: Tensor, side: int) -> Tensor:
-        """Padded ids ``(n, t)``, lengths ``(n,)`` → sentence vectors ``(n, dim)``.
-
-        ``side`` (0 source, 1 target) makes no difference here.
-        """
+    def forward(self, inputs: Inputs, side: int) -> Tensor:
+        """See :meth:`Network.forward`; ``side`` makes no difference here."""
+        ids, lengths = inputs[PIECES].ids, inputs[PIECES].lengths
         average: Tensor = self.average(self.dropout(self.embedding(ids)), ids, lengths)
         return average

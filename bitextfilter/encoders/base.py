@@ -8,16 +8,15 @@ from typing import Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from bitextfilter.encoders.network import Folded, Network
+from bitextfilter.encoders.network import Folded, Network, Padded, Tokens
 from bitextfilter.io.batches import blocks_by_length, map_blocks
 from bitextfilter.models.device import one_torch_thread, resolve_device
-from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.processor import TextProcessor, View
+from bitextfilter.text.ragged import Ragged
 
 Vectors = NDArray[np.float32]
 
-BLOCK_ROWS = 32
 LONG = 1024
 """Sentences of more tokens are encoded by themselves: a function of the sentence alone."""
 
@@ -49,51 +48,58 @@ class NetworkEncoder:
         self,
         processor: TextProcessor,
         network: Network,
-        dim: int,
         device: str = "cpu",
         threads: int = 1,
     ) -> None:
         """Move the network to the device. Raises DeviceError where that is missing."""
         self.processor = processor
         self.languages = processor.languages
-        self.dim = dim
+        self.dim = network.dim
         self.threads = threads
         self.device = resolve_device(device)
         self.network = network.to(self.device).eval()
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
         """See :meth:`Encoder.encode`. Raises SettingsError for a language the model lacks."""
-        ids = self.processor.ids(sentences, language)
-        out = np.empty((len(ids), self.dim), dtype=np.float32)
-        if not ids:
+        views = {
+            name: self.processor.view(name, sentences, language) for name in self.network.views
+        }
+        lengths = next(iter(views.values())).rows.lengths
+        out = np.empty((len(lengths), self.dim), dtype=np.float32)
+        if not len(out):
             return out
-        lengths = np.array([len(row) for row in ids])
-        tokens, numbers = np.unique(np.concatenate(ids), return_inverse=True)
-        rows = np.split(numbers, np.cumsum(lengths)[:-1])
         with one_torch_thread(), torch.inference_mode():
-            encode = self._folded(tokens, self.languages.index(language))
+            encode = self._folded(views, self.languages.index(language))
 
         def run(block: NDArray[np.int64]) -> None:
-            size = 1 if lengths[block[0]] > LONG else BLOCK_ROWS
-            padded, sizes = _padded([rows[member] for member in block], size)
+            size = 1 if lengths[block[0]] > LONG else self.network.block_rows
             with torch.inference_mode():
-                vectors = encode(padded.to(self.device), sizes.to(self.device))
+                inputs = {
+                    name: self._padded(view.rows, block, size) for name, view in views.items()
+                }
+                vectors = encode(inputs)
             out[block] = vectors[: len(block)].float().cpu().numpy()
 
-        blocks = blocks_by_length(lengths, BLOCK_ROWS, LONG)
+        blocks = blocks_by_length(lengths, self.network.block_rows, LONG)
         with one_torch_thread():
             map_blocks(run, reversed(blocks), self.threads if self.device.type == "cpu" else 1)
         return out
 
-    def _folded(self, tokens: NDArray[np.int32], side: int) -> Folded:
-        return self.network.fold(torch.from_numpy(tokens.astype(np.int64)).to(self.device), side)
+    def _folded(self, views: dict[str, View], side: int) -> Folded:
+        tokens = {
+            name: Tokens(
+                torch.from_numpy(view.tokens.flat.astype(np.int64)).to(self.device),
+                torch.from_numpy(view.tokens.lengths).to(self.device),
+            )
+            for name, view in views.items()
+        }
+        return self.network.fold(tokens, side)
 
-
-def _padded(rows: list[NDArray[np.int64]], size: int) -> tuple[Tensor, Tensor]:
-    """Rows as ``(size, t)``, and their lengths ``(size,)``; a missing row is one token 0."""
-    lengths = np.ones(size, dtype=np.int64)
-    lengths[: len(rows)] = [len(row) for row in rows]
-    padded = np.zeros((size, int(lengths.max())), dtype=np.int64)
-    for place, row in zip(padded, rows, strict=False):
-        place[: len(row)] = row
-    return torch.from_numpy(padded), torch.from_numpy(lengths)
+    def _padded(self, rows: Ragged, block: NDArray[np.int64], size: int) -> Padded:
+        """The rows of a block, filled up to ``size`` of them; a missing row is one token 0."""
+        ids, lengths = rows.padded(block)
+        padded, sizes = np.zeros((size, ids.shape[1]), dtype=np.int64), np.ones(size, np.int64)
+        padded[: len(ids)], sizes[: len(ids)] = ids, lengths
+        return Padded(
+            torch.from_numpy(padded).to(self.device), torch.from_numpy(sizes).to(self.device)
+        )

@@ -10,6 +10,7 @@ from typing import Any
 from bitextfilter.encoders.autoencoder import AutoencoderNetwork, AutoencoderSettings
 from bitextfilter.encoders.averaging import AveragingNetwork, AveragingSettings
 from bitextfilter.encoders.base import Encoder, NetworkEncoder
+from bitextfilter.encoders.combination import CombinationNetwork, CombinationSettings, views_of
 from bitextfilter.encoders.network import Network
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.checkpoint import (
@@ -21,28 +22,36 @@ from bitextfilter.models.checkpoint import (
 )
 from bitextfilter.text.processor import TextProcessor
 
-ARCHITECTURES: dict[str, tuple[type[Any], type[Network]]] = {
+ARCHITECTURES: dict[str, tuple[type[Any], Any]] = {
     "autoencoder": (AutoencoderSettings, AutoencoderNetwork),
     "averaging": (AveragingSettings, AveragingNetwork),
 }
-"""Name → (settings, network); a network takes (settings, vocabulary size)."""
+"""Name → (settings, network); a network takes (settings, sizes of the views). Any other name is
+an expression of parts (``combination.py``)."""
 
 TENSORS = "encoder.safetensors"
 
 
 def architecture_settings(name: str, values: Mapping[str, Any]) -> Any:
     """The settings object of an architecture. Raises SettingsError for unknown names."""
-    if name not in ARCHITECTURES:
-        raise SettingsError(f"architecture {name!r} is none of {', '.join(ARCHITECTURES)}")
-    kind = ARCHITECTURES[name][0]
+    views(name)
+    kind = ARCHITECTURES[name][0] if name in ARCHITECTURES else CombinationSettings
     if unknown := sorted(set(values) - set(kind.__dataclass_fields__)):
         raise SettingsError(f"{unknown[0]!r} is no setting of the architecture {name}")
     return kind(**values)
 
 
-def build_network(name: str, settings: Any, vocabulary: int) -> Network:
-    """A freshly initialised network for a vocabulary of that many entries."""
-    return ARCHITECTURES[name][1](settings, vocabulary)
+def views(name: str) -> tuple[str, ...]:
+    """What an architecture reads of a sentence. Raises SettingsError for unknown names."""
+    return Network.views if name in ARCHITECTURES else views_of(name)
+
+
+def build_network(name: str, settings: Any, sizes: Mapping[str, int]) -> Network:
+    """A freshly initialised network; ``sizes``: how many ids each view of the text has."""
+    if name not in ARCHITECTURES:
+        return CombinationNetwork(name, settings, sizes)
+    network: Network = ARCHITECTURES[name][1](settings, sizes)
+    return network
 
 
 def save_encoder(
@@ -76,7 +85,9 @@ def load_network(folder: Path) -> tuple[str, Any, Network, TextProcessor]:
         raise ModelError(f"{folder}: the configuration's encoder is unusable: {error}") from error
     processor = TextProcessor.load(folder, config)
     try:
-        network = build_network(name, settings, len(processor.vocabulary))
+        network = build_network(name, settings, processor.sizes())
+    except KeyError as error:
+        raise ModelError(f"{folder}: {name} needs {error}, which its text side lacks") from error
     except RuntimeError as error:
         raise ModelError(f"{folder}: its network cannot be held in memory") from error
     load_into(network, load_tensors(folder / TENSORS), folder / TENSORS)
@@ -85,5 +96,5 @@ def load_network(folder: Path) -> tuple[str, Any, Network, TextProcessor]:
 
 def load_encoder(folder: Path, device: str = "cpu", threads: int = 1) -> Encoder:
     """The encoder of a model folder, ready to encode. Errors as :func:`load_network`."""
-    _, settings, network, processor = load_network(folder)
-    return NetworkEncoder(processor, network, settings.dim, device, threads)
+    _, _, network, processor = load_network(folder)
+    return NetworkEncoder(processor, network, device, threads)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +13,55 @@ import numpy.typing as npt
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.pieces import Segmenter
+from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.segment import SegmenterSettings, learn, load_segmenter, save_segmenter
+from bitextfilter.text.trigrams import (
+    CountedTrigrams,
+    HashedTrigrams,
+    Trigrams,
+    TrigramSettings,
+)
 from bitextfilter.text.vocabulary import RESERVED, UNKNOWN, Vocabulary
 
-__all__ = ["TextProcessor"]
+__all__ = ["PIECES", "TRIGRAMS", "TextProcessor", "View"]
+
+PIECES, TRIGRAMS = "pieces", "trigrams"
+"""What a sentence can be read as: the pieces it is segmented into, or its words' trigrams."""
 
 _VOCABULARY = "vocabulary.tsv"
+_TRIGRAMS = "trigrams.tsv"
 _WINDOW = 8192
+_NOTHING = "\0"
+"""Stands for a word where there is none; no text holds it."""
+
+
+@dataclass(frozen=True)
+class View:
+    """Some sentences read in one way: their tokens, and the ids that each distinct token is."""
+
+    rows: Ragged
+    """Places in ``tokens`` of the tokens of each sentence; at least one."""
+    tokens: Ragged
+    """Ids of each distinct token; of pieces one each."""
+
+    def ids(self) -> Ragged:
+        """Return the ids of each sentence, those of all its tokens together."""
+        return self.tokens.take(self.rows.flat).merged(self.rows.lengths)
+
+
+class _Numbers(dict[str, int]):
+    """Numbers words in the order they come."""
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
 
 
 class TextProcessor:
-    """Normalises, segments and numbers sentences of two languages, by one vocabulary."""
+    """Normalises, segments and numbers sentences of two languages, by one vocabulary.
+
+    The two may be one language: then source and target are read alike.
+    """
 
     def __init__(
         self,
@@ -30,12 +69,14 @@ class TextProcessor:
         normalisation: Normalisation,
         segmenter: Segmenter,
         vocabulary: Vocabulary,
+        trigrams: Trigrams | None = None,
     ) -> None:
         """Put the parts together; *languages* are those of the source and target side."""
         self.languages = languages
         self.normalisation = normalisation
         self.segmenter = segmenter
         self.vocabulary = vocabulary
+        self.trigrams = trigrams
         self._number = segmenter.numbering(vocabulary.index)
 
     @classmethod
@@ -46,11 +87,13 @@ class TextProcessor:
         languages: tuple[str, str],
         normalisation: Normalisation,
         segmentation: SegmenterSettings | Segmenter,
+        trigrams: TrigramSettings | None = None,
     ) -> TextProcessor:
         """Learn one segmentation (or use a given one) and one vocabulary from both sides.
 
         They may differ in number. The vocabulary is every piece learnt that occurs, or, of
-        segmentations without a fixed inventory, the ``vocabulary_size`` most frequent.
+        segmentations without a fixed inventory, the ``vocabulary_size`` most frequent. With
+        *trigrams* those of the words are learnt, too.
         """
         sides = [
             [normalisation(sentence, language) for sentence in sentences]
@@ -68,12 +111,13 @@ class TextProcessor:
         )
         size = settings.vocabulary_size + len(RESERVED) if known is None else None
         vocabulary = Vocabulary.build(source_pieces, target_pieces, size)
-        return cls(languages, normalisation, segmenter, vocabulary)
+        numbered = None if trigrams is None else _learn_trigrams(sides[0], sides[1], trigrams)
+        return cls(languages, normalisation, segmenter, vocabulary, numbered)
 
     def normalise(self, sentences: Sequence[str], language: str) -> list[str]:
         """Return *sentences* normalised; SettingsError unless *language* is one of the two."""
         if language not in self.languages:
-            known = " and ".join(self.languages)
+            known = " and ".join(dict.fromkeys(self.languages))
             raise SettingsError(f"the model knows {known}, not {language!r}")
         return [self.normalisation(sentence, language) for sentence in sentences]
 
@@ -87,18 +131,54 @@ class TextProcessor:
         numbered = self._number(self.normalise(sentences, language))
         return [ids if len(ids) else nothing for ids in numbered]
 
+    def view(self, name: str, sentences: Sequence[str], language: str) -> View:
+        """Read *sentences* as their ``PIECES`` or as the ``TRIGRAMS`` of their words.
+
+        Never empty, as :meth:`ids`. SettingsError unless *language* is one of the two.
+        """
+        if name == PIECES:
+            ids = Ragged.of(self.ids(sentences, language))
+            tokens, places = np.unique(ids.flat, return_inverse=True)
+            return View(
+                Ragged(places, ids.lengths), Ragged(tokens, np.ones(len(tokens), dtype=np.int64))
+            )
+        assert self.trigrams is not None
+        number, flat, lengths = _Numbers(), [], []
+        for sentence in self.normalise(sentences, language):
+            words = sentence.split() or [_NOTHING]
+            flat += [number[word] for word in words]
+            lengths.append(len(words))
+        rows = Ragged(np.array(flat, dtype=np.int64), np.array(lengths, dtype=np.int64))
+        return View(rows, self.trigrams(list(number)))
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """What sentences can be read as."""
+        return (PIECES,) if self.trigrams is None else (PIECES, TRIGRAMS)
+
+    def sizes(self) -> dict[str, int]:
+        """Return how many ids each view has."""
+        sizes = {PIECES: len(self.vocabulary)}
+        return sizes if self.trigrams is None else {**sizes, TRIGRAMS: len(self.trigrams)}
+
     def config(self) -> dict[str, Any]:
         """Return the part of ``config.json`` that :meth:`load` needs."""
-        return {
+        config: dict[str, Any] = {
             "languages": list(self.languages),
             "normalisation": self.normalisation.to_dict(),
             "segmentation": self.segmenter.kind,
         }
+        if self.trigrams is not None:
+            hashed = self.trigrams if isinstance(self.trigrams, HashedTrigrams) else None
+            config["trigrams"] = hashed.size if hashed else _TRIGRAMS
+        return config
 
     def save(self, folder: Path) -> None:
         """Write the segmenter and ``vocabulary.tsv`` into *folder*; the config is the caller's."""
         save_segmenter(self.segmenter, folder)
         self.vocabulary.save(folder / _VOCABULARY)
+        if isinstance(self.trigrams, CountedTrigrams):
+            self.trigrams.vocabulary.save(folder / _TRIGRAMS)
 
     @classmethod
     def load(cls, folder: Path, config: dict[str, Any]) -> TextProcessor:
@@ -115,7 +195,8 @@ class TextProcessor:
             raise ModelError(f"{folder}: {error}") from error
         segmenter = load_segmenter(folder)
         vocabulary = Vocabulary.load(folder / _VOCABULARY)
-        processor = cls((source, target), normalisation, segmenter, vocabulary)
+        trigrams = _load_trigrams(folder, config.get("trigrams"))
+        processor = cls((source, target), normalisation, segmenter, vocabulary, trigrams)
         if segmenter.kind != config.get("segmentation"):
             raise ModelError(f"{folder}: config.json and segmenter.json disagree on the kind")
         return processor
@@ -125,3 +206,25 @@ def _by_windows(segmenter: Segmenter, sentences: Sequence[str]) -> Iterator[list
     """Yield the pieces of each sentence, some thousands of them in memory at a time."""
     for start in range(0, len(sentences), _WINDOW):
         yield from segmenter.segment_all(sentences[start : start + _WINDOW])
+
+
+def _learn_trigrams(
+    sources: Sequence[str], targets: Sequence[str], settings: TrigramSettings
+) -> Trigrams:
+    if settings.kind == "hashed":
+        return HashedTrigrams(settings.size)
+    return CountedTrigrams.learn(sources, targets, settings.size)
+
+
+def _load_trigrams(folder: Path, described: Any) -> Trigrams | None:
+    """Return the trigrams that :meth:`TextProcessor.config` described; ModelError if damaged."""
+    if described is None:
+        return None
+    if type(described) is int and described > 0:
+        return HashedTrigrams(described)
+    if described != _TRIGRAMS:
+        raise ModelError(f"{folder}: trigrams {described!r}: expected a number or {_TRIGRAMS!r}")
+    vocabulary = Vocabulary.load(folder / _TRIGRAMS)
+    if any(len(piece) != 3 for piece in vocabulary.pieces):
+        raise ModelError(f"{folder / _TRIGRAMS}: a piece is not of three characters")
+    return CountedTrigrams(vocabulary)

@@ -13,72 +13,64 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from bitextfilter.encoders.network import Network
+from bitextfilter.encoders.network import Inputs, Network, Padded
+from bitextfilter.errors import SettingsError
 from bitextfilter.models.recurrent import RecurrentDecoder, padding_mask
+from bitextfilter.text.processor import PIECES
 from bitextfilter.text.vocabulary import END
-from bitextfilter.training.objectives import ranking_loss, sampled_softmax_loss, softmax_loss
+from bitextfilter.training.objectives import (
+    HardNegatives,
+    contrastive_loss,
+    margin_loss,
+    ranking_loss,
+)
+from bitextfilter.training.output import OutputLayer
+from bitextfilter.training.regularisation import (
+    drift_penalty,
+    scrambled,
+    variational_mask,
+    weight_penalty,
+)
+from bitextfilter.training.selection import hardest_negatives, random_partners, taken
 from bitextfilter.training.settings import TrainingSettings
 
-SAMPLING_POWER = 0.75
-"""Samples follow the unigram counts to this power (Mikolov et al. 2013, section 2.2)."""
-ADAPTIVE_CUTOFFS = (2000, 10000)
 LARGEST_SCALE = 100.0
 """Bound of the learnt scale of the cosines (Radford et al. 2021, section 2.5)."""
 
 
 @dataclass(frozen=True)
-class Padded:
-    """Sentences of one side: ids ``(n, t)`` padded with 0, and lengths ``(n,)``."""
+class Given:
+    """A negative for each pair of a mini-batch, found elsewhere, and whether there is one."""
 
-    ids: Tensor
-    lengths: Tensor
-
-    def every(self, step: int) -> Padded:
-        """Every ``step``-th sentence."""
-        return Padded(self.ids[::step], self.lengths[::step])
+    sentences: Inputs
+    present: Tensor
 
 
 @dataclass(frozen=True)
 class Batch:
     """One mini-batch: pairs, which of them share a text, and what else is autoencoded."""
 
-    sides: tuple[Padded, Padded]
+    sides: tuple[Inputs, Inputs]
     same: Tensor
-    monolingual: dict[int, Padded]
+    monolingual: dict[int, Inputs]
     """By side; a side without an entry autoencodes its half of the pairs."""
+    negatives: tuple[Given, Given] | None = None
+    """Those of the sources and of the targets; None: they are sought among the pairs."""
 
 
-class OutputLayer(nn.Module):
-    """From decoder states to the loss of the words they should predict."""
+class VariationalDropout(nn.Module):
+    """Dropout of the same numbers at every position of a sentence (Gal & Ghahramani 2016)."""
 
-    def __init__(self, dim: int, counts: NDArray[np.int64], settings: TrainingSettings) -> None:
+    def __init__(self, rate: float) -> None:
         super().__init__()
-        self.settings = settings
-        size = len(counts)
-        if settings.softmax == "adaptive":
-            cutoffs = [c for c in ADAPTIVE_CUTOFFS if c < size - 1] or [max(1, size // 2)]
-            self.layer: nn.Module = nn.AdaptiveLogSoftmaxWithLoss(dim, size, cutoffs)
-            return
-        self.layer = nn.Linear(dim, size)
-        share = torch.from_numpy((counts + 1.0) ** SAMPLING_POWER)
-        share = share / share.sum()
-        self.register_buffer("share", share, persistent=False)
-        expected = (share * settings.samples).log().float()
-        self.register_buffer("log_expected", expected, persistent=False)
+        self.rate = rate
 
-    def forward(self, states: Tensor, targets: Tensor) -> Tensor:
-        """``(m, d)``, ``(m,)`` → mean loss in nats a token; sampled only while training."""
-        layer = self.layer
-        if isinstance(layer, nn.AdaptiveLogSoftmaxWithLoss):
-            return layer(states.float(), targets).loss  # type: ignore[no-any-return]
-        assert isinstance(layer, nn.Linear)
-        if self.settings.softmax == "full" or not self.training:
-            return softmax_loss(states, targets, layer.weight, layer.bias)
-        share = self.get_buffer("share")
-        samples = torch.multinomial(share, self.settings.samples, replacement=True)
-        return sampled_softmax_loss(
-            states, targets, (layer.weight, layer.bias), samples, self.get_buffer("log_expected")
-        )
+    def forward(self, vectors: Tensor) -> Tensor:
+        """``(n, t, w)`` → the same shape."""
+        if not self.training or not self.rate:
+            return vectors
+        mask = variational_mask(len(vectors), vectors.shape[2], self.rate, torch.default_generator)
+        return vectors * mask.to(vectors)
 
 
 class BilingualTraining(nn.Module):
@@ -87,49 +79,122 @@ class BilingualTraining(nn.Module):
     def __init__(
         self,
         network: Network,
-        dim: int,
         cell: str,
         counts: NDArray[np.int64],
         settings: TrainingSettings,
+        one_language: bool = False,
     ) -> None:
-        """``counts (v,)``: how often each vocabulary entry is predicted, for the samples."""
+        """``counts (v,)``: how often each vocabulary entry is predicted, for the samples.
+
+        With ``one_language`` both sides of a pair are read as the source is. SettingsError if
+        the network has no vectors of pieces, and a decoder is to write them.
+        """
         super().__init__()
         self.network = network
         self.settings = settings
-        network.dropout.p = settings.dropout
+        self.read_as = (0, 0) if one_language else (0, 1)
+        rate = settings.dropout
+        network.dropout = nn.Dropout(rate)
+        if settings.dropout_kind == "variational":
+            network.dropout = VariationalDropout(rate)
+        for number, table in enumerate(network.tables() if settings.drift else ()):
+            self.register_buffer(f"initial{number}", table.weight.detach().clone())
         if settings.ranking:
             self.log_scale = nn.Parameter(torch.tensor(math.log(settings.scale)))
         if settings.decodes:
-            width = network.embedding.embedding_dim
-            self.decoder = RecurrentDecoder(cell, width, dim)
+            if not network.piece_tables():
+                raise SettingsError(
+                    "a decoder needs vectors of pieces, and this architecture has none; set"
+                    " training.translation and training.autoencoding to 0"
+                )
+            width = network.piece_tables()[0].embedding_dim
+            self.decoder = RecurrentDecoder(cell, width, network.dim)
             self.begin = nn.Parameter(torch.randn(2, width) * width**-0.5)
-            self.output = OutputLayer(dim, counts, settings)
+            self.output = OutputLayer(network.dim, counts, settings)
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
         """The unweighted objectives that take part, by name, as scalars."""
         settings = self.settings
-        vectors = [self._encode(side, number) for number, side in enumerate(batch.sides)]
+        vectors = [self.encode(sentences, side) for side, sentences in enumerate(batch.sides)]
         losses: dict[str, list[Tensor]] = {}
         if settings.ranking:
             scale = self.log_scale.exp().clamp(max=LARGEST_SCALE)
             loss = ranking_loss(vectors[0], vectors[1], scale, settings.margin, batch.same)
             losses["ranking"] = [loss]
+        if settings.triplet:
+            losses["triplet"] = [self._triplet(batch, vectors)]
+        if settings.contrastive:
+            losses["contrastive"] = [self._contrastive(batch, vectors)]
         for side in settings.decoded_sides if settings.decodes else ():
             for name, loss in self._decoding(batch, vectors, side).items():
                 losses.setdefault(name, []).append(loss)
-        return {name: torch.stack(values).mean() for name, values in losses.items()}
+        return {name: torch.stack(values).mean() for name, values in losses.items()} | (
+            self._penalties()
+        )
+
+    def encode(self, sentences: Inputs, side: int) -> Tensor:
+        """Sentence vectors ``(n, d)`` of one side, with the noise of training while it trains."""
+        if self.training and self.settings.scramble:
+            pieces = sentences[PIECES]
+            mixed = scrambled(
+                pieces.ids, pieces.lengths, self.settings.scramble, torch.default_generator
+            )
+            sentences = {**sentences, PIECES: Padded(mixed, pieces.lengths)}
+        vectors: Tensor = self.network(sentences, self.read_as[side])
+        return vectors
+
+    def _triplet(self, batch: Batch, vectors: list[Tensor]) -> Tensor:
+        """The margin loss, with negatives given or sought among the pairs."""
+        settings = self.settings
+        of_side = (0, 1) if settings.negatives == "same" else (1, 0)
+        if batch.negatives is None:
+            places = hardest_negatives(vectors[0], vectors[1], batch.same, settings.negatives)
+            found = [taken(vectors[of_side[side]], places[side]) for side in (0, 1)]
+        else:
+            found = [
+                HardNegatives(self.encode(given.sentences, of_side[side]), given.present)
+                for side, given in enumerate(batch.negatives)
+            ]
+        second = found[1] if settings.triplet_sides == "both" else None
+        return margin_loss(vectors[0], vectors[1], found[0], second, settings.triplet_margin)
+
+    def _contrastive(self, batch: Batch, vectors: list[Tensor]) -> Tensor:
+        """The contrastive loss; each pair has one random negative."""
+        partners = random_partners(batch.same, torch.default_generator)
+        found = partners >= 0
+        source = torch.cat([vectors[0], vectors[0][found]])
+        target = torch.cat([vectors[1], vectors[1][partners[found]]])
+        positive = torch.arange(len(source), device=source.device) < len(vectors[0])
+        return contrastive_loss(source, target, positive, self.settings.contrastive_margin)
+
+    def _penalties(self) -> dict[str, Tensor]:
+        """What the parameters cost by themselves."""
+        tables, penalties = self.network.tables(), {}
+        if self.settings.drift:
+            each = [
+                drift_penalty(table.weight, self.get_buffer(f"initial{number}"), 1.0)
+                for number, table in enumerate(tables)
+            ]
+            penalties["drift"] = torch.stack(each).sum()
+        if self.settings.composition:
+            aside = {id(table.weight) for table in tables}
+            rest = [p for p in self.network.parameters() if id(p) not in aside]
+            if rest:
+                penalties["composition"] = weight_penalty(rest, 1.0)
+        return penalties
 
     def _decoding(self, batch: Batch, vectors: list[Tensor], side: int) -> dict[str, Tensor]:
         """Translation into and autoencoding of one side, over the decoded share of the pairs."""
         settings = self.settings
         every = round(1 / settings.decoded_share)
-        written = batch.sides[side].every(every)
+        written = batch.sides[side][PIECES].every(every)
         losses = {}
         if settings.translation:
             losses["translation"] = self._decoded(vectors[1 - side][::every], written, side)
         if settings.autoencoding and side in batch.monolingual:
-            other = batch.monolingual[side].every(every)
-            losses["autoencoding"] = self._decoded(self._encode(other, side), other, side)
+            other = {view: rows.every(every) for view, rows in batch.monolingual[side].items()}
+            vectors_of_other = self.encode(other, side)
+            losses["autoencoding"] = self._decoded(vectors_of_other, other[PIECES], side)
         elif settings.autoencoding:
             losses["autoencoding"] = self._decoded(vectors[side][::every], written, side)
         return losses
@@ -138,15 +203,12 @@ class BilingualTraining(nn.Module):
         """The one number to minimise: each objective times its weight."""
         return torch.stack([getattr(self.settings, n) * loss for n, loss in losses.items()]).sum()
 
-    def _encode(self, sentences: Padded, side: int) -> Tensor:
-        vectors: Tensor = self.network(sentences.ids, sentences.lengths, side)
-        return vectors
-
     def _decoded(self, embedding: Tensor, sentences: Padded, side: int) -> Tensor:
         """Loss of writing ``sentences`` from ``embedding (n, d)``, the end mark included."""
         ids, lengths = sentences.ids, sentences.lengths
+        table = self.network.piece_tables()[-side]
         first = self.begin[side].expand(len(ids), 1, -1)
-        states = self.decoder(embedding, torch.cat([first, self.network.embedding(ids)], dim=1))
+        states = self.decoder(embedding, torch.cat([first, table(ids)], dim=1))
         targets = torch.cat([ids, torch.zeros_like(ids[:, :1])], dim=1)
         targets = targets.scatter(1, lengths[:, None], END)
         inside = padding_mask(lengths + 1, targets.shape[1])

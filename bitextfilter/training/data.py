@@ -6,13 +6,15 @@ an uninterrupted one would have seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import SettingsError
+from bitextfilter.text.processor import PIECES, TRIGRAMS
+from bitextfilter.text.ragged import Ragged
 
 Ids = NDArray[np.int32]
 
@@ -21,33 +23,33 @@ POOL_BATCHES = 32
 
 
 class Sentences:
-    """Many id sequences in one flat array."""
+    """Many sentences as ids: those of their pieces, and of their words' trigrams if needed."""
 
-    def __init__(self, rows: Iterable[Ids]) -> None:
-        listed = list(rows)
-        self.lengths = np.fromiter((len(row) for row in listed), dtype=np.int64, count=len(listed))
-        self.flat = np.concatenate(listed) if listed else np.zeros(0, dtype=np.int32)
-        self.starts = np.concatenate([[0], np.cumsum(self.lengths)[:-1]]).astype(np.int64)
+    def __init__(self, rows: Iterable[Ids], trigrams: Ragged | None = None) -> None:
+        self.views = {PIECES: Ragged.of(rows)}
+        if trigrams is not None:
+            self.views[TRIGRAMS] = trigrams
+        self.lengths = self.views[PIECES].lengths
         seen: dict[bytes, int] = {}
-        keys = (seen.setdefault(row.tobytes(), len(seen)) for row in listed)
-        self.keys = np.fromiter(keys, dtype=np.int64, count=len(listed))
-        """Equal for equal sentences, ``(n,)``."""
+        keys = (seen.setdefault(row.tobytes(), len(seen)) for row in self.views[PIECES])
+        self.keys = np.fromiter(keys, dtype=np.int64, count=len(self))
+        """Equal for sentences of equal pieces, ``(n,)``."""
 
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def rows(self) -> Iterator[Ids]:
-        """Every sequence, in order."""
-        for start, length in zip(self.starts, self.lengths, strict=True):
-            yield self.flat[start : start + length]
+    def take(self, rows: NDArray[np.int64]) -> Sentences:
+        """The sentences of these places."""
+        trigrams = self.views.get(TRIGRAMS)
+        return Sentences(self.views[PIECES].take(rows), trigrams and trigrams.take(rows))
 
-    def padded(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Ids ``(n, t)``, padded with 0, and lengths ``(n,)`` of the chosen rows."""
-        lengths = self.lengths[rows]
-        out = np.zeros((len(rows), int(lengths.max())), dtype=np.int64)
-        for i, (start, length) in enumerate(zip(self.starts[rows], lengths, strict=True)):
-            out[i, :length] = self.flat[start : start + length]
-        return out, lengths
+    def followed_by(self, other: Sentences) -> Sentences:
+        """These sentences and then the others."""
+        trigrams = [each.views[TRIGRAMS] for each in (self, other) if TRIGRAMS in each.views]
+        rows = [*self.views[PIECES], *other.views[PIECES]]
+        return Sentences(
+            rows, Ragged.of(r for each in trigrams for r in each) if trigrams else None
+        )
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,6 @@ class Corpus:
     def side(self, side: int) -> Sentences:
         """Source (0) or target (1)."""
         return self.target if side else self.source
-
-
-def short_pairs(source: Sequence[Ids], target: Sequence[Ids], longest: int) -> NDArray[np.bool_]:
-    """True for pairs of which neither side has more than ``longest`` ids, shape ``(n,)``."""
-    return np.array(
-        [max(len(a), len(b)) <= longest for a, b in zip(source, target, strict=True)], dtype=bool
-    )
 
 
 def rows_of_pass(weights: NDArray[np.float64], seed: int, number: int) -> NDArray[np.int64]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import nn
 
 from bitextfilter.encoders.network import Network
 from bitextfilter.errors import ModelError
-from bitextfilter.training.autoencoder import Batch, BilingualTraining, Padded
-from bitextfilter.training.data import Corpus, Sentences, endless_batches
+from bitextfilter.training.autoencoder import Batch, BilingualTraining
+from bitextfilter.training.batches import mini_batches, search_in, to_device
+from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.settings import TrainingSettings
 from bitextfilter.training.state import Progress, load_state, save_state
 
@@ -50,45 +50,6 @@ def make_optimiser(model: nn.Module, settings: TrainingSettings) -> torch.optim.
     return torch.optim.Adam(model.parameters(), lr=settings.learning_rate, fused=True)
 
 
-def mini_batches(
-    corpus: Corpus, monolingual: dict[int, Sentences], settings: TrainingSettings, skip: int
-) -> Iterator[Batch]:
-    """Endless batches from the ``skip``-th on; monolingual lines are mixed with their side's."""
-    lengths = np.maximum(corpus.source.lengths, corpus.target.lengths)
-    pairs = endless_batches(lengths, corpus.weights, settings.batch_size, settings.seed, skip)
-    extra = {
-        side: endless_batches(
-            sentences.lengths,
-            np.ones(len(sentences)),
-            settings.batch_size,
-            settings.seed + 1 + side,
-            skip,
-        )
-        for side, sentences in monolingual.items()
-    }
-    for rows in pairs:
-        keys = [torch.from_numpy(corpus.side(side).keys[rows]) for side in (0, 1)]
-        same = (keys[0][:, None] == keys[0]) | (keys[1][:, None] == keys[1])
-        alone = {side: pad(monolingual[side], next(stream)) for side, stream in extra.items()}
-        yield Batch((pad(corpus.source, rows), pad(corpus.target, rows)), same, alone)
-
-
-def pad(sentences: Sentences, rows: np.ndarray) -> Padded:
-    """The chosen sentences as tensors."""
-    ids, lengths = sentences.padded(rows)
-    return Padded(torch.from_numpy(ids), torch.from_numpy(lengths))
-
-
-def to_device(batch: Batch, device: torch.device) -> Batch:
-    """The batch on a device."""
-
-    def move(part: Padded) -> Padded:
-        return Padded(part.ids.to(device), part.lengths.to(device))
-
-    alone = {side: move(part) for side, part in batch.monolingual.items()}
-    return Batch((move(batch.sides[0]), move(batch.sides[1])), batch.same.to(device), alone)
-
-
 def train(
     model: BilingualTraining,
     data: tuple[Corpus, dict[int, Sentences]],
@@ -113,7 +74,8 @@ def train(
     progress = load_state(folder, model, optimiser) if resume else Progress()
     updates = count_updates(data[0], settings)
     sums: dict[str, float] = {}
-    for batch in mini_batches(*data, settings, progress.update):
+    search = search_in(model, data[0], device)
+    for batch in mini_batches(data, settings, model.network.views, search, progress.update):
         if progress.update >= updates or 0 < settings.patience <= progress.stale:
             break
         losses = update(model, optimiser, to_device(batch, device), (progress.update, updates))

@@ -20,6 +20,17 @@ CHOICES = {
     "optimiser": ("adam", "sgd"),
     "schedule": ("linear", "paper", "constant"),
     "precision": ("float32", "bfloat16"),
+    "triplet_sides": ("both", "one"),
+    "negatives": ("same", "other"),
+    "dropout_kind": ("plain", "variational"),
+    "initial": ("normal", "uniform"),
+}
+
+OBJECTIVES = ("translation", "autoencoding", "ranking", "triplet", "contrastive")
+LEAST = dict.fromkeys((*OBJECTIVES, "drift", "composition", "scramble"), 0) | {
+    **dict.fromkeys(("triplet_margin", "contrastive_margin", "warmup", "clip", "seed"), 0),
+    **dict.fromkeys(("batch_size", "mega_batch", "samples", "maximum_length"), 1),
+    **dict.fromkeys(("validate_every", "decay_every"), 1),
 }
 
 
@@ -29,7 +40,10 @@ class TrainingSettings:
 
     Objectives, each with its weight (0 leaves it out): ``translation`` and ``autoencoding`` are
     cross-entropies in nats a token (Kim et al. 2019, eq. 7 and 8), ``ranking`` the in-batch
-    softmax on cosine with its ``margin`` and the start of its learnt ``scale``.
+    softmax on cosine with its ``margin`` and the start of its learnt ``scale``, ``triplet`` the
+    margin loss with hardest negatives (Wieting et al. 2017, 2018), ``contrastive`` the loss on
+    cosine distance with random negatives (Sjöblom et al. 2018). Penalties: ``drift`` of the
+    token vectors from where they started, and size of the ``composition``, all other parameters.
     """
 
     translation: float = 1.0
@@ -44,6 +58,19 @@ class TrainingSettings:
     scale: float = 20.0
     softmax: str = "sampled"
     samples: int = 2048
+    triplet: float = 0.0
+    triplet_margin: float = 0.4
+    triplet_sides: str = "both"
+    """Whether the target seeks a negative, too (paper 2), or the source alone (paper 3)."""
+    negatives: str = "same"
+    """Those of a sentence are of its own side (papers 2 and 3) or of the other."""
+    mega_batch: int = 1
+    """Mini-batches among whose pairs the hardest negatives are sought (paper 3: 1, 20, 40)."""
+    contrastive: float = 0.0
+    contrastive_margin: float = 0.5
+    """Cosine distance, 0 to 2, beyond which a negative costs nothing; the paper states none."""
+    drift: float = 0.0
+    composition: float = 0.0
 
     batch_size: int = 120
     """Sentence pairs a mini-batch (paper 1: 120)."""
@@ -63,7 +90,13 @@ class TrainingSettings:
     clip: float = 5.0
     """Largest norm of the gradient; a larger one is scaled down. 0: never."""
     dropout: float = 0.0
-    """Share of the subword vectors' numbers zeroed in training."""
+    """Share of the token vectors' numbers zeroed in training."""
+    dropout_kind: str = "plain"
+    """``variational``: the same numbers at every position of a sentence (paper 4)."""
+    scramble: float = 0.0
+    """Chance of a sentence to have its pieces in random order (paper 3, recurrent: 0.3)."""
+    initial: str = "normal"
+    """``uniform``: token vectors within 0.01, Xavier matrices (paper 4)."""
     precision: str = "float32"
     seed: int = 1
     validate_every: int = 1000
@@ -78,19 +111,20 @@ class TrainingSettings:
                 raise SettingsError(
                     f"{name} {getattr(self, name)!r} is none of {', '.join(allowed)}"
                 )
-        if max(self.translation, self.autoencoding, self.ranking) <= 0:
-            raise SettingsError("at least one of translation, autoencoding, ranking must be > 0")
-        for name in ("batch_size", "samples", "maximum_length", "validate_every", "decay_every"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} must be at least 1")
+        if max(getattr(self, name) for name in OBJECTIVES) <= 0:
+            raise SettingsError(f"at least one of {', '.join(OBJECTIVES)} must be > 0")
+        for name, least in LEAST.items():
+            if getattr(self, name) < least:
+                raise SettingsError(f"{name} must be at least {least}")
         if self.passes <= 0 or self.learning_rate <= 0 or not 0 <= self.dropout < 1:
             raise SettingsError("passes and learning_rate must be > 0, dropout in [0, 1)")
-        if not 0 < self.decoded_share <= 1:
-            raise SettingsError("decoded_share must be in (0, 1]")
-        if min(self.translation, self.autoencoding, self.ranking, self.warmup, self.clip) < 0:
-            raise SettingsError("weights, warmup and clip must not be negative")
-        if self.seed < 0:
-            raise SettingsError("seed must not be negative")
+        if not 0 < self.decoded_share <= 1 or self.scramble > 1:
+            raise SettingsError("decoded_share must be in (0, 1], scramble in [0, 1]")
+        if self.validate_every % self.mega_batch:
+            raise SettingsError(
+                f"validate_every must be a multiple of mega_batch={self.mega_batch}, so that a"
+                " resumed run finds the same negatives"
+            )
 
     @property
     def decodes(self) -> bool:

@@ -7,12 +7,17 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from bitextfilter.encoders.network import Network
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import read_lines
 from bitextfilter.text.vocabulary import Vocabulary
+from bitextfilter.training.initialisation import (
+    start_embeddings_,
+    start_matrix_,
+    start_recurrent_,
+)
 
 
 def start_from(network: Network, other: Network) -> list[str]:
@@ -72,9 +77,30 @@ def read_vectors(path: Path, vocabulary: Vocabulary, width: int) -> tuple[Tensor
 
 
 def use_vectors(network: Network, path: Path, vocabulary: Vocabulary) -> int:
-    """Start the subword vectors of a network from a file (:func:`read_vectors`); how many."""
-    embedding = network.embedding
-    ids, vectors = read_vectors(path, vocabulary, embedding.embedding_dim)
+    """Start the vectors of pieces from a file (:func:`read_vectors`); how many were there.
+
+    Raises SettingsError if the network has none.
+    """
+    tables = network.piece_tables()
+    if not tables:
+        raise SettingsError("this architecture has no vectors of pieces to start from a file")
+    ids, vectors = read_vectors(path, vocabulary, tables[0].embedding_dim)
     with torch.no_grad():
-        embedding.weight[ids] = vectors.to(embedding.weight)
+        for table in tables:
+            table.weight[ids] = vectors.to(table.weight)
     return len(ids)
+
+
+def start_small(network: Network, seed: int) -> None:
+    """Start as Sjöblom, Creutz & Aulamo 2018: vectors within 0.01, Xavier matrices."""
+    generator = torch.Generator().manual_seed(seed)
+    for module in network.modules():
+        if isinstance(module, nn.Embedding):
+            start_embeddings_(module.weight, generator)
+        elif isinstance(module, nn.RNNBase):
+            start_recurrent_(module, generator)
+        elif isinstance(module, nn.Linear):
+            square = max(1, module.out_features // module.in_features)
+            start_matrix_(module.weight, generator, square)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)

@@ -14,6 +14,7 @@ from bitextfilter.encoders.registry import (
     build_network,
     load_network,
     save_encoder,
+    views,
 )
 from bitextfilter.errors import InputError, OutputError, SettingsError
 from bitextfilter.evaluation.recovery import recover
@@ -24,14 +25,14 @@ from bitextfilter.scoring.reference import FILE as REFERENCE
 from bitextfilter.scoring.reference import Reference
 from bitextfilter.similarity.margins import csls_matrix
 from bitextfilter.similarity.vectors import cosine_matrix
-from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.processor import TRIGRAMS, TextProcessor
 from bitextfilter.text.segment import load_segmenter
 from bitextfilter.text.vocabulary import END, RESERVED
 from bitextfilter.training.autoencoder import BilingualTraining
-from bitextfilter.training.data import Corpus, Ids, Sentences, short_pairs
+from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.loop import Hooks, start_torch, train
 from bitextfilter.training.sources import read_monolingual, read_pairs
-from bitextfilter.training.start import start_from, use_vectors
+from bitextfilter.training.start import start_from, start_small, use_vectors
 from bitextfilter.training.state import PROGRESS, Progress
 from bitextfilter.workflows.plan import Material, Plan, Surroundings
 
@@ -81,10 +82,10 @@ class EncoderTraining:
         training = self.plan.training
         model = BilingualTraining(
             self.network,
-            self.settings.dim,
             getattr(self.settings, "cell", "lstm"),
             self._predicted_counts(),
             training,
+            len(set(self.processor.languages)) == 1,
         )
         hooks = Hooks(self.validate, self.keep, self.where.report)
         data = (self.corpus, self.monolingual)
@@ -127,9 +128,7 @@ class EncoderTraining:
 
     def _encoder(self, network: Network) -> NetworkEncoder:
         where = self.where
-        return NetworkEncoder(
-            self.processor, network, self.settings.dim, where.device, where.threads
-        )
+        return NetworkEncoder(self.processor, network, where.device, where.threads)
 
     def _plan_text(self) -> str:
         described = {**self.plan.to_dict(), "material": self.material.described()}
@@ -167,37 +166,45 @@ class EncoderTraining:
             plan.segmentation if material.segmenter is None else load_segmenter(material.segmenter)
         )
         self.where.note("learning the segmentation and the vocabulary")
-        return TextProcessor.learn(sources, targets, material.languages, plan.normalisation, known)
+        trigrams = plan.trigrams if TRIGRAMS in views(plan.architecture) else None
+        return TextProcessor.learn(
+            sources, targets, material.languages, plan.normalisation, known, trigrams
+        )
 
-    def _ids(self, sentences: list[str], side: int) -> list[Ids]:
-        return self.processor.ids(sentences, self.processor.languages[side])
+    def _sentences(self, sentences: list[str], side: int) -> Sentences:
+        language = self.processor.languages[side]
+        rows = self.processor.ids(sentences, language)
+        if TRIGRAMS not in self.processor.views:
+            return Sentences(rows)
+        return Sentences(rows, self.processor.view(TRIGRAMS, sentences, language).ids())
 
     def _make_corpus(
         self, sources: list[str], targets: list[str], weights: NDArray[np.float64]
     ) -> Corpus:
         """The pairs as ids; those that are too long are left out, and counted."""
-        ids = (self._ids(sources, 0), self._ids(targets, 1))
+        sides = self._sentences(sources, 0), self._sentences(targets, 1)
         longest = self.plan.training.maximum_length
-        kept = np.flatnonzero(short_pairs(ids[0], ids[1], longest))
+        kept = np.flatnonzero(np.maximum(sides[0].lengths, sides[1].lengths) <= longest)
         left = len(sources) - len(kept)
         self.where.note(f"{len(kept)} pairs, {left} left out for more than {longest} subwords")
         if not len(kept):
             raise SettingsError(f"every pair is longer than training.maximum_length={longest}")
-        sides = [Sentences(side[row] for row in kept) for side in ids]
-        return Corpus(sides[0], sides[1], weights[kept])
+        return Corpus(sides[0].take(kept), sides[1].take(kept), weights[kept])
 
     def _make_monolingual(self, lines: list[str], side: int) -> Sentences:
         """Sentences to autoencode: the given lines and the side of the pairs themselves."""
-        longest = self.plan.training.maximum_length
-        ids = [row for row in self._ids(lines, side) if len(row) <= longest]
+        every = self._sentences(lines, side)
+        short = every.take(np.flatnonzero(every.lengths <= self.plan.training.maximum_length))
         language = self.processor.languages[side]
-        self.where.note(f"{len(ids)} monolingual sentences of {language}")
-        return Sentences([*ids, *self.corpus.side(side).rows()])
+        self.where.note(f"{len(short)} monolingual sentences of {language}")
+        return short.followed_by(self.corpus.side(side))
 
     def _make_network(self) -> Network:
         """A network at its starting point."""
         plan, material, note = self.plan, self.material, self.where.note
-        network = build_network(plan.architecture, self.settings, len(self.processor.vocabulary))
+        network = build_network(plan.architecture, self.settings, self.processor.sizes())
+        if plan.training.initial == "uniform":
+            start_small(network, plan.training.seed)
         if material.start is not None:
             taken = start_from(network, load_network(material.start)[2])
             note(f"from {material.start.name}: {', '.join(taken)}")

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bitextfilter.encoders.registry import architecture_settings
+from bitextfilter.encoders.registry import ARCHITECTURES, architecture_settings
 from bitextfilter.errors import SettingsError
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.segment import SegmenterSettings
+from bitextfilter.text.trigrams import TrigramSettings
 from bitextfilter.training.settings import TrainingSettings, from_mapping
 from bitextfilter.training.sources import PairFile
 from bitextfilter.training.state import Progress
@@ -27,6 +28,8 @@ class Plan:
     """Settings of the architecture, by name."""
     normalisation: Normalisation = field(default_factory=Normalisation)
     segmentation: SegmenterSettings = field(default_factory=SegmenterSettings)
+    trigrams: TrigramSettings = field(default_factory=TrigramSettings)
+    """For architectures that read the trigrams of words."""
     training: TrainingSettings = field(default_factory=TrainingSettings)
 
     @classmethod
@@ -46,12 +49,18 @@ class Plan:
             dataclasses.asdict(from_mapping(kind, values.get("shape", {}))),
             from_mapping(Normalisation, values.get("normalisation", {})),
             from_mapping(SegmenterSettings, values.get("segmentation", {})),
-            from_mapping(TrainingSettings, values.get("training", {})),
+            from_mapping(TrigramSettings, values.get("trigrams", {})),
+            from_mapping(TrainingSettings, {**_objectives(name), **values.get("training", {})}),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Every setting, nested, as :meth:`from_dict` takes it."""
         return dataclasses.asdict(self)
+
+
+def _objectives(architecture: str) -> dict[str, float]:
+    """What is trained if nothing is said: without a decoder for what needs none."""
+    return {} if architecture in ARCHITECTURES else {"translation": 0.0, "autoencoding": 0.0}
 
 
 def with_override(values: dict[str, Any], assignment: str) -> dict[str, Any]:

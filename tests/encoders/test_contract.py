@@ -10,17 +10,21 @@ import pytest
 import torch
 
 from bitextfilter.encoders.base import LONG, NetworkEncoder
+from bitextfilter.encoders.network import Padded
+from bitextfilter.encoders.parts import PARTS
 from bitextfilter.encoders.registry import (
     architecture_settings,
     build_network,
     load_encoder,
     load_network,
     save_encoder,
+    views,
 )
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
 from bitextfilter.text.normalise import Normalisation
-from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.processor import TRIGRAMS, TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
+from bitextfilter.text.trigrams import TrigramSettings
 
 SHAPES: dict[str, tuple[str, dict[str, object]]] = {
     "averaging": ("averaging", {"embedding": 48}),
@@ -28,6 +32,14 @@ SHAPES: dict[str, tuple[str, dict[str, object]]] = {
     "gru": ("autoencoder", {"embedding": 24, "hidden": 18, "cell": "gru"}),
     "deep": ("autoencoder", {"embedding": 24, "hidden": 24, "layers": 2}),
     "average": ("autoencoder", {"embedding": 48, "hidden": 24, "average": True}),
+    **{name: (name, {"embedding": 24}) for name in PARTS},
+    "side by side": ("word,trigram", {"embedding": 40}),
+    "added": ("word+trigram+lstm", {"embedding": 24}),
+    "both": ("word+gran,trigram,blstm", {"embedding": 20}),
+    "one each": (
+        "gran-gru,trigram",
+        {"embedding": 24, "tables": "separate", "composition": "separate"},
+    ),
 }
 WORDS = [f"w{i}" for i in range(300)]
 
@@ -46,13 +58,15 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """A random model, saved."""
     name, values = SHAPES[request.param]
     torch.manual_seed(3)
+    trigrams = TrigramSettings() if TRIGRAMS in views(name) else None
     processor = TextProcessor.learn(
-        WORDS, WORDS, ("aa", "bb"), Normalisation(), SegmenterSettings("none")
+        WORDS, WORDS, ("aa", "bb"), Normalisation(), SegmenterSettings("none"), trigrams
     )
     settings = architecture_settings(name, values)
-    network = build_network(name, settings, len(processor.vocabulary))
-    if name == "averaging" or values.get("average"):
-        torch.nn.init.normal_(network.average.log_weight)  # type: ignore[arg-type, union-attr]
+    network = build_network(name, settings, processor.sizes())
+    for key, parameter in network.named_parameters():
+        if "log_weight" in key:
+            torch.nn.init.normal_(parameter)
     path: Path = tmp_path_factory.mktemp("model")
     save_encoder(path, (name, settings), network, processor)
     return path
@@ -95,15 +109,14 @@ def test_nor_does_a_long_sentence(folder: Path, length: int) -> None:
 def test_encoding_agrees_with_the_network_on_a_padded_batch(folder: Path) -> None:
     _, _, network, processor = load_network(folder)
     network.eval()
-    texts = sentences(60, seed=2)
-    ids = processor.ids(texts, "aa")
-    lengths = torch.tensor([len(row) for row in ids])
-    padded = torch.zeros(len(ids), int(lengths.max()), dtype=torch.int64)
-    for row, values in zip(padded, ids, strict=True):
-        row[: len(values)] = torch.from_numpy(values.astype(np.int64))
+    texts = [*sentences(60, seed=2), "w1 other w2", "", "ö"]
     for side, language in enumerate(("aa", "bb")):
+        inputs = {}
+        for view in network.views:
+            ids, lengths = processor.view(view, texts, language).ids().padded(np.arange(len(texts)))
+            inputs[view] = Padded(torch.from_numpy(ids), torch.from_numpy(lengths))
         with torch.inference_mode():
-            expected = network(padded, lengths, side).numpy()
+            expected = network(inputs, side).numpy()
         vectors = load_encoder(folder).encode(texts, language)
         np.testing.assert_allclose(vectors, expected, rtol=1e-4, atol=1e-6)
 
@@ -148,7 +161,7 @@ def test_a_device_that_is_not_here_is_refused(folder: Path) -> None:
         ('"depth": 3, "architecture": "averaging"', "depth"),
         ('"embedding": "wide", "architecture": "averaging"', "whole number"),
         ('"embedding": -48, "architecture": "averaging"', "whole number"),
-        ('"hidden": 99, "architecture": "autoencoder"', "shape"),
+        ('"hidden": 99, "architecture": "autoencoder"', "tensor"),
     ],
 )
 def test_a_wrong_configuration_is_a_damaged_model(
@@ -168,3 +181,25 @@ def test_a_missing_file_is_named(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "encoder.safetensors").unlink()
     with pytest.raises(NotFoundError, match=r"encoder\.safetensors"):
         load_encoder(tmp_path)
+
+
+@pytest.mark.parametrize("wrong", ["word,", "words", "word+word", "lstm,trigram+lstm", "", "+"])
+def test_an_unknown_architecture_is_told_what_there_is(wrong: str) -> None:
+    with pytest.raises(SettingsError) as error:
+        architecture_settings(wrong, {})
+    assert "\n" not in str(error.value)
+    assert all(part in str(error.value) for part in (*PARTS, "autoencoder", "averaging", "word+"))
+
+
+def test_a_model_of_one_language(tmp_path: Path) -> None:
+    processor = TextProcessor.learn(
+        WORDS, WORDS, ("aa", "aa"), Normalisation(), SegmenterSettings("none")
+    )
+    settings = architecture_settings("lstm", {"embedding": 8})
+    network = build_network("lstm", settings, processor.sizes())
+    save_encoder(tmp_path, ("lstm", settings), network, processor)
+    encoder = load_encoder(tmp_path)
+    assert encoder.languages == ("aa", "aa")
+    assert encoder.encode(["w1 w2"], "aa").shape == (1, 8)
+    with pytest.raises(SettingsError, match="knows aa, not"):
+        encoder.encode(["w1"], "bb")

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from bitextfilter.encoders.network import Network
+from bitextfilter.encoders.network import Network, Padded
 from bitextfilter.encoders.registry import architecture_settings, build_network
+from bitextfilter.text.processor import PIECES
 
 VOCABULARY = 20
 SENTENCES = [[4, 7, 4, 11], [5], [6, 19, 6, 6, 8, 9, 10]]
@@ -17,7 +18,7 @@ SENTENCES = [[4, 7, 4, 11], [5], [6, 19, 6, 6, 8, 9, 10]]
 
 def network(name: str, **shape: object) -> Network:
     torch.manual_seed(7)
-    made = build_network(name, architecture_settings(name, shape), VOCABULARY)
+    made = build_network(name, architecture_settings(name, shape), {"pieces": VOCABULARY})
     for parameter in made.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     return made.eval()
@@ -29,7 +30,7 @@ def vectors(made: Network, side: int) -> np.ndarray:
     for row, sentence in zip(ids, SENTENCES, strict=True):
         row[: len(sentence)] = torch.tensor(sentence)
     with torch.inference_mode():
-        return made(ids, lengths, side).numpy()
+        return made({PIECES: Padded(ids, lengths)}, side).numpy()
 
 
 def weighted_average(made: Network, sentence: list[int]) -> np.ndarray:

@@ -51,7 +51,7 @@ def toy_model(
     shape = {"hidden": dim // 2, "average": True} if recurrent else {}
     settings = architecture_settings(name, {"embedding": dim, **shape})
     torch.manual_seed(1)
-    network = build_network(name, settings, len(processor.vocabulary))
+    network = build_network(name, settings, processor.sizes())
     with torch.no_grad():
         for source, target in zip(*every, strict=True):
             (one,), (other,) = processor.ids([source], "aa")[0], processor.ids([target], "bb")[0]

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import SettingsError
+from bitextfilter.text.processor import PIECES, TRIGRAMS
+from bitextfilter.text.ragged import Ragged
 from bitextfilter.training.data import (
     Sentences,
     batches_of_pass,
     endless_batches,
     rows_of_pass,
-    short_pairs,
 )
 
 LENGTHS = np.random.default_rng(0).integers(1, 40, 1000)
@@ -23,12 +24,21 @@ LENGTHS = np.random.default_rng(0).integers(1, 40, 1000)
 def test_sentences_pad_with_zero() -> None:
     rows = [np.array(row, dtype=np.int32) for row in ([5, 6], [7], [5, 6], [8, 9, 4])]
     sentences = Sentences(rows)
-    ids, lengths = sentences.padded(np.array([3, 1]))
+    ids, lengths = sentences.views[PIECES].padded(np.array([3, 1]))
     assert ids.tolist() == [[8, 9, 4], [7, 0, 0]]
     assert lengths.tolist() == [3, 1]
-    assert [row.tolist() for row in sentences.rows()] == [row.tolist() for row in rows]
+    assert [row.tolist() for row in sentences.views[PIECES]] == [row.tolist() for row in rows]
     assert sentences.keys[0] == sentences.keys[2]
     assert len(set(sentences.keys.tolist())) == 3
+
+
+def test_sentences_are_taken_and_joined_in_every_view() -> None:
+    rows = [np.array(row, dtype=np.int32) for row in ([5, 6], [7], [8, 9, 4])]
+    sentences = Sentences(rows, Ragged.of(row + 10 for row in rows))
+    some = sentences.take(np.array([2, 0])).followed_by(sentences.take(np.array([1])))
+    assert [row.tolist() for row in some.views[PIECES]] == [[8, 9, 4], [5, 6], [7]]
+    assert [row.tolist() for row in some.views[TRIGRAMS]] == [[18, 19, 14], [15, 16], [17]]
+    assert some.lengths.tolist() == [3, 2, 1] and len(set(some.keys.tolist())) == 3
 
 
 def test_a_pass_holds_every_row_once() -> None:
@@ -76,12 +86,3 @@ def test_skipped_batches_are_those_already_seen(skip: int) -> None:
 def test_weights_of_nothing_are_refused() -> None:
     with pytest.raises(SettingsError, match="every weight is 0"):
         next(endless_batches(LENGTHS, np.zeros(1000), 16, 1))
-
-
-def test_pairs_with_a_long_side_are_told_apart() -> None:
-    short, long = np.zeros(3, dtype=np.int32), np.zeros(4, dtype=np.int32)
-    assert short_pairs([short, long, short], [short, short, long], 3).tolist() == [
-        True,
-        False,
-        False,
-    ]

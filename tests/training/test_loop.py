@@ -10,18 +10,24 @@ import pytest
 import torch
 from torch import nn
 
+from bitextfilter.encoders.parts import PARTS
 from bitextfilter.encoders.registry import architecture_settings, build_network
-from bitextfilter.errors import ModelError, NotFoundError
+from bitextfilter.errors import ModelError, NotFoundError, SettingsError
+from bitextfilter.text.processor import PIECES
 from bitextfilter.training.autoencoder import BilingualTraining
+from bitextfilter.training.batches import mini_batches, pad, search_in
 from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.loop import Hooks, count_updates, train
 from bitextfilter.training.settings import TrainingSettings
+from bitextfilter.training.start import start_small
 from bitextfilter.training.state import Progress
 
 VOCABULARY = 30
 SETTINGS = TrainingSettings(
     batch_size=8, passes=3, learning_rate=0.01, warmup=2, validate_every=4, samples=20, dropout=0.1
 )
+
+TRIPLET = {"translation": 0.0, "autoencoding": 0.0, "ranking": 0.0, "triplet": 1.0}
 
 
 def corpus(seed: int = 0) -> Corpus:
@@ -36,9 +42,9 @@ def model(
 ) -> BilingualTraining:
     torch.manual_seed(settings.seed)
     values = architecture_settings(name, {"embedding": 8, **shape})
-    network = build_network(name, values, VOCABULARY)
+    network = build_network(name, values, {"pieces": VOCABULARY})
     counts = np.ones(VOCABULARY, dtype=np.int64)
-    return BilingualTraining(network, values.dim, shape.get("cell", "lstm"), counts, settings)  # type: ignore[arg-type]
+    return BilingualTraining(network, shape.get("cell", "lstm"), counts, settings)  # type: ignore[arg-type]
 
 
 class Watch:
@@ -68,6 +74,8 @@ class Watch:
         ("autoencoder", {"hidden": 4, "average": True}, {"optimiser": "sgd", "schedule": "paper"}),
         ("autoencoder", {"hidden": 4, "cell": "gru", "layers": 2}, {"decode": "both"}),
         ("averaging", {}, {"translation": 0.0, "autoencoding": 0.0}),
+        ("word+lstm", {}, {**TRIPLET, "mega_batch": 2, "scramble": 0.3, "drift": 0.1}),
+        ("gran,blstm", {}, {**TRIPLET, "contrastive": 1.0, "dropout_kind": "variational"}),
     ],
 )
 def test_resumed_is_uninterrupted(
@@ -134,3 +142,91 @@ def test_weights_count_in_the_length_of_a_run() -> None:
     double = Corpus(pairs.source, pairs.target, pairs.weights * 2)
     assert count_updates(pairs, heavy) == 10
     assert count_updates(double, heavy) == 20
+
+
+@pytest.mark.parametrize("name", [*(n for n in PARTS if n != "trigram"), "word+lstm,gran"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"mega_batch": 2},
+        {"triplet_sides": "one", "negatives": "other", "composition": 1e-4},
+        {"triplet": 0.0, "contrastive": 1.0, "initial": "uniform"},
+        {"dropout": 0.2, "dropout_kind": "variational", "scramble": 0.5, "drift": 1e-4},
+    ],
+)
+def test_every_part_learns_by_every_loss(
+    tmp_path: Path, name: str, changes: dict[str, object]
+) -> None:
+    settings = replace(SETTINGS, **{**TRIPLET, "passes": 16, **changes})  # type: ignore[arg-type]
+    made = model(settings, name)
+    if settings.initial == "uniform":
+        start_small(made.network, 1)
+    progress = train(made, (corpus(), {}), Watch().hooks(), tmp_path)
+    for loss in ("triplet", "contrastive"):
+        if getattr(settings, loss):
+            assert progress.history[-1][loss] < 0.9 * progress.history[0][loss]
+
+
+@pytest.mark.parametrize("negatives", ["same", "other"])
+def test_the_negatives_of_a_mega_batch_are_the_nearest_of_all_its_pairs(negatives: str) -> None:
+    settings = replace(SETTINGS, **TRIPLET, mega_batch=3, validate_every=3, negatives=negatives)
+    made, data = model(settings, "word"), corpus()
+    search = search_in(made, data, torch.device("cpu"))
+    mega = [np.array([3, 8, 1]), np.array([30, 2]), np.array([7, 17, 9])]
+    found = search(mega)
+    assert found is not None
+    every = np.concatenate(mega)
+    vectors = []
+    for side in (0, 1):
+        table = made.network.piece_tables()[0].weight.detach().numpy()
+        rows = [list(data.side(side).views[PIECES])[row] for row in every]
+        means = np.stack([table[row].mean(0) for row in rows])
+        vectors.append(means / np.linalg.norm(means, axis=1, keepdims=True))
+    for side in (0, 1):
+        pool = vectors[side if negatives == "same" else 1 - side]
+        for place, row in enumerate(every):
+            cosines = {
+                other: float(vectors[side][place] @ pool[i])
+                for i, other in enumerate(every)
+                if all(data.side(s).keys[row] != data.side(s).keys[other] for s in (0, 1))
+            }
+            got = np.concatenate([each[side] for each in found])[place]
+            assert cosines[got] == pytest.approx(max(cosines.values()), abs=1e-6)
+
+
+def test_the_negatives_of_a_mega_batch_reach_its_mini_batches() -> None:
+    settings = replace(SETTINGS, **TRIPLET, mega_batch=2)
+    made, data = model(settings, "word"), corpus()
+    search = search_in(made, data, torch.device("cpu"))
+    batch = next(mini_batches((data, {}), settings, ("pieces",), search, 0))
+    assert batch.negatives is not None
+    given = batch.negatives[1]
+    assert given.sentences["pieces"].ids.shape[0] == len(batch.same) == len(given.present)
+    own = batch.sides[1]["pieces"]
+    with torch.no_grad():
+        right, wrong = (made.network(one, 1) for one in (batch.sides[1], given.sentences))
+    assert given.present.all() and not torch.isclose(right, wrong).all(dim=1).any()
+    assert own.ids.shape[0] == settings.batch_size
+
+
+def test_a_decoder_needs_pieces() -> None:
+    values = architecture_settings("trigram", {"embedding": 8})
+    network = build_network("trigram", values, {"trigrams": VOCABULARY})
+    with pytest.raises(SettingsError, match=r"training\.translation"):
+        BilingualTraining(network, "lstm", np.ones(VOCABULARY, dtype=np.int64), SETTINGS)
+
+
+def test_validation_falls_between_mega_batches() -> None:
+    with pytest.raises(SettingsError, match="multiple of mega_batch=3"):
+        replace(SETTINGS, mega_batch=3)
+
+
+def test_one_language_is_read_one_way() -> None:
+    values = architecture_settings("gran", {"embedding": 8, "tables": "separate"})
+    network = build_network("gran", values, {"pieces": VOCABULARY})
+    counts = np.ones(VOCABULARY, dtype=np.int64)
+    made = BilingualTraining(network, "lstm", counts, replace(SETTINGS, **TRIPLET), True).eval()
+    sentences = pad(corpus().source, np.arange(5), ("pieces",))
+    assert torch.equal(made.encode(sentences, 0), made.encode(sentences, 1))
+    made.read_as = (0, 1)
+    assert not torch.equal(made.encode(sentences, 0), made.encode(sentences, 1))
