@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -149,6 +150,20 @@ def test_other_languages_than_the_model_was_made_for(model: Path, languages: str
     assert float(line["pearson"]) > 70
 
 
+def test_a_model_of_one_language(model: Path, tmp_path: Path) -> None:
+    """It is the bilingual one with both sides in that language, and needs not be told so."""
+    folder = shutil.copytree(model, tmp_path / "one")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config["languages"] = ["aa", "aa"]
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    text = written(similar(40, 7, "aa"))
+    (expected,) = table(sts("-q", "--model", model, "--language", "aa", text=text)).values()
+    for words in ((), ("--language", "aa"), ("--measure", "mlp", "--language", "aa")):
+        (line,) = table(sts("-q", "--model", folder, *words, text=text)).values()
+        same = [line[name] for name in HEAD[1:10]] == [expected[name] for name in HEAD[1:10]]
+        assert same == ("mlp" not in words)
+
+
 def test_columns_measures_and_windows(model: Path, files: list[Path]) -> None:
     rows = [line.split("\t") for line in files[0].read_text(encoding="utf-8").splitlines()]
     turned = written([("x", target, source, human) for human, source, target in rows])
@@ -293,18 +308,23 @@ def test_names_of_sets() -> None:
     ]
 
 
-def test_sentences_of_another_language_get_a_warning() -> None:
+@pytest.mark.parametrize(
+    ("written_in", "language", "warning"),
+    [
+        ("en,en", "en", ""),
+        ("de,de", "en", "stdin: the source column does not look like en"),
+        ("en,de", "en", "stdin: the target column does not look like en"),
+        ("de,en", "de,en", ""),
+        ("en,en", "en,de", "stdin: the target column looks like en, not de"),
+    ],
+)
+def test_sentences_of_another_language_get_a_warning(
+    written_in: str, language: str, warning: str
+) -> None:
     """By the shipped model, whose vocabulary has seen enough to tell."""
-    human = [str(grade) for grade in range(12)]
-    english = [f"there are {word} of them in the house" for word in human]
-    german = [f"davon sind {word} in diesem alten Haus" for word in human]
-    pairs = {
-        "en": (english, english[::-1]),
-        "de": (german, german[::-1]),
-        "en,de": (english, german),
-    }
-    texts = {name: written(list(zip(human, *each, strict=True))) for name, each in pairs.items()}
-    for name, text in texts.items():
-        for language in ("en", "de", "en,de"):
-            result = sts("--language", language, text=text)
-            assert ("warning: stdin: the " in result.stderr) == (language != name)
+    patterns = {"en": "there are {} of them in the house", "de": "davon sind {} in dem alten Haus"}
+    first, second = (patterns[name] for name in written_in.split(","))
+    rows = [(str(i), first.format(i), second.format(11 - i)) for i in range(12)]
+    result = sts("--language", language, text=written(rows))
+    assert result.exit_code == 0
+    assert ("warning" in result.stderr, warning in result.stderr) == (bool(warning), True)
