@@ -18,7 +18,7 @@ from bitextfilter.commands.evaluations.languages import (
 )
 from bitextfilter.commands.evaluations.settings import bootstrap_options
 from bitextfilter.commands.frame import Run, column, command, model_options, row_options
-from bitextfilter.errors import InputError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.columns import Columns, Wanted
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.parser import REMEDY
@@ -50,6 +50,7 @@ class _Columns(Columns):
 class _Pairs:
     """The pairs of a file, and what they are."""
 
+    file: str
     labels: array[int]
     sources: list[str]
     targets: list[str]
@@ -104,8 +105,8 @@ def paraphrase(run: Run, file: str, development: str, as_json: bool, **choices: 
         mlp       a perceptron with one hidden layer of 200 units on both vectors
 
     A line for each, tab-separated: method, accuracy (0 to 1) and the ends of its 95 % interval,
-    the same of F1 (of the paraphrases), pairs, paraphrases, signature. Memory holds both files
-    and their vectors.
+    the same of F1 (of the paraphrases), pairs, paraphrases, signature. --seed is the perceptron's
+    too. Memory holds both files and their vectors.
 
     Example:
 
@@ -122,7 +123,7 @@ def paraphrase(run: Run, file: str, development: str, as_json: bool, **choices: 
 def _read(run: Run, file: str, where: _Columns) -> _Pairs:
     """Read a file; InputError unless it has pairs of both kinds."""
     run.row_settings = dataclasses.replace(run.row_settings, input=file)
-    pairs = _Pairs(array("b"), [], [])
+    pairs = _Pairs(stream_name(file), array("b"), [], [])
     reader = run.rows(where)
     for window in run.windows(reader):
         for row in window:
@@ -139,9 +140,8 @@ def _read(run: Run, file: str, where: _Columns) -> _Pairs:
             pairs.targets.append(target)
     if len(set(pairs.labels)) < 2:
         found = f"every label is {pairs.labels[0]}" if pairs.labels else "no pairs"
-        raise InputError(
-            found, file=stream_name(file), remedy="pairs labelled 1 and pairs labelled 0 are needed"
-        )
+        remedy = "pairs labelled 1 and pairs labelled 0 are needed"
+        raise InputError(found, file=pairs.file, remedy=remedy)
     return pairs
 
 
@@ -163,12 +163,20 @@ def _measure(run: Run, sets: tuple[_Pairs, _Pairs], choices: dict[str, Any]) -> 
     seed: int = choices["seed"]
     plan = DetectionPlan(choices["features"], seed, Bootstrap(choices["resamples"], seed))
     run.facts["seed"] = seed
-    made = {"boot": choices["resamples"], "model": model.digest, "v": __version__}
-    results = []
-    for name, found, facts in measure_detectors(development, sets[0].sources, test, plan):
-        line = signature(found, by=name, **facts, dev=len(sets[0].labels), **made)
-        results.append((name, found, facts, line))
-    return results
+    made = {
+        "dev": len(sets[0].labels),
+        "boot": choices["resamples"],
+        "model": model.digest,
+        "v": __version__,
+    }
+    try:
+        results = list(measure_detectors(development, sets[0].sources, test, plan))
+    except SettingsError as error:
+        raise InputError(str(error), file=sets[0].file) from error
+    return [
+        (name, found, facts, signature(found, by=name, **facts, **made))
+        for name, found, facts in results
+    ]
 
 
 def _check(run: Run, model: Model, pairs: _Pairs) -> None:
