@@ -24,8 +24,10 @@ COMMANDS = {
     "bitext-score": "score sentence pairs",
     "bitext-segment": "learn and apply subwords",
     "bitext-train-classifier": "train a classifier of pairs on top of an encoder",
+    "bitext-train-embeddings": "train word vectors of two languages in one space",
     "bitext-train-encoder": "train a sentence encoder on sentence pairs",
     "bitext-train-language-model": "estimate a language model of n-grams",
+    "bitext-tune": "train and measure an encoder at every point of a grid",
 }
 """Every console script and what it does."""
 

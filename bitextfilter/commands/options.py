@@ -19,12 +19,14 @@ __all__ = [
     "column",
     "common_options",
     "compute_options",
+    "cores",
     "device_options",
     "error_options",
     "input_option",
     "language_pair",
     "model_options",
     "needs_own_file",
+    "numbered_column",
     "output_option",
     "row_options",
 ]
@@ -40,6 +42,13 @@ def column(value: int | str) -> int | str:
     if int(text) == 0:
         raise click.BadParameter("columns are counted from 1, or from the end with -1")
     return int(text)
+
+
+def numbered_column(value: int | str) -> int | str:
+    """Read the number of a column, where there is no header to name one."""
+    if isinstance(where := column(value), str):
+        raise click.BadParameter(f"{where!r} is no number")
+    return where
 
 
 def device(value: str) -> str:
@@ -104,7 +113,8 @@ def needs_own_file(option: str, path: str | None, others: Sequence[str | None]) 
         raise click.UsageError(f"{option} needs a file of its own")
 
 
-def _threads() -> int:
+def cores() -> int:
+    """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -141,7 +151,7 @@ def device_options() -> list[click.Parameter]:
         click.Option(
             ["--threads"],
             type=click.IntRange(min=1),
-            default=_threads,
+            default=cores,
             show_default="all cores",
             help="Threads to compute with. No result depends on it.",
         ),

@@ -1,0 +1,200 @@
+"""Train and measure an encoder at every point of a grid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from bitextfilter.commands.frame import Run, command, device_options
+from bitextfilter.commands.options import cores, language_pair, needs_own_file, numbered_column
+
+if TYPE_CHECKING:
+    from bitextfilter.workflows.grid import Grid, Point
+    from bitextfilter.workflows.tuning import Task
+    from bitextfilter.workflows.tuning_table import Table
+
+    Points = dict[str, Point]
+
+
+def _column_options() -> list[click.Parameter]:
+    """Return --scol, --tcol, --dev-scol and --dev-tcol."""
+    return [
+        click.Option(
+            [f"--{before}{side[0]}col"],
+            type=numbered_column,
+            default=number,
+            show_default=True,
+            metavar="COLUMN",
+            help=f"{side.capitalize()} column of {files}.",
+        )
+        for before, files in (("", "--pairs"), ("dev-", "--development"))
+        for number, side in enumerate(("source", "target"), 1)
+    ]
+
+
+@command("bitext-tune", _column_options(), device_options()[1:], batch_size=None)
+@click.argument("grid", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    "table",
+    required=True,
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The table; what is in it already is not trained again.",
+)
+@click.option(
+    "--languages",
+    type=language_pair,
+    required=True,
+    metavar="SOURCE,TARGET",
+    help="Such as en,de.",
+)
+@click.option(
+    "--pairs",
+    multiple=True,
+    metavar="FILE",
+    help="Training pairs, a TSV; may be repeated. Or the grid names files, to be tried one by one.",
+)
+@click.option("--development", required=True, metavar="FILE", help="Pairs to validate on, a TSV.")
+@click.option(
+    "--sts",
+    multiple=True,
+    metavar="FILE",
+    help="Measure by these TSVs of score, sentence, sentence; may be repeated.",
+)
+@click.option("--sts-language", metavar="LANGUAGE", help="The language of both their sentences.")
+@click.option(
+    "--models",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Keep each model as DIR/POINT.",
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    default=cores,
+    show_default="all cores",
+    help="Points to train side by side, each on one thread. No figure depends on it.",
+)
+@click.option("--dry-run", is_flag=True, help="Write the points to stdout, and train nothing.")
+def main(run: Run, **options: Any) -> None:
+    """Train and measure an encoder at every point of a grid, and write one table, best first.
+
+    GRID is a TOML file: the settings of bitext-train-encoder in tables, rules of bitext-filter
+    that training pairs must pass, and how many of those to draw. A value that is a list is tried
+    value by value, and all lists in all combinations. The figure of a point is the recovery error
+    on --development (%, 0 to 100, lower is better), or with --sts the unweighted mean over files
+    of Pearson's correlation of cosine and score (times 100, -100 to 100, higher is better).
+
+    The table is written anew, whole, whenever a point is finished. Run again, it goes on with
+    the points that have no figure yet: one belongs to settings and to the content of all files.
+
+    Each process holds the text of its point in memory.
+
+    Example:
+
+        bitext-tune grid.toml --languages en,de --pairs train.tsv.gz --development dev.tsv
+        -o tuning.tsv
+    """
+    from bitextfilter.workflows.grid import read_grid
+    from bitextfilter.workflows.tuning_table import Table
+
+    needs_own_file("--output", str(options["table"]), (run.common.manifest, *options["pairs"]))
+    if options["sts_language"] and not options["sts"]:
+        raise click.UsageError("--sts-language needs --sts")
+    grid = read_grid(options["grid"])
+    task = _task(run, options)
+    points = _points(task, grid)
+    table = Table(options["table"], task.figure, grid.names)
+    left = {key: point for key, point in points.items() if not table.finished(key)}
+    run.facts["figure"] = task.figure
+    if options["dry_run"]:
+        run.output("-").write(_listing(points, left, grid.names).encode())
+        run.counts.update({"points": len(points), "to train": len(left)})
+        return
+    run.counts.update({"points": len(points), "trained": 0, "failed": 0})
+    work = _Work(table, grid.varied, options["processes"])
+    _train(run, task, left, work)
+    _conclude(run, points, work)
+
+
+def _points(task: Task, grid: Grid) -> Points:
+    """Every point of the grid by its key, found fit to be trained."""
+    points = {}
+    for point in grid.points():
+        task.check(point)
+        points[task.key(point)] = point
+    return points
+
+
+class _Work(NamedTuple):
+    """How points are trained, and what is told of them."""
+
+    table: Table
+    varied: list[str]
+    """The names that are told of a point."""
+    processes: int
+
+
+def _task(run: Run, options: dict[str, Any]) -> Task:
+    """Return what all points have in common."""
+    import tempfile
+
+    from bitextfilter.io.columns import Columns
+    from bitextfilter.training.sources import PairFile
+    from bitextfilter.workflows.tuning import Task
+
+    columns = Columns(options["dev_scol"], options["dev_tcol"])
+    language = options["sts_language"]
+    return Task(
+        languages=options["languages"],
+        pairs=options["pairs"],
+        columns=run.row_settings.columns,
+        development=PairFile(options["development"], columns=columns),
+        work=Path(run.enter(tempfile.TemporaryDirectory(prefix="bitext-tune-"))),
+        sts=options["sts"],
+        sts_languages=(language, language) if language else None,
+        models=options["models"],
+        device=run.common.device,
+    )
+
+
+def _train(run: Run, task: Task, points: Points, work: _Work) -> None:
+    """Train and measure at the points, and add each to the table as it is finished."""
+    from bitextfilter.io.workers import map_as_done
+
+    figure = work.table.figure
+    for outcome in map_as_done(task, points.items(), min(work.processes, len(points))):
+        point = points[outcome.key]
+        work.table.add(point, outcome)
+        run.counts["failed" if outcome.figure is None else "trained"] += 1
+        run.progress(len(points), "points").update(1)
+        found = f"no {figure}: {outcome.note}"
+        if outcome.figure is not None:
+            found = f"{figure} {outcome.figure:.2f} in {outcome.seconds:.1f} s"
+        run.note(f"{found}: {point.said(work.varied)}")
+
+
+def _conclude(run: Run, points: Points, work: _Work) -> None:
+    """Name the best point of this grid."""
+    figure = work.table.figure
+    best = next((row for row in work.table.best_first() if row["point"] in points), None)
+    if best is None or not best[figure]:
+        run.warn("no point has a figure")
+        return
+    run.facts |= {"best": best["point"], figure: float(best[figure])}
+    said = points[best["point"]].said(work.varied)
+    run.note(f"best: {figure} {best[figure]}, point {best['point']}: {said}")
+
+
+def _listing(points: Points, left: Points, names: list[str]) -> str:
+    """The points as a TSV with a header, each with whether its figure is there."""
+    lines = [["point", "state", *names]]
+    for key, point in points.items():
+        cells = point.cells()
+        state = "to train" if key in left else "finished"
+        lines.append([key, state, *(cells.get(name, "") for name in names)])
+    return "".join("\t".join(line) + "\n" for line in lines)

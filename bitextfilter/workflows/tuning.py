@@ -1,0 +1,228 @@
+"""Train an encoder at a point of a grid, and measure it on development data."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from bitextfilter.errors import InputError, ModelError, NotFoundError, SettingsError
+from bitextfilter.evaluation.correlation import pearson
+from bitextfilter.filters.rule import Rule
+from bitextfilter.io.columns import Columns
+from bitextfilter.io.files import open_input, write_whole
+from bitextfilter.io.rows import RowReader, number_of, strict
+from bitextfilter.scoring.model import Model, load
+from bitextfilter.similarity.vectors import cosine_pairs
+from bitextfilter.training.sources import PairFile
+from bitextfilter.workflows.encoder_training import EncoderTraining
+from bitextfilter.workflows.grid import Point
+from bitextfilter.workflows.plan import Material, Surroundings
+from bitextfilter.workflows.selection import rule_columns, sample_lines, select_pairs
+
+__all__ = ["Outcome", "Task", "mean_pearson"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out at a point."""
+
+    key: str
+    figure: float | None
+    """Recovery error in percent, or mean Pearson correlation times 100; None if there is none."""
+    pairs: int = 0
+    """Pairs that were trained on."""
+    update: int = 0
+    """The update that the kept network is of."""
+    seconds: float = 0.0
+    note: str = ""
+    """Why there is no figure."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What all points have in common. Called with a point and its key, it trains and measures."""
+
+    languages: tuple[str, str]
+    pairs: tuple[str, ...]
+    """TSVs of training pairs; a grid that names files goes before them."""
+    columns: Columns
+    development: PairFile
+    """Pairs on which the best network of a training is chosen, and measured without ``sts``."""
+    work: Path
+    """An existing folder for what is needed for a while."""
+    sts: tuple[str, ...] = ()
+    """TSVs of a human score and two sentences, to correlate the cosine with."""
+    sts_languages: tuple[str, str] | None = None
+    """The languages of their sentences; None for those of the model."""
+    models: Path | None = None
+    """A folder to keep each point's model in, under its key."""
+    device: str = "cpu"
+
+    @property
+    def figure(self) -> str:
+        """The name of what is measured."""
+        return "pearson" if self.sts else "recovery_error"
+
+    def files(self, point: Point) -> tuple[str, ...]:
+        """The files of pairs of a point."""
+        return self.pairs if point.pairs is None else (point.pairs,)
+
+    def check(self, point: Point) -> None:
+        """Raise what keeps the rules of a point from running, or SettingsError without pairs."""
+        if not self.files(point):
+            raise SettingsError("no training pairs: name them in the grid, or with --pairs")
+        for rule in point.rules:
+            rule.prepare(self.languages)
+        rule_columns(point.rules)
+
+    def key(self, point: Point) -> str:
+        """Return twelve hexadecimal digits that stand for everything that the figure hangs on.
+
+        That is every setting, those that have their default too, and the content of every file.
+        Raises NotFoundError for a file that is missing.
+        """
+        development = self.development
+        parts: dict[str, Any] = {
+            "plan": point.plan.to_dict(),
+            "rules": [(rule.name, _described(rule)) for rule in point.rules],
+            "sample": point.sample,
+            "languages": self.languages,
+            "pairs": [content(path) for path in self.files(point)],
+            "columns": dataclasses.astuple(self.columns),
+            "development": content(development.source),
+            "development columns": dataclasses.astuple(development.columns),
+            "sts": [content(path) for path in self.sts],
+            "sts languages": self.sts_languages,
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+
+    def __call__(self, keyed: tuple[str, Point]) -> Outcome:
+        """Train and measure, on one thread, so that figures do not hang on their neighbours.
+
+        Where a training diverges, or no pair is left to train on, there is a note instead of a
+        figure.
+        """
+        started, (key, point) = time.monotonic(), keyed
+        try:
+            with tempfile.TemporaryDirectory(dir=self.work) as scratch:
+                outcome = self._outcome(point, key, Path(scratch))
+        except (ModelError, SettingsError) as error:
+            outcome = Outcome(key, None, note=str(error))
+        return dataclasses.replace(outcome, seconds=time.monotonic() - started)
+
+    def _outcome(self, point: Point, key: str, scratch: Path) -> Outcome:
+        folder = scratch / "model"
+        if self.models is not None:
+            self.models.mkdir(parents=True, exist_ok=True)
+            folder = self.models / key
+        where = Surroundings(output=folder, device=self.device)
+        material = Material(self.languages, self._material(point, scratch), self.development)
+        try:
+            training = EncoderTraining(point.plan, material, where)
+            progress = training.run()
+        finally:
+            shutil.rmtree(where.state, ignore_errors=True)
+        best = max(row["update"] for row in progress.history if row["error"] == progress.best)
+        figure, note = progress.best, ""
+        if self.sts:
+            figure = mean_pearson(load(folder, self.device, 1), self.sts, self.sts_languages)
+            note = "" if figure is not None else "constant scores have no correlation"
+        return Outcome(key, figure, len(training.corpus), int(best), note=note)
+
+    def _material(self, point: Point, scratch: Path) -> list[PairFile]:
+        """The files of a point, or the one of those pairs that it selects."""
+        files = self.files(point)
+        if not point.rules and point.sample is None:
+            return [PairFile(path, columns=self.columns) for path in files]
+        lines = [
+            line
+            for path in files
+            for line in select_pairs(path, self.columns, point.rules, self.languages)
+        ]
+        if not lines:
+            raise SettingsError("no pair passes the rules")
+        lines = sample_lines(lines, point.sample, point.plan.training.seed)
+        write_whole(scratch / "pairs.tsv", b"".join(lines))
+        return [PairFile(str(scratch / "pairs.tsv"), columns=self.columns)]
+
+
+def mean_pearson(
+    model: Model, files: Sequence[str], languages: tuple[str, str] | None = None
+) -> float | None:
+    """Return the unweighted mean over files of 100 times the correlation of cosine and humans.
+
+    Args:
+        model: encodes the sentences.
+        files: TSVs of score, sentence, sentence; a row without a score is passed over.
+        languages: of the two sentences; None for those of the model.
+
+    Returns:
+        -100 to 100; None where a correlation is undefined.
+
+    Raises:
+        NotFoundError: a file cannot be opened.
+        InputError: a bad row, or fewer than two pairs with a score.
+    """
+    figures = []
+    for path in files:
+        human, *sides = _read_judged(path)
+        vectors = map(model.encode, sides, languages or model.languages)
+        figures.append(pearson(human, cosine_pairs(*vectors)))
+    known = [figure for figure in figures if figure is not None]
+    return 100 * sum(known) / len(known) if len(known) == len(figures) else None
+
+
+def _read_judged(path: str) -> tuple[list[float], list[str], list[str]]:
+    """Human scores and the two sentences of each row that has a score."""
+    human: list[float] = []
+    sides: tuple[list[str], list[str]] = ([], [])
+    with open_input(path) as stream:
+        for row in strict(RowReader(stream, path, Columns(2, 3), remedy="mend the row")):
+            score = number_of(row.line.split(b"\t")[0])
+            if np.isfinite(score):
+                human.append(score)
+                sides[0].append(row.source)
+                sides[1].append(row.target)
+    if len(human) < 2:
+        message = "fewer than two pairs with a score in column 1"
+        raise InputError(message, file=path, remedy="score, sentence and sentence are expected")
+    return human, *sides
+
+
+def _described(rule: Rule) -> dict[str, Any]:
+    """The parameters of a rule, and the content of the files that they name."""
+    values = dataclasses.asdict(cast(Any, rule))
+    return {
+        name: [value, content(value)] if isinstance(value, str) and Path(value).is_file() else value
+        for name, value in values.items()
+    }
+
+
+def content(path: str) -> str:
+    """Return a digest of a file. Raises NotFoundError where it cannot be read."""
+    try:
+        status = Path(path).stat()
+        return _content(path, status.st_mtime_ns, status.st_size)
+    except OSError as error:
+        raise NotFoundError(f"{path}: cannot be opened: {error.strerror or error}") from error
+
+
+@functools.cache
+def _content(path: str, *_: int) -> str:
+    """Read a file once for as long as its time and size are the same."""
+    total = hashlib.sha256()
+    with open(path, "rb") as stream:
+        while block := stream.read(1 << 20):
+            total.update(block)
+    return total.hexdigest()

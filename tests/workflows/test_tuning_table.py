@@ -1,0 +1,75 @@
+"""The table of a tuning: always whole, sorted, and read again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.workflows.grid import Point
+from bitextfilter.workflows.plan import Plan
+from bitextfilter.workflows.tuning import Outcome
+from bitextfilter.workflows.tuning_table import Table
+
+
+def point(**values: object) -> Point:
+    return Point(values, Plan(), ())
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "tuning.tsv"
+
+
+def rows(path: Path) -> list[list[str]]:
+    return [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(("figure", "order"), [("recovery_error", "bda"), ("pearson", "adb")])
+def test_the_best_comes_first_and_what_has_no_figure_last(
+    path: Path, figure: str, order: str
+) -> None:
+    table = Table(path, figure, ["seed"])
+    found = {"a": 30.0, "b": 4.5, "c": None, "d": 12.25}
+    for key, value in found.items():
+        note = "" if value is not None else "diverged\nat\tonce"
+        table.add(point(seed=1), Outcome(key, value, 10, 20, 1.26, note))
+        assert len(rows(path)) == 1 + len(table.best_first())
+    assert [row[0] for row in rows(path)] == ["point", *order, "c"]
+    assert rows(path)[0] == ["point", figure, "trained_pairs", "update", "seconds", "note", "seed"]
+    assert rows(path)[-1] == ["c", "", "10", "20", "1.3", "diverged at once", "1"]
+    again = Table(path, figure, ["seed"])
+    assert [again.finished(key) for key in "abcde"] == [True, True, False, True, False]
+    before = path.read_bytes()
+    again.write()
+    assert path.read_bytes() == before
+
+
+def test_lines_of_another_grid_stay(path: Path) -> None:
+    Table(path, "pearson", ["seed"]).add(point(seed=1), Outcome("a", 1.0))
+    table = Table(path, "pearson", ["margin"])
+    table.add(point(margin="wide\tand\nodd"), Outcome("b", 2.0))
+    assert [row[6:] for row in rows(path)] == [["margin", "seed"], ["wide and odd", ""], ["", "1"]]
+
+
+def test_a_point_without_a_figure_is_replaced(path: Path) -> None:
+    table = Table(path, "pearson", [])
+    table.add(point(), Outcome("a", None, note="diverged"))
+    table.add(point(), Outcome("a", 2.0))
+    assert [row[:2] for row in rows(path)[1:]] == [["a", "2.0000"]]
+
+
+@pytest.mark.parametrize("text", ["", "a\tb\n", "point\trecovery_error\tpairs\n"])
+def test_another_file_is_not_taken_for_a_table(path: Path, text: str) -> None:
+    path.write_text(text)
+    with pytest.raises(SettingsError, match=r"tuning.tsv: no table of pearson; name another file"):
+        Table(path, "pearson", [])
+    assert path.read_text() == text
+
+
+def test_a_damaged_line_is_named(path: Path) -> None:
+    Table(path, "pearson", []).add(point(), Outcome("a", 2.0))
+    path.write_text(path.read_text() + "b\t3\n")
+    with pytest.raises(InputError, match=r"tuning.tsv:3: 2 columns, expected 6"):
+        Table(path, "pearson", [])
