@@ -87,13 +87,11 @@ class TextProcessor:
         languages: tuple[str, str],
         normalisation: Normalisation,
         segmentation: SegmenterSettings | Segmenter,
-        trigrams: TrigramSettings | None = None,
     ) -> TextProcessor:
         """Learn one segmentation (or use a given one) and one vocabulary from both sides.
 
         They may differ in number. The vocabulary is every piece learnt that occurs, or, of
-        segmentations without a fixed inventory, the ``vocabulary_size`` most frequent. With
-        *trigrams* those of the words are learnt, too.
+        segmentations without a fixed inventory, the ``vocabulary_size`` most frequent.
         """
         sides = [
             [normalisation(sentence, language) for sentence in sentences]
@@ -111,8 +109,18 @@ class TextProcessor:
         )
         size = settings.vocabulary_size + len(RESERVED) if known is None else None
         vocabulary = Vocabulary.build(source_pieces, target_pieces, size)
-        numbered = None if trigrams is None else _learn_trigrams(sides[0], sides[1], trigrams)
-        return cls(languages, normalisation, segmenter, vocabulary, numbered)
+        return cls(languages, normalisation, segmenter, vocabulary)
+
+    def learn_trigrams(
+        self, sources: Sequence[str], targets: Sequence[str], settings: TrigramSettings
+    ) -> None:
+        """Learn the trigrams of the words of both sides, to read sentences as them, too."""
+        if settings.kind == "hashed":
+            self.trigrams = HashedTrigrams(settings.size)
+            return
+        sides = zip((sources, targets), self.languages, strict=True)
+        source, target = (self.normalise(sentences, language) for sentences, language in sides)
+        self.trigrams = CountedTrigrams.learn(source, target, settings.size)
 
     def normalise(self, sentences: Sequence[str], language: str) -> list[str]:
         """Return *sentences* normalised; SettingsError unless *language* is one of the two."""
@@ -206,14 +214,6 @@ def _by_windows(segmenter: Segmenter, sentences: Sequence[str]) -> Iterator[list
     """Yield the pieces of each sentence, some thousands of them in memory at a time."""
     for start in range(0, len(sentences), _WINDOW):
         yield from segmenter.segment_all(sentences[start : start + _WINDOW])
-
-
-def _learn_trigrams(
-    sources: Sequence[str], targets: Sequence[str], settings: TrigramSettings
-) -> Trigrams:
-    if settings.kind == "hashed":
-        return HashedTrigrams(settings.size)
-    return CountedTrigrams.learn(sources, targets, settings.size)
 
 
 def _load_trigrams(folder: Path, described: Any) -> Trigrams | None:

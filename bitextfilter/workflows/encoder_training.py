@@ -166,10 +166,12 @@ class EncoderTraining:
             plan.segmentation if material.segmenter is None else load_segmenter(material.segmenter)
         )
         self.where.note("learning the segmentation and the vocabulary")
-        trigrams = plan.trigrams if TRIGRAMS in views(plan.architecture) else None
-        return TextProcessor.learn(
-            sources, targets, material.languages, plan.normalisation, known, trigrams
+        processor = TextProcessor.learn(
+            sources, targets, material.languages, plan.normalisation, known
         )
+        if TRIGRAMS in views(plan.architecture):
+            processor.learn_trigrams(sources, targets, plan.trigrams)
+        return processor
 
     def _sentences(self, sentences: list[str], side: int) -> Sentences:
         language = self.processor.languages[side]

@@ -50,7 +50,7 @@ class Plan:
             from_mapping(Normalisation, values.get("normalisation", {})),
             from_mapping(SegmenterSettings, values.get("segmentation", {})),
             from_mapping(TrigramSettings, values.get("trigrams", {})),
-            from_mapping(TrainingSettings, {**_objectives(name), **values.get("training", {})}),
+            from_mapping(TrainingSettings, _with_objectives(name, values.get("training", {}))),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,9 +58,11 @@ class Plan:
         return dataclasses.asdict(self)
 
 
-def _objectives(architecture: str) -> dict[str, float]:
+def _with_objectives(architecture: str, training: Any) -> Any:
     """What is trained if nothing is said: without a decoder for what needs none."""
-    return {} if architecture in ARCHITECTURES else {"translation": 0.0, "autoencoding": 0.0}
+    if architecture in ARCHITECTURES or not isinstance(training, Mapping):
+        return training
+    return {"translation": 0.0, "autoencoding": 0.0, **training}
 
 
 def with_override(values: dict[str, Any], assignment: str) -> dict[str, Any]:

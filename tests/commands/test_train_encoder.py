@@ -99,14 +99,14 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
     whole = load(home / "model").digest
     from bitextfilter.commands import train_encoder
 
-    class Unplug(train_encoder._Reporter):
+    class Unplug(train_encoder.TrainingReporter):
         def __call__(self, progress: object, updates: int) -> None:
             super().__call__(progress, updates)  # type: ignore[arg-type]
             if progress.update == 5:  # type: ignore[attr-defined]
                 raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(train_encoder, "_Reporter", Unplug)
+        patch.setattr(train_encoder, "TrainingReporter", Unplug)
         train(home, code=130)
     train(home, "--resume")
     assert load(home / "model").digest == whole
@@ -124,13 +124,13 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
         (["--set", "nonsense"], 78, "group.name=value"),
         (["--set", "training=5"], 78, "settings are names and values, not 5"),
         (["--set", "training=5", "--set", "training.seed=1"], 78, "training is 5, which has no"),
-        (["--set", "training.seed=-1"], 78, "seed must not be negative"),
+        (["--set", "training.seed=-1"], 78, "seed must be at least 0"),
         (["--set", "training.passes=1e999"], 78, "passes must be float, not inf"),
         (["--set", "training.batch_size=1.5"], 78, "batch_size must be int, not 1.5"),
         (["--set", "shape=[]"], 78, "settings are names and values, not []"),
         (["--set", "shape.hidden=wide"], 78, "hidden must be int, not 'wide'"),
         (["--set", "shape.embedding=0"], 78, "embedding must be a whole number of at least 1"),
-        (["--set", "architecture=[1]"], 78, "architecture '[1]' is none of"),
+        (["--set", "architecture=[1]"], 78, "no part is called '[1]'"),
         (["--set", "architecture=transformer"], 78, "transformer"),
         (["--set", "training.maximum_length=1"], 78, "longer than"),
         (["--resume"], 78, "nothing to resume"),

@@ -58,10 +58,11 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """A random model, saved."""
     name, values = SHAPES[request.param]
     torch.manual_seed(3)
-    trigrams = TrigramSettings() if TRIGRAMS in views(name) else None
     processor = TextProcessor.learn(
-        WORDS, WORDS, ("aa", "bb"), Normalisation(), SegmenterSettings("none"), trigrams
+        WORDS, WORDS, ("aa", "bb"), Normalisation(), SegmenterSettings("none")
     )
+    if TRIGRAMS in views(name):
+        processor.learn_trigrams(WORDS, WORDS, TrigramSettings())
     settings = architecture_settings(name, values)
     network = build_network(name, settings, processor.sizes())
     for key, parameter in network.named_parameters():

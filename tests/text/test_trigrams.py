@@ -22,6 +22,12 @@ WORDS = st.lists(st.text(CHARACTERS, min_size=1, max_size=6), max_size=12)
 TEXT = ["the cat sat", "a cat", "the mat"]
 
 
+def processor(settings: TrigramSettings) -> TextProcessor:
+    made = TextProcessor.learn(TEXT, TEXT, ("aa", "bb"), Normalisation(), SegmenterSettings("none"))
+    made.learn_trigrams(TEXT, TEXT, settings)
+    return made
+
+
 def naive(word: str) -> list[str]:
     marked = f" {word} "
     return [marked[i : i + 3] for i in range(len(word))]
@@ -64,10 +70,7 @@ def test_hashes_spread() -> None:
 
 @pytest.mark.parametrize("kind", ["counted", "hashed"])
 def test_a_processor_keeps_them(tmp_path: Path, kind: str) -> None:
-    settings = TrigramSettings(kind, 50)
-    made = TextProcessor.learn(
-        TEXT, TEXT, ("aa", "bb"), Normalisation(), SegmenterSettings("none"), settings
-    )
+    made = processor(TrigramSettings(kind, 50))
     made.save(tmp_path)
     loaded = TextProcessor.load(tmp_path, made.config())
     assert loaded.sizes() == made.sizes() and list(made.sizes()) == [PIECES, TRIGRAMS]
@@ -80,9 +83,7 @@ def test_a_processor_keeps_them(tmp_path: Path, kind: str) -> None:
 
 
 def test_damage_is_refused(tmp_path: Path) -> None:
-    made = TextProcessor.learn(
-        TEXT, TEXT, ("aa", "bb"), Normalisation(), SegmenterSettings("none"), TrigramSettings()
-    )
+    made = processor(TrigramSettings())
     made.save(tmp_path)
     with pytest.raises(ModelError, match="trigrams -3"):
         TextProcessor.load(tmp_path, {**made.config(), "trigrams": -3})
