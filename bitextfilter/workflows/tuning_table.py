@@ -22,9 +22,9 @@ _COUNTS = ("trained_pairs", "update", "seconds", "note")
 class Table:
     """Points, their figures, and the values that made them.
 
-    A TSV with a header: ``point`` (its key), the figure, ``trained_pairs``, ``update``, ``seconds``,
-    ``note``, then a column for each name of the grid. Lines of other grids stay; what they have no
-    value for is empty.
+    A TSV with a header: ``point`` (its key), the figure, ``trained_pairs``, ``update``,
+    ``seconds``, ``note``, then a column for each name of the grid. Lines of other grids stay; what
+    they have no value for is empty.
     """
 
     def __init__(self, path: Path, figure: str, names: Sequence[str]) -> None:
