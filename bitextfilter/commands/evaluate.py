@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bitextfilter.commands.evaluations.corpus import corpus
 from bitextfilter.commands.evaluations.filtering import filtering
+from bitextfilter.commands.evaluations.neighbours import neighbours
+from bitextfilter.commands.evaluations.paraphrase import paraphrase
 from bitextfilter.commands.evaluations.recovery import recovery
 from bitextfilter.commands.evaluations.sts import sts
 from bitextfilter.commands.frame import group
@@ -20,5 +23,5 @@ main = group(
     """,
 )
 
-for subcommand in (recovery, filtering, sts):
+for subcommand in (recovery, filtering, sts, paraphrase, neighbours, corpus):
     main.add_command(subcommand)

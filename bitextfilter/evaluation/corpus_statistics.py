@@ -1,9 +1,9 @@
 """What a corpus is like: lengths, rarity, variety and repetition of its tokens.
 
-The statistics by which Wieting, Mallinson & Gimpel 2017 (section 6: entropies, repetition rates)
+The statistics by which Wieting, Mallinson & Gimpel 2017 (table 9: entropies, repetition rates)
 and Wieting & Gimpel 2018 (table 1: length, mean IDF, vocabulary entropy) describe corpora. All
 come from counts, so that sentences may come some at a time: memory holds each distinct token
-(some 150 bytes) and each distinct trigram (16 to 48 bytes).
+(some 180 bytes) and each distinct trigram (16 bytes, and up to 75 while more are sorted in).
 """
 
 from __future__ import annotations

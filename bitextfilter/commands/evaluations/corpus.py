@@ -108,7 +108,7 @@ def corpus(run: Run, files: tuple[str, ...], as_json: bool, **choices: Any) -> N
         score               mean score, with --score-column
 
     then a signature. Where nothing is there to be counted, a cell is empty. Text is normalised
-    as for a model. Memory holds each distinct token (some 150 bytes) and trigram (16 to 48).
+    as for a model. Memory holds each distinct token (some 180 bytes) and trigram (up to 75).
 
     Example:
 
