@@ -122,19 +122,25 @@ def corpus(run: Run, files: tuple[str, ...], as_json: bool, **choices: Any) -> N
     if [*files, choices["idf_from"]].count("-") > 1:
         raise click.UsageError("only one file can be stdin")
     output = run.output()
+    records, facts = _records(run, files, where, choices), _facts(choices)
+    output.write((_json if as_json else _table)(records, facts).encode())
+
+
+def _records(
+    run: Run, files: tuple[str, ...], where: _Columns, choices: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the statistics of each side of each file."""
     reference: list[CorpusTally] | list[None] = [None] * len(where.sides)
     if choices["idf_from"] is not None:
         reference = _tallies(run, choices["idf_from"], where, choices)[0]
-    facts = _facts(choices)
     records = []
     for file in files:
         tallies, scores = _tallies(run, file, where, choices)
+        mean = {} if where.score is None else {"score": scores.mean}
         for side, tally, other in zip(where.sides, tallies, reference, strict=True):
-            record = {"file": file, "side": side.name}
-            record |= dataclasses.asdict(tally.statistics(other))
-            records.append(record | ({"score": scores.mean} if where.score is not None else {}))
-    text = _json(records, facts) if as_json else _table(records, facts)
-    output.write(text.encode())
+            figures = dataclasses.asdict(tally.statistics(other))
+            records.append({"file": file, "side": side.name, **figures, **mean})
+    return records
 
 
 def _facts(choices: dict[str, Any]) -> dict[str, str]:
