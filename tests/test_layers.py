@@ -26,7 +26,7 @@ ANYWHERE = {""}
 OWNERS = {
     "_typeshed": ANYWHERE,
     "click": {"commands/"},
-    "fasttext": {"text/identification.py"},
+    "fasttext": {"text/identification.py", "training/word_vectors.py"},
     "faiss": {"similarity/neighbours.py"},
     "ftfy": {"corpus/repair.py"},
     "kenlm": {"filters/fluency.py"},

@@ -8,6 +8,7 @@ from bitextfilter.commands.evaluations.neighbours import neighbours
 from bitextfilter.commands.evaluations.paraphrase import paraphrase
 from bitextfilter.commands.evaluations.recovery import recovery
 from bitextfilter.commands.evaluations.sts import sts
+from bitextfilter.commands.evaluations.words import words
 from bitextfilter.commands.frame import group
 
 __all__ = ["main"]
@@ -23,5 +24,5 @@ main = group(
     """,
 )
 
-for subcommand in (recovery, filtering, sts, paraphrase, neighbours, corpus):
+for subcommand in (recovery, filtering, sts, paraphrase, neighbours, corpus, words):
     main.add_command(subcommand)

@@ -131,7 +131,7 @@ def apply(run: Run, segmenter: str, join: bool, language: str) -> None:
     """
     from bitextfilter.text.segment import load_segmenter
 
-    cutter, normalise = load_segmenter(Path(segmenter)), _normalisation(Path(segmenter))
+    cutter, normalise = load_segmenter(Path(segmenter)), normalisation_of(Path(segmenter))
     rows, output = _reader(run, run.row_settings.input), run.output()
     output.write(rows.first_line())
     for window in _windows(run, rows):
@@ -172,7 +172,7 @@ def _line(row: Row | BadRow) -> _Line:
     return _Line("", row.ending)
 
 
-def _normalisation(folder: Path) -> Normalisation:
+def normalisation_of(folder: Path) -> Normalisation:
     """Return what ``config.json`` in *folder* says of normalisation; ModelError if damaged."""
     from bitextfilter.text.normalise import Normalisation
 

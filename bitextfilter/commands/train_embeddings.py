@@ -1,0 +1,253 @@
+"""``bitext-train-embeddings``: word vectors of two languages in one space."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bitextfilter.commands.frame import Run, command, device_options, output_option
+from bitextfilter.commands.options import language_pair
+from bitextfilter.io.rows import BadRow
+
+if TYPE_CHECKING:
+    from bitextfilter.training.mapping import Induced
+    from bitextfilter.training.word_vectors import WordVectors
+    from bitextfilter.workflows.embedding_training import EmbeddingPlan, Seeds
+
+__all__ = ["main"]
+
+_SIDES = ("source", "target")
+_WINDOW = 8192
+_DEVICE = device_options()[1:]
+
+Cut = Callable[[Sequence[str]], list[list[str]]]
+"""Makes tokens of sentences."""
+
+
+@command("bitext-train-embeddings", output_option(), _DEVICE, batch_size=None)
+@click.option(
+    "--languages",
+    required=True,
+    type=language_pair,
+    metavar="SOURCE,TARGET",
+    help="Such as en,de.",
+)
+@click.option(
+    "--source-text", multiple=True, metavar="FILE", help="Source sentences; may be repeated."
+)
+@click.option(
+    "--target-text", multiple=True, metavar="FILE", help="Target sentences; may be repeated."
+)
+@click.option(
+    "--source-vectors", metavar="FILE", help="Source vectors already trained, instead of text."
+)
+@click.option(
+    "--target-vectors", metavar="FILE", help="Target vectors already trained, instead of text."
+)
+@click.option(
+    "--segmenter",
+    metavar="FOLDER",
+    help="Cut text into subwords: what bitext-segment learn wrote, or the folder of a model.",
+)
+@click.option(
+    "--lowercase/--keep-case",
+    default=True,
+    show_default=True,
+    help="Lower-case text, or not; with --segmenter, as that says.",
+)
+@click.option(
+    "--map",
+    "first",
+    type=click.Choice(["identical", "dictionary", "adversarial"]),
+    default="identical",
+    show_default=True,
+    help="First map: from strings that are the same, from --dictionary, or from no pair at all.",
+)
+@click.option("--dictionary", metavar="FILE", help="A TSV: a source word and a target word.")
+@click.option(
+    "--separate",
+    nargs=2,
+    metavar="SOURCE TARGET",
+    help="Write the vectors of each language to a file of its own, too.",
+)
+@click.option(
+    "--maximum-words",
+    type=click.IntRange(min=1),
+    default=200_000,
+    show_default=True,
+    help="Most words of each language.",
+)
+@click.option("--dim", type=int, help="Short for --set skip_gram.dim=N.  [default: 300]")
+@click.option("--epochs", type=int, help="Short for --set skip_gram.epochs=N.  [default: 5]")
+@click.option(
+    "--minimum-count", type=int, help="Short for --set skip_gram.minimum_count=N.  [default: 5]"
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Of each language's skip-gram, and of the adversarial training. With more than 1, "
+    "results differ from run to run.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Seed of the adversarial training.",
+)
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="GROUP.NAME=VALUE",
+    help="One setting of skip_gram, mapping or adversarial; may be repeated.",
+)
+def main(run: Run, languages: tuple[str, str], **options: Any) -> None:
+    """Learn word vectors of two languages in one space, for bitext-train-encoder --embeddings.
+
+    Skip-gram with subwords gives each language its vectors (fastText; both at the same time). An
+    orthogonal map brings the source's into the space of the target's, and is refined by mutual
+    nearest neighbours; the best map is chosen by the mean cosine of the translations of frequent
+    words (-1 to 1, higher is better). Vectors have length 1, and a word of both languages the
+    mean of its two.
+
+    Tokens are words and punctuation marks, or the pieces of --segmenter. The output is word2vec's
+    text format. Memory holds the vectors, and for each language's skip-gram (words + buckets) x dim
+    numbers of 4 bytes; text lies in temporary files.
+
+    Example:
+
+        bitext-train-embeddings --languages en,de --source-text news.en --target-text news.de
+        --segmenter my-model -o vectors.vec
+    """
+    from bitextfilter.io.word_vectors import write_word_vectors
+    from bitextfilter.workflows.embedding_training import joint_table, map_sides
+
+    _check(options)
+    plan = _plan(options, run.common.threads)
+    outputs = [run.output(path) for path in options["separate"] or ()]
+    together = run.output()
+    cuts = [_cut(options, language) for language in languages]
+    seeds = _seeds(run, options, cuts)
+    sides = _sides(run, options, cuts, plan)
+    for name, side in zip(languages, sides, strict=True):
+        run.counts[f"{name} words"] = len(side.words)
+    run.facts.update(map=options["first"], seed=plan.adversarial.seed)
+    sides = map_sides(sides, seeds, plan, _notifier(run), run.common.device)
+    for output, side in zip(outputs, sides, strict=False):
+        write_word_vectors(output, side.words, side.vectors)
+    words, vectors = joint_table(*sides)
+    write_word_vectors(together, words, vectors)
+    run.counts["words"] = len(words)
+
+
+def _check(options: dict[str, Any]) -> None:
+    """Refuse options that do not go together."""
+    for side in _SIDES:
+        if bool(options[f"{side}_text"]) == (options[f"{side}_vectors"] is not None):
+            raise click.UsageError(f"give either --{side}-text or --{side}-vectors")
+    if (options["dictionary"] is not None) != (options["first"] == "dictionary"):
+        raise click.UsageError("--dictionary FILE and --map dictionary go together")
+
+
+def _plan(options: dict[str, Any], threads: int) -> EmbeddingPlan:
+    """Return the settings: the short options, and every --set."""
+    from bitextfilter.workflows.embedding_training import EmbeddingPlan
+    from bitextfilter.workflows.plan import with_override
+
+    values: dict[str, Any] = {}
+    short = [
+        f"skip_gram.{name}={options[name]}"
+        for name in ("dim", "epochs", "minimum_count")
+        if options[name] is not None
+    ]
+    common = [f"{group}.threads={threads}" for group in ("skip_gram", "adversarial")]
+    for assignment in (
+        *common,
+        f"adversarial.seed={options['seed']}",
+        *short,
+        *options["overrides"],
+    ):
+        values = with_override(values, assignment)
+    return EmbeddingPlan.from_dict(values)
+
+
+def _cut(options: dict[str, Any], language: str) -> Cut:
+    """Return what makes tokens of sentences of a language."""
+    if options["segmenter"] is None:
+        from bitextfilter.text.units import Units
+
+        units = Units("tokens", options["lowercase"])
+        return lambda sentences: [units(sentence) for sentence in sentences]
+    from bitextfilter.commands.segment import normalisation_of
+    from bitextfilter.text.segment import load_segmenter
+
+    folder = Path(options["segmenter"])
+    segmenter, normalise = load_segmenter(folder), normalisation_of(folder)
+    return lambda texts: segmenter.segment_all([normalise(text, language) for text in texts])
+
+
+def _seeds(run: Run, options: dict[str, Any], cuts: Sequence[Cut]) -> Seeds | str:
+    """Return where the first map comes from: of a dictionary, the entries that are one token."""
+    if options["dictionary"] is None:
+        return str(options["first"])
+    run.row_settings = dataclasses.replace(run.row_settings, input=options["dictionary"])
+    rows = [row for window in run.windows(run.rows()) for row in window]
+    pairs = [row.texts for row in rows if not isinstance(row, BadRow)]
+    sides = [cut([pair[side] for pair in pairs]) for side, cut in enumerate(cuts)]
+    entries = [
+        (source[0], target[0])
+        for source, target in zip(*sides, strict=True)
+        if len(source) == len(target) == 1
+    ]
+    run.counts["entries"] = len(entries)
+    return entries
+
+
+def _sides(
+    run: Run, options: dict[str, Any], cuts: Sequence[Cut], plan: EmbeddingPlan
+) -> tuple[WordVectors, WordVectors]:
+    """Read the vectors that are given, and learn the others."""
+    from bitextfilter.io.word_vectors import read_word_vectors
+    from bitextfilter.training.word_vectors import WordVectors, skip_gram
+
+    most = options["maximum_words"]
+    results: list[Callable[[], WordVectors]] = []
+    with ExitStack() as trainings:
+        for side, cut in zip(_SIDES, cuts, strict=True):
+            if (path := options[f"{side}_vectors"]) is not None:
+                given = WordVectors(*read_word_vectors(path, most), None)
+                results.append(partial(WordVectors.most_frequent, given, most))
+            else:
+                text = _tokens(run, options[f"{side}_text"], cut)
+                results.append(trainings.enter_context(skip_gram(text, plan.skip_gram)))
+        source, target = (result().most_frequent(most) for result in results)
+    return source, target
+
+
+def _tokens(run: Run, paths: Sequence[str], cut: Cut) -> Iterator[list[str]]:
+    """Yield the tokens of every line of some files."""
+    from bitextfilter.io.files import read_lines
+
+    lines = chain.from_iterable(map(read_lines, paths))
+    while window := list(islice(lines, _WINDOW)):
+        run.counts["rows"] += len(window)
+        yield from cut(window)
+
+
+def _notifier(run: Run) -> Callable[[str, int, Induced], None]:
+    def notify(step: str, number: int, induced: Induced) -> None:
+        run.note(
+            f"{step} {number}: criterion {induced.criterion:.4f}, {len(induced.pairs)} mutual pairs"
+        )
+
+    return notify

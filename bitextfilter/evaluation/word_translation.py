@@ -1,0 +1,127 @@
+"""Word translation: how often the nearest target words of a source word hold a right translation.
+
+Precision at k, as in Conneau et al. 2018, section 3: over the source words of a dictionary that
+have a vector, as has at least one of their translations; a word with several right translations
+counts as right where any of them is among the k best, sought among all target words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.errors import InputError
+from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figures, estimates
+from bitextfilter.similarity.margins import NEIGHBOURS
+from bitextfilter.similarity.retrieval import matches, neighbourhood_means
+from bitextfilter.similarity.vectors import Vectors, unit_rows
+
+__all__ = ["RANKS", "SIMILARITIES", "Lexicon", "Precision", "Translations", "translate_words"]
+
+SIMILARITIES = ("cosine", "csls")
+RANKS = (1, 5)
+
+
+class Lexicon(NamedTuple):
+    """The words of a language and their vectors."""
+
+    words: Sequence[str]
+    """``n`` distinct words."""
+    vectors: Vectors
+    """``(n, d)``, of any length."""
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Precision at a rank by a similarity."""
+
+    similarity: str
+    rank: int
+    precision: Estimate
+    """In percent, 0 to 100, with its 95 % interval over the source words."""
+
+
+@dataclass(frozen=True)
+class Translations:
+    """Precisions, and of how many words."""
+
+    precisions: list[Precision]
+    words: int
+    """Source words measured."""
+    without: int
+    """Source words of the dictionary without a vector, or without one of any translation."""
+
+
+def translate_words(
+    source: Lexicon,
+    target: Lexicon,
+    dictionary: Sequence[tuple[str, str]],
+    neighbours: int = NEIGHBOURS,
+    bootstrap: Bootstrap | None = None,
+) -> Translations:
+    """Translate the source words of a dictionary by cosine and by CSLS, and count what is right.
+
+    Both languages' vectors are in one space. CSLS takes its means of the *neighbours* nearest
+    among all words of the other language.
+
+    Raises:
+        InputError: the vectors differ in width, or no entry has a vector on both sides.
+    """
+    widths = source.vectors.shape[1], target.vectors.shape[1]
+    if widths[0] != widths[1]:
+        raise InputError(f"source vectors of {widths[0]} numbers, target vectors of {widths[1]}")
+    right = _right(source.words, target.words, dictionary)
+    asked = len({word for word, _ in dictionary})
+    if not right:
+        raise InputError("no entry of the dictionary has a vector on both sides")
+    hits = _hits(np.array(list(right)), list(right.values()), (source, target), neighbours)
+    cells, counts = np.unique(hits, axis=0, return_counts=True)
+
+    def percent(strata: Sequence[Counts]) -> Figures:
+        return np.asarray(100 * strata[0] @ cells / strata[0].sum())
+
+    figures = estimates([counts.astype(np.float64)], percent, bootstrap or Bootstrap())
+    kinds = [(similarity, rank) for similarity in SIMILARITIES for rank in RANKS]
+    precisions = [
+        Precision(*kind, Estimate(*map(float, figures[:, place])))
+        for place, kind in enumerate(kinds)
+    ]
+    return Translations(precisions, len(right), asked - len(right))
+
+
+def _right(
+    source: Sequence[str], target: Sequence[str], dictionary: Sequence[tuple[str, str]]
+) -> dict[int, set[int]]:
+    """The places of the right target words, by the place of the source word."""
+    at = [{word: place for place, word in enumerate(words)} for words in (source, target)]
+    right: dict[int, set[int]] = {}
+    for one, other in dictionary:
+        if one in at[0] and other in at[1]:
+            right.setdefault(at[0][one], set()).add(at[1][other])
+    return right
+
+
+def _hits(
+    places: NDArray[np.int64],
+    right: Sequence[set[int]],
+    sides: tuple[Lexicon, Lexicon],
+    neighbours: int,
+) -> NDArray[np.bool_]:
+    """Whether each word is right, by similarity and rank: ``(words, 4)``."""
+    every, base = (unit_rows(side.vectors) for side in sides)
+    queries = every[places]
+    means = (
+        neighbourhood_means(queries, base, neighbours),
+        neighbourhood_means(base, every, neighbours),
+    )
+    columns = []
+    for chosen in (None, means):
+        found = matches(queries, base, max(RANKS), chosen).tolist()
+        for rank in RANKS:
+            best = (set(row[:rank]) for row in found)
+            columns.append([bool(one & other) for one, other in zip(best, right, strict=True)])
+    return np.stack([np.array(column, dtype=np.bool_) for column in columns], axis=1)

@@ -1,0 +1,81 @@
+"""Word vectors in the text format of word2vec and fastText: a word and its numbers on each line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.errors import InputError
+from bitextfilter.io.files import read_lines
+
+__all__ = ["read_word_vectors", "write_word_vectors"]
+
+WINDOW = 4096
+"""Lines that are written at once."""
+
+
+def read_word_vectors(
+    path: str | Path, most: int | None = None
+) -> tuple[list[str], NDArray[np.float32]]:
+    """Read distinct words and their vectors; of a repeated word the first.
+
+    The first line may hold the two counts. Files have the most frequent words first, by custom.
+
+    Args:
+        path: the file.
+        most: read so many lines of words at most; None for all of them.
+
+    Returns:
+        ``n`` words, and their vectors ``(n, d)``.
+
+    Raises:
+        InputError: a line is no word and as many finite numbers as the others have, or there is
+            none.
+    """
+    found: dict[str, NDArray[np.float32]] = {}
+    width = 0
+    for number, line in enumerate(islice(read_lines(path), None if most is None else most + 1), 1):
+        word, *cells = line.rstrip(" ").split(" ")
+        if number == 1 and len(cells) == 1:
+            continue
+        vector = _numbers(cells)
+        width = width or len(vector)
+        if len(vector) != width or not width:
+            wanted = f"a word and {width or 'some'} numbers"
+            raise InputError(
+                f"expected {wanted}", file=str(path), line=number, remedy="remove the line"
+            )
+        found.setdefault(word, vector)
+    words = list(found)[:most]
+    if not words:
+        raise InputError("no word vectors", file=str(path))
+    return words, np.stack([found[word] for word in words])
+
+
+def _numbers(cells: Sequence[str]) -> NDArray[np.float32]:
+    """The cells as numbers; none where one of them is no finite number."""
+    try:
+        vector = np.array(cells, dtype=np.float32)
+    except ValueError:
+        return np.zeros(0, dtype=np.float32)
+    return vector if np.isfinite(vector).all() else vector[:0]
+
+
+def write_word_vectors(
+    stream: BinaryIO, words: Sequence[str], vectors: NDArray[np.float32]
+) -> None:
+    """Write the counts of words and of dimensions, and each word with its vector ``(n, d)``.
+
+    Numbers have six significant digits.
+    """
+    stream.write(f"{len(words)} {vectors.shape[1]}\n".encode())
+    form = "%s" + " %.6g" * vectors.shape[1] + "\n"
+    for first in range(0, len(words), WINDOW):
+        rows = vectors[first : first + WINDOW].tolist()
+        named = zip(words[first : first + WINDOW], rows, strict=True)
+        stream.write("".join(form % (word, *row) for word, row in named).encode())

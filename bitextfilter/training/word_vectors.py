@@ -1,0 +1,200 @@
+"""Skip-gram word vectors with subwords, by fastText's library (Bojanowski et al. 2017).
+
+The library does not set all of its tables: with fewer than ten threads a part of the vectors
+starts as whatever the memory held before, and a training then fails ("Encountered NaN") or
+differs from run to run. So each training runs in a process of its own, where memory is fresh,
+and where GNU's C library hands out zeros. With one thread the same text and settings then give
+the same vectors: the library's seed is fixed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.errors import DeviceError, InputError, SettingsError
+
+__all__ = ["Sentences", "SkipGram", "WordVectors", "skip_gram", "train_here"]
+
+Sentences = Iterable[Sequence[str]]
+"""The tokens of each sentence."""
+
+_SENTENCE_END = "</s>"
+"""The library's own mark; it has a vector like a word."""
+
+_CHILD = (
+    "import sys; sys.path[:] = sys.argv[2:]; "
+    "from bitextfilter.training.word_vectors import train_here; train_here(sys.argv[1])"
+)
+
+_ZEROS = {"MALLOC_PERTURB_": "255"}
+"""Makes GNU's C library fill new memory with the complement of 255."""
+
+
+@dataclass(frozen=True)
+class SkipGram:
+    """Settings of skip-gram; the defaults are fastText's own unless they say otherwise."""
+
+    dim: int = 300
+    """fastText has 100; Conneau et al. 2018 take 300."""
+    epochs: int = 5
+    minimum_count: int = 5
+    """Words that occur less often get no vector."""
+    window: int = 5
+    """Words on either side that are predicted, at most."""
+    negatives: int = 5
+    shortest: int = 3
+    """Characters of the shortest n-grams of a word that have a vector, the word's ends among
+    them; a word's vector is the mean of its own and theirs."""
+    longest: int = 6
+    """Of the longest ones; 0 for words alone."""
+    buckets: int = 500_000
+    """Vectors that the n-grams share by their hash; fastText has 2,000,000."""
+    subsampling: float = 0.0001
+    """Words of a larger part of the text than this are passed over at times, the more frequent
+    the more often; a text of few words needs 1, for never."""
+    learning_rate: float = 0.05
+    threads: int = 1
+    """More are faster, but then the vectors differ from run to run."""
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        for name in ("dim", "epochs", "minimum_count", "window", "negatives", "threads"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"skip_gram.{name} must be at least 1")
+        if self.longest and not 1 <= self.shortest <= self.longest:
+            raise SettingsError("skip_gram.shortest must be from 1 to skip_gram.longest")
+        if self.longest < 0 or self.buckets < 1:
+            raise SettingsError("skip_gram.longest is 0 and up, skip_gram.buckets 1 and up")
+        if not (0 < self.learning_rate <= 1 and 0 < self.subsampling <= 1):
+            raise SettingsError("skip_gram.learning_rate and .subsampling are in (0, 1]")
+
+
+class WordVectors(NamedTuple):
+    """Words, the most frequent first, with their vectors and counts."""
+
+    words: list[str]
+    vectors: NDArray[np.float32]
+    """``(n, d)``."""
+    counts: NDArray[np.int64] | None
+    """How often each occurs, ``(n,)``; None where that is not known."""
+
+    def most_frequent(self, n: int) -> WordVectors:
+        """Return the first *n*, or all."""
+        counts = None if self.counts is None else self.counts[:n]
+        return WordVectors(self.words[:n], self.vectors[:n], counts)
+
+
+@contextmanager
+def skip_gram(text: Sentences, settings: SkipGram) -> Iterator[Callable[[], WordVectors]]:
+    """Start learning a vector for each token that is frequent enough; end it with this context.
+
+    Tokens must be without white space. The text is read at once, and lies in a temporary file
+    meanwhile. Memory of the training is for two tables of float32 by ``dim``: of the words and
+    buckets, and of the words.
+
+    Yields:
+        What waits for the vectors. It raises InputError where no token is frequent enough, and
+        SettingsError where the training diverged.
+
+    Raises:
+        DeviceError: fastText is not installed.
+    """
+    if importlib.util.find_spec("fasttext") is None:
+        raise DeviceError("skip-gram needs fastText: pip install 'bitextfilter[fasttext]'")
+    with TemporaryDirectory(prefix="bitext-") as name:
+        folder = Path(name)
+        with open(folder / "text", "w", encoding="utf-8", newline="\n") as file:
+            file.writelines(" ".join(tokens) + "\n" for tokens in text if tokens)
+        values = json.dumps(dataclasses.asdict(settings))
+        (folder / "settings.json").write_text(values, encoding="utf-8")
+        with _child(folder) as child:
+            yield partial(_result, folder, child)
+
+
+@contextmanager
+def _child(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the training in a process of its own, which does not outlive this context."""
+    command = [sys.executable, "-c", _CHILD, str(folder), *sys.path]
+    environment = os.environ | _ZEROS
+    with (
+        open(folder / "errors", "wb") as errors,
+        subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors
+        ) as child,
+    ):
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def _result(folder: Path, child: subprocess.Popen[bytes]) -> WordVectors:
+    """Wait for a training, and read what it wrote; what it could not do is raised here."""
+    if child.wait() != 0:
+        said = (folder / "errors").read_text(encoding="utf-8", errors="replace").strip()
+        if "Encountered NaN" in said:
+            raise _diverged()
+        if "Empty vocabulary" in said:
+            raise InputError(
+                "no token of the text is frequent enough for a vector",
+                remedy="give more text, or a lower --minimum-count",
+            )
+        raise RuntimeError(f"fastText ended with {child.returncode}: {said}")
+    words = (folder / "words").read_text(encoding="utf-8").split("\n")
+    vectors, counts = np.load(folder / "vectors.npy"), np.load(folder / "counts.npy")
+    if not np.isfinite(vectors).all():
+        raise _diverged()
+    return WordVectors(words, vectors, counts)
+
+
+def _diverged() -> SettingsError:
+    return SettingsError(
+        "the training of the word vectors diverged: set skip_gram.learning_rate lower"
+    )
+
+
+def train_here(name: str) -> None:
+    """Train in this process, on the text and the settings in the folder *name*; write into it."""
+    library: Any = importlib.import_module("fasttext")
+    folder = Path(name)
+    settings = SkipGram(**json.loads((folder / "settings.json").read_text(encoding="utf-8")))
+    model = library.train_unsupervised(
+        str(folder / "text"),
+        model="skipgram",
+        dim=settings.dim,
+        epoch=settings.epochs,
+        minCount=settings.minimum_count,
+        ws=settings.window,
+        neg=settings.negatives,
+        minn=settings.shortest if settings.longest else 0,
+        maxn=settings.longest,
+        bucket=settings.buckets if settings.longest else 0,
+        t=settings.subsampling,
+        lr=settings.learning_rate,
+        thread=settings.threads,
+        verbose=0,
+    )
+    counted = zip(*model.get_words(include_freq=True), strict=True)
+    kept = [pair for pair in counted if pair[0] != _SENTENCE_END]
+    if not kept:
+        raise ValueError("Empty vocabulary")
+    words, counts = zip(*kept, strict=True)
+    (folder / "words").write_bytes("\n".join(words).encode())
+    np.save(folder / "counts.npy", np.array(counts, dtype=np.int64))
+    np.save(folder / "vectors.npy", np.stack([model.get_word_vector(word) for word in words]))

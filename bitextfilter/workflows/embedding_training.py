@@ -1,0 +1,111 @@
+"""Bilingual word vectors: skip-gram of each language, a map between them, one table of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.models.device import resolve_device
+from bitextfilter.similarity.vectors import Vectors
+from bitextfilter.training.adversarial_mapping import Adversarial, adversarial_map
+from bitextfilter.training.mapping import (
+    Induced,
+    MappingSettings,
+    identical_pairs,
+    map_of_pairs,
+    mapped,
+    normalised,
+    refine,
+    seed_pairs,
+)
+from bitextfilter.training.settings import from_mapping
+from bitextfilter.training.word_vectors import SkipGram, WordVectors
+
+__all__ = ["EmbeddingPlan", "Notify", "Seeds", "joint_table", "map_sides"]
+
+Seeds = Sequence[tuple[str, str]]
+"""Entries of a dictionary."""
+
+Notify = Callable[[str, int, Induced], object]
+"""Told the step (``epoch`` of the adversarial training, or ``refinement``), its number, and what
+its map says."""
+
+
+@dataclass(frozen=True)
+class EmbeddingPlan:
+    """All settings of a run, in groups."""
+
+    skip_gram: SkipGram = field(default_factory=SkipGram)
+    mapping: MappingSettings = field(default_factory=MappingSettings)
+    adversarial: Adversarial = field(default_factory=Adversarial)
+
+    @classmethod
+    def from_dict(cls, groups: Mapping[str, Any]) -> EmbeddingPlan:
+        """Build it from names and values by group; SettingsError for one that there is not."""
+        kinds = {"skip_gram": SkipGram, "mapping": MappingSettings, "adversarial": Adversarial}
+        if unknown := set(groups) - set(kinds):
+            known = ", ".join(kinds)
+            raise SettingsError(f"{min(unknown)!r} is no group of settings; there are {known}")
+        return cls(**{name: from_mapping(kinds[name], group) for name, group in groups.items()})
+
+
+def map_sides(
+    sides: tuple[WordVectors, WordVectors],
+    seeds: Seeds | str,
+    plan: EmbeddingPlan,
+    notify: Notify,
+    device: str = "cpu",
+) -> tuple[WordVectors, WordVectors]:
+    """Bring both languages into one space, that of the target's normalised vectors.
+
+    Args:
+        sides: source and target: words by frequency, with vectors as wide on either side.
+        seeds: a dictionary, ``identical`` or ``adversarial``.
+        plan: the settings.
+        notify: see :data:`Notify`.
+        device: where the adversarial training computes.
+
+    Raises:
+        DeviceError: there is no such device.
+        InputError: the vectors differ in width, or there are no seeds.
+        SettingsError: the adversarial training diverged.
+    """
+    source, target = sides
+    widths = source.vectors.shape[1], target.vectors.shape[1]
+    if widths[0] != widths[1]:
+        raise InputError(f"source vectors of {widths[0]} numbers, target vectors of {widths[1]}")
+    x, z = (normalised(side.vectors, plan.mapping.normalise) for side in sides)
+    if seeds == "adversarial":
+        where = resolve_device(device)
+        told = partial(notify, "epoch")
+        start = adversarial_map(x, z, (plan.adversarial, plan.mapping), told, where)
+    elif isinstance(seeds, str):
+        start = map_of_pairs(x, z, identical_pairs(source.words, target.words))
+    else:
+        start = map_of_pairs(x, z, seed_pairs(seeds, source.words, target.words))
+    best = refine(x, z, start, plan.mapping, partial(notify, "refinement"))
+    return source._replace(vectors=mapped(x, best)), target._replace(vectors=z)
+
+
+def joint_table(source: WordVectors, target: WordVectors) -> tuple[list[str], Vectors]:
+    """Put the words of both, in one space, into one table: the source's, then the target's others.
+
+    A word of both has the mean of its two vectors, weighted by how often each language has it;
+    where that is not known of both, they weigh the same.
+    """
+    words = list(dict.fromkeys([*source.words, *target.words]))
+    at = {word: place for place, word in enumerate(words)}
+    total = np.zeros((len(words), source.vectors.shape[1]))
+    weight = np.zeros(len(words))
+    known = source.counts is not None and target.counts is not None
+    for side in (source, target):
+        places = np.array([at[word] for word in side.words], dtype=np.int64)
+        counts = np.ones(len(places)) if side.counts is None or not known else side.counts
+        total[places] += side.vectors * counts[:, None]
+        weight[places] += counts
+    return words, (total / weight[:, None]).astype(np.float32)
