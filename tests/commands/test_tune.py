@@ -89,14 +89,6 @@ def test_every_point_stands_in_the_table_best_first(home: Path) -> None:
     assert len(list((home / "models").iterdir())) == 6
 
 
-def test_figures_do_not_depend_on_the_processes(home: Path) -> None:
-    tune(home)
-    one = table(home / "tuning.tsv")
-    (home / "tuning.tsv").unlink()
-    tune(home, "--processes", 2)
-    assert timeless(table(home / "tuning.tsv")) == timeless(one)
-
-
 def test_an_interrupted_run_goes_on(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tune(home)
     whole = table(home / "tuning.tsv")
@@ -128,7 +120,7 @@ def test_an_interrupted_run_goes_on(home: Path, monkeypatch: pytest.MonkeyPatch)
     assert list(work.iterdir()) == []
 
 
-def test_a_real_ctrl_c_leaves_a_whole_table(home: Path) -> None:
+def test_a_real_ctrl_c_leaves_a_whole_table_of_the_same_figures(home: Path) -> None:
     (home / "grid.toml").write_text(GRID.replace("passes = [1, 2]", f"seed = {list(range(200))}"))
     line = [sys.executable, BIN / "bitext-tune", *command(home, "--processes", 2)]
     running = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
@@ -141,6 +133,11 @@ def test_a_real_ctrl_c_leaves_a_whole_table(home: Path) -> None:
     rows = table(home / "tuning.tsv")
     assert 1 <= len(rows) < 600 and all(row["recovery_error"] for row in rows)
     assert [path for path in home.iterdir() if path.name.startswith(".")] == []
+    seed, maximum = rows[0]["training.seed"], rows[0]["length.maximum"]
+    one = GRID.replace("passes = [1, 2]", f"seed = {seed}").replace("[5, 6, 8]", maximum)
+    (home / "grid.toml").write_text(one)
+    tune(home, "-o", home / "alone.tsv")
+    assert timeless(table(home / "alone.tsv")) == timeless(rows[:1])
 
 
 def test_the_points_are_listed_without_training(home: Path) -> None:
