@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.evaluations.labelled import EvaluatedColumns
-from bitextfilter.commands.evaluations.languages import Languages, languages_of
+from bitextfilter.commands.evaluations.languages import Languages, foreign, languages_of
 from bitextfilter.commands.frame import Run
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.columns import Columns, Wanted
@@ -105,14 +105,12 @@ class ModelScorer:
         """Return a warning if sources and targets do not look like what they are scored as."""
         from bitextfilter.text.language import check_columns
 
-        processor = self._model.processor
         if self._as_trained:
-            return check_columns(sources, targets, processor)
+            return check_columns(sources, targets, self._model.processor)
         for name, side, language in zip(
             ("source", "target"), (sources, targets), self._languages, strict=True
         ):
-            first = language == self._model.languages[0]
-            if check_columns(side if first else [], [] if first else side, processor):
+            if foreign(self._model, language, side):
                 return f"the {name} column does not look like {language}"
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +13,7 @@ from bitextfilter.errors import SettingsError
 if TYPE_CHECKING:
     from bitextfilter.scoring.model import Model
 
-__all__ = ["Languages", "language_option", "languages_of"]
+__all__ = ["Languages", "foreign", "language_option", "languages_of"]
 
 Languages = tuple[str, ...]
 """One language for all texts, or one for each of two kinds of text."""
@@ -50,3 +51,12 @@ def languages_of(model: Model, chosen: Languages | None) -> tuple[str, str]:
             known = " and ".join(dict.fromkeys(model.languages))
             raise SettingsError(f"the model knows {known}, not {language!r} (--language)")
     return first, second
+
+
+def foreign(model: Model, language: str, sentences: Sequence[str]) -> bool:
+    """Say whether *sentences* do not look like a language of the model; no if it cannot be told."""
+    from bitextfilter.text.language import check_columns
+
+    first = language == model.languages[0]
+    columns: tuple[Sequence[str], Sequence[str]] = (sentences, []) if first else ([], sentences)
+    return check_columns(*columns, model.processor) is not None

@@ -11,7 +11,7 @@ import click
 
 from bitextfilter import __version__
 from bitextfilter.commands.evaluations.languages import (
-    Languages,
+    foreign,
     language_option,
     languages_of,
 )
@@ -108,20 +108,26 @@ def _vectors(
     run: Run, rows: RowReader, model: Model, language: str
 ) -> Iterator[tuple[list[Row], Any]]:
     """Yield the good rows of each window, and their vectors."""
+    first = True
     for window in run.windows(rows):
         good = [row for row in window if not isinstance(row, BadRow)]
+        sentences = [row.text for row in good]
+        if first and foreign(model, language, sentences):
+            run.warn(f"{rows.name}: does not look like {language} (--language)")
         if good:
-            yield good, model.encode([row.text for row in good], language)
+            yield good, model.encode(sentences, language)
+        first = False
 
 
 How = tuple["Model", dict[str, Any]]
 
 
-def _encoded(sentences: list[str], how: How) -> tuple[Any, str]:
+def _encoded(run: Run, sentences: list[str], how: How) -> tuple[Any, str]:
     """Return the vectors of the queries, and the language of the lines."""
     model, choices = how
-    chosen: Languages | None = choices["language"]
-    first, second = languages_of(model, chosen)
+    first, second = languages_of(model, choices["language"])
+    if foreign(model, first, sentences):
+        run.warn(f"{stream_name(choices['queries'])}: does not look like {first} (--language)")
     return model.encode(sentences, first), second
 
 
@@ -129,7 +135,7 @@ def _nearest(run: Run, rows: RowReader, sentences: list[str], how: How) -> list[
     """Return the lines nearest to each query."""
     from bitextfilter.evaluation.neighbourhood import NearestLines
 
-    queries, language = _encoded(sentences, how)
+    queries, language = _encoded(run, sentences, how)
     nearest = NearestLines[tuple[int, str]](queries, how[1]["k"], run.common.threads)
     for window, vectors in _vectors(run, rows, how[0], language):
         nearest.add(vectors, [(row.number, row.text) for row in window])
@@ -144,7 +150,7 @@ def _histograms(run: Run, rows: RowReader, sentences: list[str], how: How) -> li
     """Return how many lines have a cosine within each bin, query by query."""
     from bitextfilter.evaluation.neighbourhood import EDGES, Histograms
 
-    queries, language = _encoded(sentences, how)
+    queries, language = _encoded(run, sentences, how)
     histograms = Histograms(queries, run.common.threads)
     for _, vectors in _vectors(run, rows, how[0], language):
         histograms.add(vectors)

@@ -12,7 +12,7 @@ import click
 
 from bitextfilter import __version__
 from bitextfilter.commands.evaluations.languages import (
-    Languages,
+    foreign,
     language_option,
     languages_of,
 )
@@ -155,11 +155,8 @@ def _measure(run: Run, sets: tuple[_Pairs, _Pairs], choices: dict[str, Any]) -> 
     from bitextfilter.workflows.paraphrase_detection import DetectionPlan, measure_detectors
 
     model = run.model()
-    chosen: Languages | None = choices["language"]
-    languages = languages_of(model, chosen)
-    if chosen is None:
-        _check(run, model, sets[1])
-    development, test = (_encoded(model, pairs, languages) for pairs in sets)
+    languages = languages_of(model, choices["language"])
+    development, test = (_encoded(run, model, pairs, languages) for pairs in sets)
     seed: int = choices["seed"]
     plan = DetectionPlan(choices["features"], seed, Bootstrap(choices["resamples"], seed))
     run.facts["seed"] = seed
@@ -179,24 +176,18 @@ def _measure(run: Run, sets: tuple[_Pairs, _Pairs], choices: dict[str, Any]) -> 
     ]
 
 
-def _check(run: Run, model: Model, pairs: _Pairs) -> None:
-    """Warn if the columns do not look like the languages of the model."""
-    from bitextfilter.text.language import check_columns
-
-    if (warning := check_columns(pairs.sources, pairs.targets, model.processor)) is not None:
-        run.warn(f"{warning} (--language, --scol, --tcol)")
-
-
-def _encoded(model: Model, pairs: _Pairs, languages: tuple[str, str]) -> LabelledVectors:
-    """Encode both sides."""
+def _encoded(run: Run, model: Model, pairs: _Pairs, languages: tuple[str, str]) -> LabelledVectors:
+    """Encode both sides; warn of one that does not look like its language."""
     import numpy as np
 
     from bitextfilter.training.classifier import LabelledVectors
 
-    source, target = (
-        model.encode(side, language)
-        for side, language in zip((pairs.sources, pairs.targets), languages, strict=True)
-    )
+    sides = {"source": pairs.sources, "target": pairs.targets}
+    for (name, side), language in zip(sides.items(), languages, strict=True):
+        if foreign(model, language, side):
+            where = "(--language, --scol, --tcol)"
+            run.warn(f"{pairs.file}: the {name} column does not look like {language} {where}")
+    source, target = map(model.encode, sides.values(), languages)
     return LabelledVectors(source, target, np.array(pairs.labels, dtype=np.bool_))
 
 

@@ -135,6 +135,21 @@ def test_languages(model: Path, development: Path, tmp_path: Path) -> None:
     assert table(one)["cosine"][:6] == table(one)["majority"][:6]  # all cosines are 1
 
 
+def test_sentences_of_another_language_get_a_warning(tmp_path: Path) -> None:
+    patterns = {"en": "there are {} of them in the house", "de": "davon sind {} in dem alten Haus"}
+    rows = [
+        (str(n % 2), patterns["en"].format(n), patterns["de"].format(n + n % 2)) for n in range(40)
+    ]
+    path = tmp_path / "rows.tsv"
+    path.write_text(written(rows), encoding="utf-8")
+    right = paraphrase("--development", path, path)
+    wrong = paraphrase("--language", "en", "--development", path, path)
+    assert (right.exit_code, wrong.exit_code) == (0, 0)
+    assert "warning" not in right.stderr
+    assert f"{path}: the target column does not look like en (--language" in wrong.stderr
+    assert "source column" not in wrong.stderr
+
+
 BAD = {
     "a grade": ("3\ta1\tb1\n", "stdin:91: the label '3' is neither 0 nor 1; --label-column says"),
     "a number": ("1.0\ta1\tb1\n", "stdin:91: the label '1.0' is neither 0 nor 1"),
