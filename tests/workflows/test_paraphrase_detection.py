@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.bootstrap import Bootstrap
 from bitextfilter.evaluation.paraphrase import Detection
 from bitextfilter.similarity.vectors import cosine_pairs
-from bitextfilter.training.classifier import LabelledVectors
+from bitextfilter.training.classifier import LabelledVectors, fit_classifier
+from bitextfilter.workflows import paraphrase_detection
 from bitextfilter.workflows.paraphrase_detection import DetectionPlan, Facts, measure_detectors
 
 DIM = 12
@@ -102,3 +104,20 @@ def test_too_few_pairs() -> None:
     few = pairs(4, 1)
     with pytest.raises(SettingsError, match="too few pairs"):
         list(measure_detectors(few, list("abcd"), few, PLAN))
+
+
+def test_a_tenth_of_the_sentences_stops_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All other pairs are trained on, and none that shares a sentence with that tenth."""
+    used = []
+
+    def fit(*arguments: Any) -> Any:
+        used.append(arguments[1])
+        return fit_classifier(*arguments)
+
+    monkeypatch.setattr(paraphrase_detection, "fit_classifier", fit)
+    development, groups = pairs(200, 1), [str(row // 2) for row in range(200)]
+    list(measure_detectors(development, groups, pairs(50, 2), PLAN))
+    ((first, stopping),) = used
+    assert sorted([*first, *stopping]) == list(range(200))
+    assert len(stopping) == 20
+    assert not {groups[row] for row in first} & {groups[row] for row in stopping}
