@@ -165,4 +165,5 @@ class CombinationNetwork(Network):
 def _bags(table: nn.Embedding, rows: Padded) -> Tensor:
     """Mean of the vectors of each row, ``(n, e)``, without laying them all out."""
     inside = rows.ids[padding_mask(rows.lengths, rows.ids.shape[1])]
-    return embedding_bag(inside, table.weight, rows.lengths.cumsum(0) - rows.lengths, mode="mean")
+    starts = rows.lengths.cumsum(0) - rows.lengths
+    return embedding_bag(inside, table.weight, starts, mode="mean", sparse=table.sparse)

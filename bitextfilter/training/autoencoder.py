@@ -97,6 +97,8 @@ class BilingualTraining(nn.Module):
         network.dropout = nn.Dropout(rate)
         if settings.dropout_kind == "variational":
             network.dropout = VariationalDropout(rate)
+        for table in network.tables():
+            table.sparse = settings.optimiser == "lazy-adam"
         for number, table in enumerate(network.tables() if settings.drift else ()):
             self.register_buffer(f"initial{number}", table.weight.detach().clone())
         if settings.ranking:

@@ -69,9 +69,10 @@ def given_at(sentences: Sentences, places: Rows, views: Sequence[str]) -> Given:
 
 
 def shared_text(corpus: Corpus, rows: Rows) -> Tensor:
-    """Which of these pairs share a text on either side: ``(n, n)``."""
-    keys = [torch.from_numpy(corpus.side(side).keys[rows]) for side in (0, 1)]
-    return (keys[0][:, None] == keys[0]) | (keys[1][:, None] == keys[1])
+    """Which of these pairs share a text, on whatever sides: ``(n, n)``."""
+    source, target = (torch.from_numpy(keys[rows]) for keys in corpus.keys)
+    across = source[:, None] == target
+    return (source[:, None] == source) | (target[:, None] == target) | across | across.T
 
 
 def pad(sentences: Sentences, rows: Rows, views: Sequence[str]) -> Inputs:

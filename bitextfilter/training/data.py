@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +31,6 @@ class Sentences:
         if trigrams is not None:
             self.views[TRIGRAMS] = trigrams
         self.lengths = self.views[PIECES].lengths
-        seen: dict[bytes, int] = {}
-        keys = (seen.setdefault(row.tobytes(), len(seen)) for row in self.views[PIECES])
-        self.keys = np.fromiter(keys, dtype=np.int64, count=len(self))
-        """Equal for sentences of equal pieces, ``(n,)``."""
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -67,6 +64,21 @@ class Corpus:
     def side(self, side: int) -> Sentences:
         """Source (0) or target (1)."""
         return self.target if side else self.source
+
+    @cached_property
+    def keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Numbers of the texts of both sides, ``(n,)`` each: equal for equal pieces.
+
+        A text that stands on both sides, as those of paraphrases do, has one number.
+        """
+        seen: dict[bytes, int] = {}
+        source, target = (
+            np.array(
+                [seen.setdefault(r.tobytes(), len(seen)) for r in side.views[PIECES]], np.int64
+            )
+            for side in (self.source, self.target)
+        )
+        return source, target
 
 
 def rows_of_pass(weights: NDArray[np.float64], seed: int, number: int) -> NDArray[np.int64]:

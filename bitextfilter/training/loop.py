@@ -16,6 +16,7 @@ from bitextfilter.errors import ModelError
 from bitextfilter.training.autoencoder import Batch, BilingualTraining
 from bitextfilter.training.batches import mini_batches, search_in, to_device
 from bitextfilter.training.data import Corpus, Sentences
+from bitextfilter.training.lazy_adam import LazyAdam, clip_norm
 from bitextfilter.training.settings import TrainingSettings
 from bitextfilter.training.state import Progress, load_state, save_state
 
@@ -44,9 +45,11 @@ def count_updates(corpus: Corpus, settings: TrainingSettings) -> int:
 
 
 def make_optimiser(model: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
-    """Adam, or plain SGD as in paper 1."""
+    """Adam, Adam for sparse gradients, or plain SGD as in paper 1."""
     if settings.optimiser == "sgd":
         return torch.optim.SGD(model.parameters(), lr=settings.learning_rate)
+    if settings.optimiser == "lazy-adam":
+        return LazyAdam(model.parameters(), settings.learning_rate)
     return torch.optim.Adam(model.parameters(), lr=settings.learning_rate, fused=True)
 
 
@@ -111,7 +114,7 @@ def update(
         )
     total.backward()  # type: ignore[no-untyped-call]
     if settings.clip:
-        nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
+        clip_norm(model.parameters(), settings.clip)
     optimiser.step()
     return {name: loss.item() for name, loss in losses.items()}
 

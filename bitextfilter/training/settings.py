@@ -17,7 +17,7 @@ Settings = TypeVar("Settings")
 CHOICES = {
     "decode": ("source", "target", "both"),
     "softmax": ("full", "sampled", "adaptive"),
-    "optimiser": ("adam", "sgd"),
+    "optimiser": ("adam", "lazy-adam", "sgd"),
     "schedule": ("linear", "paper", "constant"),
     "precision": ("float32", "bfloat16"),
     "triplet_sides": ("both", "one"),
@@ -79,6 +79,7 @@ class TrainingSettings:
     maximum_length: int = 60
     """Pairs with a longer side, in subwords, are left out of training (paper 1: 60)."""
     optimiser: str = "adam"
+    """``lazy-adam`` updates only the token vectors that a mini-batch holds: faster with many."""
     learning_rate: float = 0.001
     schedule: str = "linear"
     """``linear``: warm-up, then down to 0 at the end. ``paper``: constant for ``decay_start``

@@ -15,7 +15,7 @@ from bitextfilter.encoders.registry import architecture_settings, build_network
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.text.processor import PIECES
 from bitextfilter.training.autoencoder import BilingualTraining
-from bitextfilter.training.batches import mini_batches, pad, search_in
+from bitextfilter.training.batches import mini_batches, pad, search_in, shared_text
 from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.loop import Hooks, count_updates, train
 from bitextfilter.training.settings import TrainingSettings
@@ -75,6 +75,7 @@ class Watch:
         ("autoencoder", {"hidden": 4, "cell": "gru", "layers": 2}, {"decode": "both"}),
         ("averaging", {}, {"translation": 0.0, "autoencoding": 0.0}),
         ("word+lstm", {}, {**TRIPLET, "mega_batch": 2, "scramble": 0.3, "drift": 0.1}),
+        ("word", {}, {**TRIPLET, "optimiser": "lazy-adam", "clip": 0.5}),
         ("gran,blstm", {}, {**TRIPLET, "contrastive": 1.0, "dropout_kind": "variational"}),
     ],
 )
@@ -188,7 +189,7 @@ def test_the_negatives_of_a_mega_batch_are_the_nearest_of_all_its_pairs(negative
             cosines = {
                 other: float(vectors[side][place] @ pool[i])
                 for i, other in enumerate(every)
-                if all(data.side(s).keys[row] != data.side(s).keys[other] for s in (0, 1))
+                if all(data.keys[s][row] != data.keys[s][other] for s in (0, 1))
             }
             got = np.concatenate([each[side] for each in found])[place]
             assert cosines[got] == pytest.approx(max(cosines.values()), abs=1e-6)
@@ -230,3 +231,10 @@ def test_one_language_is_read_one_way() -> None:
     assert torch.equal(made.encode(sentences, 0), made.encode(sentences, 1))
     made.read_as = (0, 1)
     assert not torch.equal(made.encode(sentences, 0), made.encode(sentences, 1))
+
+
+def test_pairs_that_share_a_text_are_told_on_whatever_sides() -> None:
+    one = Sentences(np.array(row, dtype=np.int32) for row in ([5, 6], [7], [5, 6], [4]))
+    other = Sentences(np.array(row, dtype=np.int32) for row in ([7], [8], [9, 7], [3]))
+    same = shared_text(Corpus(one, other, np.ones(4)), np.arange(4))
+    assert same.int().tolist() == [[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]]

@@ -64,9 +64,7 @@ def naive_csls(a: Vectors, b: Vectors, k: int) -> list[list[float]]:
     cosine = [[float(x @ y) for y in b] for x in a]
     rows = [sum(sorted(row)[-k:]) / k for row in cosine]
     columns = [sum(sorted(column)[-k:]) / k for column in zip(*cosine, strict=True)]
-    return [
-        [2 * cosine[i][j] - rows[i] - columns[j] for j in range(len(b))] for i in range(len(a))
-    ]
+    return [[2 * cosine[i][j] - rows[i] - columns[j] for j in range(len(b))] for i in range(len(a))]
 
 
 def test_induced_pairs_and_criterion_against_a_double_loop() -> None:

@@ -1,0 +1,77 @@
+"""Adam that leaves alone the vectors of tokens that a mini-batch does not hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+BETAS = (0.9, 0.999)
+EPSILON = 1e-8
+
+
+class LazyAdam(Optimizer):
+    """Adam (Kingma & Ba 2015, algorithm 1) for sparse and dense gradients alike.
+
+    Of a sparse gradient only the rows that stand in it are updated, and their moments with
+    them, as torch's SparseAdam does; one that is not sparse is treated as by torch's Adam. A
+    table of word vectors then costs what a mini-batch holds of it, not what it is large.
+    """
+
+    def __init__(self, parameters: Iterable[Tensor], learning_rate: float) -> None:
+        super().__init__(parameters, {"lr": learning_rate})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """Update every parameter that has a gradient."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._update(parameter, group["lr"])
+
+    def _update(self, parameter: Tensor, learning_rate: float) -> None:
+        state = self.state[parameter]
+        if not state:
+            state["step"] = torch.zeros((), dtype=torch.float32)
+            state["exp_avg"] = torch.zeros_like(parameter)
+            state["exp_avg_sq"] = torch.zeros_like(parameter)
+        state["step"] += 1
+        mean, square = state["exp_avg"], state["exp_avg_sq"]
+        gradient = parameter.grad
+        assert gradient is not None
+        corrections = [1 - beta ** state["step"].item() for beta in BETAS]
+        rate = learning_rate / corrections[0]
+        if not gradient.is_sparse:
+            mean.lerp_(gradient, 1 - BETAS[0])
+            square.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
+            parameter.addcdiv_(mean, (square / corrections[1]).sqrt_().add_(EPSILON), value=-rate)
+            return
+        gradient = gradient.coalesce()
+        rows, values = gradient.indices()[0], gradient.values()
+        new_mean = mean[rows].lerp_(values, 1 - BETAS[0])
+        new_square = square[rows].mul_(BETAS[1]).addcmul_(values, values, value=1 - BETAS[1])
+        mean[rows], square[rows] = new_mean, new_square
+        step = new_mean / (new_square / corrections[1]).sqrt_().add_(EPSILON)
+        parameter.index_add_(0, rows, step, alpha=-rate)
+
+
+def clip_norm(parameters: Iterable[Tensor], largest: float) -> None:
+    """Scale all gradients down so that the norm of them together is at most ``largest``.
+
+    As ``torch.nn.utils.clip_grad_norm_``, for sparse gradients too (Pascanu et al. 2013).
+    """
+    values = []
+    for parameter in parameters:
+        if (gradient := parameter.grad) is None:
+            continue
+        if gradient.is_sparse:
+            parameter.grad = gradient = gradient.coalesce()
+        values.append(gradient.values() if gradient.is_sparse else gradient)
+    total = math.sqrt(sum(value.detach().double().square().sum().item() for value in values))
+    if total > largest:
+        for value in values:
+            value.mul_(largest / (total + 1e-6))
