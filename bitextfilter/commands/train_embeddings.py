@@ -33,11 +33,7 @@ Cut = Callable[[Sequence[str]], list[list[str]]]
 
 @command("bitext-train-embeddings", output_option(), _DEVICE, batch_size=None)
 @click.option(
-    "--languages",
-    required=True,
-    type=language_pair,
-    metavar="SOURCE,TARGET",
-    help="Such as en,de.",
+    "--languages", required=True, type=language_pair, metavar="SOURCE,TARGET", help="As en,de."
 )
 @click.option(
     "--source-text", multiple=True, metavar="FILE", help="Source sentences; may be repeated."
@@ -165,11 +161,8 @@ def _plan(options: dict[str, Any], threads: int) -> EmbeddingPlan:
     from bitextfilter.workflows.plan import with_override
 
     values: dict[str, Any] = {}
-    short = [
-        f"skip_gram.{name}={options[name]}"
-        for name in ("dim", "epochs", "minimum_count")
-        if options[name] is not None
-    ]
+    given = [n for n in ("dim", "epochs", "minimum_count") if options[n] is not None]
+    short = [f"skip_gram.{name}={options[name]}" for name in given]
     common = [f"{group}.threads={threads}" for group in ("skip_gram", "adversarial")]
     for assignment in (
         *common,
@@ -240,7 +233,7 @@ def _tokens(run: Run, paths: Sequence[str], cut: Cut) -> Iterator[list[str]]:
 
     lines = chain.from_iterable(map(read_lines, paths))
     while window := list(islice(lines, _WINDOW)):
-        run.counts["rows"] += len(window)
+        run.counts["lines"] += len(window)
         yield from cut(window)
 
 

@@ -1,0 +1,210 @@
+"""bitext-train-embeddings: from text to one table of both languages, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from bitextfilter.commands.evaluate import main as evaluate
+from bitextfilter.commands.train_embeddings import main
+from bitextfilter.io.word_vectors import read_word_vectors, write_word_vectors
+from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.segment import SegmenterSettings, learn, save_segmenter
+
+SKIP_GRAM = ("dim=12", "epochs=8", "minimum_count=2", "longest=0", "subsampling=1")
+SETTINGS = [part for value in SKIP_GRAM for part in ("--set", f"skip_gram.{value}")]
+LANGUAGES = ["--languages", "aa,bb"]
+
+
+def sentences(count: int, seed: int) -> tuple[list[str], list[str]]:
+    """Sentences of three words that go together, in any order; numbers are alike in both."""
+    drawer = np.random.default_rng(0)
+    subjects = np.concatenate([drawer.permutation(40) for _ in range(6)]).reshape(80, 3)
+    generator = np.random.default_rng(seed)
+    source, target = [], []
+    for _ in range(count):
+        words = generator.permutation(subjects[generator.integers(0, 80)])
+        source.append(" ".join(f"{n}" if n % 5 == 0 else f"A{n}x" for n in words) + ".")
+        target.append(" ".join(f"{n}" if n % 5 == 0 else f"b{n}y" for n in words) + ".")
+    return source, target
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Text of both languages that is no translation of each other, and dictionaries."""
+    pytest.importorskip("fasttext")
+    folder = tmp_path_factory.mktemp("embeddings")
+    source, target = sentences(1500, 1)[0], sentences(1500, 2)[1]
+    (folder / "text.aa").write_text("".join(f"{line}\n" for line in source))
+    (folder / "text.bb").write_text("".join(f"{line}\n" for line in target))
+    known = [n for n in range(40) if n % 5]
+    (folder / "seeds.tsv").write_text("".join(f"A{n}x\tb{n}y\n" for n in known[::2]))
+    (folder / "test.tsv").write_text("".join(f"a{n}x\tb{n}y\n" for n in known[1::2]))
+    return folder
+
+
+def train(*words: str | Path) -> Result:
+    line = [*LANGUAGES, "--device", "cpu", *(str(word) for word in words)]
+    return CliRunner().invoke(main, line)
+
+
+def texts(home: Path) -> list[str | Path]:
+    return ["--source-text", home / "text.aa", "--target-text", home / "text.bb", *SETTINGS]
+
+
+@pytest.fixture(scope="module")
+def trained(home: Path) -> Path:
+    """The files of a run from text, mapped by a dictionary."""
+    done = train(
+        *texts(home),
+        *("--map", "dictionary", "--dictionary", home / "seeds.tsv"),
+        *("--separate", home / "aa.vec", home / "bb.vec", "-o", home / "both.vec"),
+        *("--manifest", home / "manifest.json"),
+    )
+    assert done.exit_code == 0, done.output
+    assert done.stdout == ""
+    assert "refinement 0: criterion 0." in done.stderr
+    assert "41 aa words, 41 bb words, 73 words" in done.stderr
+    return home
+
+
+def test_words_are_translated(trained: Path) -> None:
+    line = ["words", "--source", trained / "aa.vec", "--target", trained / "bb.vec", "--json"]
+    done = CliRunner().invoke(evaluate, [*map(str, line), str(trained / "test.tsv")])
+    found = {(r["similarity"], r["rank"]): r["value"] for r in json.loads(done.stdout)["results"]}
+    assert found["csls", 1] > 50
+    assert found["csls", 5] > 90
+
+
+def test_the_table_of_both_has_weighted_means_of_what_both_have(trained: Path) -> None:
+    sides = [read_word_vectors(trained / f"{name}.vec") for name in ("aa", "bb")]
+    words, vectors = read_word_vectors(trained / "both.vec")
+    assert words == list(dict.fromkeys([*sides[0][0], *sides[1][0]]))
+    source, target = (dict(zip(*side, strict=True)) for side in sides)
+    table = dict(zip(words, vectors, strict=True))
+    assert table["a1x"] == pytest.approx(source["a1x"], abs=1e-5)
+    assert table["b1y"] == pytest.approx(target["b1y"], abs=1e-5)
+    assert np.linalg.norm(source["a1x"]) == pytest.approx(1, abs=1e-4)
+    counts = [
+        (trained / f"text.{name}").read_text().replace(".", " .").split().count("15")
+        for name in ("aa", "bb")
+    ]
+    mean = (counts[0] * source["15"] + counts[1] * target["15"]) / sum(counts)
+    assert table["15"] == pytest.approx(mean, abs=1e-5)
+
+
+def test_the_manifest_says_how(trained: Path) -> None:
+    kept = json.loads((trained / "manifest.json").read_text())
+    assert kept["facts"] == {"map": "dictionary", "seed": 1}
+    assert kept["counts"] == {
+        "lines": 3000,
+        "rows": 16,
+        "rejected": 0,
+        "entries": 16,
+        "aa words": 41,
+        "bb words": 41,
+        "words": 73,
+    }
+
+
+def test_the_same_run_gives_the_same_bytes(trained: Path, tmp_path: Path) -> None:
+    words = ["--map", "dictionary", "--dictionary", trained / "seeds.tsv", "-o", tmp_path / "v"]
+    assert train("-q", *texts(trained), *words).exit_code == 0
+    assert (tmp_path / "v").read_bytes() == (trained / "both.vec").read_bytes()
+
+
+def test_identical_strings_as_seeds_from_vectors_given(home: Path, tmp_path: Path) -> None:
+    """A language and its turned self, of which some words are the same strings."""
+    generator = np.random.default_rng(1)
+    x = generator.normal(size=(60, 5)).astype(np.float32)
+    z = (x @ np.linalg.qr(generator.normal(size=(5, 5)))[0]).astype(np.float32)
+    sides = [[f"{i}" if i % 4 == 0 else f"{letter}{i}" for i in range(60)] for letter in "ab"]
+    for name, words, vectors in (("s", sides[0], x), ("t", sides[1], z)):
+        with open(tmp_path / name, "wb") as file:
+            write_word_vectors(file, words, vectors)
+    given = ["--source-vectors", tmp_path / "s", "--target-vectors", tmp_path / "t"]
+    plain = ["--set", "mapping.normalise=unit", "--separate", tmp_path / "a", tmp_path / "b"]
+    done = train("-q", *given, *plain, "-o", tmp_path / "both")
+    assert (done.exit_code, done.output) == (0, "")
+    a, b = (read_word_vectors(tmp_path / name) for name in "ab")
+    assert (a[0], b[0]) == tuple(sides)
+    assert a[1] == pytest.approx(b[1], abs=1e-4)
+    words, vectors = read_word_vectors(tmp_path / "both")
+    assert vectors[words.index("8")] == pytest.approx((a[1][8] + b[1][8]) / 2, abs=1e-4)
+    done = train("-q", *given, "--maximum-words", "9", "-o", tmp_path / "few")
+    assert len(read_word_vectors(tmp_path / "few")[0]) == 9 + 9 - 3
+
+
+def test_adversarial_settings_reach_the_training(home: Path, tmp_path: Path) -> None:
+    sizes = ("units=4", "updates=3", "epochs=2", "starts=2")
+    options = [part for size in sizes for part in ("--set", f"adversarial.{size}")]
+    vectors = ["--source-vectors", home / "aa.vec", "--target-vectors", home / "bb.vec"]
+    done = train(*vectors, "--map", "adversarial", *options, "-o", tmp_path / "v")
+    assert done.exit_code == 0, done.output
+    assert [f"epoch {n}: criterion" in done.stderr for n in range(1, 6)] == [True] * 4 + [False]
+    assert "refinement 5: criterion" in done.stderr
+    again = train("-q", *vectors, "--map", "adversarial", *options, "-o", tmp_path / "w")
+    other = train(*vectors, "--map", "adversarial", *options, "--seed", "2", "-o", tmp_path / "x")
+    assert (again.exit_code, other.exit_code) == (0, 0)
+    assert (tmp_path / "v").read_bytes() == (tmp_path / "w").read_bytes()
+    assert "epoch 1" in other.stderr and other.stderr != done.stderr
+
+
+def test_pieces_of_a_segmenter(home: Path, tmp_path: Path) -> None:
+    lines = (home / "text.aa").read_text().splitlines() + (
+        home / "text.bb"
+    ).read_text().splitlines()
+    normalise = Normalisation()
+    segmenter = learn([normalise(line, "") for line in lines], SegmenterSettings("bpe", merges=30))
+    save_segmenter(segmenter, tmp_path)
+    config = {"normalisation": normalise.to_dict(), "segmentation": segmenter.kind}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    done = train("-q", *texts(home), "--segmenter", tmp_path, "-o", tmp_path / "v.vec")
+    assert done.exit_code == 0, done.output
+    words, _ = read_word_vectors(tmp_path / "v.vec")
+    pieces = {piece for line in lines for piece in segmenter.segment(normalise(line, ""))}
+    assert set(words) <= pieces
+    assert len(words) > 20 and any(word.startswith("\u2581") for word in words)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        ([], 2, "give either --source-text or --source-vectors"),
+        (["--source-text", "x", "--source-vectors", "y"], 2, "give either --source-text or"),
+        (["BOTH", "--dictionary", "d"], 2, "--dictionary FILE and --map dictionary go together"),
+        (["BOTH", "--map", "dictionary"], 2, "--dictionary FILE and --map dictionary go together"),
+        (["BOTH", "--set", "skipgram.dim=3"], 78, "'skipgram' is no group of settings"),
+        (["BOTH", "--set", "skip_gram.dims=3"], 78, "'dims' is no setting"),
+        (["BOTH", "--dim", "0"], 78, "skip_gram.dim must be at least 1"),
+        (["--source-text", "none", "--target-text", "TEXT"], 66, "none: cannot be opened"),
+        (["--source-text", "BAD", "--target-text", "TEXT"], 65, "bad:2: not UTF-8"),
+        (["--source-text", "EMPTY", "--target-text", "TEXT"], 65, "frequent enough for a vector"),
+        (["BOTH", "--segmenter", "none"], 66, "missing"),
+        (["--source-vectors", "3", "--target-vectors", "2"], 65, "source vectors of 3 numbers"),
+        (["--source-vectors", "2", "--target-vectors", "2b"], 65, "no word is the same in both"),
+        (["--source-vectors", "BAD", "--target-vectors", "2b"], 65, "bad:2: not UTF-8"),
+    ],
+)
+def test_what_is_refused(
+    home: Path, tmp_path: Path, options: list[str], code: int, message: str
+) -> None:
+    (tmp_path / "bad").write_bytes(b"good 1 2\n\xff\n")
+    (tmp_path / "empty").write_bytes(b"\n \n")
+    (tmp_path / "3").write_text("a 1 2 3\n")
+    (tmp_path / "2").write_text("a 1 2\n")
+    (tmp_path / "2b").write_text("b 1 2\n")
+    text = str(home / "text.aa")
+    names = {"TEXT": [text], "BAD": [f"{tmp_path}/bad"], "EMPTY": [f"{tmp_path}/empty"]}
+    names |= {name: [f"{tmp_path}/{name}"] for name in ("2", "2b", "3", "none")}
+    names["BOTH"] = ["--source-text", text, "--target-text", text]
+    words = [part for option in options for part in names.get(option, [option])]
+    output = tmp_path / "out.vec"
+    failed = train(*words, "-o", output)
+    assert (failed.exit_code, failed.stdout) == (code, ""), failed.output
+    assert message in failed.stderr
+    assert "Traceback" not in failed.stderr and not output.exists()
