@@ -39,19 +39,19 @@ class Judging:
 
     human: int | str
     column: int | str | None
-    measure: str | None
+    similarity: str | None
     language: Languages | None
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other. Raises UsageError."""
-        for name in ("measure", "language"):
+        for name in ("similarity", "language"):
             if self.column is not None and getattr(self, name) is not None:
                 raise click.UsageError(f"--column and --{name} exclude each other")
 
     @property
-    def similarity(self) -> str:
-        """The measure that a model scores with."""
-        return self.measure or "cosine"
+    def measure(self) -> str:
+        """What a model scores with."""
+        return self.similarity or "cosine"
 
     def numbers(self) -> list[Wanted]:
         """Return the columns that hold a number: the human score, and the score if it is read."""
@@ -80,7 +80,7 @@ class ModelScorer:
         """Raise SettingsError for a language or a measure that the model lacks."""
         from bitextfilter.scoring.scorers import check_measures
 
-        self._model, self._measure = model, where.similarity
+        self._model, self._measure = model, where.measure
         self._languages = languages_of(model, where.language)
         check_measures(model, [self._measure], model.reference)
         if not self._as_trained and self._measure not in _OF_ANY_LANGUAGES:

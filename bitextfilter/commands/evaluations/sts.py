@@ -65,7 +65,7 @@ def _row_options() -> list[click.Parameter]:
     help="Column of a score to hold against it; then no model is loaded.",
 )
 @click.option(
-    "--measure",
+    "--similarity",
     metavar="NAME",
     help="What the model scores with, as bitext-score  [default: cosine]",
 )
@@ -144,12 +144,12 @@ def _scorer(run: Run, where: Judging) -> tuple[ModelScorer | None, dict[str, str
         return None, {"column": where.column}
     from bitextfilter.scoring.scorers import MEASURES
 
-    if where.similarity not in MEASURES:
+    if where.measure not in MEASURES:
         known = ", ".join(MEASURES)
-        raise click.UsageError(f"--measure {where.similarity!r} is none of {known}")
+        raise click.UsageError(f"similarity {where.measure!r} is none of {known}")
     model = run.model()
     language = {"language": ",".join(where.language)} if where.language else {}
-    facts = {"sim": where.similarity, **language, "model": model.digest}
+    facts = {"sim": where.measure, **language, "model": model.digest}
     return ModelScorer(model, where), dict[str, str | int](facts)
 
 

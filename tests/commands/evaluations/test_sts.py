@@ -158,7 +158,7 @@ def test_a_model_of_one_language(model: Path, tmp_path: Path) -> None:
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     text = written(similar(40, 7, "aa"))
     (expected,) = table(sts("-q", "--model", model, "--language", "aa", text=text)).values()
-    for words in ((), ("--language", "aa"), ("--measure", "mlp", "--language", "aa")):
+    for words in ((), ("--language", "aa"), ("--similarity", "mlp", "--language", "aa")):
         (line,) = table(sts("-q", "--model", folder, *words, text=text)).values()
         same = [line[name] for name in HEAD[1:10]] == [expected[name] for name in HEAD[1:10]]
         assert same == ("mlp" not in words)
@@ -167,7 +167,7 @@ def test_a_model_of_one_language(model: Path, tmp_path: Path) -> None:
 def test_columns_measures_and_windows(model: Path, files: list[Path]) -> None:
     rows = [line.split("\t") for line in files[0].read_text(encoding="utf-8").splitlines()]
     turned = written([("x", target, source, human) for human, source, target in rows])
-    words = ("-q", "--model", model, "--measure")
+    words = ("-q", "--model", model, "--similarity")
     columns = ("--human", "4", "--scol", "3", "--tcol", "2", "--batch-size", "7")
     for measure in ("euclidean", "csls", "mlp"):
         (line,) = table(sts(*words, measure, *columns, text=turned)).values()
@@ -277,15 +277,19 @@ def test_too_few_pairs(text: str) -> None:
 
 def test_choices_that_make_no_sense(model: Path, files: list[Path], tmp_path: Path) -> None:
     cases = [
-        (("--column", "2", "--measure", "cosine"), 2, "--column and --measure exclude each other"),
+        (
+            ("--column", "2", "--similarity", "cosine"),
+            2,
+            "--column and --similarity exclude each other",
+        ),
         (("--column", "2", "--language", "aa"), 2, "--column and --language exclude each other"),
-        (("--measure", "hamming"), 2, "--measure 'hamming' is none of cosine, euclidean"),
+        (("--similarity", "hamming"), 2, "similarity 'hamming' is none of cosine, euclidean"),
         (("--grade-step", "2"), 2, "--grade-step needs --grades"),
         (("--grade-step", "0"), 2, "--grade-step"),
         (("--column", "2", "-", "-"), 2, "stdin is asked for twice"),
         (("--language", "cc"), 78, "cc"),
         (
-            ("--language", "aa", "--measure", "mlp"),
+            ("--language", "aa", "--similarity", "mlp"),
             78,
             "goes with cosine and euclidean, not with mlp",
         ),
@@ -296,7 +300,7 @@ def test_choices_that_make_no_sense(model: Path, files: list[Path], tmp_path: Pa
         assert (failed.exit_code, failed.stdout) == (code, ""), words
         assert message in failed.stderr
     plain = toy_model(tmp_path / "plain", classifier=False)
-    assert sts("--model", plain, "--measure", "mlp", files[0]).exit_code == 78
+    assert sts("--model", plain, "--similarity", "mlp", files[0]).exit_code == 78
 
 
 def test_names_of_sets() -> None:
