@@ -137,7 +137,7 @@ def english_german(tmp_path_factory: pytest.TempPathFactory) -> Path:
     languages, segmentation = ("en", "de"), SegmenterSettings("none")
     processor = TextProcessor.learn(*sides, languages, Normalisation(), segmentation)
     settings = AveragingSettings(4)
-    network = AveragingNetwork(settings, len(processor.vocabulary))
+    network = AveragingNetwork(settings, processor.sizes())
     folder = tmp_path_factory.mktemp("models") / "en-de"
     with writing_folder(folder) as draft:
         save_encoder(draft, ("averaging", settings), network, processor)
