@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.frame import Run, column, command, device_options
-from bitextfilter.commands.options import language_pair
+from bitextfilter.commands.frame import Run, command, device_options
+from bitextfilter.commands.options import language_pair, numbered_column
 from bitextfilter.commands.training_reporter import TrainingReporter
 
 if TYPE_CHECKING:
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(exists=False, dir_okay=False)
 _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
-
-
-def _numbered(value: int | str) -> int | str:
-    """Read a column's number; there is no header to name columns."""
-    if isinstance(where := column(value), str):
-        raise click.BadParameter(f"{where!r} is no number")
-    return where
 
 
 @command("bitext-train-encoder", device_options(), batch_size=None)
@@ -54,21 +47,21 @@ def _numbered(value: int | str) -> int | str:
 )
 @click.option("--development", required=True, metavar="FILE", help="Pairs to validate on, a TSV.")
 @click.option(
-    "--scol", type=_numbered, default=1, show_default=True, help="Source column of --pairs."
+    "--scol", type=numbered_column, default=1, show_default=True, help="Source column of --pairs."
 )
 @click.option(
-    "--tcol", type=_numbered, default=2, show_default=True, help="Target column of --pairs."
+    "--tcol", type=numbered_column, default=2, show_default=True, help="Target column of --pairs."
 )
 @click.option(
     "--dev-scol",
-    type=_numbered,
+    type=numbered_column,
     default=1,
     show_default=True,
     help="Source column of --development.",
 )
 @click.option(
     "--dev-tcol",
-    type=_numbered,
+    type=numbered_column,
     default=2,
     show_default=True,
     help="Target column of --development.",
