@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bitextfilter.commands.frame import Run, command, device_options, output_option
-from bitextfilter.commands.options import language_pair
+from bitextfilter.commands.options import language_pair, needs_own_file
 from bitextfilter.io.rows import BadRow
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def main(run: Run, languages: tuple[str, str], **options: Any) -> None:
     from bitextfilter.io.word_vectors import write_word_vectors
     from bitextfilter.workflows.embedding_training import joint_table, map_sides
 
-    _check(options)
+    _check(run, options)
     plan = _plan(options, run.common.threads)
     outputs = [run.output(path) for path in options["separate"] or ()]
     together = run.output()
@@ -146,8 +146,10 @@ def main(run: Run, languages: tuple[str, str], **options: Any) -> None:
     run.counts["words"] = len(words)
 
 
-def _check(options: dict[str, Any]) -> None:
+def _check(run: Run, options: dict[str, Any]) -> None:
     """Refuse options that do not go together."""
+    for path, other in zip(separate := options["separate"] or (), separate[::-1], strict=True):
+        needs_own_file("--separate", path, (run.row_settings.output, other))
     for side in _SIDES:
         if bool(options[f"{side}_text"]) == (options[f"{side}_vectors"] is not None):
             raise click.UsageError(f"give either --{side}-text or --{side}-vectors")

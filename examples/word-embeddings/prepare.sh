@@ -7,7 +7,7 @@
 # OUTPUT gets:
 #   text.en, text.de   the two columns
 #   test.tsv           the entries of 1,500 English words
-#   seeds.tsv          5,000 entries of other English words
+#   seeds.tsv          up to 5,000 entries of other English words
 # Entries are the pairs of one word of three letters or more on either side, lower-cased, each once,
 # without those whose words are the same. The same DATA give the same files.
 set -eu

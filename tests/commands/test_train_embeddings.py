@@ -178,6 +178,8 @@ def test_pieces_of_a_segmenter(home: Path, tmp_path: Path) -> None:
         (["--source-text", "x", "--source-vectors", "y"], 2, "give either --source-text or"),
         (["BOTH", "--dictionary", "d"], 2, "--dictionary FILE and --map dictionary go together"),
         (["BOTH", "--map", "dictionary"], 2, "--dictionary FILE and --map dictionary go together"),
+        (["BOTH", "--separate", "a", "a"], 2, "--separate needs a file of its own"),
+        (["BOTH", "--separate", "-", "a"], 2, "--separate needs a file of its own"),
         (["BOTH", "--set", "skipgram.dim=3"], 78, "'skipgram' is no group of settings"),
         (["BOTH", "--set", "skip_gram.dims=3"], 78, "'dims' is no setting"),
         (["BOTH", "--dim", "0"], 78, "skip_gram.dim must be at least 1"),
