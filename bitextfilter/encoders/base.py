@@ -61,9 +61,7 @@ class NetworkEncoder:
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
         """See :meth:`Encoder.encode`. Raises SettingsError for a language the model lacks."""
-        views = {
-            name: self.processor.view(name, sentences, language) for name in self.network.views
-        }
+        views = self.processor.read(sentences, language, self.network.views)
         lengths = next(iter(views.values())).rows.lengths
         out = np.empty((len(lengths), self.dim), dtype=np.float32)
         if not len(out):

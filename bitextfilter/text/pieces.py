@@ -28,6 +28,8 @@ class Segmenter(Protocol):
     """
 
     kind: str
+    whole_words: bool = False
+    """Whether every word, between white space, is one piece as it stands."""
 
     def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
         """Return the pieces of each of the normalised *sentences*; none for an empty one."""

@@ -135,29 +135,37 @@ class TextProcessor:
         Never empty: a sentence of which nothing is left is one ``UNKNOWN``. SettingsError
         unless *language* is one of the two.
         """
-        nothing = np.array([UNKNOWN], dtype=np.int32)
-        numbered = self._number(self.normalise(sentences, language))
-        return [ids if len(ids) else nothing for ids in numbered]
+        return self._filled(self.normalise(sentences, language))
 
-    def view(self, name: str, sentences: Sequence[str], language: str) -> View:
-        """Read *sentences* as their ``PIECES`` or as the ``TRIGRAMS`` of their words.
+    def read(
+        self, sentences: Sequence[str], language: str, views: Sequence[str] = (PIECES,)
+    ) -> dict[str, View]:
+        """Read *sentences* as their ``PIECES``, as the ``TRIGRAMS`` of their words, or both.
 
-        Never empty, as :meth:`ids`. SettingsError unless *language* is one of the two.
+        No sentence is without a token, as with :meth:`ids`. SettingsError unless *language* is
+        one of the two.
         """
-        if name == PIECES:
-            ids = Ragged.of(self.ids(sentences, language))
+        normalised = self.normalise(sentences, language)
+        read: dict[str, View] = {}
+        if TRIGRAMS in views or self.segmenter.whole_words:
+            rows, words = _numbered(normalised)
+            if TRIGRAMS in views:
+                assert self.trigrams is not None
+                read[TRIGRAMS] = View(rows, self.trigrams(words))
+            if self.segmenter.whole_words and PIECES in views:
+                ones = np.ones(len(words), dtype=np.int64)
+                read[PIECES] = View(rows, Ragged(self.vocabulary.ids(words), ones))
+        if PIECES in views and PIECES not in read:
+            ids = Ragged.of(self._filled(normalised))
             tokens, places = np.unique(ids.flat, return_inverse=True)
-            return View(
-                Ragged(places, ids.lengths), Ragged(tokens, np.ones(len(tokens), dtype=np.int64))
-            )
-        assert self.trigrams is not None
-        number, flat, lengths = _Numbers(), [], []
-        for sentence in self.normalise(sentences, language):
-            words = sentence.split() or [_NOTHING]
-            flat += [number[word] for word in words]
-            lengths.append(len(words))
-        rows = Ragged(np.array(flat, dtype=np.int64), np.array(lengths, dtype=np.int64))
-        return View(rows, self.trigrams(list(number)))
+            ones = np.ones(len(tokens), dtype=np.int64)
+            read[PIECES] = View(Ragged(places, ids.lengths), Ragged(tokens, ones))
+        return {view: read[view] for view in views}
+
+    def _filled(self, normalised: Sequence[str]) -> list[npt.NDArray[np.int32]]:
+        """Return the ids of normalised sentences, one ``UNKNOWN`` where nothing is left."""
+        nothing = np.array([UNKNOWN], dtype=np.int32)
+        return [ids if len(ids) else nothing for ids in self._number(normalised)]
 
     @property
     def views(self) -> tuple[str, ...]:
@@ -214,6 +222,14 @@ def _by_windows(segmenter: Segmenter, sentences: Sequence[str]) -> Iterator[list
     """Yield the pieces of each sentence, some thousands of them in memory at a time."""
     for start in range(0, len(sentences), _WINDOW):
         yield from segmenter.segment_all(sentences[start : start + _WINDOW])
+
+
+def _numbered(normalised: Sequence[str]) -> tuple[Ragged, list[str]]:
+    """Return the words of each sentence, as places among the distinct words, and those."""
+    number = _Numbers()
+    words = [sentence.split() or [_NOTHING] for sentence in normalised]
+    flat = np.array([number[word] for row in words for word in row], dtype=np.int64)
+    return Ragged(flat, np.array([len(row) for row in words], dtype=np.int64)), list(number)
 
 
 def _load_trigrams(folder: Path, described: Any) -> Trigrams | None:

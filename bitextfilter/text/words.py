@@ -13,6 +13,7 @@ class WordSegmenter(Segmenter):
     """Each word is one piece, as it stands."""
 
     kind = "none"
+    whole_words = True
 
     def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
         """Return the words of each of the normalised *sentences*."""

@@ -178,7 +178,8 @@ class EncoderTraining:
         rows = self.processor.ids(sentences, language)
         if TRIGRAMS not in self.processor.views:
             return Sentences(rows)
-        return Sentences(rows, self.processor.view(TRIGRAMS, sentences, language).ids())
+        trigrams = self.processor.read(sentences, language, (TRIGRAMS,))[TRIGRAMS]
+        return Sentences(rows, trigrams.ids())
 
     def _make_corpus(
         self, sources: list[str], targets: list[str], weights: NDArray[np.float64]

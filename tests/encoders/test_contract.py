@@ -114,7 +114,11 @@ def test_encoding_agrees_with_the_network_on_a_padded_batch(folder: Path) -> Non
     for side, language in enumerate(("aa", "bb")):
         inputs = {}
         for view in network.views:
-            ids, lengths = processor.view(view, texts, language).ids().padded(np.arange(len(texts)))
+            ids, lengths = (
+                processor.read(texts, language, network.views)[view]
+                .ids()
+                .padded(np.arange(len(texts)))
+            )
             inputs[view] = Padded(torch.from_numpy(ids), torch.from_numpy(lengths))
         with torch.inference_mode():
             expected = network(inputs, side).numpy()

@@ -75,10 +75,10 @@ def test_a_processor_keeps_them(tmp_path: Path, kind: str) -> None:
     loaded = TextProcessor.load(tmp_path, made.config())
     assert loaded.sizes() == made.sizes() and list(made.sizes()) == [PIECES, TRIGRAMS]
     for text in (["the cats", "", "the the"], []):
-        one, other = (p.view(TRIGRAMS, text, "aa") for p in (made, loaded))
+        one, other = (p.read(text, "aa", (TRIGRAMS,))[TRIGRAMS] for p in (made, loaded))
         np.testing.assert_array_equal(one.ids().flat, other.ids().flat)
         assert len(one.ids()) == len(text)
-    lengths = made.view(TRIGRAMS, ["the the", "", "cat"], "bb").ids().lengths
+    lengths = made.read(["the the", "", "cat"], "bb", (TRIGRAMS,))[TRIGRAMS].ids().lengths
     assert lengths.tolist() == [6, 1, 3]
 
 
@@ -97,3 +97,18 @@ def test_damage_is_refused(tmp_path: Path) -> None:
 def test_settings_that_make_no_sense(wrong: dict[str, object]) -> None:
     with pytest.raises(SettingsError):
         TrigramSettings(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["none", "bpe"])
+def test_both_ways_of_reading_agree_with_each_alone(kind: str) -> None:
+    made = TextProcessor.learn(
+        TEXT, TEXT, ("aa", "bb"), Normalisation(), SegmenterSettings(kind, merges=9)
+    )
+    made.learn_trigrams(TEXT, TEXT, TrigramSettings())
+    text = ["The  cats sat", "", "dog", "the cat"]
+    both = made.read(text, "aa", (PIECES, TRIGRAMS))
+    for view in (PIECES, TRIGRAMS):
+        alone = made.read(text, "aa", (view,))[view].ids()
+        assert [row.tolist() for row in both[view].ids()] == [row.tolist() for row in alone]
+    pieces = [row.tolist() for row in both[PIECES].ids()]
+    assert pieces == [row.tolist() for row in made.ids(text, "aa")]
