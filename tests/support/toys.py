@@ -1,7 +1,9 @@
-"""A toy language pair and a model that knows it word by word, made in a blink.
+"""Toy language pairs, and a model that knows one word by word, made in a blink.
 
 The language ``aa`` has the words a0, a1, …, the language ``bb`` b0, b1, …; a sentence is
 translated word by word. The model averages one random vector for each pair of words.
+
+The languages of :func:`invented_pairs` have words of syllables, to train models from.
 """
 
 from __future__ import annotations
@@ -30,6 +32,34 @@ def sentences(count: int, seed: int) -> tuple[list[str], list[str]]:
     rows = [generator.integers(0, WORDS, generator.integers(3, 9)) for _ in range(count)]
     source, target = ([" ".join(f"{s}{n}" for n in row) for row in rows] for s in "ab")
     return source, target
+
+
+def invented_words(seed: int, count: int) -> list[str]:
+    """Distinct words of two to three syllables."""
+    random = np.random.default_rng(seed)
+    syllables = [c + v for c in ("bdfgklmnprstvz" if seed else "hjlmnpqrstwxyz") for v in "aeiou"]
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found["".join(random.choice(syllables, random.integers(2, 4)))] = None
+    return list(found)
+
+
+def invented_pairs(count: int, seed: int, words: int = 200) -> list[tuple[str, str]]:
+    """Sentences of 3 to 8 words and their translations.
+
+    The two languages share no word; the second writes the words of a sentence in reverse order
+    and folds every ``a b`` of two fixed words into one, so there is something to learn beside a
+    dictionary.
+    """
+    random = np.random.default_rng(seed)
+    left, right = invented_words(0, words), invented_words(1, words + 1)
+    out = []
+    for _ in range(count):
+        row = random.integers(0, words, random.integers(3, 9)).tolist()
+        source = " ".join(left[i] for i in row)
+        target = " ".join(right[i] for i in reversed(row))
+        out.append((source, target.replace(f"{right[1]} {right[0]}", right[words])))
+    return out
 
 
 def toy_model(

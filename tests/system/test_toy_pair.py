@@ -1,8 +1,4 @@
-"""The whole main job on an invented language pair: train, score, align, classify, evaluate.
-
-The two languages share no word; the second writes the words of a sentence in reverse order and
-folds every `a b` of two fixed words into one, so there is something to learn beside a dictionary.
-"""
+"""The whole main job on an invented language pair: train, score, align, classify, evaluate."""
 
 from __future__ import annotations
 
@@ -13,33 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from toys import invented_pairs as pairs
 
 BIN = Path(__file__).parents[2] / "bin"
-WORDS = 200
 LARGEST_ERROR = 5.0
 """Percent of the 200 test pairs, CSLS, mean of both directions; guessing gives 99.5."""
-
-
-def words(seed: int, count: int) -> list[str]:
-    """Distinct words of two to three syllables."""
-    random = np.random.default_rng(seed)
-    syllables = [c + v for c in ("bdfgklmnprstvz" if seed else "hjlmnpqrstwxyz") for v in "aeiou"]
-    found: dict[str, None] = {}
-    while len(found) < count:
-        found["".join(random.choice(syllables, random.integers(2, 4)))] = None
-    return list(found)
-
-
-def pairs(count: int, seed: int) -> list[tuple[str, str]]:
-    random = np.random.default_rng(seed)
-    left, right = words(0, WORDS), words(1, WORDS + 1)
-    out = []
-    for _ in range(count):
-        row = random.integers(0, WORDS, random.integers(3, 9)).tolist()
-        source = " ".join(left[i] for i in row)
-        target = " ".join(right[i] for i in reversed(row))
-        out.append((source, target.replace(f"{right[1]} {right[0]}", right[WORDS])))
-    return out
 
 
 def write(path: Path, rows: list[tuple[str, str]]) -> Path:
