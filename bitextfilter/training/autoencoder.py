@@ -97,7 +97,7 @@ class BilingualTraining(nn.Module):
         network.dropout = nn.Dropout(rate)
         if settings.dropout_kind == "variational":
             network.dropout = VariationalDropout(rate)
-        for table in network.tables():
+        for table in network.piece_tables():  # of trigrams, a mini-batch holds most
             table.sparse = settings.optimiser == "lazy-adam"
         for number, table in enumerate(network.tables() if settings.drift else ()):
             self.register_buffer(f"initial{number}", table.weight.detach().clone())
