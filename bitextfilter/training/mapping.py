@@ -58,8 +58,10 @@ class MappingSettings:
     """The most frequent words of each language among which translations are sought."""
     neighbours: int = NEIGHBOURS
     """Of CSLS."""
-    refinements: int = 5
-    """Rounds of new pairs and a new map; 0 for none."""
+    refinements: int = 30
+    """Rounds of new pairs and a new map, at most; 0 for none."""
+    gain: float = 0.001
+    """The rounds end with the first that raises the criterion by less; 0 is for any gain."""
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
@@ -68,8 +70,10 @@ class MappingSettings:
             raise SettingsError(
                 f"mapping.normalise {self.normalise!r}: expected unit and centre, unit at the end"
             )
-        if min(self.words, self.neighbours) < 1 or self.refinements < 0:
-            raise SettingsError("mapping.words and .neighbours are 1 and up, .refinements 0 and up")
+        if min(self.words, self.neighbours) < 1 or min(self.refinements, self.gain) < 0:
+            raise SettingsError(
+                "mapping.words and .neighbours are 1 and up, .refinements and .gain 0 and up"
+            )
 
 
 class Induced(NamedTuple):
@@ -126,22 +130,23 @@ def refine(
     settings: MappingSettings,
     notify: Callable[[int, Induced], object],
 ) -> Map:
-    """Return the best map by the criterion: the first, or one of as many refinements.
+    """Return the best map by the criterion: the first, or one of its refinements.
 
     Args:
         source: normalised, ``(n, d)``.
         target: normalised, ``(m, d)``.
         start: the first map.
-        settings: how many rounds, over how many words.
+        settings: when to end, over how many words.
         notify: told of each map: its number, from 0, and what it says.
     """
     best, highest, current = start, -np.inf, start
     for round_ in range(settings.refinements + 1):
         induced = induce(mapped(source[: settings.words], current), target, settings)
         notify(round_, induced)
+        ended = induced.criterion - highest < settings.gain
         if induced.criterion > highest:
             best, highest = current, induced.criterion
-        if round_ == settings.refinements or not len(induced.pairs):
+        if ended or round_ == settings.refinements or not len(induced.pairs):
             break
         current = map_of_pairs(source, target, induced.pairs)
     return best

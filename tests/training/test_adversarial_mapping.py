@@ -12,7 +12,7 @@ from bitextfilter.similarity.vectors import Vectors
 from bitextfilter.training.adversarial_mapping import Adversarial, Discriminator, adversarial_map
 from bitextfilter.training.mapping import Induced, Map, MappingSettings, normalised, refine
 
-MAPPING = MappingSettings(normalise="unit")
+MAPPING = MappingSettings(normalise="unit", refinements=5, gain=0.0)
 TINY = Adversarial(
     units=64,
     batch_size=128,
