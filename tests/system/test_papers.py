@@ -24,7 +24,9 @@ def write(path: Path, rows: Iterable[str]) -> None:
     path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
 
 
-def run(script: str, *words: object, commands: Iterable[str] = ()) -> subprocess.CompletedProcess[str]:
+def run(
+    script: str, *words: object, commands: Iterable[str] = ()
+) -> subprocess.CompletedProcess[str]:
     search = os.pathsep.join([*commands, "/usr/local/bin", "/usr/bin", "/bin"])
     return subprocess.run(
         [str(PAPERS / script), *map(str, words)],
