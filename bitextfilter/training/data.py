@@ -35,6 +35,11 @@ class Sentences:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def texts(self) -> Iterator[tuple[bytes, ...]]:
+        """What is read of each sentence."""
+        for rows in zip(*self.views.values(), strict=True):
+            yield tuple(row.tobytes() for row in rows)
+
     def take(self, rows: NDArray[np.int64]) -> Sentences:
         """The sentences of these places."""
         trigrams = self.views.get(TRIGRAMS)
@@ -67,15 +72,14 @@ class Corpus:
 
     @cached_property
     def keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Numbers of the texts of both sides, ``(n,)`` each: equal for equal pieces.
+        """Numbers of the texts of both sides, ``(n,)`` each: equal for texts that read the same.
 
-        A text that stands on both sides, as those of paraphrases do, has one number.
+        A text that stands on both sides, as those of paraphrases do, has one number. Where there
+        are trigrams, they tell texts apart of whose pieces the vocabulary knows none.
         """
-        seen: dict[bytes, int] = {}
+        seen: dict[tuple[bytes, ...], int] = {}
         source, target = (
-            np.array(
-                [seen.setdefault(r.tobytes(), len(seen)) for r in side.views[PIECES]], np.int64
-            )
+            np.array([seen.setdefault(text, len(seen)) for text in side.texts()], np.int64)
             for side in (self.source, self.target)
         )
         return source, target

@@ -38,6 +38,15 @@ def test_texts_are_numbered_across_both_sides() -> None:
     assert [side.tolist() for side in keys] == [[0, 1, 0], [1, 2, 3]]
 
 
+def test_trigrams_tell_texts_of_unknown_pieces_apart() -> None:
+    pieces = [np.array([1], dtype=np.int32)] * 3
+    trigrams = [np.array(row, dtype=np.int32) for row in ([4, 5], [4], [4, 5])]
+    same = Corpus(Sentences(pieces), Sentences(pieces), np.ones(3)).keys
+    assert [side.tolist() for side in same] == [[0, 0, 0], [0, 0, 0]]
+    side = Sentences(pieces, Ragged.of(trigrams))
+    assert [each.tolist() for each in Corpus(side, side, np.ones(3)).keys] == [[0, 1, 0]] * 2
+
+
 def test_sentences_are_taken_and_joined_in_every_view() -> None:
     rows = [np.array(row, dtype=np.int32) for row in ([5, 6], [7], [8, 9, 4])]
     sentences = Sentences(rows, Ragged.of(row + 10 for row in rows))
