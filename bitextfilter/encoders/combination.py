@@ -48,7 +48,9 @@ class CombinationSettings:
         check_sizes(embedding=self.embedding)
         for name in ("tables", "composition"):
             if getattr(self, name) not in SHARING:
-                raise SettingsError(f"{name} {getattr(self, name)!r} is none of {SHARING}")
+                raise SettingsError(
+                    f"{name} {getattr(self, name)!r} is none of {', '.join(SHARING)}"
+                )
 
 
 def parse(expression: str) -> tuple[tuple[str, ...], ...]:

@@ -107,7 +107,8 @@ class BilingualTraining(nn.Module):
             if not network.piece_tables():
                 raise SettingsError(
                     "a decoder needs vectors of pieces, and this architecture has none; set"
-                    " training.translation and training.autoencoding to 0"
+                    " training.translation and training.autoencoding to 0, or add a part that"
+                    " reads pieces, such as word"
                 )
             width = network.piece_tables()[0].embedding_dim
             self.decoder = RecurrentDecoder(cell, width, network.dim)
@@ -136,7 +137,7 @@ class BilingualTraining(nn.Module):
 
     def encode(self, sentences: Inputs, side: int) -> Tensor:
         """Sentence vectors ``(n, d)`` of one side, with the noise of training while it trains."""
-        if self.training and self.settings.scramble:
+        if self.training and self.settings.scramble and PIECES in sentences:
             pieces = sentences[PIECES]
             mixed = scrambled(
                 pieces.ids, pieces.lengths, self.settings.scramble, torch.default_generator
@@ -149,15 +150,17 @@ class BilingualTraining(nn.Module):
         """The margin loss, with negatives given or sought among the pairs."""
         settings = self.settings
         of_side = (0, 1) if settings.negatives == "same" else (1, 0)
+        sides = (0, 1) if settings.triplet_sides == "both" else (0,)
         if batch.negatives is None:
             places = hardest_negatives(vectors[0], vectors[1], batch.same, settings.negatives)
-            found = [taken(vectors[of_side[side]], places[side]) for side in (0, 1)]
+            found = [taken(vectors[of_side[side]], places[side]) for side in sides]
         else:
+            given = [batch.negatives[side] for side in sides]
             found = [
-                HardNegatives(self.encode(given.sentences, of_side[side]), given.present)
-                for side, given in enumerate(batch.negatives)
+                HardNegatives(self.encode(each.sentences, of_side[side]), each.present)
+                for side, each in zip(sides, given, strict=True)
             ]
-        second = found[1] if settings.triplet_sides == "both" else None
+        second = found[1] if len(found) > 1 else None
         return margin_loss(vectors[0], vectors[1], found[0], second, settings.triplet_margin)
 
     def _contrastive(self, batch: Batch, vectors: list[Tensor]) -> Tensor:

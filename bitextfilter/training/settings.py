@@ -26,6 +26,9 @@ CHOICES = {
     "initial": ("normal", "uniform"),
 }
 
+LARGEST_SEARCH = 32_768
+"""Pairs of a mega-batch: each is compared with each, in some GB."""
+
 OBJECTIVES = ("translation", "autoencoding", "ranking", "triplet", "contrastive")
 LEAST = dict.fromkeys((*OBJECTIVES, "drift", "composition", "scramble"), 0) | {
     **dict.fromkeys(("triplet_margin", "contrastive_margin", "warmup", "clip", "seed"), 0),
@@ -121,6 +124,10 @@ class TrainingSettings:
             raise SettingsError("passes and learning_rate must be > 0, dropout in [0, 1)")
         if not 0 < self.decoded_share <= 1 or self.scramble > 1:
             raise SettingsError("decoded_share must be in (0, 1], scramble in [0, 1]")
+        if self.mega_batch > 1 and self.mega_batch * self.batch_size > LARGEST_SEARCH:
+            raise SettingsError(
+                f"mega_batch times batch_size must be at most {LARGEST_SEARCH} pairs"
+            )
         if self.validate_every % self.mega_batch:
             raise SettingsError(
                 f"validate_every must be a multiple of mega_batch={self.mega_batch}, so that a"

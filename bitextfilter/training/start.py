@@ -63,7 +63,7 @@ def read_vectors(path: Path, vocabulary: Vocabulary, width: int) -> tuple[Tensor
                 f"expected a piece and {width} numbers",
                 file=str(path),
                 line=number,
-                remedy=f"set architecture.embedding to the width of the vectors ({len(cells)}?)",
+                remedy=f"set shape.embedding to the width of the vectors ({len(cells)}?)",
             )
         if piece in vocabulary.index:
             found.setdefault(vocabulary.index[piece], values)
@@ -83,7 +83,10 @@ def use_vectors(network: Network, path: Path, vocabulary: Vocabulary) -> int:
     """
     tables = network.piece_tables()
     if not tables:
-        raise SettingsError("this architecture has no vectors of pieces to start from a file")
+        raise SettingsError(
+            "this architecture has no vectors of pieces to start from a file; add a part that"
+            " reads pieces, such as word"
+        )
     ids, vectors = read_vectors(path, vocabulary, tables[0].embedding_dim)
     with torch.no_grad():
         for table in tables:

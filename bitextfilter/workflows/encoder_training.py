@@ -152,7 +152,10 @@ class EncoderTraining:
             raise SettingsError(f"{path}: other settings or files than those of the run to resume")
 
     def _make_processor(self, sources: list[str], targets: list[str]) -> TextProcessor:
-        """That of the model to start from, or one learnt from the training text."""
+        """That of the model to start from, or one learnt from the training text.
+
+        It has trigrams if the architecture reads them.
+        """
         plan, material = self.plan, self.material
         if material.start is not None:
             processor = TextProcessor.load(material.start, read_config(material.start))
@@ -161,15 +164,15 @@ class EncoderTraining:
                     f"{material.start} is a model of {'-'.join(processor.languages)},"
                     f" not {'-'.join(material.languages)}"
                 )
-            return processor
-        known = (
-            plan.segmentation if material.segmenter is None else load_segmenter(material.segmenter)
-        )
-        self.where.note("learning the segmentation and the vocabulary")
-        processor = TextProcessor.learn(
-            sources, targets, material.languages, plan.normalisation, known
-        )
-        if TRIGRAMS in views(plan.architecture):
+        else:
+            known = material.segmenter and load_segmenter(material.segmenter)
+            self.where.note("learning the segmentation and the vocabulary")
+            processor = TextProcessor.learn(
+                sources, targets, material.languages, plan.normalisation, known or plan.segmentation
+            )
+        if TRIGRAMS not in views(plan.architecture):
+            processor.trigrams = None
+        elif processor.trigrams is None:
             processor.learn_trigrams(sources, targets, plan.trigrams)
         return processor
 

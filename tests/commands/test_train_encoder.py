@@ -12,6 +12,7 @@ import toys
 from click.testing import CliRunner, Result
 
 from bitextfilter.commands.train_encoder import main
+from bitextfilter.encoders.parts import PARTS
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.scoring.model import load
 
@@ -112,6 +113,14 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
     assert load(home / "model").digest == whole
 
 
+GRAMMAR = (
+    f"it is autoencoder, averaging, or parts ({', '.join(PARTS)}), added with + and side by side"
+    " with a comma: word+lstm,trigram"
+)
+TRIGRAM = ["--set", "shape={}", "--architecture", "trigram"]
+WORD = ["--set", "shape={}", "--architecture", "word"]
+
+
 @pytest.mark.parametrize(
     ("more", "code", "message"),
     [
@@ -132,6 +141,24 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
         (["--set", "shape.embedding=0"], 78, "embedding must be a whole number of at least 1"),
         (["--set", "architecture=[1]"], 78, "no part is called '[1]'"),
         (["--set", "architecture=transformer"], 78, "transformer"),
+        (["--architecture", "words"], 78, f"no part is called 'words'; {GRAMMAR}"),
+        (["--architecture", "word,,trigram"], 78, f"no part is called ''; {GRAMMAR}"),
+        (["--architecture", ""], 78, f"no part is called ''; {GRAMMAR}"),
+        (["--architecture", "word+word"], 78, f"a part stands twice; {GRAMMAR}"),
+        (["--architecture", "averaging,word"], 78, f"no part is called 'averaging'; {GRAMMAR}"),
+        (
+            [*TRIGRAM, "--set", "training.translation=1"],
+            78,
+            "autoencoding to 0, or add a part that reads pieces, such as word",
+        ),
+        (
+            [*TRIGRAM, "--embeddings", "x.vec"],
+            78,
+            "no vectors of pieces to start from a file; add a part that reads",
+        ),
+        ([*WORD, "--set", "shape.tables=one"], 78, "tables 'one' is none of shared, separate"),
+        ([*WORD, "--set", "trigrams.kind=all"], 78, "trigrams 'all' are none of counted, hashed"),
+        (["--set", "training.mega_batch=4000"], 78, "mega_batch times batch_size must be at most"),
         (["--set", "training.maximum_length=1"], 78, "longer than"),
         (["--resume"], 78, "nothing to resume"),
         (["--start", "nowhere"], 66, "nowhere"),
@@ -203,4 +230,80 @@ def test_a_new_run_is_not_resumed_from_the_state_of_an_older_one(
 def test_vectors_of_another_width_are_refused(home: Path) -> None:
     (home / "some.vec").write_text("a1 1 2 3\n")
     result = train(home, "--embeddings", home / "some.vec", code=65)
-    assert "some.vec:1: expected a piece and 8 numbers" in result.stderr
+    assert "some.vec:1: expected a piece and 8 numbers; set shape.embedding" in result.stderr
+
+
+def test_a_start_gets_the_trigrams_that_it_lacks_and_loses_those_not_needed(home: Path) -> None:
+    train(home, *WORD, "--set", "shape.embedding=8")
+    (home / "model").rename(home / "word")
+    more = ["--set", "shape={}", "--set", "shape.embedding=8", "--architecture"]
+    result = train(home, *more, "word,trigram", "--start", home / "word")
+    assert "from word: vectors.0.pieces.weight" in result.stderr
+    assert (home / "model" / "trigrams.tsv").exists()
+    (home / "model").rename(home / "both")
+    result = train(home, *more, "word", "--start", home / "both")
+    assert "from both: vectors.0.pieces.weight" in result.stderr
+    assert not (home / "model" / "trigrams.tsv").exists()
+    assert load(home / "model").encode(["a1"], "aa").shape == (1, 8)
+
+
+@pytest.mark.parametrize(("model", "wanted"), [("aa,bb", "aa,aa"), ("aa,aa", "aa,bb")])
+def test_a_start_of_other_languages_is_refused(home: Path, model: str, wanted: str) -> None:
+    train(home, *WORD, "--languages", model)
+    (home / "model").rename(home / "start")
+    result = train(home, *WORD, "--languages", wanted, "--start", home / "start", code=78)
+    message = f"start is a model of {model.replace(',', '-')}, not {wanted.replace(',', '-')}"
+    assert message in result.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("row", ["a1\t", "\tb1", "a1\t \u200b\u00a0"])
+def test_empty_sentences_are_named(home: Path, row: str) -> None:
+    with (home / "train.tsv").open("a") as file:
+        file.write(f"{row}\n")
+    side = "source" if row.startswith("\t") else "target"
+    result = train(home, *TRIGRAM, code=65)
+    assert f"train.tsv:61: the {side} is empty" in result.stderr.splitlines()[-1]
+
+
+def test_a_sentence_of_nothing_known_has_a_vector(home: Path) -> None:
+    for architecture in ("trigram", "word+lstm"):
+        train(home, "--set", "shape={}", "--architecture", architecture)
+        vectors = load(home / "model").encode(["", "\u00ad", "漢"], "aa")
+        assert np.isfinite(vectors).all()
+        np.testing.assert_array_equal(vectors[0], vectors[1])
+        np.testing.assert_array_equal(vectors[0], vectors[2])
+
+
+def test_scrambling_needs_no_pieces(home: Path) -> None:
+    train(home, *TRIGRAM, "--set", "training.scramble=0.5")
+
+
+CHINESE = "猫狗鸟鱼马牛羊鸡虎龙"
+JAPANESE = "ねこいぬとりうしうま"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        [*WORD, "--set", "segmentation.kind=unigram", "--set", "segmentation.vocabulary_size=60"],
+        [*TRIGRAM, "--set", "segmentation.kind=none"],
+        [*TRIGRAM, "--set", "trigrams.kind=hashed", "--set", "trigrams.size=2000"],
+    ],
+    ids=["unigram", "trigrams", "hashed trigrams"],
+)
+def test_languages_without_spaces(home: Path, more: list[str]) -> None:
+    """A word is then a whole line, but what is read of it are its parts."""
+    random = np.random.default_rng(1)
+    rows = [random.permutation(10)[: random.integers(3, 8)].tolist() for _ in range(300)]
+    words = [[a + side[i // 2] for i, a in enumerate(side)] for side in (CHINESE, JAPANESE)]
+    lines = [["".join(side[i] for i in row) for row in rows] for side in words]
+    pairs = list(zip(*lines, strict=True))
+    for name, part in (("train", pairs[:250]), ("dev", pairs[250:])):
+        (home / f"{name}.tsv").write_text("".join(f"{a}。\t{b}。\n" for a, b in part))
+    more = [*more, "--set", "shape.embedding=32", "--set", "training.passes=20"]
+    more += ["--set", "training.learning_rate=0.02", "--set", "training.validate_every=100"]
+    train(home, "--languages", "zh,ja", *more)
+    model = load(home / "model")
+    scores = model.score([a for a, _ in pairs[250:]], [b for _, b in pairs[250:]])["cosine"]
+    wrong = model.score([a for a, _ in pairs[250:]], [b for _, b in pairs[249:299]])["cosine"]
+    assert (scores[:, None] > wrong).mean() > 0.8
