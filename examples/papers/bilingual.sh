@@ -13,7 +13,7 @@
 #   NAME.log   what its training said
 #   NAME.rec   the tables of bitext-evaluate recovery, English originals first
 #   NAME.sts   the table of bitext-evaluate sts
-#   NAME.speed CPU seconds in which 20,000 English sentences were encoded, without those of the start
+#   NAME.speed CPU seconds that 20,000 English sentences took, without those of the start
 set -euo pipefail
 
 data=$1

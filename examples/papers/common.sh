@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# What the scripts beside this one have in common; they read it, with $data, $output and $recipe set.
+# What the scripts beside this one have in common: they read it, with data, output and recipe set.
 #
 # A model is OUTPUT/NAME, what its training said is NAME.log. What is in OUTPUT is kept.
 # shellcheck disable=SC2154  # data, output and recipe are the script's

@@ -6,7 +6,7 @@
 # Trains the models named, or all in the table below, on the pairs of make-paraphrases.sh by the
 # settings in paper3.json, measures them on STS Benchmark, STS 2012 to 2015 and SICK 2014, and
 # prints a Markdown table of all in OUTPUT. Finished models are kept, and an interrupted training
-# goes on. An hour and a half on one core. OUTPUT gets, for each model:
+# goes on. Some hours on one core. OUTPUT gets, for each model:
 #   NAME/      the model
 #   NAME.log   what its training said
 #   NAME.sts   the table of bitext-evaluate sts

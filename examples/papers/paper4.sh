@@ -5,11 +5,11 @@
 #
 # Trains the models named, or all eight, by the contrastive loss (paper4.json), measures them on
 # MSRPC (a perceptron trained on its training part), SICK 2014 and STS 2014, and prints a Markdown
-# table of all in OUTPUT. A model is called after its encoder (wa, gran), the percentage of positives
-# that are random pairs instead (0, 30), and its segmentation (none, morfessor): gran-30-none.
+# table of all in OUTPUT. A model is called after its encoder (wa, gran), the percentage of pairs
+# that are random ones instead (0, 30), and its segmentation (none, morfessor): gran-30-none.
 # Finished models are kept, and an interrupted training goes on. PAIRS in the environment is how
 # many pairs are drawn to train on (all), PASSES how often they are read (3); a folder holds models
-# of one choice only. Two hours and a half on one core. OUTPUT gets, for each model:
+# of one choice only. An hour on one core. OUTPUT gets, for each model:
 #   NAME/         the model
 #   NAME.log      what its training said
 #   NAME.sts      the table of bitext-evaluate sts
@@ -71,8 +71,9 @@ printf '%s\n' "$list" | while read -r name architecture noise segmentation; do
     done
 done
 
-printf '| model | random pairs, %% | segmentation | MSRPC, accuracy/F1: cosine | perceptron | products '
-printf '| SICK 2014, r | STS 2014, r/ρ | seconds |\n|---|---:|---|---:|---:|---:|---:|---:|---:|\n'
+printf '| model | random pairs, %% | segmentation | MSRPC, accuracy/F1: cosine '
+printf '| perceptron | products | SICK 2014, r | STS 2014, r/ρ | seconds |\n'
+printf '|---|---:|---|---:|---:|---:|---:|---:|---:|\n'
 models | while read -r name _ noise segmentation; do
     [ -s "$output/$name.products" ] || continue
     awk -F '\t' -v title="${name%%-*} | $noise | $segmentation" -v seconds="$(seconds "$name")" '
@@ -87,7 +88,8 @@ models | while read -r name _ noise segmentation; do
         END {
             print "| " title " | " percent(row[2, "cosine"]) " | " percent(row[2, "mlp"]) " | " \
                 percent(row[3, "mlp"]) " | " shown(pearson["sick2014"]) " | " \
-                shown(pearson["mean sts2014"]) "/" shown(spearman["mean sts2014"]) " | " seconds " |"
+                shown(pearson["mean sts2014"]) "/" shown(spearman["mean sts2014"]) " | " \
+                seconds " |"
         }' "$output/$name.sts" "$output/$name.msrpc" "$output/$name.products"
 done
 cat "$output"/*.msrpc | awk -F '\t' '$1 == "majority" {

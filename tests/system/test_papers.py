@@ -63,7 +63,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"{late.format(200)}\tLe train 200 est en retard",
         f"{delayed.format(200)}\tLe train 200 est en retard",
     ])  # fmt: skip
-    judged = [f"{i % 5}\tTrain {i} is late today.\tToday train {i * i % 9} has a delay."
+    judged = [f"{i % 5}\tTrain {200 + i} is late today.\tToday train {200 + i * i % 9} has a delay."
               for i in range(20)]  # fmt: skip
     for name in SETS:
         write(folder / f"test/sts/{name}.tsv", judged)
