@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from console import BIN, ROOT, options, scripts
+
+from bitextfilter.encoders.autoencoder import AutoencoderSettings
+from bitextfilter.encoders.combination import CombinationSettings
+from bitextfilter.encoders.parts import PARTS
+from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.segment import SegmenterSettings
+from bitextfilter.text.trigrams import TrigramSettings
+from bitextfilter.training.settings import TrainingSettings
+from bitextfilter.workflows.plan import Plan
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
@@ -110,6 +122,18 @@ def test_readme_opens_with_an_example_and_names_the_two_commands() -> None:
     assert "$ " in first[2] and "bitext-score" in first[2]
     assert "make demo" in second[2] and "make test" in second[2]
     assert "exec make test\n" in (ROOT / ".ci/run").read_text(encoding="utf-8")
+
+
+def test_the_page_on_training_names_every_setting_and_its_settings_files_can_be_read() -> None:
+    text = page_of("bitext-train-encoder").read_text(encoding="utf-8")
+    files = [json.loads(block) for _, kind, block in FENCE.findall(text) if kind == "json"]
+    plans = [Plan.from_dict(values) for values in files]
+    assert {"autoencoder", "gran", "word,trigram", "gran-gru"} == {p.architecture for p in plans}
+    named = set(re.findall(r"[`.]([a-z_]+)`", text))
+    groups: list[Any] = [Normalisation, SegmenterSettings, TrigramSettings, TrainingSettings]
+    for group in (*groups, AutoencoderSettings, CombinationSettings):
+        assert {field.name for field in dataclasses.fields(group)} <= named
+    assert {f"`{part}`" for part in PARTS} <= set(re.findall(r"`[a-z-]+`", text))
 
 
 def examples(text: str) -> list[tuple[str, str]]:
