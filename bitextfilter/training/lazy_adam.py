@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
+from torch.optim.adam import adam
 
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8
@@ -36,27 +37,48 @@ class LazyAdam(Optimizer):
     def _update(self, parameter: Tensor, learning_rate: float) -> None:
         state = self.state[parameter]
         if not state:
-            state["step"] = torch.zeros((), dtype=torch.float32)
+            state["step"] = torch.zeros((), dtype=torch.float32, device=parameter.device)
             state["exp_avg"] = torch.zeros_like(parameter)
             state["exp_avg_sq"] = torch.zeros_like(parameter)
-        state["step"] += 1
-        mean, square = state["exp_avg"], state["exp_avg_sq"]
-        gradient = parameter.grad
-        assert gradient is not None
-        corrections = [1 - beta ** state["step"].item() for beta in BETAS]
-        rate = learning_rate / corrections[0]
-        if not gradient.is_sparse:
-            mean.lerp_(gradient, 1 - BETAS[0])
-            square.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
-            parameter.addcdiv_(mean, (square / corrections[1]).sqrt_().add_(EPSILON), value=-rate)
-            return
-        gradient = gradient.coalesce()
-        rows, values = gradient.indices()[0], gradient.values()
-        new_mean = mean[rows].lerp_(values, 1 - BETAS[0])
-        new_square = square[rows].mul_(BETAS[1]).addcmul_(values, values, value=1 - BETAS[1])
-        mean[rows], square[rows] = new_mean, new_square
-        step = new_mean / (new_square / corrections[1]).sqrt_().add_(EPSILON)
-        parameter.index_add_(0, rows, step, alpha=-rate)
+        assert parameter.grad is not None
+        if parameter.grad.is_sparse:
+            _update_rows(parameter, state, learning_rate)
+        else:
+            _update_all(parameter, state, learning_rate)
+
+
+def _update_rows(parameter: Tensor, state: dict[str, Tensor], learning_rate: float) -> None:
+    assert parameter.grad is not None
+    gradient = parameter.grad.coalesce()
+    rows, values = gradient.indices()[0], gradient.values()
+    state["step"] += 1
+    mean, square = state["exp_avg"], state["exp_avg_sq"]
+    new_mean = mean[rows].lerp_(values, 1 - BETAS[0])
+    new_square = square[rows].mul_(BETAS[1]).addcmul_(values, values, value=1 - BETAS[1])
+    mean[rows], square[rows] = new_mean, new_square
+    corrections = [1 - beta ** state["step"].item() for beta in BETAS]
+    step = new_mean / (new_square / corrections[1]).sqrt_().add_(EPSILON)
+    parameter.index_add_(0, rows, step, alpha=-learning_rate / corrections[0])
+
+
+def _update_all(parameter: Tensor, state: dict[str, Tensor], learning_rate: float) -> None:
+    assert parameter.grad is not None
+    adam(
+        [parameter],
+        [parameter.grad],
+        [state["exp_avg"]],
+        [state["exp_avg_sq"]],
+        [],
+        [state["step"]],
+        fused=True,
+        amsgrad=False,
+        beta1=BETAS[0],
+        beta2=BETAS[1],
+        lr=learning_rate,
+        weight_decay=0.0,
+        eps=EPSILON,
+        maximize=False,
+    )
 
 
 def clip_norm(parameters: Iterable[Tensor], largest: float) -> None:
@@ -71,7 +93,8 @@ def clip_norm(parameters: Iterable[Tensor], largest: float) -> None:
         if gradient.is_sparse:
             parameter.grad = gradient = gradient.coalesce()
         values.append(gradient.values() if gradient.is_sparse else gradient)
-    total = math.sqrt(sum(value.detach().double().square().sum().item() for value in values))
+    norms = [torch.linalg.vector_norm(value.detach()).item() for value in values]
+    total = math.hypot(*norms)
     if total > largest:
         for value in values:
             value.mul_(largest / (total + 1e-6))
