@@ -93,10 +93,26 @@ def test_a_model_or_vectors_are_a_start(home: Path) -> None:
     assert "1 of" in train(home, "--embeddings", home / "some.vec").stderr
 
 
+NOISY = {
+    "shape": {},
+    "architecture": "word+gran,trigram",
+    "training.triplet": 1,
+    "training.mega_batch": 3,
+    "training.contrastive": 1,
+    "training.scramble": 0.5,
+    "training.dropout": 0.2,
+    "training.dropout_kind": "variational",
+    "training.drift": 0.1,
+    "training.optimiser": "lazy-adam",
+}
+
+
+@pytest.mark.parametrize("settings", [{}, NOISY], ids=["autoencoder", "parts"])
 def test_resuming_gives_the_model_of_an_uninterrupted_run(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, object]
 ) -> None:
-    train(home)
+    more = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+    train(home, *more)
     whole = load(home / "model").digest
     from bitextfilter.commands import train_encoder
 
@@ -108,8 +124,8 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
 
     with monkeypatch.context() as patch:
         patch.setattr(train_encoder, "TrainingReporter", Unplug)
-        train(home, code=130)
-    train(home, "--resume")
+        train(home, *more, code=130)
+    train(home, *more, "--resume")
     assert load(home / "model").digest == whole
 
 
