@@ -6,8 +6,8 @@
 # Trains by the grid of paper2.toml (bitext-tune): the two-sided margin loss, 8,000 pairs of
 # make-paraphrases.sh whose sides both have so many words, and measures by the mean Pearson
 # correlation of STS 2016. Then it prints a Markdown table. Points in OUTPUT/paper2.tsv are not
-# trained again. PROCESSES in the environment is how many to train side by side (1). A quarter of
-# an hour on one core.
+# trained again. PROCESSES in the environment is how many to train side by side (1). Ten
+# minutes on one core.
 set -eu
 
 data=$1
