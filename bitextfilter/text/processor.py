@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -228,8 +229,10 @@ def _numbered(normalised: Sequence[str]) -> tuple[Ragged, list[str]]:
     """Return the words of each sentence, as places among the distinct words, and those."""
     number = _Numbers()
     words = [sentence.split() or [_NOTHING] for sentence in normalised]
-    flat = np.array([number[word] for row in words for word in row], dtype=np.int64)
-    return Ragged(flat, np.array([len(row) for row in words], dtype=np.int64)), list(number)
+    lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+    places = map(number.__getitem__, chain.from_iterable(words))
+    flat = np.fromiter(places, dtype=np.int64, count=int(lengths.sum()))
+    return Ragged(flat, lengths), list(number)
 
 
 def _load_trigrams(folder: Path, described: Any) -> Trigrams | None:
