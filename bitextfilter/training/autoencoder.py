@@ -211,7 +211,7 @@ class BilingualTraining(nn.Module):
     def _decoded(self, embedding: Tensor, sentences: Padded, side: int) -> Tensor:
         """Loss of writing ``sentences`` from ``embedding (n, d)``, the end mark included."""
         ids, lengths = sentences.ids, sentences.lengths
-        table = self.network.piece_tables()[-side]
+        table = self.network.piece_tables()[-self.read_as[side]]
         first = self.begin[side].expand(len(ids), 1, -1)
         states = self.decoder(embedding, torch.cat([first, table(ids)], dim=1))
         targets = torch.cat([ids, torch.zeros_like(ids[:, :1])], dim=1)

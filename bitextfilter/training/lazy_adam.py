@@ -24,7 +24,8 @@ class LazyAdam(Optimizer):
     """
 
     def __init__(self, parameters: Iterable[Tensor], learning_rate: float) -> None:
-        super().__init__(parameters, {"lr": learning_rate})
+        # What is fused has its count of steps on the parameter's device, after loading too.
+        super().__init__(parameters, {"lr": learning_rate, "fused": True})
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]

@@ -66,7 +66,7 @@ class TrainingSettings:
     triplet_sides: str = "both"
     """Whether the target seeks a negative, too (paper 2), or the source alone (paper 3)."""
     negatives: str = "same"
-    """Those of a sentence are of its own side (papers 2 and 3) or of the other."""
+    """Those of a sentence are of its own side (paper 2) or of the other."""
     mega_batch: int = 1
     """Mini-batches among whose pairs the hardest negatives are sought (paper 3: 1, 20, 40)."""
     contrastive: float = 0.0

@@ -44,6 +44,8 @@ def save_state(
             f"optimiser.{index}.{name}": torch.as_tensor(value) for name, value in values.items()
         }
     tensors["random"] = torch.get_rng_state()
+    if torch.cuda.is_available():
+        tensors["random_cuda"] = torch.cuda.get_rng_state()
     number = len(progress.history) % 2
     save_tensors(folder / f"{number}.{TENSORS}", tensors)
     draft = folder / f".{PROGRESS}"
@@ -67,7 +69,7 @@ def load_state(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer)
     except (ValueError, TypeError, KeyError) as error:
         raise ModelError(f"{folder / PROGRESS}: damaged training state: {error}") from error
     tensors = load_tensors(path)
-    random = tensors.pop("random")
+    random, random_cuda = tensors.pop("random"), tensors.pop("random_cuda", None)
     weights = {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")}
     load_into(model, weights, path)
     state: dict[int, dict[str, Tensor]] = {}
@@ -78,4 +80,6 @@ def load_state(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer)
     groups = optimiser.state_dict()["param_groups"]
     optimiser.load_state_dict({"state": state, "param_groups": groups})
     torch.set_rng_state(random)
+    if random_cuda is not None and torch.cuda.is_available():
+        torch.cuda.set_rng_state(random_cuda)
     return progress

@@ -1,0 +1,138 @@
+"""What a training minimises: each loss and penalty, for each setting, from the vectors anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from bitextfilter.encoders.registry import architecture_settings, build_network
+from bitextfilter.training.autoencoder import Batch, BilingualTraining, VariationalDropout
+from bitextfilter.training.batches import pad, shared_text
+from bitextfilter.training.data import Corpus, Sentences
+from bitextfilter.training.selection import random_partners
+from bitextfilter.training.settings import TrainingSettings
+
+SIZE = 40
+PLAIN = TrainingSettings(translation=0.0, autoencoding=0.0, ranking=0.0, triplet=1.0)
+
+
+def made(
+    settings: TrainingSettings, name: str = "word+lstm"
+) -> tuple[BilingualTraining, Batch, np.ndarray]:
+    """A training, a batch of nine pairs, and the vectors of its two sides ``(2, 9, d)``."""
+    torch.manual_seed(2)
+    network = build_network(name, architecture_settings(name, {"embedding": 8}), {"pieces": SIZE})
+    model = BilingualTraining(network, "lstm", np.ones(SIZE, dtype=np.int64), settings)
+    random = np.random.default_rng(1)
+    rows = [random.integers(4, SIZE, random.integers(2, 6)).astype(np.int32) for _ in range(18)]
+    rows[5] = rows[2]  # two pairs that share a source
+    corpus = Corpus(Sentences(rows[:9]), Sentences(rows[9:]), np.ones(9))
+    every = np.arange(9)
+    sides = tuple(pad(corpus.side(side), every, ("pieces",)) for side in (0, 1))
+    batch = Batch((sides[0], sides[1]), shared_text(corpus, every), {})
+    model.eval()
+    with torch.no_grad():
+        vectors = np.stack(
+            [model.network(part, i).double().numpy() for i, part in enumerate(sides)]
+        )
+    return model, batch, np.stack(both)
+
+
+def cosine(one: np.ndarray, other: np.ndarray) -> float:
+    return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
+
+
+def loss(model: BilingualTraining, batch: Batch, name: str) -> float:
+    with torch.no_grad():
+        return float(model(batch)[name])
+
+
+@pytest.mark.parametrize("margin", [0.2, 0.6])
+@pytest.mark.parametrize("sides", ["both", "one"])
+@pytest.mark.parametrize("negatives", ["same", "other"])
+def test_triplet(margin: float, sides: str, negatives: str) -> None:
+    model, batch, vectors = made(
+        replace(PLAIN, triplet_margin=margin, triplet_sides=sides, negatives=negatives)
+    )
+    same = batch.same.numpy()
+    assert same.sum() == 11
+    total = 0.0
+    for side in (0, 1) if sides == "both" else (0,):
+        pool = vectors[side if negatives == "same" else 1 - side]
+        terms = []
+        for i in range(9):
+            wrong = max(cosine(vectors[side][i], pool[j]) for j in range(9) if not same[i, j])
+            terms.append(max(0.0, margin - cosine(vectors[0][i], vectors[1][i]) + wrong))
+        total += float(np.mean(terms))
+    assert loss(model, batch, "triplet") == pytest.approx(total, rel=1e-5)
+
+
+@pytest.mark.parametrize("margin", [0.3, 1.1])
+def test_contrastive(margin: float) -> None:
+    model, batch, vectors = made(
+        replace(PLAIN, triplet=0.0, contrastive=1.0, contrastive_margin=margin)
+    )
+    partners = random_partners(batch.same, torch.Generator().manual_seed(5)).tolist()
+    right = [1 - cosine(vectors[0][i], vectors[1][i]) for i in range(9)]
+    wrong = [1 - cosine(vectors[0][i], vectors[1][j]) for i, j in enumerate(partners)]
+    expected = (sum(right) + sum(max(0.0, margin - d) ** 2 for d in wrong)) / 18
+    torch.manual_seed(5)
+    assert loss(model, batch, "contrastive") == pytest.approx(expected, rel=1e-5)
+
+
+def test_drift_is_the_squared_way_of_the_token_vectors() -> None:
+    model, batch, _ = made(replace(PLAIN, drift=0.3))
+    assert loss(model, batch, "drift") == 0
+    with torch.no_grad():
+        model.network.tables()[0].weight[7] += 0.5
+    assert loss(model, batch, "drift") == pytest.approx(8 * 0.25)
+
+
+def test_composition_is_the_size_of_all_but_the_token_vectors() -> None:
+    model, batch, _ = made(replace(PLAIN, composition=0.3))
+    rest = [p for name, p in model.network.named_parameters() if not name.startswith("vectors.")]
+    expected = sum(float(p.detach().double().square().sum()) for p in rest)
+    assert expected > 1
+    assert loss(model, batch, "composition") == pytest.approx(expected, rel=1e-5)
+
+
+def test_every_loss_counts_by_its_weight() -> None:
+    weights = {"triplet": 0.5, "contrastive": 2.0, "ranking": 3.0, "drift": 0.1, "composition": 0.2}
+    model, _, _ = made(replace(PLAIN, **weights))  # type: ignore[arg-type]
+    losses = {name: torch.tensor(float(i + 1)) for i, name in enumerate(weights)}
+    expected = sum(weight * (i + 1) for i, weight in enumerate(weights.values()))
+    assert float(model.weighted(losses)) == pytest.approx(expected)
+
+
+def test_variational_dropout_spares_or_drops_a_number_of_a_whole_sentence() -> None:
+    dropout = VariationalDropout(0.4)
+    vectors = torch.ones(200, 5, 30)
+    torch.manual_seed(3)
+    out = dropout(vectors)
+    assert torch.equal(out, out[:, :1].expand_as(out))
+    assert out.unique().tolist() == pytest.approx([0.0, 1 / 0.6])
+    assert float((out == 0).float().mean()) == pytest.approx(0.4, abs=0.02)
+    assert torch.equal(dropout.eval()(vectors), vectors)
+
+
+@pytest.mark.parametrize(("kind", "constant"), [("plain", False), ("variational", True)])
+def test_the_kind_of_dropout_is_the_one_asked_for(kind: str, constant: bool) -> None:
+    model, _, _ = made(replace(PLAIN, dropout=0.5, dropout_kind=kind))
+    out = model.network.dropout.train()(torch.ones(20, 5, 30))
+    assert torch.equal(out, out[:, :1].expand_as(out)) == constant
+    assert 0.3 < float((out == 0).float().mean()) < 0.7
+
+
+@pytest.mark.parametrize("scramble", [0.0, 1.0])
+def test_sentences_are_scrambled_while_training_alone(scramble: float) -> None:
+    model, batch, vectors = made(replace(PLAIN, scramble=scramble), "lstm")
+    torch.manual_seed(4)
+    with torch.no_grad():
+        quiet = model.encode(batch.sides[0], 0).numpy()
+        noisy = model.train().encode(batch.sides[0], 0).numpy()
+    np.testing.assert_allclose(quiet, vectors[0], rtol=1e-5, atol=1e-6)
+    moved = ~np.isclose(noisy, quiet, atol=1e-6).all(axis=1)
+    assert moved.mean() > 0.5 if scramble else not moved.any()
