@@ -38,7 +38,7 @@ def made(
         vectors = np.stack(
             [model.network(part, i).double().numpy() for i, part in enumerate(sides)]
         )
-    return model, batch, np.stack(both)
+    return model, batch, vectors
 
 
 def cosine(one: np.ndarray, other: np.ndarray) -> float:
