@@ -25,13 +25,12 @@ __all__ = ["main"]
 
 _SIDES = ("source", "target")
 _WINDOW = 8192
-_DEVICE = device_options()[1:]
 
 Cut = Callable[[Sequence[str]], list[list[str]]]
 """Makes tokens of sentences."""
 
 
-@command("bitext-train-embeddings", output_option(), _DEVICE, batch_size=None)
+@command("bitext-train-embeddings", output_option(), device_options()[1:], batch_size=None)
 @click.option(
     "--languages", required=True, type=language_pair, metavar="SOURCE,TARGET", help="As en,de."
 )
@@ -114,11 +113,11 @@ def main(run: Run, languages: tuple[str, str], **options: Any) -> None:
     orthogonal map brings the source's into the space of the target's, and is refined by mutual
     nearest neighbours; the best map is chosen by the mean cosine of the translations of frequent
     words (-1 to 1, higher is better). Vectors have length 1, and a word of both languages the
-    mean of its two.
+    mean of its two, weighted by its counts in each where both are learnt from text.
 
     Tokens are words and punctuation marks, or the pieces of --segmenter. The output is word2vec's
-    text format. Memory holds the vectors, and for each language's skip-gram (words + buckets) x dim
-    numbers of 4 bytes; text lies in temporary files.
+    text format. Memory holds the vectors, and for each language's skip-gram (2 x words + buckets)
+    x dim x 4 bytes; text lies in temporary files.
 
     Example:
 
@@ -126,9 +125,11 @@ def main(run: Run, languages: tuple[str, str], **options: Any) -> None:
         --segmenter my-model -o vectors.vec
     """
     from bitextfilter.io.word_vectors import write_word_vectors
+    from bitextfilter.models.device import resolve_device
     from bitextfilter.workflows.embedding_training import joint_table, map_sides
 
     _check(run, options)
+    resolve_device(run.common.device)
     plan = _plan(options, run.common.threads)
     outputs = [run.output(path) for path in options["separate"] or ()]
     together = run.output()

@@ -75,13 +75,13 @@ def map_sides(
         InputError: the vectors differ in width, or there are no seeds.
         SettingsError: the adversarial training diverged.
     """
+    where = resolve_device(device)
     source, target = sides
     widths = source.vectors.shape[1], target.vectors.shape[1]
     if widths[0] != widths[1]:
         raise InputError(f"source vectors of {widths[0]} numbers, target vectors of {widths[1]}")
     x, z = (normalised(side.vectors, plan.mapping.normalise) for side in sides)
     if seeds == "adversarial":
-        where = resolve_device(device)
         told = partial(notify, "epoch")
         start = adversarial_map(x, z, (plan.adversarial, plan.mapping), told, where)
     elif isinstance(seeds, str):

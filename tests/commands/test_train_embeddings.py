@@ -171,6 +171,12 @@ def test_pieces_of_a_segmenter(home: Path, tmp_path: Path) -> None:
     assert len(words) > 20 and any(word.startswith("\u2581") for word in words)
 
 
+def test_help_says_what_memory_holds_and_how_shared_words_are_averaged() -> None:
+    text = " ".join(CliRunner().invoke(main, ["--help"]).stdout.split())
+    assert "(2 x words + buckets) x dim x 4 bytes" in text
+    assert "the mean of its two, weighted by its counts in each" in text
+
+
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
@@ -184,6 +190,8 @@ def test_pieces_of_a_segmenter(home: Path, tmp_path: Path) -> None:
         (["BOTH", "--set", "skip_gram.dims=3"], 78, "'dims' is no setting"),
         (["BOTH", "--dim", "0"], 78, "skip_gram.dim must be at least 1"),
         (["--source-text", "none", "--target-text", "TEXT"], 66, "none: cannot be opened"),
+        (["--source-text", "none", "--target-text", "TEXT", "--device", "cuda:99"], 69, "no such"),
+        (["--source-vectors", "2", "--target-vectors", "2", "--device", "cuda:99"], 69, "no such"),
         (["--source-text", "BAD", "--target-text", "TEXT"], 65, "bad:2: not UTF-8"),
         (["--source-text", "EMPTY", "--target-text", "TEXT"], 65, "frequent enough for a vector"),
         (["BOTH", "--segmenter", "none"], 66, "missing"),
