@@ -81,7 +81,7 @@ def measure_detectors(
         (
             "mlp",
             perceptron.probabilities(test.source, test.target) >= np.float32(0.5),
-            {"features": plan.features, "epoch": epoch, "seed": plan.seed},
+            {"features": plan.features, "epoch": epoch},
         ),
     ]
     for name, found, facts in ways:

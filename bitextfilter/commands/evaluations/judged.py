@@ -5,20 +5,18 @@ from __future__ import annotations
 import dataclasses
 from array import array
 from collections.abc import Iterator, Sequence
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter.commands.evaluations.labelled import EvaluatedColumns
 from bitextfilter.commands.evaluations.languages import Languages, foreign, languages_of
 from bitextfilter.commands.frame import Run
-from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.errors import SettingsError
+from bitextfilter.evaluation.judged import JudgedColumns, check_enough, complete_rows
 from bitextfilter.io.columns import Columns, Wanted
 from bitextfilter.io.files import COMPRESSIONS, stream_name
-from bitextfilter.io.parser import REMEDY
-from bitextfilter.io.rows import BadRow, Row, is_blank, number_of
+from bitextfilter.io.rows import Row, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.sts import Judged
@@ -29,8 +27,6 @@ __all__ = ["Judging", "ModelScorer", "read_judged", "set_name"]
 
 _OF_ANY_LANGUAGES = ("cosine", "euclidean")
 """The measures that take sentences of any of the model's languages on either side."""
-
-_MOST_SHOWN = 40
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,11 +54,10 @@ class Judging:
         human = Wanted("human score", "--human", self.human)
         return [human] if self.column is None else [human, Wanted("score", "--column", self.column)]
 
-    def columns(self, chosen: Columns) -> EvaluatedColumns:
+    def columns(self, chosen: Columns) -> JudgedColumns:
         """Return the columns to read: numbers, then, where there is a model to score, the sides."""
-        sides = ("source", "target") if self.column is None else ()
-        first = tuple(self.numbers())
-        return EvaluatedColumns(chosen.source, chosen.target, first=first, sides=sides)
+        sides = chosen.wanted() if self.column is None else ()
+        return JudgedColumns(numbers=tuple(self.numbers()), sides=sides)
 
 
 def set_name(file: str) -> str:
@@ -137,42 +132,19 @@ def read_judged(run: Run, file: str, where: Judging, scorer: ModelScorer | None)
             scores.extend(scorer(sources, targets).tolist())
         human.extend(number_of(row.texts[0].encode()) for row in rows)
     skipped += run.counts["skipped"]
-    if len(human) < 2:
-        message = f"too few pairs to correlate: {len(human)}, and {skipped} skipped"
-        remedy = " and ".join(
-            f"{wanted.option} says where the {wanted.name} is" for wanted in where.numbers()
-        )
-        raise InputError(message, file=stream_name(file), remedy=remedy)
+    remedy = " and ".join(
+        f"{wanted.option} says where the {wanted.name} is" for wanted in where.numbers()
+    )
+    check_enough(len(human), skipped, stream_name(file), remedy)
     return Judged(set_name(file), np.array(human), np.array(scores), skipped)
 
 
 def _usable(run: Run, where: Judging) -> Iterator[list[Row]]:
     """Yield windows of the rows that lack nothing; reject the bad, and count the others."""
-    reader = run.rows(where.columns(run.row_settings.columns))
-    numbers = where.numbers()
-    run.counts["skipped"] += 0
+    columns = where.columns(run.row_settings.columns)
+    reader = run.rows(columns)
     for window in run.windows(reader):
-        usable = []
-        for row in window:
-            if isinstance(row, BadRow):
-                continue
-            if fault := _fault(row, numbers):
-                run.reject(BadRow(row.number, row.line, row.ending, *fault, reader.name))
-            elif any(map(is_blank, row.texts[: len(numbers)])):
-                run.counts["skipped"] += 1
-            else:
-                usable.append(row)
-        if usable:
+        found = list(complete_rows(window, columns, reader.name, run.reject))
+        run.counts["skipped"] += found.count(None)
+        if usable := [row for row in found if row is not None]:
             yield usable
-
-
-def _fault(row: Row, numbers: Sequence[Wanted]) -> tuple[str, str] | None:
-    """Return what is wrong with a row, and the remedy; a number that is missing is not."""
-    for (name, option, _), text in zip(numbers, row.texts, strict=False):
-        if not is_blank(text) and not isfinite(number_of(text.encode())):
-            reason = f"the {name} {text[:_MOST_SHOWN]!r} is no number"
-            return reason, f"{option} says where it is; {REMEDY}"
-    for name, text in zip(("source", "target"), row.texts[len(numbers) :], strict=False):
-        if is_blank(text):
-            return f"the {name} is empty", REMEDY
-    return None

@@ -13,7 +13,7 @@ from bitextfilter.errors import SettingsError
 if TYPE_CHECKING:
     from bitextfilter.scoring.model import Model
 
-__all__ = ["Languages", "foreign", "language_option", "languages_of"]
+__all__ = ["Languages", "foreign", "language_option", "languages_of", "signed"]
 
 Languages = tuple[str, ...]
 """One language for all texts, or one for each of two kinds of text."""
@@ -51,6 +51,11 @@ def languages_of(model: Model, chosen: Languages | None) -> tuple[str, str]:
             known = " and ".join(dict.fromkeys(model.languages))
             raise SettingsError(f"the model knows {known}, not {language!r} (--language)")
     return first, second
+
+
+def signed(chosen: Languages | None) -> dict[str, str]:
+    """Return what a signature says of the languages: nothing where they are the model's."""
+    return {"language": ",".join(chosen)} if chosen else {}
 
 
 def foreign(model: Model, language: str, sentences: Sequence[str]) -> bool:

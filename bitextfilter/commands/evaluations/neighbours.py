@@ -179,6 +179,7 @@ def _json(model: Model, file: str, choices: dict[str, Any], records: list[Record
         "task": "neighbours",
         "file": file,
         "of": choices["queries"],
+        "language": languages_of(model, choices["language"]),
         "model": model.digest,
         "version": __version__,
         "results": records,

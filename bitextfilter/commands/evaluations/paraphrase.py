@@ -15,9 +15,10 @@ from bitextfilter.commands.evaluations.languages import (
     foreign,
     language_option,
     languages_of,
+    signed,
 )
-from bitextfilter.commands.evaluations.settings import bootstrap_options
-from bitextfilter.commands.frame import Run, column, command, model_options, row_options
+from bitextfilter.commands.evaluations.settings import bootstrap_options, judged_row_options
+from bitextfilter.commands.frame import Run, column, command, model_options
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.columns import Columns, Wanted
 from bitextfilter.io.files import stream_name
@@ -56,19 +57,11 @@ class _Pairs:
     targets: list[str]
 
 
-def _options() -> list[click.Parameter]:
-    """Return the row options: sentences are in columns 2 and 3, and files are named otherwise."""
-    options = [option for option in row_options() if option.name != "input"]
-    for option in options:
-        option.default = {"scol": 2, "tcol": 3}.get(option.name or "", option.default)
-    return options
-
-
 @command(
     "paraphrase",
     bootstrap_options(),
     language_option("source column", "target column"),
-    _options(),
+    judged_row_options(),
     model_options(),
 )
 @click.argument("file", metavar="TEST")
@@ -117,7 +110,8 @@ def paraphrase(run: Run, file: str, development: str, as_json: bool, **choices: 
     output = run.output()
     pairs = {name: _read(run, name, where) for name in (development, file)}
     results = _measure(run, (pairs[development], pairs[file]), choices)
-    output.write((_json if as_json else _table)((development, file), results).encode())
+    made = {"development": development, "file": file, "seed": choices["seed"]}
+    output.write((_json(made, results) if as_json else _table(results)).encode())
 
 
 def _read(run: Run, file: str, where: _Columns) -> _Pairs:
@@ -162,8 +156,10 @@ def _measure(run: Run, sets: tuple[_Pairs, _Pairs], choices: dict[str, Any]) -> 
     run.facts["seed"] = seed
     made = {
         "dev": len(sets[0].labels),
-        "boot": choices["resamples"],
+        **signed(choices["language"]),
         "model": model.digest,
+        "boot": choices["resamples"],
+        "seed": seed,
         "v": __version__,
     }
     try:
@@ -191,7 +187,7 @@ def _encoded(run: Run, model: Model, pairs: _Pairs, languages: tuple[str, str]) 
     return LabelledVectors(source, target, np.array(pairs.labels, dtype=np.bool_))
 
 
-def _table(_: tuple[str, str], results: Results) -> str:
+def _table(results: Results) -> str:
     figures = [f"{name}{end}" for name in ("accuracy", "f1") for end in ("", "_low", "_high")]
     rows = [["method", *figures, "pairs", "paraphrases", "signature"]]
     for name, found, _facts, line in results:
@@ -200,7 +196,7 @@ def _table(_: tuple[str, str], results: Results) -> str:
     return "".join("\t".join(row) + "\n" for row in rows)
 
 
-def _json(files: tuple[str, str], results: Results) -> str:
+def _json(made: dict[str, Any], results: Results) -> str:
     records = [
         {
             "method": name,
@@ -213,10 +209,5 @@ def _json(files: tuple[str, str], results: Results) -> str:
         }
         for name, found, facts, line in results
     ]
-    whole = {
-        "task": "paraphrase",
-        "development": files[0],
-        "file": files[1],
-        "results": records,
-    }
+    whole = {"task": "paraphrase", **made, "results": records}
     return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"

@@ -1,4 +1,4 @@
-"""The options of bitext-evaluate filtering by what they are for, and what they say."""
+"""Options of bitext-evaluate's subcommands by what they are for, and what they say."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import click
 
 from bitextfilter.commands.amounts import fraction
-from bitextfilter.commands.frame import column
+from bitextfilter.commands.frame import column, row_options
 
 __all__ = [
     "Labelling",
     "Suggesting",
     "bootstrap_options",
+    "judged_row_options",
     "labelling_options",
     "suggestion_options",
 ]
@@ -120,6 +121,14 @@ def bootstrap_options(noise: bool = False) -> list[click.Parameter]:
             help=f"Seed of the resamples{', and of noise' * noise}.",
         ),
     ]
+
+
+def judged_row_options() -> list[click.Parameter]:
+    """Return the options of rows but -i, for files of a judgement and then two sentences."""
+    options = [option for option in row_options() if option.name != "input"]
+    for option in options:
+        option.default = {"scol": 2, "tcol": 3}.get(option.name or "", option.default)
+    return options
 
 
 def suggestion_options() -> list[click.Parameter]:

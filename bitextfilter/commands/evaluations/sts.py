@@ -12,16 +12,14 @@ import click
 
 from bitextfilter import __version__
 from bitextfilter.commands.evaluations.judged import Judging, ModelScorer, read_judged
-from bitextfilter.commands.evaluations.languages import language_option
-from bitextfilter.commands.evaluations.settings import bootstrap_options
-from bitextfilter.commands.frame import Run, column, command, model_options, row_options
+from bitextfilter.commands.evaluations.languages import language_option, signed
+from bitextfilter.commands.evaluations.settings import bootstrap_options, judged_row_options
+from bitextfilter.commands.frame import Run, column, command, model_options
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.sts import Agreement, Grade
 
 __all__ = ["sts"]
-
-_COLUMNS = {"scol": 2, "tcol": 3}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,19 +32,11 @@ class _Result:
     grades: Sequence[Grade] | None = None
 
 
-def _row_options() -> list[click.Parameter]:
-    """Return the shared options of rows but -i, with the columns where such files have them."""
-    options = [option for option in row_options() if option.name != "input"]
-    for option in options:
-        option.default = _COLUMNS.get(option.name or "", option.default)
-    return options
-
-
 @command(
     "sts",
     language_option("source", "target"),
     bootstrap_options(),
-    _row_options(),
+    judged_row_options(),
     model_options(),
 )
 @click.argument("files", nargs=-1, metavar="[FILE]...")
@@ -148,8 +138,7 @@ def _scorer(run: Run, where: Judging) -> tuple[ModelScorer | None, dict[str, str
         known = ", ".join(MEASURES)
         raise click.UsageError(f"similarity {where.measure!r} is none of {known}")
     model = run.model()
-    language = {"language": ",".join(where.language)} if where.language else {}
-    facts = {"sim": where.measure, **language, "model": model.digest}
+    facts = {"sim": where.measure, **signed(where.language), "model": model.digest}
     return ModelScorer(model, where), dict[str, str | int](facts)
 
 

@@ -113,7 +113,7 @@ def test_json_says_the_same(folder: Path, model: Model, queries: Path, tmp_path:
     words = ("-q", "--model", folder, "--of", queries, path)
     whole = json.loads(neighbours("--json", *words).stdout)
     assert (whole["task"], whole["file"], whole["of"]) == ("neighbours", str(path), str(queries))
-    assert whole["model"] == model.digest
+    assert (whole["model"], whole["language"]) == (model.digest, ["aa", "bb"])
     assert [
         [r["query"], str(r["rank"]), f"{r['cosine']:.4f}", str(r["line"]), r["sentence"]]
         for r in whole["results"]
