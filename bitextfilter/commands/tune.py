@@ -116,6 +116,8 @@ def main(run: Run, **options: Any) -> None:
         run.counts.update({"points": len(points), "to train": len(left)})
         return
     run.counts.update({"points": len(points), "trained": 0, "failed": 0})
+    if task.sts:
+        run.counts["without a score"] = task.check_sts()
     work = _Work(table, grid.varied, options["processes"])
     _train(run, task, left, work)
     _conclude(run, points, work)

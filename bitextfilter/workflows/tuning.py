@@ -14,14 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
-
-from bitextfilter.errors import InputError, ModelError, NotFoundError, SettingsError
+from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.evaluation.correlation import pearson
+from bitextfilter.evaluation.judged import read_judged_pairs
 from bitextfilter.filters.rule import Rule
 from bitextfilter.io.columns import Columns
-from bitextfilter.io.files import open_input, write_whole
-from bitextfilter.io.rows import RowReader, number_of, strict
+from bitextfilter.io.files import write_whole
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.similarity.vectors import cosine_pairs
 from bitextfilter.training.sources import PairFile
@@ -85,6 +83,13 @@ class Task:
         for rule in point.rules:
             rule.prepare(self.languages)
         rule_columns(point.rules)
+
+    def check_sts(self) -> int:
+        """Return how many rows of ``sts`` have no score, so that they are left out.
+
+        Raises NotFoundError, and InputError for what :func:`mean_pearson` could not use.
+        """
+        return sum(read_judged_pairs(path).skipped for path in self.sts)
 
     def key(self, point: Point) -> str:
         """Return twelve hexadecimal digits that stand for everything that the figure hangs on.
@@ -164,7 +169,7 @@ def mean_pearson(
 
     Args:
         model: encodes the sentences.
-        files: TSVs of score, sentence, sentence; a row without a score is passed over.
+        files: TSVs of score, sentence, sentence; a row whose score is blank is passed over.
         languages: of the two sentences; None for those of the model.
 
     Returns:
@@ -176,28 +181,12 @@ def mean_pearson(
     """
     figures = []
     for path in files:
-        human, *sides = _read_judged(path)
+        pairs = read_judged_pairs(path)
+        sides = (pairs.sources, pairs.targets)
         vectors = map(model.encode, sides, languages or model.languages)
-        figures.append(pearson(human, cosine_pairs(*vectors)))
+        figures.append(pearson(pairs.human, cosine_pairs(*vectors)))
     known = [figure for figure in figures if figure is not None]
     return 100 * sum(known) / len(known) if len(known) == len(figures) else None
-
-
-def _read_judged(path: str) -> tuple[list[float], list[str], list[str]]:
-    """Human scores and the two sentences of each row that has a score."""
-    human: list[float] = []
-    sides: tuple[list[str], list[str]] = ([], [])
-    with open_input(path) as stream:
-        for row in strict(RowReader(stream, path, Columns(2, 3), remedy="mend the row")):
-            score = number_of(row.line.split(b"\t")[0])
-            if np.isfinite(score):
-                human.append(score)
-                sides[0].append(row.source)
-                sides[1].append(row.target)
-    if len(human) < 2:
-        message = "fewer than two pairs with a score in column 1"
-        raise InputError(message, file=path, remedy="score, sentence and sentence are expected")
-    return human, *sides
 
 
 def _described(rule: Rule) -> dict[str, Any]:

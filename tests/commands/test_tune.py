@@ -159,6 +159,42 @@ def test_sts_is_a_figure_of_its_own(home: Path) -> None:
     assert "constant scores have no correlation" in tune(home, *language).stderr
 
 
+@pytest.fixture
+def untrained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No point may be trained."""
+
+    def trained(*_: object) -> None:
+        raise AssertionError("trained")
+
+    monkeypatch.setattr(EncoderTraining, "__init__", trained)
+
+
+@pytest.mark.usefixtures("untrained")
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("good\ta\tb", "the human score 'good' is no number"),
+        ("nan\ta\tb", "the human score 'nan' is no number"),
+        ("1\t\tb", "the source is empty"),
+        ("1\ta", "2 columns, expected at least 3 (column 3)"),
+    ],
+)
+def test_a_bad_human_score_ends_the_run_before_training(home: Path, row: str, message: str) -> None:
+    (home / "sts.tsv").write_text(f"1\ta1\tb1\n2\ta2\tb2\n{row}\n3\ta1\tb1\n")
+    assert f"sts.tsv:3: {message}" in tune(home, "--sts", home / "sts.tsv", code=65).stderr
+    assert not (home / "tuning.tsv").exists()
+
+
+def test_blank_human_scores_are_counted(home: Path) -> None:
+    (home / "grid.toml").write_text(GRID.replace("[5, 6, 8]", "8").replace("[1, 2]", "1"))
+    tune(home, "--sts", home / "sts.tsv")
+    (found,) = table(home / "tuning.tsv")
+    (home / "sts.tsv").write_text((home / "sts.tsv").read_text() + "\ta1\tb1\n \ta1\tb2\n")
+    result = tune(home, "--sts", home / "sts.tsv", "-o", home / "other.tsv")
+    assert "2 without a score" in result.stderr
+    assert table(home / "other.tsv")[0]["pearson"] == found["pearson"]
+
+
 def test_files_of_pairs_are_tried_one_by_one(home: Path) -> None:
     files = [str(home / name) for name in ("train.tsv", "dev.tsv")]
     (home / "grid.toml").write_text(f"pairs = {files}\n{GRID}")

@@ -134,9 +134,17 @@ def test_the_mean_is_over_files_and_undefined_with_one_of_them(tmp_path: Path) -
     assert mean_pearson(model, [str(tmp_path / "4")], ("aa", "aa")) is not None
 
 
-@pytest.mark.parametrize("text", ["1\ta\tb\n", "\ta\tb\nnan\ta\tb\n2\tc\td\n", ""])
+@pytest.mark.parametrize("text", ["1\ta\tb\n", "\ta\tb\n \ta\tb\n2\tc\td\n", ""])
 def test_too_few_scores_are_said(tmp_path: Path, text: str) -> None:
     model = load(toys.toy_model(tmp_path / "model"))
     (tmp_path / "sts.tsv").write_text(text)
-    with pytest.raises(InputError, match=r"sts.tsv: fewer than two pairs with a score"):
+    with pytest.raises(InputError, match=r"sts.tsv: too few pairs to correlate: [01], and [02] "):
         mean_pearson(model, [str(tmp_path / "sts.tsv")])
+
+
+def test_blank_scores_are_counted_over_files(task: Task, tmp_path: Path) -> None:
+    files = [str(tmp_path / name) for name in ("one", "two")]
+    Path(files[0]).write_text("1\ta\tb\n\ta\tb\n2\tc\td\n")
+    Path(files[1]).write_text("\ta\tb\n1\ta\tb\n \ta\tb\n2\tc\td\n")
+    assert dataclasses.replace(task, sts=tuple(files)).check_sts() == 3
+    assert task.check_sts() == 0
