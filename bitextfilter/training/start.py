@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -19,16 +20,21 @@ from bitextfilter.training.initialisation import (
     start_recurrent_,
 )
 
+_SOURCE = re.compile(r"^(vectors|parts)\.0\.")
+"""What a combination calls the tensors of the source language, or of both."""
+
 
 def start_from(network: Network, other: Network) -> list[str]:
     """Copy every tensor of ``other`` whose name and shape fit; returns their names.
 
-    Raises SettingsError if there is none.
+    What both languages share in ``other`` goes to both where ``network`` has two of it. Raises
+    SettingsError if nothing fits.
     """
-    own = network.state_dict()
+    own, others = network.state_dict(), other.state_dict()
+    of_both = {_SOURCE.sub(r"\1.1.", name): tensor for name, tensor in others.items()}
     fitting = {
         name: tensor
-        for name, tensor in other.state_dict().items()
+        for name, tensor in {**of_both, **others}.items()
         if name in own and own[name].shape == tensor.shape
     }
     if not fitting:
