@@ -54,7 +54,7 @@ def languages_of(model: Model, chosen: Languages | None) -> tuple[str, str]:
 
 
 def signed(chosen: Languages | None) -> dict[str, str]:
-    """Return what a signature says of the languages: nothing where they are the model's."""
+    """Return what a signature says of the languages: nothing where none are chosen."""
     return {"language": ",".join(chosen)} if chosen else {}
 
 
