@@ -90,7 +90,8 @@ def main(run: Run, **options: Any) -> None:
     of Pearson's correlation of cosine and score (times 100, -100 to 100, higher is better).
 
     The table is written anew, whole, whenever a point is finished. Run again, it goes on with
-    the points that have no figure yet: one belongs to settings and to the content of all files.
+    the points that have no figure yet: one belongs to settings, to the content of all files
+    and models, and to the version of this program.
 
     Each process holds the text of its point in memory.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import hashlib
 import json
 import shutil
@@ -12,17 +11,18 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from bitextfilter.errors import ModelError, NotFoundError, SettingsError
+from bitextfilter import __version__
+from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.evaluation.correlation import pearson
 from bitextfilter.evaluation.judged import read_judged_pairs
-from bitextfilter.filters.rule import Rule
 from bitextfilter.io.columns import Columns
 from bitextfilter.io.files import write_whole
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.similarity.vectors import cosine_pairs
 from bitextfilter.training.sources import PairFile
+from bitextfilter.workflows.contents import content, described
 from bitextfilter.workflows.encoder_training import EncoderTraining
 from bitextfilter.workflows.grid import Point
 from bitextfilter.workflows.plan import Material, Surroundings
@@ -94,13 +94,14 @@ class Task:
     def key(self, point: Point) -> str:
         """Return twelve hexadecimal digits that stand for everything that the figure hangs on.
 
-        That is every setting, those that have their default too, and the content of every file.
-        Raises NotFoundError for a file that is missing.
+        That is every setting, those that have their default too, the content of every file and
+        model, and the version of this package. Raises NotFoundError for a file that is missing.
         """
         development = self.development
         parts: dict[str, Any] = {
+            "version": __version__,
             "plan": point.plan.to_dict(),
-            "rules": [(rule.name, _described(rule)) for rule in point.rules],
+            "rules": [(rule.name, described(rule)) for rule in point.rules],
             "sample": point.sample,
             "languages": self.languages,
             "pairs": [content(path) for path in self.files(point)],
@@ -187,31 +188,3 @@ def mean_pearson(
         figures.append(pearson(pairs.human, cosine_pairs(*vectors)))
     known = [figure for figure in figures if figure is not None]
     return 100 * sum(known) / len(known) if len(known) == len(figures) else None
-
-
-def _described(rule: Rule) -> dict[str, Any]:
-    """The parameters of a rule, and the content of the files that they name."""
-    values = dataclasses.asdict(cast(Any, rule))
-    return {
-        name: [value, content(value)] if isinstance(value, str) and Path(value).is_file() else value
-        for name, value in values.items()
-    }
-
-
-def content(path: str) -> str:
-    """Return a digest of a file. Raises NotFoundError where it cannot be read."""
-    try:
-        status = Path(path).stat()
-        return _content(path, status.st_mtime_ns, status.st_size)
-    except OSError as error:
-        raise NotFoundError(f"{path}: cannot be opened: {error.strerror or error}") from error
-
-
-@functools.cache
-def _content(path: str, *_: int) -> str:
-    """Read a file once for as long as its time and size are the same."""
-    total = hashlib.sha256()
-    with open(path, "rb") as stream:
-        while block := stream.read(1 << 20):
-            total.update(block)
-    return total.hexdigest()

@@ -68,6 +68,23 @@ def test_a_key_hangs_on_settings_rules_and_content_alone(task: Task, tmp_path: P
         dataclasses.replace(task, pairs=("missing",)).key(point())
 
 
+def test_a_key_hangs_on_the_model_of_a_rule_and_on_the_version(
+    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = toys.toy_model(tmp_path / "toy")
+    named = point(f"paraphrase-score:model={folder}")
+    keys = [task.key(named), task.key(point("paraphrase-score:model=toy"))]
+    assert task.key(named) == keys[0]
+    monkeypatch.setattr("bitextfilter.models.folders.PRETRAINED", tmp_path)
+    keys.append(task.key(point("paraphrase-score:model=toy")))
+    (folder / "config.json").write_text((folder / "config.json").read_text() + " ")
+    keys += [task.key(named), task.key(point("paraphrase-score:model=toy"))]
+    monkeypatch.setattr("bitextfilter.workflows.tuning.__version__", "0.0.0")
+    keys.append(task.key(named))
+    assert len(set(keys)) == 6
+    assert task.key(point("literals:any=" + 300 * "a")) != keys[-1]
+
+
 def test_a_point_is_trained_on_the_pairs_it_selects(task: Task, tmp_path: Path) -> None:
     lines = (tmp_path / "train").read_text().splitlines()
     short = sum(len(line.split("\t")[0].split()) <= 5 for line in lines)
