@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,37 @@ from numpy.typing import NDArray
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import read_lines
 
-__all__ = ["read_word_vectors", "write_word_vectors"]
+__all__ = ["WordLine", "read_word_vectors", "word_lines", "write_word_vectors"]
 
 WINDOW = 4096
 """Lines that are written at once."""
+
+
+class WordLine(NamedTuple):
+    """A word and its vector ``(d,)``, with the number of its line, from 1."""
+
+    number: int
+    word: str
+    vector: NDArray[np.float32]
+
+
+def word_lines(path: str | Path) -> Iterator[WordLine]:
+    """Yield each line of words, repeated words too; the first line of all may hold the two counts.
+
+    Raises:
+        InputError: a line is no word and as many finite numbers, at least one, as those before.
+    """
+    width = 0
+    for number, line in enumerate(read_lines(path), 1):
+        word, *cells = line.rstrip(" ").split(" ")
+        if number == 1 and len(cells) == 1:
+            continue
+        vector = _numbers(cells)
+        width = width or len(vector)
+        if len(vector) != width or not width:
+            problem = f"expected a word and {width or 'some'} numbers"
+            raise InputError(problem, file=str(path), line=number, remedy="remove the line")
+        yield WordLine(number, word, vector)
 
 
 def read_word_vectors(
@@ -24,7 +51,7 @@ def read_word_vectors(
 ) -> tuple[list[str], NDArray[np.float32]]:
     """Read distinct words and their vectors; of a repeated word the first.
 
-    The first line may hold the two counts. Files have the most frequent words first, by custom.
+    Files have the most frequent words first, by custom.
 
     Args:
         path: the file.
@@ -34,27 +61,14 @@ def read_word_vectors(
         ``n`` words, and their vectors ``(n, d)``.
 
     Raises:
-        InputError: a line is no word and as many finite numbers as the others have, or there is
-            none.
+        InputError: as :func:`word_lines`, or there is no word.
     """
     found: dict[str, NDArray[np.float32]] = {}
-    width = 0
-    for number, line in enumerate(islice(read_lines(path), None if most is None else most + 1), 1):
-        word, *cells = line.rstrip(" ").split(" ")
-        if number == 1 and len(cells) == 1:
-            continue
-        vector = _numbers(cells)
-        width = width or len(vector)
-        if len(vector) != width or not width:
-            wanted = f"a word and {width or 'some'} numbers"
-            raise InputError(
-                f"expected {wanted}", file=str(path), line=number, remedy="remove the line"
-            )
-        found.setdefault(word, vector)
-    words = list(found)[:most]
-    if not words:
+    for line in islice(word_lines(path), most):
+        found.setdefault(line.word, line.vector)
+    if not found:
         raise InputError("no word vectors", file=str(path))
-    return words, np.stack([found[word] for word in words])
+    return list(found), np.stack(list(found.values()))
 
 
 def _numbers(cells: Sequence[str]) -> NDArray[np.float32]:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from bitextfilter.encoders.network import Network
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.files import read_lines
+from bitextfilter.io.word_vectors import word_lines
 from bitextfilter.text.vocabulary import Vocabulary
 from bitextfilter.training.initialisation import (
     start_embeddings_,
@@ -46,8 +46,7 @@ def start_from(network: Network, other: Network) -> list[str]:
 def read_vectors(path: Path, vocabulary: Vocabulary, width: int) -> tuple[Tensor, Tensor]:
     """Read word vectors in the text format of word2vec and fastText.
 
-    The first line may hold the two counts. Vectors of pieces that the vocabulary lacks are
-    passed over.
+    Vectors of pieces that the vocabulary lacks are passed over.
 
     Returns:
         Ids ``(m,)`` and their vectors, float32 ``(m, width)``; of a repeated piece the first.
@@ -56,23 +55,16 @@ def read_vectors(path: Path, vocabulary: Vocabulary, width: int) -> tuple[Tensor
         InputError: a line is no piece and ``width`` numbers, or none is of the vocabulary.
     """
     found: dict[int, NDArray[np.float32]] = {}
-    for number, line in enumerate(read_lines(path), 1):
-        piece, *cells = line.rstrip(" ").split(" ")
-        if number == 1 and len(cells) == 1:
-            continue
-        try:
-            values = np.array(cells, dtype=np.float32)
-        except ValueError:
-            values = np.zeros(0, dtype=np.float32)
-        if len(values) != width or not np.isfinite(values).all():
+    for number, piece, vector in word_lines(path):
+        if len(vector) != width:
             raise InputError(
                 f"expected a piece and {width} numbers",
                 file=str(path),
                 line=number,
-                remedy=f"set shape.embedding to the width of the vectors ({len(cells)}?)",
+                remedy=f"set shape.embedding to the width of the vectors ({len(vector)})",
             )
         if piece in vocabulary.index:
-            found.setdefault(vocabulary.index[piece], values)
+            found.setdefault(vocabulary.index[piece], vector)
     if not found:
         raise InputError(
             "no vector is of a piece of the vocabulary",

@@ -38,6 +38,13 @@ def test_headers_spaces_and_repeated_words(text: str, tmp_path: Path) -> None:
     assert (words, vectors.tolist()) == (["a", "b"], [[1, 2], [3, 4]])
 
 
+@pytest.mark.parametrize("head", ["", "4 2\n"])
+def test_no_line_after_the_most_wanted_is_read(head: str, tmp_path: Path) -> None:
+    (tmp_path / "v.vec").write_text(f"{head}a 1 2\na 3 4\nb 5 6\nc\n")
+    words, vectors = read_word_vectors(tmp_path / "v.vec", 3)
+    assert (words, vectors.tolist()) == (["a", "b"], [[1, 2], [5, 6]])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -1,17 +1,23 @@
-"""Where networks start: which tensors of another model they take over."""
+"""Where networks start: tensors of another model, and vectors from a file."""
 
 from __future__ import annotations
 
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
 import pytest
 import torch
 
 from bitextfilter.encoders.network import Network
 from bitextfilter.encoders.registry import architecture_settings, build_network
-from bitextfilter.errors import SettingsError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.text.processor import PIECES, TRIGRAMS
-from bitextfilter.training.start import start_from
+from bitextfilter.text.vocabulary import RESERVED, Vocabulary
+from bitextfilter.training.start import read_vectors, start_from
 
 SIZES = {PIECES: 7, TRIGRAMS: 5}
+VOCABULARY = Vocabulary(["a", "b", "c"], np.ones((3, 2), dtype=np.int64))
 SHARED = {"tables": "shared", "composition": "shared"}
 
 
@@ -47,3 +53,41 @@ def test_what_does_not_fit_stays_and_one_that_nothing_fits_is_refused() -> None:
     assert changed == {"vectors.0.pieces.weight"}
     with pytest.raises(SettingsError, match="no tensor that fits"):
         start_from(made, network(1, "word", embedding=6))
+
+
+def test_vectors_of_pieces_are_read_and_the_first_of_each_counts(tmp_path: Path) -> None:
+    (tmp_path / "v.vec").write_text("4 2\nc 1 2\nother 7 7\na 3 4 \nc 5 6\n")
+    ids, vectors = read_vectors(tmp_path / "v.vec", VOCABULARY, 2)
+    assert ids.tolist() == [len(RESERVED) + 2, len(RESERVED)]
+    assert (vectors.tolist(), vectors.dtype) == ([[1, 2], [3, 4]], torch.float32)
+
+
+def test_vectors_of_other_pieces_are_not_held(tmp_path: Path) -> None:
+    lines = [f"x{n}{' 0.5' * 40}\n" for n in range(6000)]
+    (tmp_path / "v.vec").write_text("".join([*lines, f"a{' 0.5' * 40}\n"]))
+    tracemalloc.start()
+    try:
+        assert len(read_vectors(tmp_path / "v.vec", VOCABULARY, 40)[0]) == 1
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 6000 * 40 * 4 / 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2 3\na 1 2 3\n", "v.vec:2: expected a piece and 2 numbers; set shape.embedding to the"),
+        ("x 1 2 3\n", "v.vec:1: expected a piece and 2 numbers; set shape.embedding to the"),
+        ("a 1 2\nb 1\n", "v.vec:2: expected a word and 2 numbers; remove the line"),
+        ("a 1 2\nx 1 nan\n", "v.vec:2: expected a word and 2 numbers; remove the line"),
+        ("a 1 2\nb 1 y\n", "v.vec:2: expected a word and 2 numbers; remove the line"),
+        ("x 1 2\n", "v.vec: no vector is of a piece of the vocabulary; segment the text"),
+        ("", "v.vec: no vector is of a piece of the vocabulary; segment the text"),
+    ],
+)
+def test_what_is_no_file_of_vectors_of_pieces(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "v.vec").write_text(text)
+    with pytest.raises(InputError) as raised:
+        read_vectors(tmp_path / "v.vec", VOCABULARY, 2)
+    assert message in str(raised.value)
