@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import read_lines, write_whole
+from bitextfilter.io.locks import locked
 from bitextfilter.workflows.grid import Point
 from bitextfilter.workflows.tuning import Outcome
 
@@ -59,21 +60,37 @@ class Table:
         return bool(self._rows.get(key, {}).get(self.figure))
 
     def add(self, point: Point, outcome: Outcome) -> None:
-        """Add a line, and write the table anew, whole. Raises OutputError."""
-        figure = "" if outcome.figure is None else f"{outcome.figure:.4f}"
-        self._rows[outcome.key] = {
+        """Add a line, and write the table anew, whole.
+
+        What other runs have written meanwhile stays; a figure of theirs is not replaced by none.
+
+        Raises:
+            SettingsError, InputError: the file is no such table any more.
+            OutputError: it cannot be written.
+        """
+        row = {
             **point.cells(),
             "point": outcome.key,
-            self.figure: figure,
+            self.figure: "" if outcome.figure is None else f"{outcome.figure:.4f}",
             "trained_pairs": str(outcome.pairs),
             "update": str(outcome.update),
             "seconds": f"{outcome.seconds:.1f}",
             "note": " ".join(outcome.note.split()),
         }
-        self.write()
+        with locked(self.path):
+            if self.path.exists():
+                self._read()
+            if row[self.figure] or not self.finished(outcome.key):
+                self._rows[outcome.key] = row
+            self._write()
 
-    def write(self) -> None:
-        """Write the table, best first; points without a figure come last. Raises OutputError."""
+    def try_folder(self) -> None:
+        """Raise OutputError where the table could not be written."""
+        with locked(self.path):
+            pass
+
+    def _write(self) -> None:
+        """Write the table, best first; points without a figure come last."""
         columns = ["point", self.figure, *_COUNTS, *self._names]
         rows = [[row.get(name, "") for name in columns] for row in self.best_first()]
         text = "".join("\t".join(cells) + "\n" for cells in [columns, *rows])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.errors import InputError, OutputError, SettingsError
 from bitextfilter.workflows.grid import Point
 from bitextfilter.workflows.plan import Plan
 from bitextfilter.workflows.tuning import Outcome
@@ -42,7 +42,7 @@ def test_the_best_comes_first_and_what_has_no_figure_last(
     again = Table(path, figure, ["seed"])
     assert [again.finished(key) for key in "abcde"] == [True, True, False, True, False]
     before = path.read_bytes()
-    again.write()
+    again.add(point(seed=1), Outcome("c", None, 10, 20, 1.26, "diverged at once"))
     assert path.read_bytes() == before
 
 
@@ -58,6 +58,38 @@ def test_a_point_without_a_figure_is_replaced(path: Path) -> None:
     table.add(point(), Outcome("a", None, note="diverged"))
     table.add(point(), Outcome("a", 2.0))
     assert [row[:2] for row in rows(path)[1:]] == [["a", "2.0000"]]
+
+
+def test_two_runs_on_one_table_lose_nothing(path: Path) -> None:
+    one, other = Table(path, "pearson", ["seed"]), Table(path, "pearson", ["margin"])
+    one.add(point(seed=1), Outcome("a", 1.0))
+    other.add(point(margin=0.5), Outcome("b", 2.0))
+    one.add(point(seed=2), Outcome("c", 3.0))
+    one.add(point(margin=0.5), Outcome("b", None, note="no memory"))
+    assert [row[:2] for row in rows(path)[1:]] == [
+        ["c", "3.0000"],
+        ["b", "2.0000"],
+        ["a", "1.0000"],
+    ]
+    assert [row[6:] for row in rows(path)] == [
+        ["seed", "margin"],
+        ["2", ""],
+        ["", "0.5"],
+        ["1", ""],
+    ]
+    assert [row["point"] for row in one.best_first()] == ["c", "b", "a"]
+    path.write_text("something else")
+    with pytest.raises(SettingsError, match="no table of pearson"):
+        one.add(point(seed=3), Outcome("d", 4.0))
+    assert path.read_text() == "something else"
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_a_table_that_cannot_be_written_is_found_beforehand(path: Path) -> None:
+    Table(path, "pearson", []).try_folder()
+    assert list(path.parent.iterdir()) == []
+    with pytest.raises(OutputError, match=r"nowhere/x.tsv: cannot be written"):
+        Table(path.parent / "nowhere" / "x.tsv", "pearson", []).try_folder()
 
 
 @pytest.mark.parametrize("text", ["", "a\tb\n", "point\trecovery_error\tpairs\n"])

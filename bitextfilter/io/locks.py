@@ -1,0 +1,55 @@
+"""A lock that processes share: one at a time changes a file that they all add to."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bitextfilter.errors import OutputError
+
+__all__ = ["locked"]
+
+
+@contextmanager
+def locked(path: str | Path) -> Iterator[None]:
+    """Hold the lock of the file *path*, which need not exist; waits for whoever has it.
+
+    The lock is ``.NAME.lock`` beside the file (a link is followed), and is gone afterwards; one
+    that a killed process left behind holds nobody up. Raises OutputError if it cannot be made.
+    """
+    target = Path(os.path.realpath(path))
+    lock = target.with_name(f".{target.name}.lock")
+    try:
+        held = _acquired(lock)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+        os.close(held)
+
+
+def _acquired(lock: Path) -> int:
+    """Return a descriptor that has the lock, and whose file still has the name."""
+    while True:
+        held, kept = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), False
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            kept = _names(lock, held)
+        finally:
+            if not kept:
+                os.close(held)
+        if kept:
+            return held
+
+
+def _names(path: Path, descriptor: int) -> bool:
+    """Whether the path is, still, that of the open file."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
