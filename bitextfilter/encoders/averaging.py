@@ -37,10 +37,14 @@ class AveragingSettings:
         return self.embedding
 
 
-def mean_of_rows(table: Tensor, rows: Tensor, lengths: Tensor) -> Tensor:
-    """Mean of the rows ``(n, t)`` of a table ``(u, e)``, each over its own length → ``(n, e)``."""
+def mean_of_rows(table: Tensor, rows: Tensor, lengths: Tensor, *, sparse: bool = False) -> Tensor:
+    """Mean of the rows ``(n, t)`` of a table ``(u, e)``, each over its own length → ``(n, e)``.
+
+    The rows of the table are not laid out; its gradient is a *sparse* tensor, or a dense one.
+    """
     inside = rows[padding_mask(lengths, rows.shape[1])]
-    return embedding_bag(inside, table, lengths.cumsum(0) - lengths, mode="mean")
+    starts = lengths.cumsum(0) - lengths
+    return embedding_bag(inside, table, starts, mode="mean", sparse=sparse)
 
 
 class WeightedAverage(nn.Module):

@@ -11,20 +11,18 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import embedding_bag
 
+from bitextfilter.encoders.averaging import mean_of_rows
 from bitextfilter.encoders.network import (
     Folded,
     Inputs,
     Network,
-    Padded,
     Tokens,
     check_sizes,
     piece_vectors,
 )
 from bitextfilter.encoders.parts import PARTS, Average, FoldedPart, Part
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.recurrent import padding_mask
 from bitextfilter.text.processor import PIECES, TRIGRAMS
 
 SHARING = ("shared", "separate")
@@ -125,7 +123,9 @@ class CombinationNetwork(Network):
         for name, part in parts.items():
             rows, table = inputs[part.view], self._table(side, part.view)
             if isinstance(part, Average) and not self._noisy():
-                encoded[name] = _bags(table, rows)
+                encoded[name] = mean_of_rows(
+                    table.weight, rows.ids, rows.lengths, sparse=table.sparse
+                )
                 continue
             if part.view not in vectors:
                 vectors[part.view] = self.dropout(table(rows.ids))
@@ -162,10 +162,3 @@ class CombinationNetwork(Network):
     def _combined(self, encoded: Mapping[str, Tensor]) -> Tensor:
         sums = [torch.stack([encoded[n] for n in added]).sum(0) for added in self._sums]
         return torch.cat(sums, dim=1)
-
-
-def _bags(table: nn.Embedding, rows: Padded) -> Tensor:
-    """Mean of the vectors of each row, ``(n, e)``, without laying them all out."""
-    inside = rows.ids[padding_mask(rows.lengths, rows.ids.shape[1])]
-    starts = rows.lengths.cumsum(0) - rows.lengths
-    return embedding_bag(inside, table.weight, starts, mode="mean", sparse=table.sparse)
