@@ -19,6 +19,7 @@ from bitextfilter.evaluation.correlation import pearson
 from bitextfilter.evaluation.judged import read_judged_pairs
 from bitextfilter.io.columns import Columns
 from bitextfilter.io.files import write_whole
+from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.similarity.vectors import cosine_pairs
 from bitextfilter.training.sources import PairFile
@@ -64,7 +65,7 @@ class Task:
     sts_languages: tuple[str, str] | None = None
     """The languages of their sentences; None for those of the model."""
     models: Path | None = None
-    """A folder to keep each point's model in, under its key."""
+    """A folder to keep each point's model in, under its key, once it is trained."""
     device: str = "cpu"
 
     @property
@@ -129,21 +130,18 @@ class Task:
 
     def _outcome(self, point: Point, key: str, scratch: Path) -> Outcome:
         folder = scratch / "model"
-        if self.models is not None:
-            self.models.mkdir(parents=True, exist_ok=True)
-            folder = self.models / key
-        where = Surroundings(output=folder, device=self.device)
         material = Material(self.languages, self._material(point, scratch), self.development)
-        try:
-            training = EncoderTraining(point.plan, material, where)
-            progress = training.run()
-        finally:
-            shutil.rmtree(where.state, ignore_errors=True)
+        where = Surroundings(output=folder, device=self.device)
+        training = EncoderTraining(point.plan, material, where)
+        progress = training.run()
         best = max(row["update"] for row in progress.history if row["error"] == progress.best)
         figure, note = progress.best, ""
         if self.sts:
             figure = mean_pearson(load(folder, self.device, 1), self.sts, self.sts_languages)
             note = "" if figure is not None else "constant scores have no correlation"
+        if self.models is not None:
+            with writing_folder(self.models / key) as draft:
+                shutil.copytree(folder, draft, dirs_exist_ok=True)
         return Outcome(key, figure, len(training.corpus), int(best), note=note)
 
     def _material(self, point: Point, scratch: Path) -> list[PairFile]:

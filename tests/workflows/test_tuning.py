@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from bitextfilter.filters.registry import parse_rule
 from bitextfilter.io.columns import Columns
 from bitextfilter.scoring.model import load
 from bitextfilter.training.sources import PairFile
+from bitextfilter.workflows.encoder_training import EncoderTraining
 from bitextfilter.workflows.grid import Point
 from bitextfilter.workflows.plan import Plan
 from bitextfilter.workflows.tuning import Task, mean_pearson
@@ -113,6 +115,30 @@ def test_the_figure_is_that_of_the_kept_model(task: Task, tmp_path: Path) -> Non
     cosine = model.score(sources, targets, ["cosine"])["cosine"]
     expected = 100 * np.corrcoef(cosine, np.arange(20) % 6)[0, 1]
     assert outcome.figure == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_half_trained_model_is_not_kept(
+    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    keep = EncoderTraining.keep
+
+    def killed(self: EncoderTraining, *given: Any) -> None:
+        keep(self, *given)
+        seen.extend((tmp_path / "models").glob("*"))
+        raise KeyboardInterrupt
+
+    (tmp_path / "models").mkdir()
+    task = dataclasses.replace(task, models=tmp_path / "models")
+    with monkeypatch.context() as patched:
+        patched.setattr(EncoderTraining, "keep", killed)
+        with pytest.raises(KeyboardInterrupt):
+            task(("one", point()))
+    assert seen == [] and list((tmp_path / "models").iterdir()) == []
+    outcome = task(("one", point()))
+    (kept,) = (tmp_path / "models").iterdir()
+    assert kept.name == "one" and outcome.figure is not None
+    assert load(kept).languages == ("aa", "bb")
 
 
 def test_no_pairs_and_a_diverging_training_are_notes(task: Task, tmp_path: Path) -> None:
