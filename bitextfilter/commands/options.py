@@ -26,8 +26,8 @@ __all__ = [
     "language_pair",
     "model_options",
     "needs_own_file",
-    "numbered_column",
     "output_option",
+    "pair_column_options",
     "row_options",
 ]
 
@@ -216,6 +216,22 @@ def row_options(drops: bool = False) -> list[click.Parameter]:
     ]
     header = click.Option(["--header"], is_flag=True, help="The first line names the columns.")
     return [*input_option(), *output_option(), *columns, header, *error_options(drops)]
+
+
+def pair_column_options() -> list[click.Parameter]:
+    """Return --scol, --tcol, --dev-scol and --dev-tcol."""
+    return [
+        click.Option(
+            [f"--{before}{side[0]}col"],
+            type=numbered_column,
+            default=number,
+            show_default=True,
+            metavar="COLUMN",
+            help=f"{side.capitalize()} column of {files}.",
+        )
+        for before, files in (("", "--pairs"), ("dev-", "--development"))
+        for number, side in enumerate(("source", "target"), 1)
+    ]
 
 
 def model_options() -> list[click.Parameter]:

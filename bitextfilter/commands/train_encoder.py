@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bitextfilter.commands.frame import Run, command, device_options
-from bitextfilter.commands.options import language_pair, numbered_column
+from bitextfilter.commands.options import language_pair, pair_column_options
 from bitextfilter.commands.training_reporter import TrainingReporter
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _FILE = click.Path(exists=False, dir_okay=False)
 _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
 
 
-@command("bitext-train-encoder", device_options(), batch_size=None)
+@command("bitext-train-encoder", pair_column_options(), device_options(), batch_size=None)
 @click.option("-o", "--output", required=True, metavar="DIR", help="The new model.")
 @click.option(
     "--languages",
@@ -46,26 +46,6 @@ _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
     help="Training pairs in two files of as many lines; may be repeated.",
 )
 @click.option("--development", required=True, metavar="FILE", help="Pairs to validate on, a TSV.")
-@click.option(
-    "--scol", type=numbered_column, default=1, show_default=True, help="Source column of --pairs."
-)
-@click.option(
-    "--tcol", type=numbered_column, default=2, show_default=True, help="Target column of --pairs."
-)
-@click.option(
-    "--dev-scol",
-    type=numbered_column,
-    default=1,
-    show_default=True,
-    help="Source column of --development.",
-)
-@click.option(
-    "--dev-tcol",
-    type=numbered_column,
-    default=2,
-    show_default=True,
-    help="Target column of --development.",
-)
 @click.option(
     "--source-text",
     multiple=True,
@@ -136,7 +116,8 @@ def main(run: Run, **options: Any) -> None:
     same curve.
 
     Architectures of parts (word, trigram, weighted, lstm, blstm, max-blstm, gran, gran-gru) are
-    added with + and set side by side with a comma; they train without a decoder.
+    added with + and set side by side with a comma. By default they train without a decoder:
+    training.translation and .autoencoding are 0.
 
     All training text is held in memory. Settings: --set shape.hidden=256, --set
     segmentation.vocabulary_size=24000, --set training.passes=3 and so on; the page on

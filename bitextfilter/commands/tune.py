@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from bitextfilter.commands.frame import Run, command, device_options
-from bitextfilter.commands.options import cores, language_pair, needs_own_file, numbered_column
+from bitextfilter.commands.options import cores, language_pair, needs_own_file, pair_column_options
+
+from bitextfilter.errors import InputError
 
 if TYPE_CHECKING:
     from bitextfilter.workflows.grid import Grid, Point
@@ -18,23 +20,7 @@ if TYPE_CHECKING:
     Points = dict[str, Point]
 
 
-def _column_options() -> list[click.Parameter]:
-    """Return --scol, --tcol, --dev-scol and --dev-tcol."""
-    return [
-        click.Option(
-            [f"--{before}{side[0]}col"],
-            type=numbered_column,
-            default=number,
-            show_default=True,
-            metavar="COLUMN",
-            help=f"{side.capitalize()} column of {files}.",
-        )
-        for before, files in (("", "--pairs"), ("dev-", "--development"))
-        for number, side in enumerate(("source", "target"), 1)
-    ]
-
-
-@command("bitext-tune", _column_options(), device_options()[1:], batch_size=None)
+@command("bitext-tune", pair_column_options(), device_options()[1:], batch_size=None)
 @click.argument("grid", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
     "-o",
@@ -106,6 +92,8 @@ def main(run: Run, **options: Any) -> None:
     needs_own_file("--output", str(options["table"]), (run.common.manifest, *options["pairs"]))
     if options["sts_language"] and not options["sts"]:
         raise click.UsageError("--sts-language needs --sts")
+    if "-" in (*options["pairs"], *options["sts"], options["development"]):
+        raise click.UsageError("files are read more than once, which stdin cannot be: name a file")
     grid = read_grid(options["grid"])
     task = _task(run, options)
     points = _points(task, grid)
@@ -117,8 +105,10 @@ def main(run: Run, **options: Any) -> None:
         run.counts.update({"points": len(points), "to train": len(left)})
         return
     run.counts.update({"points": len(points), "trained": 0, "failed": 0})
+    table.try_folder()
+    skipped = task.prepare()
     if task.sts:
-        run.counts["without a score"] = task.check_sts()
+        run.counts["without a score"] = skipped
     work = _Work(table, grid.varied, options["processes"])
     _train(run, task, left, work)
     _conclude(run, points, work)
@@ -182,12 +172,12 @@ def _train(run: Run, task: Task, points: Points, work: _Work) -> None:
 
 
 def _conclude(run: Run, points: Points, work: _Work) -> None:
-    """Name the best point of this grid."""
+    """Name the best point of this grid. Raises InputError where none has a figure."""
     figure = work.table.figure
     best = next((row for row in work.table.best_first() if row["point"] in points), None)
     if best is None or not best[figure]:
-        run.warn("no point has a figure")
-        return
+        name, remedy = str(work.table.path), "the notes in the table say why"
+        raise InputError("no point has a figure", file=name, remedy=remedy)
     run.facts |= {"best": best["point"], figure: float(best[figure])}
     said = points[best["point"]].said(work.varied)
     run.note(f"best: {figure} {best[figure]}, point {best['point']}: {said}")

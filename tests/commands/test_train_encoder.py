@@ -59,6 +59,13 @@ def test_a_model_is_written_with_all_it_needs(home: Path) -> None:
     assert [row["update"] for row in kept["validation"]][-1] <= 8
 
 
+def test_help_names_columns_and_says_what_is_only_the_default() -> None:
+    text = " ".join(CliRunner().invoke(main, ["--help"]).stdout.split())
+    for option in ("--scol", "--tcol", "--dev-scol", "--dev-tcol"):
+        assert f" {option} COLUMN " in text
+    assert "By default they train without a decoder: training.translation and .auto" in text
+
+
 def test_the_settings_of_a_model_make_it_again(home: Path) -> None:
     train(home)
     first = load(home / "model").digest
