@@ -9,7 +9,6 @@ import click
 
 from bitextfilter.commands.frame import Run, command, device_options
 from bitextfilter.commands.options import cores, language_pair, needs_own_file, pair_column_options
-
 from bitextfilter.errors import InputError
 
 if TYPE_CHECKING:

@@ -190,6 +190,8 @@ def _check_data(values: Mapping[str, Any]) -> None:
     pairs, sample = values.get("pairs", ""), values.get("sample", 1)
     if not isinstance(pairs, str):
         raise SettingsError(f"pairs are the name of a file, not {pairs!r}")
+    if pairs == "-":
+        raise SettingsError("pairs are read more than once, which stdin cannot be: name a file")
     if type(sample) is not int or sample < 1:
         raise SettingsError(f"sample must be a whole number of at least 1, not {sample!r}")
 

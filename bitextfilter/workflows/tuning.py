@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from bitextfilter import __version__
-from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.encoders.registry import views
+from bitextfilter.errors import ModelError, OutputError, SettingsError
 from bitextfilter.evaluation.correlation import pearson
 from bitextfilter.evaluation.judged import read_judged_pairs
 from bitextfilter.io.columns import Columns
@@ -22,6 +23,7 @@ from bitextfilter.io.files import write_whole
 from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.similarity.vectors import cosine_pairs
+from bitextfilter.text.processor import PIECES
 from bitextfilter.training.sources import PairFile
 from bitextfilter.workflows.contents import content, described
 from bitextfilter.workflows.encoder_training import EncoderTraining
@@ -78,18 +80,36 @@ class Task:
         return self.pairs if point.pairs is None else (point.pairs,)
 
     def check(self, point: Point) -> None:
-        """Raise what keeps the rules of a point from running, or SettingsError without pairs."""
+        """Raise what keeps the rules of a point from running.
+
+        SettingsError without pairs, or where a decoder is asked for that has nothing to write.
+        """
         if not self.files(point):
             raise SettingsError("no training pairs: name them in the grid, or with --pairs")
+        if point.plan.training.decodes and PIECES not in views(point.plan.architecture):
+            raise SettingsError(
+                f"a decoder needs pieces, and the architecture {point.plan.architecture} reads"
+                " none; set training.translation and training.autoencoding to 0"
+            )
         for rule in point.rules:
             rule.prepare(self.languages)
         rule_columns(point.rules)
 
-    def check_sts(self) -> int:
-        """Return how many rows of ``sts`` have no score, so that they are left out.
+    def prepare(self) -> int:
+        """Make the folder of models, and read ``sts``: what would else fail after a training.
 
-        Raises NotFoundError, and InputError for what :func:`mean_pearson` could not use.
+        Returns how many rows of ``sts`` have no score, so that they are left out.
+
+        Raises:
+            NotFoundError, InputError: a file that :func:`mean_pearson` could not use.
+            OutputError: no model could be kept.
         """
+        if self.models is not None:
+            try:
+                self.models.mkdir(parents=True, exist_ok=True)
+                tempfile.TemporaryDirectory(dir=self.models, prefix=".").cleanup()
+            except OSError as error:
+                raise OutputError(f"{self.models}: cannot be written: {error.strerror}") from error
         return sum(read_judged_pairs(path).skipped for path in self.sts)
 
     def key(self, point: Point) -> str:

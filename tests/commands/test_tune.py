@@ -156,7 +156,7 @@ def test_sts_is_a_figure_of_its_own(home: Path) -> None:
     assert "no table of recovery_error" in tune(home, code=78).stderr
     (home / "sts.tsv").write_text("1\ta1\ta2\n1\ta1\ta3\n")
     language = ["--sts", home / "sts.tsv", "--sts-language", "aa"]
-    assert "constant scores have no correlation" in tune(home, *language).stderr
+    assert "constant scores have no correlation" in tune(home, *language, code=65).stderr
 
 
 @pytest.fixture
@@ -205,11 +205,35 @@ def test_files_of_pairs_are_tried_one_by_one(home: Path) -> None:
     assert every == {(files[0], "60"), (files[1], "20")}
 
 
-def test_no_figure_at_all_is_a_warning(home: Path) -> None:
+def test_no_figure_at_all_is_an_error(home: Path) -> None:
     (home / "grid.toml").write_text(GRID.replace("[5, 6, 8]", "[1, 2]"))
-    result = tune(home)
-    assert "warning: no point has a figure" in result.stderr
+    last = tune(home, code=65).stderr.splitlines()[-1]
+    assert last.endswith("tuning.tsv: no point has a figure; the notes in the table say why")
     assert {row["note"] for row in table(home / "tuning.tsv")} == {"no pair passes the rules"}
+    (home / "grid.toml").write_text(GRID.replace("[5, 6, 8]", "[1, 8]"))
+    assert "2 trained, 2 failed" in tune(home).stderr
+
+
+@pytest.mark.usefixtures("untrained")
+def test_a_point_whose_decoder_has_nothing_to_write_ends_the_run_before_training(
+    home: Path,
+) -> None:
+    grid = GRID.replace('"averaging"', '["word", "trigram"]').replace(
+        "[[0, 0]]", "[[0, 0], [1, 1]]"
+    )
+    (home / "grid.toml").write_text(grid)
+    assert (
+        "a decoder needs pieces, and the architecture trigram reads" in tune(home, code=78).stderr
+    )
+    assert not (home / "tuning.tsv").exists()
+
+
+@pytest.mark.usefixtures("untrained")
+@pytest.mark.parametrize("more", [("-o", "grid.toml/tuning.tsv"), ("--models", "grid.toml/models")])
+def test_what_cannot_be_written_ends_the_run_before_training(
+    home: Path, more: tuple[str, str]
+) -> None:
+    assert "cannot be written" in tune(home, more[0], home / more[1], code=74).stderr
 
 
 @pytest.mark.parametrize(
@@ -220,6 +244,9 @@ def test_no_figure_at_all_is_a_warning(home: Path) -> None:
         (["--sts-language", "aa"], 2, "--sts-language needs --sts"),
         (["--scol", "name"], 2, "'name' is no number"),
         (["--languages", "aa"], 2, "two languages"),
+        (["--pairs", "-"], 2, "files are read more than once"),
+        (["--development", "-"], 2, "files are read more than once"),
+        (["--sts", "-"], 2, "files are read more than once"),
         (["-o", "-"], 2, "--output needs a file of its own"),
     ],
 )

@@ -103,6 +103,7 @@ def test_rules_data_and_bounds(path: Path) -> None:
         ("sample = [0]", "sample must be a whole number of at least 1, not 0"),
         ("sample = true", "sample must be a whole number"),
         ("pairs = 3", "pairs are the name of a file"),
+        ('pairs = ["a.tsv", "-"]', "pairs are read more than once, which stdin cannot be"),
         ("rule = 1", "rules are tables"),
         ("[[rule]]\nmaximum = 1", "a rule has no name"),
         ("[[rule]]\nname = ['length']", "a rule has no name"),

@@ -149,12 +149,25 @@ def test_no_pairs_and_a_diverging_training_are_notes(task: Task, tmp_path: Path)
     assert list((tmp_path / "work").iterdir()) == []
 
 
+def decoding(architecture: str, translation: int) -> Plan:
+    return Plan.from_dict(
+        {
+            "architecture": architecture,
+            "training": {"translation": translation, "autoencoding": 0},
+        }
+    )
+
+
 def test_what_every_point_needs_is_checked_before(task: Task) -> None:
     task.check(point("length"))
     with pytest.raises(SettingsError, match="no training pairs"):
         dataclasses.replace(task, pairs=()).check(point())
     with pytest.raises(SettingsError, match="column 'score' is no number"):
         task.check(point("column:column=score"))
+    with pytest.raises(SettingsError, match="the architecture trigram reads none"):
+        task.check(Point({}, decoding("trigram", 1), ()))
+    for fit in (decoding("trigram", 0), decoding("word,trigram", 1), decoding("averaging", 1)):
+        task.check(Point({}, fit, ()))
     with pytest.raises(NotFoundError):
         task.check(point("perplexity:source=missing.arpa,maximum=9"))
 
@@ -189,5 +202,5 @@ def test_blank_scores_are_counted_over_files(task: Task, tmp_path: Path) -> None
     files = [str(tmp_path / name) for name in ("one", "two")]
     Path(files[0]).write_text("1\ta\tb\n\ta\tb\n2\tc\td\n")
     Path(files[1]).write_text("\ta\tb\n1\ta\tb\n \ta\tb\n2\tc\td\n")
-    assert dataclasses.replace(task, sts=tuple(files)).check_sts() == 3
-    assert task.check_sts() == 0
+    assert dataclasses.replace(task, sts=tuple(files)).prepare() == 3
+    assert task.prepare() == 0
