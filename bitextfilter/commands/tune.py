@@ -89,10 +89,7 @@ def main(run: Run, **options: Any) -> None:
     from bitextfilter.workflows.tuning_table import Table
 
     needs_own_file("--output", str(options["table"]), (run.common.manifest, *options["pairs"]))
-    if options["sts_language"] and not options["sts"]:
-        raise click.UsageError("--sts-language needs --sts")
-    if "-" in (*options["pairs"], *options["sts"], options["development"]):
-        raise click.UsageError("files are read more than once, which stdin cannot be: name a file")
+    _check_files(options)
     grid = read_grid(options["grid"])
     task = _task(run, options)
     points = _points(task, grid)
@@ -103,14 +100,18 @@ def main(run: Run, **options: Any) -> None:
         run.output("-").write(_listing(points, left, grid.names).encode())
         run.counts.update({"points": len(points), "to train": len(left)})
         return
-    run.counts.update({"points": len(points), "trained": 0, "failed": 0})
-    table.try_folder()
-    skipped = task.prepare()
-    if task.sts:
-        run.counts["without a score"] = skipped
+    run.counts["points"] = len(points)
     work = _Work(table, grid.varied, options["processes"])
     _train(run, task, left, work)
     _conclude(run, points, work)
+
+
+def _check_files(options: dict[str, Any]) -> None:
+    """Refuse the language of no file, and stdin. Raises UsageError."""
+    if options["sts_language"] and not options["sts"]:
+        raise click.UsageError("--sts-language needs --sts")
+    if "-" in (*options["pairs"], *options["sts"], options["development"]):
+        raise click.UsageError("files are read more than once, which stdin cannot be: name a file")
 
 
 def _points(task: Task, grid: Grid) -> Points:
@@ -158,6 +159,11 @@ def _train(run: Run, task: Task, points: Points, work: _Work) -> None:
     """Train and measure at the points, and add each to the table as it is finished."""
     from bitextfilter.io.workers import map_as_done
 
+    work.table.try_folder()
+    skipped = task.prepare()
+    run.counts.update({"trained": 0, "failed": 0})
+    if task.sts:
+        run.counts["without a score"] = skipped
     figure = work.table.figure
     for outcome in map_as_done(task, points.items(), min(work.processes, len(points))):
         point = points[outcome.key]
