@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -13,6 +13,7 @@ from bitextfilter.encoders.network import (
     Folded,
     Inputs,
     Network,
+    Padded,
     Tokens,
     check_sizes,
     piece_vectors,
@@ -60,11 +61,37 @@ class WeightedAverage(nn.Module):
 
     def weighted(self, vectors: Tensor, ids: Tensor) -> Tensor:
         """Vectors ``(..., e)`` of tokens ``(...)``, each times its weight."""
-        return vectors * self.log_weight[ids].exp()[..., None]
+        return vectors * self.weights(ids)[..., None]
+
+    def weights(self, ids: Tensor) -> Tensor:
+        """Weights of tokens."""
+        return self.log_weight[ids].exp()
+
+
+def folded_mean(
+    table: Tensor, tokens: Tokens, weights: Tensor | None = None
+) -> Callable[[Padded], Tensor]:
+    """Sum the vectors of each token's ids once, to average over sentences as places of tokens.
+
+    ``table (v, e)``; ``weights (m,)``: what the vector of each of the ids is multiplied by. A
+    token counts as often as it has ids.
+    """
+    starts = tokens.lengths.cumsum(0) - tokens.lengths
+    sums = embedding_bag(tokens.ids, table, starts, mode="sum", per_sample_weights=weights)
+    counts = tokens.lengths.to(sums.dtype)[:, None]
+
+    def encode(rows: Padded) -> Tensor:
+        total = mean_of_rows(sums, rows.ids, rows.lengths)
+        return total / mean_of_rows(counts, rows.ids, rows.lengths)
+
+    return encode
 
 
 class AveragingNetwork(Network):
     """Weighted average of subword vectors; one table serves both languages."""
+
+    sequences = ()
+    block_rows = 256
 
     def __init__(self, settings: AveragingSettings, sizes: Mapping[str, int]) -> None:
         """``sizes``: how many ids each view has."""
@@ -78,9 +105,9 @@ class AveragingNetwork(Network):
 
     def fold(self, tokens: Mapping[str, Tokens], side: int) -> Folded:
         """See :meth:`Network.fold`."""
-        ids = tokens[PIECES].ids
-        weighted = self.average.weighted(self.embedding(ids), ids)
-        return lambda inputs: mean_of_rows(weighted, inputs[PIECES].ids, inputs[PIECES].lengths)
+        weights = self.average.weights(tokens[PIECES].ids)
+        encode = folded_mean(self.embedding.weight, tokens[PIECES], weights)
+        return lambda inputs: encode(inputs[PIECES])
 
     def forward(self, inputs: Inputs, side: int) -> Tensor:
         """See :meth:`Network.forward`; ``side`` makes no difference here."""

@@ -61,7 +61,7 @@ class NetworkEncoder:
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
         """See :meth:`Encoder.encode`. Raises SettingsError for a language the model lacks."""
-        views = self.processor.read(sentences, language, self.network.views)
+        views = self._read(sentences, language)
         lengths = next(iter(views.values())).rows.lengths
         out = np.empty((len(lengths), self.dim), dtype=np.float32)
         if not len(out):
@@ -82,6 +82,11 @@ class NetworkEncoder:
         with one_torch_thread():
             map_blocks(run, reversed(blocks), self.threads if self.device.type == "cpu" else 1)
         return out
+
+    def _read(self, sentences: Sequence[str], language: str) -> dict[str, View]:
+        read = self.processor.read(sentences, language, self.network.views)
+        sequences = self.network.sequences
+        return {name: v.one_by_one() if name in sequences else v for name, v in read.items()}
 
     def _folded(self, views: dict[str, View], side: int) -> Folded:
         tokens = {

@@ -87,7 +87,9 @@ class CombinationNetwork(Network):
         width = settings.embedding
         super().__init__(width * len(self._sums))
         self.views = views_of(expression)
-        if not any(PARTS[name].recurrent for added in self._sums for name in added):
+        parts = [PARTS[name] for added in self._sums for name in added]
+        self.sequences = tuple({part.view for part in parts if part.recurrent})
+        if not self.sequences:
             self.block_rows = 256
         copies = {name: 1 + (getattr(settings, name) == "separate") for name in
                   ("tables", "composition")}  # fmt: skip

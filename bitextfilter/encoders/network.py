@@ -56,6 +56,8 @@ class Network(nn.Module, ABC):
 
     views: tuple[str, ...] = (PIECES,)
     """What it reads of a sentence."""
+    sequences: tuple[str, ...] = (PIECES,)
+    """Of these, those it reads id by id; of others the ids of a word may come together."""
     block_rows = 32
     """Sentences encoded together: always as many."""
 

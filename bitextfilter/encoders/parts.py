@@ -11,9 +11,8 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import embedding_bag
 
-from bitextfilter.encoders.averaging import WeightedAverage, mean_of_rows
+from bitextfilter.encoders.averaging import WeightedAverage, folded_mean
 from bitextfilter.encoders.network import Padded, Tokens
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.folded import FoldedRecurrent, in_blocks, looked_up, steps_of
@@ -57,16 +56,8 @@ class Average(Part):
         return mean_pool(vectors, sentences.lengths)
 
     def fold(self, table: Tensor, tokens: Tokens) -> FoldedPart:
-        """See :meth:`Part.fold`; a token counts as often as it has ids."""
-        starts = tokens.lengths.cumsum(0) - tokens.lengths
-        sums = embedding_bag(tokens.ids, table, starts, mode="sum")
-        counts = tokens.lengths.to(sums.dtype)[:, None]
-
-        def encode(rows: Padded) -> Tensor:
-            total = mean_of_rows(sums, rows.ids, rows.lengths)
-            return total / mean_of_rows(counts, rows.ids, rows.lengths)
-
-        return encode
+        """See :meth:`Part.fold`."""
+        return folded_mean(table, tokens)
 
 
 class TrigramAverage(Average):
@@ -89,8 +80,7 @@ class Weighted(Part):
 
     def fold(self, table: Tensor, tokens: Tokens) -> FoldedPart:
         """See :meth:`Part.fold`."""
-        weighted = self.average.weighted(table[tokens.ids], tokens.ids)
-        return lambda rows: mean_of_rows(weighted, rows.ids, rows.lengths)
+        return folded_mean(table, tokens, self.average.weights(tokens.ids))
 
 
 class Recurrent(Part):

@@ -117,7 +117,7 @@ class _Worker(Generic[Item, Result]):
     def result(self) -> Result:
         try:
             error, result = self._pipe.recv()
-        except EOFError:
+        except (EOFError, ConnectionResetError):  # the latter if an item was left unread
             self._process.join()
             code = self._process.exitcode
             raise RuntimeError(f"a worker process died (exit code {code})") from None

@@ -61,6 +61,11 @@ class Normalisation:
             text = _apart(text)
         return text
 
+    @property
+    def by_words(self) -> bool:
+        """Whether a sentence's words, between white space, come out as they do one by one."""
+        return not (self.punctuation or self.tokenise)
+
     def to_dict(self) -> dict[str, bool]:
         """Return the choices as they stand in a model's ``config.json``."""
         return dataclasses.asdict(self)

@@ -7,8 +7,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
+from bitextfilter.text.ragged import Ragged
 
 __all__ = ["UNKNOWN", "WORD_START", "Segmenter", "WordwiseSegmenter", "sample"]
 
@@ -28,8 +27,6 @@ class Segmenter(Protocol):
     """
 
     kind: str
-    whole_words: bool = False
-    """Whether every word, between white space, is one piece as it stands."""
 
     def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
         """Return the pieces of each of the normalised *sentences*; none for an empty one."""
@@ -50,19 +47,19 @@ class Segmenter(Protocol):
         """
         return None
 
-    def numbering(
-        self, index: Mapping[str, int]
-    ) -> Callable[[Sequence[str]], list[npt.NDArray[np.int32]]]:
+    def numbering(self, index: Mapping[str, int]) -> Callable[[Sequence[str]], Ragged]:
         """Return the function from normalised sentences to the ids that *index* gives pieces.
 
         Pieces that *index* does not hold become ``UNKNOWN``.
         """
 
-        def number(sentences: Sequence[str]) -> list[npt.NDArray[np.int32]]:
-            return [
-                np.array([index.get(piece, UNKNOWN) for piece in pieces], dtype=np.int32)
-                for pieces in self.segment_all(sentences)
-            ]
+        def number(sentences: Sequence[str]) -> Ragged:
+            return Ragged.of_lists(
+                [
+                    [index.get(piece, UNKNOWN) for piece in pieces]
+                    for pieces in self.segment_all(sentences)
+                ]
+            )
 
         return number
 

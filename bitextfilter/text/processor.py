@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,40 +20,20 @@ from bitextfilter.text.trigrams import (
     Trigrams,
     TrigramSettings,
 )
+from bitextfilter.text.view import (
+    PIECES,
+    TRIGRAMS,
+    View,
+    numbered,
+    split,
+)
 from bitextfilter.text.vocabulary import RESERVED, UNKNOWN, Vocabulary
 
 __all__ = ["PIECES", "TRIGRAMS", "TextProcessor", "View"]
 
-PIECES, TRIGRAMS = "pieces", "trigrams"
-"""What a sentence can be read as: the pieces it is segmented into, or its words' trigrams."""
-
 _VOCABULARY = "vocabulary.tsv"
 _TRIGRAMS = "trigrams.tsv"
 _WINDOW = 8192
-_NOTHING = "\0"
-"""Stands for a word where there is none; no text holds it."""
-
-
-@dataclass(frozen=True)
-class View:
-    """Some sentences read in one way: their tokens, and the ids that each distinct token is."""
-
-    rows: Ragged
-    """Places in ``tokens`` of the tokens of each sentence; at least one."""
-    tokens: Ragged
-    """Ids of each distinct token; of pieces one each."""
-
-    def ids(self) -> Ragged:
-        """Return the ids of each sentence, those of all its tokens together."""
-        return self.tokens.take(self.rows.flat).merged(self.rows.lengths)
-
-
-class _Numbers(dict[str, int]):
-    """Numbers words in the order they come."""
-
-    def __missing__(self, word: str) -> int:
-        number = self[word] = len(self)
-        return number
 
 
 class TextProcessor:
@@ -136,7 +114,7 @@ class TextProcessor:
         Never empty: a sentence of which nothing is left is one ``UNKNOWN``. SettingsError
         unless *language* is one of the two.
         """
-        return self._filled(self.normalise(sentences, language))
+        return list(self.read(sentences, language)[PIECES].ids())
 
     def read(
         self, sentences: Sequence[str], language: str, views: Sequence[str] = (PIECES,)
@@ -146,27 +124,22 @@ class TextProcessor:
         No sentence is without a token, as with :meth:`ids`. SettingsError unless *language* is
         one of the two.
         """
-        normalised = self.normalise(sentences, language)
-        read: dict[str, View] = {}
-        if TRIGRAMS in views or self.segmenter.whole_words:
-            rows, words = _numbered(normalised)
-            if TRIGRAMS in views:
-                assert self.trigrams is not None
-                read[TRIGRAMS] = View(rows, self.trigrams(words))
-            if self.segmenter.whole_words and PIECES in views:
-                ones = np.ones(len(words), dtype=np.int64)
-                read[PIECES] = View(rows, Ragged(self.vocabulary.ids(words), ones))
-        if PIECES in views and PIECES not in read:
-            ids = Ragged.of(self._filled(normalised))
-            tokens, places = np.unique(ids.flat, return_inverse=True)
-            ones = np.ones(len(tokens), dtype=np.int64)
-            read[PIECES] = View(Ragged(places, ids.lengths), Ragged(tokens, ones))
-        return {view: read[view] for view in views}
+        # What stands between white space is looked at once, however often it occurs.
+        if self.normalisation.by_words:
+            rows, raw = numbered(sentences)
+            words = self.normalise(raw, language)
+        else:
+            rows, words = numbered(self.normalise(sentences, language))
+        something = np.fromiter(map(bool, words), dtype=bool, count=len(words))
+        rows = rows.only(something[rows.flat]).filled(0)
+        read = {PIECES: self._number, TRIGRAMS: self._number_trigrams}
+        return {view: View(rows, read[view](words).filled(UNKNOWN)) for view in views}
 
-    def _filled(self, normalised: Sequence[str]) -> list[npt.NDArray[np.int32]]:
-        """Return the ids of normalised sentences, one ``UNKNOWN`` where nothing is left."""
-        nothing = np.array([UNKNOWN], dtype=np.int32)
-        return [ids if len(ids) else nothing for ids in self._number(normalised)]
+    def _number_trigrams(self, words: Sequence[str]) -> Ragged:
+        """Return the ids of the trigrams of *words*, which may have spaces in them."""
+        assert self.trigrams is not None
+        single, counts = split(words)
+        return self.trigrams(single).merged(counts)
 
     @property
     def views(self) -> tuple[str, ...]:
@@ -223,16 +196,6 @@ def _by_windows(segmenter: Segmenter, sentences: Sequence[str]) -> Iterator[list
     """Yield the pieces of each sentence, some thousands of them in memory at a time."""
     for start in range(0, len(sentences), _WINDOW):
         yield from segmenter.segment_all(sentences[start : start + _WINDOW])
-
-
-def _numbered(normalised: Sequence[str]) -> tuple[Ragged, list[str]]:
-    """Return the words of each sentence, as places among the distinct words, and those."""
-    number = _Numbers()
-    words = [sentence.split() or [_NOTHING] for sentence in normalised]
-    lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
-    places = map(number.__getitem__, chain.from_iterable(words))
-    flat = np.fromiter(places, dtype=np.int64, count=int(lengths.sum()))
-    return Ragged(flat, lengths), list(number)
 
 
 def _load_trigrams(folder: Path, described: Any) -> Trigrams | None:

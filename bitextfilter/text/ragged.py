@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,12 @@ class Ragged:
         listed = list(rows)
         flat = np.concatenate(listed) if listed else np.zeros(0, dtype=np.int32)
         return cls(flat, np.fromiter(map(len, listed), dtype=np.int64, count=len(listed)))
+
+    @classmethod
+    def of_lists(cls, rows: Sequence[Sequence[int]]) -> Ragged:
+        """Put rows together as int32."""
+        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        return cls(np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum())), lengths)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -53,6 +60,21 @@ class Ragged:
         ends = np.concatenate([[0], np.cumsum(self.lengths)])
         bounds = np.concatenate([[0], np.cumsum(groups)])
         return Ragged(self.flat, np.diff(ends[bounds]))
+
+    def only(self, kept: npt.NDArray[np.bool_]) -> Ragged:
+        """Leave out the numbers that are not *kept*, ``(sum of lengths,)``."""
+        before = np.concatenate([[0], np.cumsum(kept)])
+        ends = np.concatenate([[0], np.cumsum(self.lengths)])
+        return Ragged(self.flat[kept], np.diff(before[ends]))
+
+    def filled(self, number: int) -> Ragged:
+        """Put *number* into the rows that are empty."""
+        if self.lengths.all():
+            return self
+        lengths = np.maximum(self.lengths, 1)
+        flat = np.full(int(lengths.sum()), number, dtype=self.flat.dtype)
+        flat[np.repeat(self.lengths > 0, lengths)] = self.flat
+        return Ragged(flat, lengths)
 
     def padded(
         self, rows: npt.NDArray[np.integer]

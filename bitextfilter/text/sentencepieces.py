@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import sentencepiece
 
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.text.pieces import UNKNOWN, Segmenter
+from bitextfilter.text.ragged import Ragged
 
 __all__ = ["SentencePieceSegmenter", "learn_sentencepiece"]
 
@@ -46,17 +46,16 @@ class SentencePieceSegmenter(Segmenter):
         names = (self._processor.id_to_piece(i) for i in range(len(self._processor)))
         return frozenset(name for i, name in enumerate(names) if i != unknown)
 
-    def numbering(
-        self, index: Mapping[str, int]
-    ) -> Callable[[Sequence[str]], list[npt.NDArray[np.int32]]]:
+    def numbering(self, index: Mapping[str, int]) -> Callable[[Sequence[str]], Ragged]:
         """Return the function from sentences to ids, through a table of sentencepiece's ids."""
         names = [self._processor.id_to_piece(i) for i in range(len(self._processor))]
         table = np.array([index.get(name, UNKNOWN) for name in names], dtype=np.int32)
         table[self._processor.unk_id()] = UNKNOWN
 
-        def number(sentences: Sequence[str]) -> list[npt.NDArray[np.int32]]:
-            ids = self._processor.encode(list(sentences), out_type=int, num_threads=1)
-            return [table[row] for row in ids]
+        def number(sentences: Sequence[str]) -> Ragged:
+            encoded = self._processor.encode(list(sentences), out_type=int, num_threads=1)
+            ids = Ragged.of_lists(encoded)
+            return Ragged(table[ids.flat], ids.lengths)
 
         return number
 

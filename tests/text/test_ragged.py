@@ -33,3 +33,14 @@ def test_rows_come_back_taken_merged_and_padded(rows: list[list[int]], data: st.
     cut = data.draw(st.integers(0, len(rows)))
     merged = made.merged(np.array([cut, len(rows) - cut]))
     assert [row.tolist() for row in merged] == [list(chain(*rows[:cut])), list(chain(*rows[cut:]))]
+
+
+@given(st.lists(st.lists(st.integers(0, 9))), st.integers(0, 9))
+def test_only_some_numbers_and_no_empty_row(rows: list[list[int]], least: int) -> None:
+    ragged = Ragged.of_lists(rows)
+    assert ragged.flat.dtype == np.int32
+    assert [row.tolist() for row in ragged] == rows
+    some = ragged.only(ragged.flat >= least)
+    expected = [[number for number in row if number >= least] for row in rows]
+    assert [row.tolist() for row in some] == expected
+    assert [row.tolist() for row in some.filled(7)] == [row or [7] for row in expected]
