@@ -55,6 +55,8 @@ class EncoderTraining:
             OutputError: something other than a model stands at the output.
         """
         self.plan, self.material, self.where = plan, material, where
+        self.settings = architecture_settings(plan.architecture, plan.shape)
+        plan.check_languages(material.languages)
         self._device = resolve_device(where.device)
         check_replaceable(where.output)
         if where.resume:
@@ -74,7 +76,6 @@ class EncoderTraining:
             if paths
         }
         self._sample = _distinct_sample(sources, targets, plan.training.seed)
-        self.settings = architecture_settings(plan.architecture, plan.shape)
         self.network = self._make_network()
 
     def run(self) -> Progress:

@@ -53,6 +53,15 @@ class Plan:
             from_mapping(TrainingSettings, _with_objectives(name, values.get("training", {}))),
         )
 
+    def check_languages(self, languages: tuple[str, str]) -> None:
+        """Raise SettingsError for sides with parts of their own where both are one language."""
+        separate = [name for name, value in self.shape.items() if value == "separate"]
+        if separate and languages[0] == languages[1]:
+            raise SettingsError(
+                f"shape.{separate[0]} is separate, but both sides are {languages[0]}:"
+                " one of the two would never be used"
+            )
+
     def to_dict(self) -> dict[str, Any]:
         """Every setting, nested, as :meth:`from_dict` takes it."""
         return dataclasses.asdict(self)

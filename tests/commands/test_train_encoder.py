@@ -180,6 +180,11 @@ WORD = ["--set", "shape={}", "--architecture", "word"]
             "no vectors of pieces to start from a file; add a part that reads",
         ),
         ([*WORD, "--set", "shape.tables=one"], 78, "tables 'one' is none of shared, separate"),
+        (
+            [*WORD, "--languages", "aa,aa", "--set", "shape.tables=separate"],
+            78,
+            "shape.tables is separate, but both sides are aa",
+        ),
         ([*WORD, "--set", "trigrams.kind=all"], 78, "trigrams 'all' are none of counted, hashed"),
         (["--set", "training.mega_batch=4000"], 78, "mega_batch times batch_size must be at most"),
         (["--set", "training.maximum_length=1"], 78, "longer than"),

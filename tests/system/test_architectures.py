@@ -68,7 +68,7 @@ CASES: dict[str, Settings] = {
 
 OF_ONE_LANGUAGE: dict[str, Settings] = {
     "word,trigram": {"trigrams": {"size": 400}, "training": PAPER_3},
-    "gran": {"shape": SEPARATE, "training": PAPER_4},
+    "gran": {"training": PAPER_4},
 }
 
 
