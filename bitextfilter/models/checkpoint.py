@@ -6,7 +6,6 @@ they come back as float32.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -22,46 +21,29 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
-from bitextfilter.models.folders import CONFIG
+from bitextfilter.models.folders import CONFIG, FORMAT, digest, read_config
 
-FORMAT = 1
-"""Version of the folder's layout; a folder of a newer one is refused."""
+__all__ = [
+    "CONFIG",
+    "FORMAT",
+    "check_replaceable",
+    "digest",
+    "load_into",
+    "load_tensors",
+    "quantise_rows",
+    "read_config",
+    "save_tensors",
+    "write_config",
+    "writing_folder",
+]
 
 SCALE = ".row_scale"
-UNDIGESTED = ("card.md",)
 
 
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     """Write ``config.json``; the format version is added."""
     text = json.dumps({"format": FORMAT, **config}, indent=2, ensure_ascii=False) + "\n"
     (folder / CONFIG).write_text(text, encoding="utf-8")
-
-
-def read_config(folder: Path) -> dict[str, Any]:
-    """Read ``config.json`` of a model folder.
-
-    Raises:
-        NotFoundError: there is no such folder, or it holds no configuration.
-        ModelError: the file is damaged or of a newer format than this version reads.
-    """
-    path = folder / CONFIG
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        raise NotFoundError(
-            f"{folder}: no model here (a model is a folder with {CONFIG})"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: unreadable configuration: {error}") from error
-    version = config.get("format") if isinstance(config, dict) else None
-    if not isinstance(version, int):
-        raise ModelError(f"{path}: not a model configuration (no format version)")
-    if version > FORMAT:
-        raise ModelError(
-            f"{path}: format {version} is newer than {FORMAT}, the newest this version reads;"
-            " update bitextfilter"
-        )
-    return dict(config)
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], quantise: bool = False) -> None:
@@ -135,17 +117,6 @@ def load_into(module: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> N
     if unknown := sorted(set(tensors) - set(wanted)):
         raise ModelError(f"{path}: unknown tensor {unknown[0]}")
     module.load_state_dict(dict(tensors))
-
-
-def digest(folder: Path) -> str:
-    """Twelve hexadecimal digits that name a model: SHA-256 over its files, the card aside."""
-    total = hashlib.sha256()
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-        name = path.relative_to(folder).as_posix()
-        if name not in UNDIGESTED:
-            content = hashlib.sha256(path.read_bytes()).hexdigest()
-            total.update(f"{name}\0{content}\n".encode())
-    return total.hexdigest()[:12]
 
 
 def check_replaceable(path: Path) -> None:

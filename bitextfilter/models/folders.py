@@ -1,15 +1,46 @@
-"""Where models are: the shipped ones by name, others by their folder."""
+"""Where models are, the shipped ones by name, others by their folder; and what names one.
+
+Nothing here reads a tensor, or imports what does.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
+from typing import Any
 
-from bitextfilter.errors import NotFoundError
+from bitextfilter.errors import ModelError, NotFoundError
 
-__all__ = ["CONFIG", "find", "shipped"]
+__all__ = [
+    "ATTRIBUTION",
+    "CARD",
+    "CONFIG",
+    "FORMAT",
+    "THRESHOLDS",
+    "digest",
+    "find",
+    "read_config",
+    "shipped",
+]
 
 CONFIG = "config.json"
 """The file that makes a folder a model."""
+
+FORMAT = 1
+"""Version of the folder's layout; a folder of a newer one is refused."""
+
+CARD = "card.md"
+"""What a model was trained on and how, what it is good for, how good it is."""
+
+ATTRIBUTION = "attribution.md"
+"""Whose data a model was trained on, and by which licences."""
+
+THRESHOLDS = "thresholds.json"
+"""Where to cut its scores: see ``scoring/thresholds.py``."""
+
+UNDIGESTED = (CARD, ATTRIBUTION, THRESHOLDS)
+"""No score depends on these files."""
 
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
 
@@ -29,3 +60,41 @@ def find(name_or_folder: str | Path) -> Path:
         return folder
     names = ", ".join(known) or "none"
     raise NotFoundError(f"{name}: neither a folder nor a shipped model (they are: {names})")
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Read ``config.json`` of a model folder.
+
+    Raises:
+        NotFoundError: there is no such folder, or it holds no configuration.
+        ModelError: the file is damaged or of a newer format than this version reads.
+    """
+    path = folder / CONFIG
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFoundError(
+            f"{folder}: no model here (a model is a folder with {CONFIG})"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: unreadable configuration: {error}") from error
+    version = config.get("format") if isinstance(config, dict) else None
+    if not isinstance(version, int):
+        raise ModelError(f"{path}: not a model configuration (no format version)")
+    if version > FORMAT:
+        raise ModelError(
+            f"{path}: format {version} is newer than {FORMAT}, the newest this version reads;"
+            " update bitextfilter"
+        )
+    return dict(config)
+
+
+def digest(folder: Path) -> str:
+    """Twelve hexadecimal digits that name a model: SHA-256 over the files that scores depend on."""
+    total = hashlib.sha256()
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        name = path.relative_to(folder).as_posix()
+        if name not in UNDIGESTED:
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            total.update(f"{name}\0{content}\n".encode())
+    return total.hexdigest()[:12]
