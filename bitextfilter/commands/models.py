@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bitextfilter.commands.frame import Run, command, group
-from bitextfilter.errors import ModelError
+from bitextfilter.commands.recommendation import lines, own_thresholds, recommend, threshold_line
+from bitextfilter.errors import ModelError, NotFoundError
 
 if TYPE_CHECKING:
     from bitextfilter.scoring.model import Model
@@ -19,14 +20,14 @@ __all__ = ["main"]
 
 main = group(
     "bitext-models",
-    """List, inspect and verify models.
+    """List, show, inspect and verify models, and keep thresholds in them.
 
     A model is one folder. MODEL is the name of one that comes with the package, or a folder.
 
     Example:
 
         bitext-models list
-        bitext-models inspect en-de
+        bitext-models show en-de
         bitext-models verify en-de my-model
     """,
 )
@@ -42,15 +43,79 @@ def list_models(run: Run) -> None:
 
         bitext-models list | cut -f 1
     """
-    from bitextfilter.models.checkpoint import digest, read_config
-    from bitextfilter.models.folders import shipped
+    from bitextfilter.models.folders import digest, file_sizes, read_config, shipped
 
     output = run.output("-")
     run.counts["models"] = 0
     for name, folder in shipped().items():
         cells = [name, *read_config(folder)["languages"], digest(folder)]
-        output.write("\t".join([*cells, f"{sum(sizes(folder).values())}\n"]).encode())
+        output.write("\t".join([*cells, f"{sum(file_sizes(folder).values())}\n"]).encode())
         run.counts["models"] += 1
+
+
+@command("show", batch_size=None, parent=main)
+@click.argument("name", metavar="MODEL")
+@click.option("--card", "text", flag_value="card.md", help="Write its card instead, as it is.")
+@click.option(
+    "--attribution",
+    "text",
+    flag_value="attribution.md",
+    help="Write whose data it was trained on, and by which licences, instead.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of lines.")
+def show_model(run: Run, name: str, text: str | None, as_json: bool) -> None:
+    """Say what MODEL is, what it can, and where to cut its scores.
+
+    Writes a line for each fact, tab-separated: name and value. A recommended threshold is called
+    threshold.USE.MEASURE.GOAL: for filtering pairs, or for mining with bitext-align; for the
+    highest F1, or such as precision>=0.99. A third column has the figures that it was chosen by;
+    bitext-models recommend keeps others in a model. No weights are read.
+
+    Example:
+
+        bitext-models show en-de
+        bitext-models show en-de | grep ^threshold.filtering.mlp
+        bitext-models show --card en-de
+    """
+    from bitextfilter.models.folders import find
+    from bitextfilter.scoring.description import describe
+
+    output = run.output("-")
+    if text is not None:
+        if as_json:
+            raise click.UsageError("--json goes with neither --card nor --attribution")
+        output.write(_text_of(find(name), text))
+        return
+    facts = describe(name)
+    thresholds = own_thresholds(run, Path(facts["folder"]), facts["digest"])
+    if as_json:
+        facts["thresholds"] = [vars(threshold) for threshold in thresholds]
+        text = json.dumps(facts, ensure_ascii=False, indent=2) + "\n"
+        output.write(text.encode(errors="replace"))
+    else:
+        rows = [[name.replace("_", " "), _cell(value)] for name, value in facts.items()]
+        output.write(lines([*rows, *map(threshold_line, thresholds)]))
+
+
+def _text_of(folder: Path, name: str) -> bytes:
+    """Read a text of a model folder."""
+    try:
+        return (folder / name).read_bytes()
+    except OSError as error:
+        raise NotFoundError(f"{folder / name}: cannot be read: {error.strerror}") from error
+
+
+def _cell(value: Any) -> str:
+    """Return a fact as one cell."""
+    from bitextfilter.scoring.thresholds import printable
+
+    if isinstance(value, dict):
+        return " ".join(f"{name}={_cell(part)}" for name, part in value.items())
+    if isinstance(value, list | tuple):
+        return ",".join(map(_cell, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else printable(str(value))
 
 
 @command("inspect", batch_size=None, parent=main)
@@ -64,15 +129,14 @@ def inspect_model(run: Run, name: str) -> None:
 
         bitext-models inspect en-de
     """
-    from bitextfilter.models.checkpoint import digest, read_config
-    from bitextfilter.models.folders import find
+    from bitextfilter.models.folders import digest, file_sizes, find, read_config
 
     folder = find(name)
     facts = {
         "name": name,
         "folder": str(folder),
         "digest": digest(folder),
-        "files": sizes(folder),
+        "files": file_sizes(folder),
         "config": read_config(folder),
     }
     run.output("-").write((json.dumps(facts, ensure_ascii=False, indent=2) + "\n").encode())
@@ -85,9 +149,9 @@ def inspect_model(run: Run, name: str) -> None:
 def verify_models(run: Run, names: tuple[str, ...], digest: str | None) -> None:
     """Load each MODEL whole, as scoring would, and check that it works.
 
-    Configuration, segmenter, vocabulary, every tensor, classifier and neighbours are read, and a
-    pair is scored by every measure the model has. Each sound model gets a line: name, digest, ok.
-    The first that is not ends the run.
+    Configuration, segmenter, vocabulary, every tensor, classifier, neighbours and thresholds are
+    read, and a pair is scored by every measure the model has. Each sound model gets a line: name,
+    digest, ok. The first that is not ends the run.
 
     Example:
 
@@ -99,33 +163,26 @@ def verify_models(run: Run, names: tuple[str, ...], digest: str | None) -> None:
     for name in names:
         model = load(name)
         check_numbers(model)
+        own_thresholds(run, model.folder, model.digest)
         if digest not in (None, model.digest):
             raise ModelError(f"{model.folder}: its digest is {model.digest}, not {digest}")
         output.write(f"{name}\t{model.digest}\tok\n".encode())
         run.counts["models"] += 1
 
 
-def sizes(folder: Path) -> dict[str, int]:
-    """The files of a model folder by name, with their sizes in bytes."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
-
-
 def check_numbers(model: Model) -> None:
     """Raise ModelError where a tensor or a score of a loaded model is not a finite number."""
     from bitextfilter.models.checkpoint import load_tensors
-    from bitextfilter.scoring.scorers import MEASURES
+    from bitextfilter.scoring.description import possible_measures
 
     for path in sorted(model.folder.glob("*.safetensors")):
         for name, tensor in load_tensors(path).items():
             if not tensor.isfinite().all():
                 raise ModelError(f"{path}: tensor {name} holds numbers that are not finite")
-    missing = {
-        need
-        for need, part in (("classifier", model.classifier), ("neighbours", model.reference))
-        if part is None
-    }
-    measures = [name for name, measure in MEASURES.items() if measure.needs not in missing]
+    measures = possible_measures(model.classifier is not None, model.reference is not None)
     for name, scores in model.score(["1 2 3"], ["3 2 1"], measures).items():
         if not math.isfinite(scores[0]):
             raise ModelError(f"{model.folder}: its {name} of a pair is {scores[0]}")
+
+
+main.add_command(recommend)

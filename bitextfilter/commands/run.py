@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 import time
 from collections import Counter
@@ -84,6 +86,11 @@ class Run:
         self._stack.__exit__(kind, error, trace)
         if error is None:
             self._finish()
+
+    @property
+    def command_line(self) -> str:
+        """The command line, of paths only the last part: what a result may carry elsewhere."""
+        return shlex.join(re.sub(r"[^=]*/", "", word.rstrip("/")) for word in self._arguments)
 
     @property
     def stdin(self) -> BinaryIO:

@@ -19,6 +19,7 @@ __all__ = [
     "FORMAT",
     "THRESHOLDS",
     "digest",
+    "file_sizes",
     "find",
     "read_config",
     "shipped",
@@ -98,3 +99,9 @@ def digest(folder: Path) -> str:
             content = hashlib.sha256(path.read_bytes()).hexdigest()
             total.update(f"{name}\0{content}\n".encode())
     return total.hexdigest()[:12]
+
+
+def file_sizes(folder: Path) -> dict[str, int]:
+    """Return the files of a model folder by name, with their sizes in bytes."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}

@@ -16,6 +16,7 @@ from bitextfilter.errors import ModelError
 from bitextfilter.models.checkpoint import digest, read_config
 from bitextfilter.models.folders import find
 from bitextfilter.scoring import reference as neighbours
+from bitextfilter.scoring.description import default_measure
 from bitextfilter.scoring.reference import Reference
 from bitextfilter.scoring.scorers import distinct, score_pairs
 from bitextfilter.similarity.classifier import Classifier
@@ -48,7 +49,7 @@ class Model:
     @property
     def default_measure(self) -> str:
         """The measure used where none is asked for: ``mlp`` if it can, else ``cosine``."""
-        return "cosine" if self.classifier is None else "mlp"
+        return default_measure(self.classifier is not None)
 
     @cached_property
     def processor(self) -> TextProcessor:

@@ -98,6 +98,9 @@ def _settings(options: dict[str, Any]) -> tuple[Labelling, Suggesting]:
             raise click.UsageError("--precision and --recall exclude each other")
         if where.labels is None and where.verdict is not None:
             raise click.UsageError("--verdict needs --labels COLUMN")
+        if where.labels is not None and wishes.similarity is not None:
+            raise click.UsageError("--labels and --similarity exclude each other")
+        _check_measure(wishes.similarity)
     else:
         for name, value in vars(wishes).items():
             if value is not None:
@@ -105,6 +108,14 @@ def _settings(options: dict[str, Any]) -> tuple[Labelling, Suggesting]:
         if where.labels is None:
             raise click.UsageError("--labels COLUMN must say what the rows are")
     return where, wishes
+
+
+def _check_measure(name: str | None) -> None:
+    """Raise UsageError if there is no such measure."""
+    from bitextfilter.scoring.scorers import MEASURES
+
+    if name is not None and name not in MEASURES:
+        raise click.UsageError(f"similarity {name!r} is none of {', '.join(MEASURES)}")
 
 
 def _of(kind: type[T], options: dict[str, Any]) -> T:

@@ -38,6 +38,7 @@ class Suggesting:
     precision: float | None
     recall: float | None
     count_side: str | None
+    similarity: str | None
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -157,5 +158,10 @@ def suggestion_options() -> list[click.Parameter]:
             ["--count-side"],
             type=click.Choice(["source", "target", "both"]),
             help="The side whose words are counted  [default: target]",
+        ),
+        click.Option(
+            ["--similarity"],
+            metavar="NAME",
+            help="What --model scores by  [default: its default measure]",
         ),
     ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from bitextfilter import __version__
 from bitextfilter.commands.evaluations.labelled import Collected, read_labelled, words_of
@@ -17,6 +18,7 @@ from bitextfilter.io.rows import BadRow
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.bootstrap import Bootstrap
+    from bitextfilter.evaluation.filtering import Labelled
     from bitextfilter.evaluation.thresholds import Cut, CutSettings
     from bitextfilter.scoring.model import Model
 
@@ -40,9 +42,11 @@ def suggest(
     """Return a table of cuts, or JSON, and say on stderr which is suggested."""
     from bitextfilter.evaluation.thresholds import CutSettings, estimate_cuts, signature
 
-    share, facts = wishes.noise_share, dict[str, str | int]()
+    share, facts = wishes.noise_share, dict[str, str]()
     if where.labels is None:
-        collected, facts = _made(run, run.model(), wishes.sides, bootstrap.seed)
+        model = run.model()
+        facts = {"sim": wishes.similarity or model.default_measure, "model": model.digest}
+        collected = _made(run, model, wishes, bootstrap.seed)
         share = share or NOISE_SHARE
     else:
         collected = read_labelled(run, where, wishes.sides)
@@ -51,24 +55,26 @@ def suggest(
     cuts = estimate_cuts(labelled, collected.words, settings)
     if not cuts:
         raise InputError("no clean row has a score", file=stream_name(run.row_settings.input))
-    line = ""
+    line, recommended = "", []
     for cut in cuts:
         if cut.suggested:
             line = signature(cut, labelled, settings, **facts, v=__version__)
+            recommended = [_recommended(run, cut, labelled, settings, **facts)] if facts else []
     _tell(run, cuts, settings, settings.share(labelled))
-    return _json(run, cuts, settings, line) if as_json else _table(cuts, line)
+    return _json(run, cuts, settings, line, recommended) if as_json else _table(cuts, line)
 
 
 FEWEST = 100
 """With fewer pairs of noise, a warning is given."""
 
 
-def _made(
-    run: Run, model: Model, sides: Sequence[str], seed: int
-) -> tuple[Collected, dict[str, str | int]]:
-    """Make half of the clean pairs noise and score all; with facts for the signature."""
+def _made(run: Run, model: Model, wishes: Suggesting, seed: int) -> Collected:
+    """Make half of the clean pairs noise and score all."""
     from bitextfilter.corpus.noise import CLEAN, KINDS, NoiseSettings, even_rates, noisy_pairs
+    from bitextfilter.scoring.scorers import check_measures
 
+    measures = [wishes.similarity] if wishes.similarity else []
+    check_measures(model, measures, model.reference)
     settings = NoiseSettings(languages=model.languages)
     rates = even_rates(NOISE_RATE, settings)
     if lacking := [kind for kind in KINDS if kind not in rates]:
@@ -78,9 +84,11 @@ def _made(
     noisy = noisy_pairs(_pairs(run, model), rates, seed, settings)
     while window := list(islice(noisy, run.common.batch_size)):
         sources, targets, labels = zip(*window, strict=True)
-        (scores,) = model.score(sources, targets).values()
+        (scores,) = model.score(sources, targets, measures).values()
         counted = [
-            side for name, side in (("source", sources), ("target", targets)) if name in sides
+            side
+            for name, side in (("source", sources), ("target", targets))
+            if name in wishes.sides
         ]
         for score, label, *texts in zip(scores.tolist(), labels, *counted, strict=True):
             collected.add(round(score, DIGITS), label, words_of(texts))
@@ -92,7 +100,7 @@ def _made(
         raise InputError(message, file=stream_name(run.row_settings.input), remedy=remedy)
     if 0 < made < FEWEST:
         run.warn(f"only {made} pairs of noise: estimates from fewer than {FEWEST} are rough")
-    return collected, {"sim": model.default_measure, "model": model.digest}
+    return collected
 
 
 def _pairs(run: Run, model: Model) -> Iterator[tuple[str, str]]:
@@ -142,7 +150,35 @@ def _table(cuts: Sequence[Cut], line: str) -> str:
     return "".join("\t".join(row) + "\n" for row in rows)
 
 
-def _json(run: Run, cuts: Sequence[Cut], settings: CutSettings, line: str) -> str:
+def _recommended(
+    run: Run, cut: Cut, labelled: Labelled, settings: CutSettings, **facts: str
+) -> dict[str, Any]:
+    """Return the cut as bitext-models keeps it."""
+    from bitextfilter.scoring.thresholds import Threshold, printable
+
+    threshold = Threshold(
+        use="filtering",
+        measure=facts["sim"],
+        threshold=cut.threshold,
+        goal=settings.goal,
+        **{name: cut.figures[name].value for name in ("precision", "recall", "f1")},
+        noise_share=settings.share(labelled),
+        rows=len(labelled.labels),
+        file=printable(Path(stream_name(run.row_settings.input)).name),
+        command=printable(run.command_line),
+        model=facts["model"],
+        version=__version__,
+    )
+    return vars(threshold)
+
+
+def _json(
+    run: Run,
+    cuts: Sequence[Cut],
+    settings: CutSettings,
+    line: str,
+    recommended: list[dict[str, Any]],
+) -> str:
     """Return the cuts and the suggestion as one JSON object."""
     records = [
         {
@@ -158,5 +194,6 @@ def _json(run: Run, cuts: Sequence[Cut], settings: CutSettings, line: str) -> st
         "goal": settings.goal,
         "cuts": records,
         "suggestion": line or None,
+        "recommended": recommended,
     }
     return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"

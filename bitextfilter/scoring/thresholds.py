@@ -1,0 +1,179 @@
+"""Recommended thresholds of a model: where to cut its scores, each with what it was chosen by.
+
+A model folder may hold them, in ``thresholds.json``::
+
+    {
+      "format": 1,
+      "thresholds": [
+        {
+          "use": "filtering",
+          "measure": "csls",
+          "threshold": 0.0328,
+          "goal": "f1",
+          "precision": 0.8471,
+          "recall": 0.9507,
+          "f1": 0.8959,
+          "noise_share": 0.3,
+          "rows": 2000,
+          "file": "clean.tsv",
+          "command": "bitext-evaluate filtering --suggest-threshold --json clean.tsv",
+          "model": "d5889d0474ba",
+          "version": "0.1.0"
+        }
+      ]
+    }
+
+No score depends on that file, and it is no part of a model's digest.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from bitextfilter.errors import ModelError
+from bitextfilter.models.folders import THRESHOLDS
+from bitextfilter.scoring.scorers import MEASURES
+
+__all__ = ["USES", "Threshold", "merged", "printable", "read_thresholds", "write_thresholds"]
+
+USES = ("filtering", "mining")
+"""Cutting a noisy corpus of pairs; cutting what ``bitext-align`` finds in two files."""
+
+FORMAT = 1
+
+_PARTS = ("precision", "recall", "f1", "noise_share")
+_TEXTS = ("goal", "file", "command", "model", "version")
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Keep what scores at least ``threshold``. Raises ValueError for what makes no sense."""
+
+    use: str
+    """One of ``USES``."""
+    measure: str
+    """A name in ``scorers.MEASURES``."""
+    threshold: float
+    """In the measure's own range."""
+    goal: str
+    """What was sought: ``f1`` for the highest, or such as ``precision>=0.99``."""
+    precision: float
+    """Part of what is kept that is right, 0 to 1; as are the others."""
+    recall: float
+    f1: float
+    noise_share: float
+    """Part of the rows that is taken to be noise; in mining, of the sentences without a match."""
+    rows: int
+    """How many rows, in mining how many sentences of both sides, it was estimated on."""
+    file: str
+    """Name of the file they came from."""
+    command: str
+    """The command line of the estimate."""
+    model: str
+    """Digest of the model whose scores they were."""
+    version: str
+    """Of bitextfilter."""
+
+    def __post_init__(self) -> None:
+        """Check all fields, whatever their types are."""
+        for name, known in (("use", USES), ("measure", MEASURES)):
+            if not isinstance(value := getattr(self, name), str) or value not in known:
+                raise ValueError(f"{name} {value!r} is none of {', '.join(known)}")
+        if not _is_number(self.threshold):
+            raise ValueError(f"threshold {self.threshold!r} is no number")
+        for name in _PARTS:
+            if not _is_number(value := getattr(self, name)) or not 0 <= value <= 1:
+                raise ValueError(f"{name} {value!r} is no number from 0 to 1")
+        if type(self.rows) is not int or self.rows < 1:
+            raise ValueError(f"rows {self.rows!r} is no number of rows")
+        for name in _TEXTS:
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value or not value.isprintable():
+                raise ValueError(f"{name} {value!r} is no line of text")
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What a model has one threshold of: use, measure and goal."""
+        return self.use, self.measure, self.goal
+
+    @classmethod
+    def of(cls, record: object) -> Threshold:
+        """Make one of a JSON object with just these fields. Raises ValueError for any other."""
+        if not isinstance(record, dict):
+            raise ValueError("not an object")
+        names = [field.name for field in fields(cls)]
+        if missing := [name for name in names if name not in record]:
+            raise ValueError(f"{missing[0]} is missing")
+        if unknown := sorted(set(record) - set(names)):
+            raise ValueError(f"{unknown[0]!r} is unknown")
+        return cls(**record)
+
+
+def _is_number(value: object) -> bool:
+    """Whether *value* is a number that a float can hold; NaN is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= sys.float_info.max
+
+
+def printable(text: str) -> str:
+    """Return *text* with ? for what may not stand in a line, and for nothing."""
+    return "".join(c if c.isprintable() else "?" for c in text) or "?"
+
+
+def merged(old: Iterable[Threshold], new: Iterable[Threshold]) -> list[Threshold]:
+    """Return both, new ones in the place of old ones of the same key; by use and measure."""
+    latest = {threshold.key: threshold for threshold in (*old, *new)}
+    measures = list(MEASURES)
+    return sorted(
+        latest.values(), key=lambda t: (USES.index(t.use), measures.index(t.measure), t.goal)
+    )
+
+
+def write_thresholds(folder: Path, thresholds: Iterable[Threshold]) -> None:
+    """Write the file of an existing folder."""
+    whole = {"format": FORMAT, "thresholds": [asdict(threshold) for threshold in thresholds]}
+    text = json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    (folder / THRESHOLDS).write_text(text, encoding="utf-8")
+
+
+def read_thresholds(folder: Path) -> list[Threshold]:
+    """Read the thresholds of a model folder; none where it has no such file.
+
+    Raises ModelError, naming the file and the entry, if it is damaged or of a newer format.
+    """
+    path = folder / THRESHOLDS
+    try:
+        whole = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"{path}: unreadable thresholds: {error}") from error
+    return _parsed(whole, path)
+
+
+def _parsed(whole: Any, path: Path) -> list[Threshold]:
+    """Return the thresholds in the JSON of *path*."""
+    version = whole.get("format") if isinstance(whole, dict) else None
+    if type(version) is not int or not isinstance(whole.get("thresholds"), list):
+        raise ModelError(f"{path}: not a file of thresholds")
+    if version > FORMAT:
+        raise ModelError(
+            f"{path}: format {version} is newer than {FORMAT}, the newest this version reads;"
+            " update bitextfilter"
+        )
+    found: dict[tuple[str, str, str], Threshold] = {}
+    for number, record in enumerate(whole["thresholds"], 1):
+        try:
+            threshold = Threshold.of(record)
+        except ValueError as error:
+            raise ModelError(f"{path}: threshold {number}: {error}") from error
+        if threshold.key in found:
+            raise ModelError(f"{path}: threshold {number}: {' '.join(threshold.key)} stands twice")
+        found[threshold.key] = threshold
+    return list(found.values())
