@@ -66,12 +66,12 @@ class Threshold:
     """Part of what is kept that is right, 0 to 1; as are the others."""
     recall: float
     f1: float
-    noise_share: float
-    """Part of the rows that is taken to be noise; in mining, of the sentences without a match."""
+    noise_share: float | None
+    """Part of the rows that was taken to be noise; None in mining."""
     rows: int
-    """How many rows, in mining how many sentences of both sides, it was estimated on."""
+    """How many rows, in mining how many true pairs, it was estimated on."""
     file: str
-    """Name of the file they came from."""
+    """Name of the file that had them."""
     command: str
     """The command line of the estimate."""
     model: str
@@ -86,9 +86,11 @@ class Threshold:
                 raise ValueError(f"{name} {value!r} is none of {', '.join(known)}")
         if not _is_number(self.threshold):
             raise ValueError(f"threshold {self.threshold!r} is no number")
-        for name in _PARTS:
+        for name in _PARTS if self.use == "filtering" else _PARTS[:-1]:
             if not _is_number(value := getattr(self, name)) or not 0 <= value <= 1:
                 raise ValueError(f"{name} {value!r} is no number from 0 to 1")
+        if self.use == "mining" and self.noise_share is not None:
+            raise ValueError("noise_share is not of mining")
         if type(self.rows) is not int or self.rows < 1:
             raise ValueError(f"rows {self.rows!r} is no number of rows")
         for name in _TEXTS:

@@ -15,6 +15,7 @@ from bitextfilter.commands.evaluations.settings import (
     Labelling,
     Suggesting,
     bootstrap_options,
+    check_measure,
     labelling_options,
     suggestion_options,
 )
@@ -100,7 +101,7 @@ def _settings(options: dict[str, Any]) -> tuple[Labelling, Suggesting]:
             raise click.UsageError("--verdict needs --labels COLUMN")
         if where.labels is not None and wishes.similarity is not None:
             raise click.UsageError("--labels and --similarity exclude each other")
-        _check_measure(wishes.similarity)
+        check_measure(wishes.similarity)
     else:
         for name, value in vars(wishes).items():
             if value is not None:
@@ -108,14 +109,6 @@ def _settings(options: dict[str, Any]) -> tuple[Labelling, Suggesting]:
         if where.labels is None:
             raise click.UsageError("--labels COLUMN must say what the rows are")
     return where, wishes
-
-
-def _check_measure(name: str | None) -> None:
-    """Raise UsageError if there is no such measure."""
-    from bitextfilter.scoring.scorers import MEASURES
-
-    if name is not None and name not in MEASURES:
-        raise click.UsageError(f"similarity {name!r} is none of {', '.join(MEASURES)}")
 
 
 def _of(kind: type[T], options: dict[str, Any]) -> T:

@@ -13,6 +13,7 @@ __all__ = [
     "Labelling",
     "Suggesting",
     "bootstrap_options",
+    "check_measure",
     "judged_row_options",
     "labelling_options",
     "suggestion_options",
@@ -61,6 +62,14 @@ def share(value: str) -> float:
     if number == 1:
         raise click.BadParameter("must be less than 1")
     return number
+
+
+def check_measure(name: str | None) -> None:
+    """Raise UsageError if there is no measure of that *name*."""
+    from bitextfilter.scoring.scorers import MEASURES
+
+    if name is not None and name not in MEASURES:
+        raise click.UsageError(f"similarity {name!r} is none of {', '.join(MEASURES)}")
 
 
 def labelling_options() -> list[click.Parameter]:

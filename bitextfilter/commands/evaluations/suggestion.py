@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bitextfilter import __version__
 from bitextfilter.commands.evaluations.labelled import Collected, read_labelled, words_of
+from bitextfilter.commands.evaluations.recommended import recommended
 from bitextfilter.commands.evaluations.settings import Labelling, Suggesting
 from bitextfilter.commands.frame import Run
 from bitextfilter.errors import InputError
@@ -55,13 +55,13 @@ def suggest(
     cuts = estimate_cuts(labelled, collected.words, settings)
     if not cuts:
         raise InputError("no clean row has a score", file=stream_name(run.row_settings.input))
-    line, recommended = "", []
+    line, kept = "", []
     for cut in cuts:
         if cut.suggested:
             line = signature(cut, labelled, settings, **facts, v=__version__)
-            recommended = [_recommended(run, cut, labelled, settings, **facts)] if facts else []
+            kept = [_recommended(run, cut, labelled, settings, facts)]
     _tell(run, cuts, settings, settings.share(labelled))
-    return _json(run, cuts, settings, line, recommended) if as_json else _table(cuts, line)
+    return _json(run, cuts, settings, line, kept) if as_json else _table(cuts, line)
 
 
 FEWEST = 100
@@ -151,25 +151,21 @@ def _table(cuts: Sequence[Cut], line: str) -> str:
 
 
 def _recommended(
-    run: Run, cut: Cut, labelled: Labelled, settings: CutSettings, **facts: str
+    run: Run, cut: Cut, labelled: Labelled, settings: CutSettings, facts: dict[str, str]
 ) -> dict[str, Any]:
     """Return the cut as bitext-models keeps it."""
-    from bitextfilter.scoring.thresholds import Threshold, printable
-
-    threshold = Threshold(
+    return recommended(
+        run,
+        run.row_settings.input,
+        cut.figures,
         use="filtering",
-        measure=facts["sim"],
+        measure=facts.get("sim"),
         threshold=cut.threshold,
         goal=settings.goal,
-        **{name: cut.figures[name].value for name in ("precision", "recall", "f1")},
         noise_share=settings.share(labelled),
         rows=len(labelled.labels),
-        file=printable(Path(stream_name(run.row_settings.input)).name),
-        command=printable(run.command_line),
-        model=facts["model"],
-        version=__version__,
+        model=facts.get("model"),
     )
-    return vars(threshold)
 
 
 def _json(
@@ -177,7 +173,7 @@ def _json(
     cuts: Sequence[Cut],
     settings: CutSettings,
     line: str,
-    recommended: list[dict[str, Any]],
+    kept: list[dict[str, Any]],
 ) -> str:
     """Return the cuts and the suggestion as one JSON object."""
     records = [
@@ -194,6 +190,6 @@ def _json(
         "goal": settings.goal,
         "cuts": records,
         "suggestion": line or None,
-        "recommended": recommended,
+        "recommended": kept,
     }
     return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
