@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bitextfilter.commands.evaluations.corpus import corpus
 from bitextfilter.commands.evaluations.filtering import filtering
+from bitextfilter.commands.evaluations.mining import mining
 from bitextfilter.commands.evaluations.neighbours import neighbours
 from bitextfilter.commands.evaluations.paraphrase import paraphrase
 from bitextfilter.commands.evaluations.recovery import recovery
@@ -24,5 +25,5 @@ main = group(
     """,
 )
 
-for subcommand in (recovery, filtering, sts, paraphrase, neighbours, corpus, words):
+for subcommand in (recovery, filtering, mining, sts, paraphrase, neighbours, corpus, words):
     main.add_command(subcommand)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from math import inf, isnan
 from typing import TYPE_CHECKING
@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 
     from bitextfilter.evaluation.filtering import Labelled
 
-__all__ = ["Collected", "EvaluatedColumns", "read_labelled", "words_of"]
+__all__ = [
+    "Collected",
+    "EvaluatedColumns",
+    "filled_rows",
+    "known_score",
+    "read_labelled",
+    "words_of",
+]
 
 KEEP = "keep"
 """The verdict on a row that no rule drops."""
@@ -109,14 +116,21 @@ def read_labelled(run: Run, where: Labelling, sides: tuple[str, ...] = ()) -> Co
         if where.verdict is not None:
             score = score if texts[0] == KEEP else -inf
             texts = texts[1:]
-        if isnan(score):
-            run.counts["without a score"] += 1
-            if where.missing == "skip":
-                run.drop(row, "no score")
-                continue
-            score = -inf
-        collected.add(score, row.texts[1], words_of(texts))
+        known = known_score(run, row, score, where.missing)
+        if known is not None:
+            collected.add(known, row.texts[1], words_of(texts))
     return collected
+
+
+def known_score(run: Run, row: Row, score: float, missing: str) -> float | None:
+    """Return the score of a row; where it is NaN, minus infinity, or None to *skip* the row."""
+    if not isnan(score):
+        return score
+    run.counts["without a score"] += 1
+    if missing == "skip":
+        run.drop(row, "no score")
+        return None
+    return -inf
 
 
 def _rows(run: Run, where: Labelling, sides: tuple[str, ...]) -> Iterable[Row]:
@@ -125,17 +139,24 @@ def _rows(run: Run, where: Labelling, sides: tuple[str, ...]) -> Iterable[Row]:
     first += [("verdict", "--verdict", where.verdict)] if where.verdict is not None else []
     chosen = run.row_settings.columns
     wanted = tuple(Wanted(name, option, place) for name, option, place in first if place)
-    reader = run.rows(EvaluatedColumns(chosen.source, chosen.target, first=wanted, sides=sides))
+    columns = EvaluatedColumns(chosen.source, chosen.target, first=wanted, sides=sides)
+    return filled_rows(run, columns, ("label",))
+
+
+def filled_rows(run: Run, columns: EvaluatedColumns, needed: Collection[str]) -> Iterator[Row]:
+    """Yield the good rows of the input; one of which a *needed* column is blank is bad."""
+    reader, names = run.rows(columns), [wanted.name for wanted in columns.wanted()]
     run.counts["without a score"] = 0
     for window in run.windows(reader):
         for row in window:
             if isinstance(row, BadRow):
                 continue
-            if is_blank(row.texts[1]):
-                problem = "the label is empty"
-                run.reject(BadRow(row.number, row.line, row.ending, problem, REMEDY, reader.name))
-                continue
-            yield row
+            for name, text in zip(names, row.texts, strict=True):
+                if name in needed and is_blank(text):
+                    run.reject(BadRow(*row[:3], f"the {name} is empty", REMEDY, reader.name))
+                    break
+            else:
+                yield row
 
 
 def words_of(texts: Iterable[str]) -> int:

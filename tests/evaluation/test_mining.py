@@ -1,0 +1,198 @@
+"""Mining figures against definitions written out as loops over all thresholds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Set
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from bitextfilter.evaluation.bootstrap import Bootstrap, resamples
+from bitextfilter.evaluation.mining import (
+    Compared,
+    Measured,
+    MiningSettings,
+    Pair,
+    compare,
+    measure_mining,
+    signature,
+)
+
+PAIR = st.tuples(st.sampled_from("abcd"), st.sampled_from("ABCD"))
+SCORE = st.sampled_from([-math.inf, -1.0, 0.0, 0.25, 0.5, 2.0])
+MINED = st.dictionaries(PAIR, SCORE, min_size=1, max_size=16)
+GOLD = st.sets(PAIR, min_size=1, max_size=16)
+ONCE = Bootstrap(1)
+
+
+def naive_cut(kept: Set[Pair], gold: Set[Pair]) -> dict[str, float]:
+    right = len(kept & gold)
+    precision = right / len(kept) if kept else 0.0
+    recall = right / len(gold)
+    f1 = 2 * precision * recall / (precision + recall) if right else 0.0
+    return {"f1": f1, "precision": precision, "recall": recall}
+
+
+def at_least(mined: Mapping[Pair, float], threshold: float) -> set[Pair]:
+    return {pair for pair, score in mined.items() if score >= threshold}
+
+
+def naive_best(mined: Mapping[Pair, float], gold: Set[Pair]) -> tuple[float, dict[str, float]]:
+    best, found = math.nan, {"f1": -1.0}
+    for threshold in sorted(set(mined.values()) - {-math.inf}, reverse=True):
+        figures = naive_cut(at_least(mined, threshold), gold)
+        if figures["f1"] >= found["f1"] - 1e-12:
+            best, found = threshold, figures
+    return best, found
+
+
+def naive_average_precision(mined: Mapping[Pair, float], gold: Set[Pair]) -> float:
+    total, recall_before = 0.0, 0.0
+    for threshold in sorted(set(mined.values()), reverse=True):
+        figures = naive_cut(at_least(mined, threshold), gold)
+        total += (figures["recall"] - recall_before) * figures["precision"]
+        recall_before = figures["recall"]
+    return total
+
+
+def measured(
+    mined: Mapping[Pair, float],
+    gold: Set[Pair],
+    threshold: float | None = None,
+    bootstrap: Bootstrap = ONCE,
+) -> dict[tuple[str, str], Measured]:
+    settings = MiningSettings(threshold, bootstrap)
+    results = measure_mining(compare(mined, gold), settings)
+    found = {(result.cut, result.measure): result for result in results}
+    assert len(found) == len(results) == 7
+    return found
+
+
+def check_cut(
+    found: dict[tuple[str, str], Measured], name: str, kept: Set[Pair], gold: Set[Pair]
+) -> None:
+    for measure, value in naive_cut(kept, gold).items():
+        result = found[name, measure]
+        assert result.estimate.value == pytest.approx(value)
+        assert (result.kept, result.right) == (len(kept), len(kept & gold))
+
+
+@given(MINED, GOLD)
+def test_the_best_cut_is_that_of_all_loops(mined: dict[Pair, float], gold: set[Pair]) -> None:
+    assume(max(mined.values()) > -math.inf)
+    threshold, _ = naive_best(mined, gold)
+    found = measured(mined, gold)
+    check_cut(found, "best", at_least(mined, threshold), gold)
+    assert {r.threshold for (cut, _), r in found.items() if cut == "best"} == {threshold}
+
+
+@given(MINED, GOLD, st.one_of(st.none(), st.sampled_from([-1.0, -0.5, 0.5, 1.0, 3.0, math.inf])))
+def test_a_given_cut_and_all(
+    mined: dict[Pair, float], gold: set[Pair], threshold: float | None
+) -> None:
+    assume(max(mined.values()) > -math.inf)
+    found = measured(mined, gold, threshold)
+    name = "all" if threshold is None else "given"
+    check_cut(found, name, at_least(mined, -math.inf if threshold is None else threshold), gold)
+    assert {r.threshold for (cut, _), r in found.items() if cut == name} == {threshold}
+
+
+@given(MINED, GOLD)
+def test_average_precision_is_that_of_the_loop(mined: dict[Pair, float], gold: set[Pair]) -> None:
+    assume(max(mined.values()) > -math.inf)
+    result = measured(mined, gold)["all", "average_precision"]
+    assert result.estimate.value == pytest.approx(naive_average_precision(mined, gold))
+    assert (result.kept, result.right) == (len(mined), len(mined.keys() & gold))
+
+
+def test_pairs_that_tie_are_kept_together() -> None:
+    gold = {("a", "A"), ("b", "B")}
+    mined = {("a", "A"): 1.0, ("b", "B"): 0.5, ("c", "C"): 0.5, ("d", "D"): 0.1}
+    best = measured(mined, gold)["best", "f1"]
+    assert (best.threshold, best.kept, best.right) == (0.5, 3, 2)
+    assert best.estimate.value == pytest.approx(4 / 5)
+
+
+def test_of_cuts_that_tie_in_f1_the_lowest_wins() -> None:
+    tied = {("a", "A"): 3.0, ("x", "X"): 2.0, ("y", "Y"): 2.0, ("b", "B"): 1.0, ("z", "Z"): 1.0}
+    gold = {("a", "A"), ("b", "B"), ("c", "C")}
+    assert measured(tied, gold)["best", "f1"].threshold == 1.0  # 2 / (1 + 3) = 4 / (5 + 3)
+    tied["w", "W"] = 1.0
+    assert measured(tied, gold)["best", "f1"].threshold == 3.0
+
+
+def test_copies_of_a_gold_pair_count_once_and_a_source_may_have_several_targets() -> None:
+    gold = [("a", "A"), ("a", "A"), ("a", "B")]
+    compared = compare({("a", "A"): 1.0, ("a", "B"): 0.5, ("a", "C"): 0.2}, gold)
+    assert compared.gold == 2
+    assert compared.right.tolist() == [True, True, False]
+
+
+def test_texts_are_compared_character_for_character() -> None:
+    others = [("A", "ü"), ("a ", "ü"), ("a", "u\u0308"), ("ü", "a"), ("aü", "")]
+    compared = compare(dict.fromkeys(others, 1.0), [("a", "ü")])
+    assert not compared.right.any()
+
+
+def test_intervals_are_of_pairs_drawn_anew_together() -> None:
+    generator = np.random.default_rng(3)
+    gold = {(str(i), "") for i in range(40)}
+    places = [*range(30), *range(100, 120)]
+    mined = {(str(i), ""): round(float(generator.normal(i < 40)), 1) for i in places}
+    found = measured(mined, gold, 0.5, Bootstrap(300, 5))
+    # The same draws, of a row for each pair that is mined or gold, counted in plain loops.
+    rows = [(mined.get(pair), pair in gold) for pair in sorted(mined.keys() | gold)]
+    cells = sorted(set(rows), key=str)
+    counts = np.array([rows.count(cell) for cell in cells], dtype=np.float64)
+    drawn = []
+    for (again,) in resamples([counts], Bootstrap(3000, 8)):
+        kept = right = true = 0.0
+        for (score, is_gold), times in zip(cells, again, strict=True):
+            passes = score is not None and score >= 0.5
+            kept += times * passes
+            right += times * (passes and is_gold)
+            true += times * is_gold
+        drawn.append((2 * right / (kept + true), right / kept, right / true))
+    expected = np.quantile(drawn, [0.025, 0.975], axis=0).T
+    for measure, ends in zip(("f1", "precision", "recall"), expected, strict=True):
+        value, low, high = found["given", measure].estimate
+        assert low < value < high
+        assert (low, high) == pytest.approx(ends, abs=0.03)
+
+
+def test_draws_without_a_gold_pair_are_left_out() -> None:
+    mined = {("a", "A"): 1.0} | {(str(i), "x"): 0.5 for i in range(9)}
+    for result in measured(mined, {("a", "A")}, None, Bootstrap(200)).values():
+        assert not np.isnan(result.estimate).any()
+    assert measured(mined, {("a", "A")}, None, Bootstrap(200))["all", "recall"].estimate.low == 1
+
+
+@pytest.mark.parametrize(
+    ("scores", "right", "gold", "problem"),
+    [
+        ([1.0, 2.0], [True], 1, "scores of"),
+        ([[1.0]], [[True]], 1, "scores of"),
+        ([1.0], [False], 0, "found of 0"),
+        ([1.0, 2.0], [True, True], 1, "2 pairs found of 1"),
+        ([1.0, math.nan], [True, False], 1, "scores are needed"),
+        ([-math.inf], [True], 1, "scores are needed"),
+        ([], [], 1, "scores are needed"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(
+    scores: list[float], right: list[bool], gold: int, problem: str
+) -> None:
+    with pytest.raises(ValueError, match=problem):
+        Compared(np.array(scores, dtype=np.float64), np.array(right, dtype=np.bool_), gold)
+
+
+def test_the_signature_says_how() -> None:
+    compared = compare({("a", "A"): 0.5, ("b", "A"): 0.25}, [("a", "A")])
+    results = measure_mining(compared, MiningSettings(None, ONCE))
+    assert signature(results[0], compared, boot=1) == (
+        "f1 = 1.0000 | n=2 gold:1 cut:best threshold:0.5 boot:1"
+    )
+    assert signature(results[4], compared) == "precision = 0.5000 | n=2 gold:1 cut:all"
