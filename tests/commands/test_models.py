@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from toys import toy_model
 from bitextfilter.commands.models import main
 from bitextfilter.models import folders
 from bitextfilter.models.checkpoint import digest, load_tensors, save_tensors
+from bitextfilter.scoring.thresholds import Threshold, write_thresholds
 
 
 @pytest.fixture
@@ -20,6 +22,12 @@ def folder(tmp_path: Path) -> Path:
     folder = toy_model(tmp_path / "pretrained" / "aa-bb")
     (folder / "card.md").write_text("# A toy\n", encoding="utf-8")
     return folder
+
+
+def threshold(model: str, measure: str = "mlp") -> Threshold:
+    texts = {"goal": "f1", "file": "clean.tsv", "command": "evaluate", "version": "0.1.0"}
+    quality = {"precision": 0.5, "recall": 1.0, "f1": 2 / 3, "noise_share": 0.3}
+    return Threshold("filtering", measure, 0.25, rows=200, model=model, **texts, **quality)
 
 
 def invoke(*words: object) -> Result:
@@ -43,6 +51,81 @@ def test_the_shipped_models_are_listed_and_sound() -> None:
     assert invoke("verify", *names).exit_code == 0
 
 
+def facts_of(result: Result) -> dict[str, list[str]]:
+    assert result.exit_code == 0, result.output
+    rows = [line.split("\t") for line in result.stdout.splitlines()]
+    assert len({row[0] for row in rows}) == len(rows)
+    return {row[0]: row[1:] for row in rows}
+
+
+def test_show_says_a_fact_a_line(folder: Path) -> None:
+    facts = facts_of(invoke("show", folder))
+    assert facts["name"] == facts["folder"] == [str(folder)]
+    assert facts["digest"] == [digest(folder)]
+    assert facts["languages"] == ["aa,bb"]
+    assert facts["architecture"] == ["averaging"]
+    assert "embedding=32" in facts["shape"][0].split()
+    assert facts["default measure"] == ["mlp"]
+    assert facts["neighbours"] == ["40,40"]
+    assert (facts["card"], facts["attribution"]) == (["card.md"], ["none"])
+    assert not any(name.startswith("threshold") for name in facts)
+
+
+def test_show_has_thresholds_with_their_figures(folder: Path) -> None:
+    one = threshold(model=digest(folder))
+    mined = replace(one, use="mining", measure="csls", threshold=-0.5, noise_share=None)
+    write_thresholds(folder, [one, mined])
+    result = invoke("show", folder)
+    facts = facts_of(result)
+    figures = "precision=0.5000 recall=1.0000 f1=0.6667"
+    assert facts["threshold.filtering.mlp.f1"] == [
+        "0.25",
+        f"{figures} noise_share=0.3 rows=200 file=clean.tsv",
+    ]
+    assert facts["threshold.mining.csls.f1"] == ["-0.5", f"{figures} rows=200 file=clean.tsv"]
+    assert result.stderr == ""
+    whole = json.loads(invoke("show", folder, "--json").stdout)
+    assert whole["thresholds"] == [asdict(one), asdict(mined)]
+    assert whole["shape"]["embedding"] == 32
+
+
+def test_show_leaves_out_thresholds_of_other_weights(folder: Path) -> None:
+    write_thresholds(folder, [threshold(model=digest(folder)), threshold("0" * 12, "cosine")])
+    for command in ("show", "verify"):
+        result = invoke(command, folder)
+        assert result.exit_code == 0
+        assert "1 thresholds left out" in result.stderr
+        assert "cosine.f1" not in result.stdout
+    assert "left out" not in invoke("show", folder, "-q").stderr
+
+
+def test_show_and_verify_find_damaged_thresholds(folder: Path) -> None:
+    (folder / "thresholds.json").write_text("{")
+    for command in ("show", "verify"):
+        result = invoke(command, folder)
+        assert (result.exit_code, result.stdout) == (65, "")
+        assert f"{folder / 'thresholds.json'}: unreadable" in result.stderr
+
+
+def test_show_writes_texts_as_they_are(folder: Path) -> None:
+    (folder / "attribution.md").write_bytes(b"caf\xe9\r\n")
+    assert invoke("show", folder, "--card").stdout_bytes == b"# A toy\n"
+    assert invoke("show", "--attribution", folder).stdout_bytes == b"caf\xe9\r\n"
+    (folder / "card.md").unlink()
+    failed = invoke("show", folder, "--card")
+    assert (failed.exit_code, failed.stdout) == (66, "")
+    assert f"{folder / 'card.md'}: cannot be read" in failed.stderr
+    assert invoke("show", folder, "--attribution", "--json").exit_code == 2
+
+
+def test_the_shipped_models_say_whose_data_they_were_trained_on() -> None:
+    for line in invoke("list").stdout.splitlines():
+        name = line.split("\t")[0]
+        assert facts_of(invoke("show", name))["digest"] == [line.split("\t")[3]]
+        for text in ("--card", "--attribution"):
+            assert invoke("show", name, text).stdout.startswith("# ")
+
+
 def test_inspect_says_all(folder: Path) -> None:
     facts = json.loads(invoke("inspect", folder).stdout)
     assert set(facts) == {"name", "folder", "digest", "files", "config"}
@@ -64,7 +147,7 @@ def test_verify_compares_the_digest(folder: Path) -> None:
     assert digest(folder) in result.stderr
 
 
-@pytest.mark.parametrize("command", ["inspect", "verify"])
+@pytest.mark.parametrize("command", ["show", "inspect", "verify"])
 def test_missing_model(tmp_path: Path, command: str) -> None:
     result = invoke(command, tmp_path / "nothing")
     assert (result.exit_code, result.stdout) == (66, "")
