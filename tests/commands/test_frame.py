@@ -23,6 +23,7 @@ from click.testing import CliRunner, Result
 from bitextfilter import __version__, errors
 from bitextfilter.commands.exits import EXIT_CODES, Guard
 from bitextfilter.commands.frame import Run, command, group, model_options, row_options
+from bitextfilter.commands.options import Common
 from bitextfilter.io.rows import Row
 
 BOM = b"\xef\xbb\xbf"
@@ -137,6 +138,12 @@ def test_the_manifest_says_what_the_run_was(tmp_path: Path) -> None:
     assert manifest["version"] == __version__
     assert manifest["counts"] == {"rows": 7, "rejected": 0}
     assert manifest["seconds"] >= 0 and manifest["rows_per_second"] > 0
+
+
+def test_the_command_line_names_files_without_their_folders() -> None:
+    words = ["bitext-count", "-i", "/home/me/my pairs.tsv", "--manifest=../run.json", "models/toy/"]
+    run = Run(words[0], words, Common())
+    assert run.command_line == "bitext-count -i 'my pairs.tsv' --manifest=run.json toy"
 
 
 def test_no_manifest_of_a_run_that_failed(tmp_path: Path) -> None:

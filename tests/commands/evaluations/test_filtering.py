@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toys import sentences, toy_model
 
+from bitextfilter import __version__
 from bitextfilter.commands.evaluate import main
 from bitextfilter.corpus.noise import CLEAN, NoiseSettings, even_rates, noisy_pairs
 from bitextfilter.evaluation.bootstrap import Bootstrap
@@ -218,6 +219,9 @@ def test_no_bytes_are_a_bug(data: bytes) -> None:
         (["--suggest-threshold", "--threshold", "1"], "exclude each other"),
         (["--suggest-threshold", "--recall", "1", "--precision", "1"], "exclude each other"),
         (["--suggest-threshold", "--verdict", "4"], "--verdict needs --labels COLUMN"),
+        (["--suggest-threshold", "--similarity", "bleu"], "'bleu' is none of cosine"),
+        (["--suggest-threshold", "--labels", "3", "--similarity", "csls"], "exclude each other"),
+        (["--labels", "3", "--similarity", "csls"], "--similarity needs --suggest-threshold"),
         (["--suggest-threshold", "--noise-share", "1"], "must be less than 1"),
         (["--suggest-threshold", "--precision", "0"], "must be more than 0"),
     ],
@@ -312,6 +316,44 @@ def test_noise_is_made_of_clean_pairs(model: Path) -> None:
     assert "without the noise wrong-language" in result.stderr
     clean = int((labels == 0).sum())
     assert f"150 rows, 0 rejected, {clean} clean, {150 - clean} made noise, " in result.stderr
+
+
+def test_another_measure_can_be_cut(model: Path) -> None:
+    """Clean rows are cut at the scores that the measure gives them."""
+    words = ("-q", "--model", model, "--similarity", "csls", "--recall", "1")
+    result = suggesting(*words, text=written(PAIRS))
+    (lowest,) = (row for row in cuts(result) if row["suggestion"])
+    assert f" sim:csls model:{load(model).digest} v:" in lowest["suggestion"]
+    scores = load(model).score(*map(list, zip(*PAIRS, strict=True)), ["csls"])["csls"]
+    assert float(lowest["threshold"]) in [float(f"{score:.4f}") for score in scores.tolist()]
+    lacking = suggesting("--model", model, "--similarity", "mlp", text=written(PAIRS))
+    assert (lacking.exit_code, lacking.stdout) == (78, "")
+    assert "mlp needs a classifier" in lacking.stderr
+
+
+def test_the_json_has_what_a_model_keeps(model: Path) -> None:
+    words = ("-q", "--model", model, "--json", "--precision", "0.7")
+    whole = json.loads(suggesting(*words, text=written(PAIRS)).stdout)
+    (cut,) = (cut for cut in whole["cuts"] if cut["suggested"])
+    assert whole["recommended"] == [
+        {
+            "use": "filtering",
+            "measure": "cosine",
+            "threshold": cut["threshold"],
+            "goal": "precision>=0.7",
+            "noise_share": 0.3,
+            "rows": 150,
+            "model": load(model).digest,
+            **{name: cut[name]["value"] for name in ("precision", "recall", "f1")},
+            "file": "stdin",
+            "command": "bitext-evaluate filtering --threads 1 --device cpu --suggest-threshold"
+            " --bootstrap 20 -q --model toy --json --precision 0.7",
+            "version": __version__,
+        }
+    ]
+    labelled = json.loads(suggesting("--json", "--labels", "3", text=written(rows_of())).stdout)
+    (record,) = labelled["recommended"]
+    assert (record["measure"], record["model"], record["rows"]) == (None, None, 120)
 
 
 def test_windows_do_not_count_for_noise(model: Path) -> None:
