@@ -126,6 +126,16 @@ def test_labelled_rows_do_not_name_their_measure(toy: Path) -> None:
     assert (threshold.file, threshold.model) == ("stdin", digest(toy))
 
 
+def test_mined_pairs(toy: Path, tmp_path: Path) -> None:
+    (tmp_path / "gold.tsv").write_text("a\tb\nc\td\n")
+    mined = "a\tb\t0.9\nc\tx\t0.5\nc\td\t0.7\n"
+    line = ["mining", "--json", "--bootstrap", "9", str(tmp_path / "gold.tsv")]
+    text = CliRunner().invoke(evaluate, line, input=mined).stdout
+    result = recommend(toy, "-", "-o", toy, "--similarity", "csls", text=text)
+    figures = "precision=1.0000 recall=1.0000 f1=1.0000 rows=2 file=gold.tsv"
+    assert result.stdout == f"threshold.mining.csls.f1\t0.7\t{figures}\n"
+
+
 def changed(shared: Path, **fields: Any) -> str:
     whole = json.loads((shared / "csls.json").read_text())
     whole["recommended"][0].update(fields)

@@ -12,6 +12,7 @@ import click
 from bitextfilter import __version__
 from bitextfilter.commands.amounts import score
 from bitextfilter.commands.evaluations.labelled import EvaluatedColumns, filled_rows, known_score
+from bitextfilter.commands.evaluations.recommended import recommended
 from bitextfilter.commands.evaluations.settings import bootstrap_options, labelling_options
 from bitextfilter.commands.frame import Run, column, command, row_options
 from bitextfilter.errors import InputError
@@ -92,7 +93,13 @@ def mining(run: Run, gold: str, mined: str, as_json: bool, **options: Any) -> No
         (result, signature(result, compared, **drawn))
         for result in measure_mining(compared, settings)
     ]
-    whole = {"task": "mining", "file": mined, "gold_file": gold, "gold": compared.gold}
+    whole: dict[str, Any] = {
+        "task": "mining",
+        "file": mined,
+        "gold_file": gold,
+        "gold": compared.gold,
+    }
+    whole["recommended"] = _recommended(run, gold, compared.gold, results)
     text = _json(whole, results) if as_json else _table(compared.gold, results)
     output.write(text.encode())
 
@@ -151,6 +158,16 @@ def _mined_pairs(run: Run, options: dict[str, Any]) -> dict[Pair, float]:
 
 
 Results = list[tuple["Measured", str]]
+
+
+def _recommended(run: Run, file: str, gold: int, results: Results) -> list[dict[str, Any]]:
+    """Return the best cut as bitext-models recommend takes it, if a number cuts there."""
+    best = {result.measure: result for result, _ in results if result.cut == "best"}
+    if _finite(best["f1"].threshold) is None:
+        return []
+    known = {"use": "mining", "measure": None, "model": None, "goal": "f1", "noise_share": None}
+    figures = {name: result.estimate for name, result in best.items()}
+    return [recommended(run, file, figures, **known, threshold=best["f1"].threshold, rows=gold)]
 
 
 def _table(gold: int, results: Results) -> str:

@@ -82,6 +82,20 @@ def test_json_says_the_same(gold: Path, tmp_path: Path) -> None:
         assert cells == found[record["cut"], record["measure"]]
 
 
+def test_json_has_what_a_model_keeps(gold: Path) -> None:
+    result = mining("-q", "--json", gold, text=written(mined_rows()))
+    whole = json.loads(result.stdout)
+    best = {r["measure"]: r for r in whole["results"] if r["cut"] == "best"}
+    (record,) = whole["recommended"]
+    assert record["threshold"] == best["f1"]["threshold"]
+    for name in ("precision", "recall", "f1"):
+        assert record[name] == best[name]["value"]
+    facts = (record["use"], record["goal"], record["rows"], record["file"])
+    assert facts == ("mining", "f1", 20, "gold.tsv")
+    assert (record["measure"], record["model"], record["noise_share"]) == (None, None, None)
+    assert record["command"] == "bitext-evaluate mining --bootstrap 20 -q --json gold.tsv"
+
+
 def test_json_holds_no_infinity(gold: Path) -> None:
     result = mining("-q", "--json", "--threshold", "inf", gold, text=written(mined_rows()))
     whole = json.loads(result.stdout, parse_constant=pytest.fail)
