@@ -17,7 +17,7 @@ COMMANDS = {
     "bitext-evaluate": "measure how good models, scores and cuts are",
     "bitext-filter": "keep the pairs that pass rules, and say why the others went",
     "bitext-fix": "repair mojibake, entities and stray characters",
-    "bitext-models": "list, inspect and verify models",
+    "bitext-models": "list, show, inspect and verify models",
     "bitext-noise": "damage clean pairs as crawls do, with labels",
     "bitext-rank": "order rows by score, and keep the best",
     "bitext-report": "show a scored corpus on one page",

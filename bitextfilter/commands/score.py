@@ -70,6 +70,8 @@ def main(run: Run, **options: Any) -> None:
         ratio      -100 to 100   cosine / the mean of those two; 1 is nothing special
         distance   -2 to 2       cosine - the mean of those two: half of csls
 
+    Where to cut them, bitext-models show says.
+
     A score depends on the pair and the model alone: not on --batch-size, --threads, the order
     or the other rows. Memory is bounded by --batch-size. Only --neighbours input is different:
     it measures against the input itself, reads it twice, and keeps it and its vectors in

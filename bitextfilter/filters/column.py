@@ -35,7 +35,7 @@ class Column(_InColumn):
 
     A column is a number, negative from the end, or a name of the header; ``score`` without a
     header is the last one. ``>`` and ``<`` do not allow the bound itself. A row without a number
-    there is dropped.
+    there is dropped. ``bitext-models show`` says where to cut a model's scores.
     """
 
     name = "column"
