@@ -1,0 +1,166 @@
+#!/bin/sh
+# Hide 1,000 true pairs of English and German among 100,000 unrelated sentences a side.
+#
+#     examples/haystack/make-haystack.sh DATA OUT [test|dev]
+#
+# The true pairs are test/newstest2021.de-en.tsv of DATA, or dev/newstest2014.de-en.tsv. OUT gets:
+#   source.txt, target.txt   English and German, 101,000 distinct lines each, in no order
+#   gold.tsv                 the true pairs
+#   kinds.tsv                what the others are: side, kind, source, lines
+# README.md beside this script says what is taken from where, and why no two of the others are
+# translations of each other. Test and dev have no line in common. The same DATA give the same
+# files. Half a minute.
+set -eu
+
+data=$1
+output=$2
+part=${3:-test}
+export LC_ALL=C # bytes are bytes in awk and sort
+mkdir -p "$output"
+case $part in
+    test) true_pairs=$data/test/newstest2021.de-en.tsv talks=test/iwslt2017.en-de.tsv own=0 ted=2800 ;;
+    dev) true_pairs=$data/dev/newstest2014.de-en.tsv talks=dev/iwslt2017.en-de.tsv own=1 ted=280 ;;
+    *) echo "$0: $part is neither test nor dev" >&2; exit 2 ;;
+esac
+
+# What makes two lines the same: letters (lower-cased if ASCII) and digits.
+key='function key(text) {
+    text = tolower(text)
+    gsub(/\342\200./, "", text)  # the quotation marks and dashes of Unicode
+    gsub(/[^a-z0-9\200-\377]/, "", text)
+    return text
+}'
+
+read_file() { case $1 in *.gz) gzip -dc "$1" ;; *) cat "$1" ;; esac; }
+
+# Blocks of 500 lines are dealt out in turn: of a parallel file, those of one kind give English and
+# the others German (the other way round for dev); of any other, each has its own.
+halves() { # POOL FILE [ENGLISH GERMAN]: candidates of both sides of a parallel file
+    read_file "$data/$2" | awk -F '\t' -v OFS='\t' -v pool="$1" -v own="$own" '
+        { if (int(NR / 500) % 2 == own) print "en " pool, $1; else print "de " pool, $2 }'
+}
+column() { # SIDE POOL FILE COLUMN [FIRST LAST]: candidates of one column
+    read_file "$data/$3" | awk -F '\t' -v OFS='\t' -v pool="$1 $2" -v column="$4" \
+        -v first="${5:-1}" -v last="${6:-999999999}" -v own="$own" '
+        NR >= first && NR <= last && int(NR / 500) % 2 == own { print pool, $column }'
+}
+candidates() { # a pool, which is a side, a kind and a source, and a line
+    mixed=mono/en.mixed.research.txt.gz
+    column en 'news text' $mixed 1 1 28500
+    column en 'news text' $mixed 1 131900 148000
+    column de 'news text' mono/de.news.research.txt.gz 1
+    halves 'talk ted' $talks
+    halves 'talk europarl' train/en-de/europarl.tsv.gz
+    column en 'talk other' $mixed 1 79800 101300
+    column en 'talk other' $mixed 1 112400 126900
+    column de 'talk other' train/en-de/tatoeba.tsv.gz 2
+    halves 'technical software' train/en-de/software.tsv.gz
+    halves 'technical php' train/en-de/php-manual.tsv.gz
+    halves 'technical docs' train/en-de/docs.tsv.gz
+    column en 'technical other' $mixed 1 101500 112300
+    column en 'technical other' train/en-fr/php-manual.tsv.gz 1
+    column en 'technical other' train/en-fr/infopankki.tsv.gz 1
+    column de 'technical other' mono/de.law.txt.gz 1
+    halves 'web wikipedia' train/en-de/postedits.tsv.gz
+    halves 'web wmt-mix' train/en-de/wmt-mix.research.tsv.gz
+    halves 'web ui' train/en-de/web-ui.tsv.gz
+    column en 'web other' $mixed 1 127000 131800
+    column en 'web other' $mixed 1 148100 165036
+    column de 'web other' train/comparable/captions.en-de.research.tsv.gz 2
+}
+quotas() { # how many lines of each kind and source are wanted on either side
+    cat << END
+news text 10500
+talk ted $ted
+talk europarl 7800
+talk other $((25500 - 7800 - ted))
+technical software 14000
+technical php 6300
+technical docs 700
+technical other 23000
+web wikipedia 3200
+web wmt-mix 4500
+web ui 2900
+web other 9400
+END
+}
+parallel() { # every pair of English and German there is, by their keys
+    {
+        for file in "$data"/train/en-de/*.tsv.gz "$data"/train/comparable/*.en-de.*.tsv.gz \
+            "$data"/dev/*.en-de.tsv "$data"/test/*.en-de.tsv; do
+            read_file "$file" | cut -f 1,2
+        done
+        for file in "$data"/train/quality/*.en-de.tsv.gz "$data"/dev/quality/*.en-de.tsv; do
+            read_file "$file" | cut -f 3,4
+        done
+        cat "$data"/dev/*.de-en.tsv "$data"/test/*.de-en.tsv "$data/test/tatoeba/deu-eng.tsv" |
+            awk -F '\t' -v OFS='\t' '{ print $2, $1 }'
+    } | awk -F '\t' -v OFS='\t' "$key"' { print key($1), key($2) }'
+}
+keys() { awk "$key"' { print key($0) }' "$@"; }
+mates() { # COLUMN FILE: what stands beside the keys of FILE, which are in a column of all pairs
+    awk -F '\t' -v column="$1" '
+        NR == FNR { sought[$0]; next }
+        $column in sought { print $(3 - column) }' "$2" "$output/parallel.partial"
+}
+shuffled() { # SEED: the lines of stdin in an order by chance
+    awk -v state="$1" '{
+        state = state * 16807 % 2147483647  # Park and Miller 1988: the same with every awk
+        printf "%010d\t%s\n", state, $0 }' | sort | cut -f 2-
+}
+choose() { # SIDE: chosen lines and their pools; forbidden.partial holds keys that must not be
+    awk -F '\t' -v side="$1" "$key"'
+        FILENAME ~ /quotas/ { n = split($0, word, " "); left[side " " word[1] " " word[2]] = word[n]; next }
+        FILENAME ~ /forbidden/ { seen[$0]; next }
+        left[$1] > 0 {
+            words = split($2, word, " ")
+            # In text of its own, a short sentence has no translation here; in catalogues it may.
+            if (words > 60 || words < ($1 ~ / text$| other$/ ? 4 : 8) || $2 ~ /[\001-\037]/) next
+            if ((k = key($2)) == "" || k in seen) next
+            seen[k]
+            left[$1]--
+            print
+        }
+        END {
+            for (pool in left) if (left[pool]) {
+                print "too few lines: " pool " lacks " left[pool] > "/dev/stderr"
+                failed = 1
+            }
+            exit failed
+        }' "$output/quotas.partial" "$output/forbidden.partial" "$output/candidates.partial"
+}
+
+awk -F '\t' -v OFS='\t' '!seen[$1]++ && !seen[$2]++ { print $2, $1 }' "$true_pairs" > "$output/gold.tsv"
+quotas > "$output/quotas.partial"
+parallel > "$output/parallel.partial"
+candidates | shuffled 1 > "$output/candidates.partial"
+
+# No line is a true one or stands beside one; no German line stands beside an English one or is one.
+cut -f 1 "$output/gold.tsv" | keys > "$output/true-en.partial"
+cut -f 2 "$output/gold.tsv" | keys > "$output/true-de.partial"
+{ cat "$output"/true-*.partial; mates 2 "$output/true-de.partial"; } > "$output/forbidden.partial"
+choose en > "$output/en.partial"
+cut -f 2 "$output/en.partial" | keys > "$output/keys-en.partial"
+{ cat "$output"/true-*.partial "$output/keys-en.partial"
+  mates 1 "$output/true-en.partial"; mates 1 "$output/keys-en.partial"; } > "$output/forbidden.partial"
+choose de > "$output/de.partial"
+
+{ cut -f 1 "$output/gold.tsv"; cut -f 2 "$output/en.partial"; } | shuffled 2 > "$output/source.txt"
+{ cut -f 2 "$output/gold.tsv"; cut -f 2 "$output/de.partial"; } | shuffled 3 > "$output/target.txt"
+cat "$output/en.partial" "$output/de.partial" | cut -f 1 | sort | uniq -c |
+    awk -v OFS='\t' '{ print $2, $3, $4, $1 }' > "$output/kinds.tsv"
+
+# See for oneself: of all known pairs, which have both sides here, and are not to be found?
+keys "$output/source.txt" > "$output/keys-en.partial"
+keys "$output/target.txt" > "$output/keys-de.partial"
+paste "$output/true-en.partial" "$output/true-de.partial" > "$output/true.partial"
+awk -F '\t' '
+    FILENAME ~ /true.partial$/ { gold[$0]; next }
+    FILENAME ~ /keys-en.partial$/ { source[$0]; next }
+    FILENAME ~ /keys-de.partial$/ { target[$0]; next }
+    $1 in source && $2 in target && !($0 in gold) { print; failed = 1 }
+    END { exit failed }' "$output/true.partial" "$output/keys-en.partial" \
+    "$output/keys-de.partial" "$output/parallel.partial" >&2 ||
+    { echo "$0: known translations among the unrelated lines" >&2; exit 1; }
+rm "$output"/*.partial
+wc -l "$output/source.txt" "$output/target.txt" "$output/gold.tsv"
