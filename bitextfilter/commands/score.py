@@ -61,7 +61,7 @@ def main(run: Run, **options: Any) -> None:
     Writes each row as it came with its scores appended as the last columns: one line for each
     line of the input, in the same order. A rejected row has empty scores.
 
-    Measures, of all of which higher is better:
+    Measures, of all of which higher is better; bitext-models show says where to cut:
 
         mlp        0 to 1        probability of being translations, by the model's classifier
         cosine     -1 to 1       cosine of the two vectors
@@ -69,8 +69,6 @@ def main(run: Run, **options: Any) -> None:
         csls       -4 to 4       2 cosine - the mean cosines of both sides to their neighbours
         ratio      -100 to 100   cosine / the mean of those two; 1 is nothing special
         distance   -2 to 2       cosine - the mean of those two: half of csls
-
-    Where to cut them, bitext-models show says.
 
     A score depends on the pair and the model alone: not on --batch-size, --threads, the order
     or the other rows. Memory is bounded by --batch-size. Only --neighbours input is different:

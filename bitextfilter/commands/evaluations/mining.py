@@ -93,14 +93,10 @@ def mining(run: Run, gold: str, mined: str, as_json: bool, **options: Any) -> No
         (result, signature(result, compared, **drawn))
         for result in measure_mining(compared, settings)
     ]
-    whole: dict[str, Any] = {
-        "task": "mining",
-        "file": mined,
-        "gold_file": gold,
-        "gold": compared.gold,
-    }
-    whole["recommended"] = _recommended(run, gold, compared.gold, results)
-    text = _json(whole, results) if as_json else _table(compared.gold, results)
+    if as_json:
+        text = _json(run, (gold, mined), compared.gold, results)
+    else:
+        text = _table(compared.gold, results)
     output.write(text.encode())
 
 
@@ -181,7 +177,7 @@ def _table(gold: int, results: Results) -> str:
     return "".join("\t".join(row) + "\n" for row in rows)
 
 
-def _json(whole: dict[str, Any], results: Results) -> str:
+def _json(run: Run, files: tuple[str, str], gold: int, results: Results) -> str:
     records = [
         {
             "measure": result.measure,
@@ -194,7 +190,15 @@ def _json(whole: dict[str, Any], results: Results) -> str:
         }
         for result, line in results
     ]
-    return json.dumps({**whole, "results": records}, ensure_ascii=False, indent=2) + "\n"
+    whole = {
+        "task": "mining",
+        "file": files[1],
+        "gold_file": files[0],
+        "gold": gold,
+        "recommended": _recommended(run, files[0], gold, results),
+        "results": records,
+    }
+    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
 
 
 def _finite(number: float | None) -> float | None:
