@@ -18,8 +18,8 @@ part=${3:-test}
 export LC_ALL=C # bytes are bytes in awk and sort
 mkdir -p "$output"
 case $part in
-    test) true_pairs=$data/test/newstest2021.de-en.tsv talks=test/iwslt2017.en-de.tsv own=0 ted=2800 ;;
-    dev) true_pairs=$data/dev/newstest2014.de-en.tsv talks=dev/iwslt2017.en-de.tsv own=1 ted=280 ;;
+    test) true_pairs=$data/test/newstest2021.de-en.tsv talks=test/iwslt2017.en-de.tsv own=0 ted=2400 ;;
+    dev) true_pairs=$data/dev/newstest2014.de-en.tsv talks=dev/iwslt2017.en-de.tsv own=1 ted=240 ;;
     *) echo "$0: $part is neither test nor dev" >&2; exit 2 ;;
 esac
 
@@ -35,16 +35,17 @@ read_file() { case $1 in *.gz) gzip -dc "$1" ;; *) cat "$1" ;; esac; }
 
 # Blocks of 500 lines are dealt out in turn: of a parallel file, those of one kind give English and
 # the others German (the other way round for dev); of any other, each has its own.
-halves() { # POOL FILE [ENGLISH GERMAN]: candidates of both sides of a parallel file
+halves() { # POOL FILE: candidates of both sides of a parallel file
     read_file "$data/$2" | awk -F '\t' -v OFS='\t' -v pool="$1" -v own="$own" '
-        { if (int(NR / 500) % 2 == own) print "en " pool, $1; else print "de " pool, $2 }'
+        { if (int(NR / 500) % 2 == own) print "en " pool, $1, $2; else print "de " pool, $2, $1 }'
 }
 column() { # SIDE POOL FILE COLUMN [FIRST LAST]: candidates of one column
     read_file "$data/$3" | awk -F '\t' -v OFS='\t' -v pool="$1 $2" -v column="$4" \
         -v first="${5:-1}" -v last="${6:-999999999}" -v own="$own" '
-        NR >= first && NR <= last && int(NR / 500) % 2 == own { print pool, $column }'
+        NR >= first && NR <= last && int(NR / 500) % 2 == own {
+            print pool, $column, (column == 2 ? $1 : "") }'
 }
-candidates() { # a pool, which is a side, a kind and a source, and a line
+candidates() { # a pool, which is a side, a kind and a source; a line; its translation if known
     mixed=mono/en.mixed.research.txt.gz
     column en 'news text' $mixed 1 1 28500
     column en 'news text' $mixed 1 131900 148000
@@ -55,9 +56,9 @@ candidates() { # a pool, which is a side, a kind and a source, and a line
     column en 'talk other' $mixed 1 112400 126900
     column de 'talk other' train/en-de/tatoeba.tsv.gz 2
     halves 'technical software' train/en-de/software.tsv.gz
-    halves 'technical php' train/en-de/php-manual.tsv.gz
     halves 'technical docs' train/en-de/docs.tsv.gz
     column en 'technical other' $mixed 1 101500 112300
+    column en 'technical other' train/en-de/php-manual.tsv.gz 1
     column en 'technical other' train/en-fr/php-manual.tsv.gz 1
     column en 'technical other' train/en-fr/infopankki.tsv.gz 1
     column de 'technical other' mono/de.law.txt.gz 1
@@ -72,16 +73,15 @@ quotas() { # how many lines of each kind and source are wanted on either side
     cat << END
 news text 10500
 talk ted $ted
-talk europarl 7800
-talk other $((25500 - 7800 - ted))
-technical software 14000
-technical php 6300
-technical docs 700
-technical other 23000
+talk europarl 5500
+talk other $((23400 - 5500 - ted))
+technical software 11000
+technical docs 500
+technical other 34600
 web wikipedia 3200
-web wmt-mix 4500
-web ui 2900
-web other 9400
+web wmt-mix 4300
+web ui 2600
+web other 9900
 END
 }
 parallel() { # every pair of English and German there is, by their keys
@@ -108,15 +108,33 @@ shuffled() { # SEED: the lines of stdin in an order by chance
         state = state * 16807 % 2147483647  # Park and Miller 1988: the same with every awk
         printf "%010d\t%s\n", state, $0 }' | sort | cut -f 2-
 }
-choose() { # SIDE: chosen lines and their pools; forbidden.partial holds keys that must not be
-    awk -F '\t' -v side="$1" "$key"'
-        FILENAME ~ /quotas/ { n = split($0, word, " "); left[side " " word[1] " " word[2]] = word[n]; next }
+choose() { # SIDE [CHOSEN]: candidates by quota, none like those already chosen on the other side
+    awk -F '\t' -v side="$1" -v chosen="${2:-}" "$key"'
+        function known(pool, text, learn,    kind, n, word, i, run, found) {
+            # What share of its runs of 3 words, lower-cased, there was in this kind of text before.
+            split(pool, kind, " ")
+            text = tolower(text)
+            gsub(/[^a-z0-9_\200-\377]+/, " ", text)
+            n = split(text, word, " ")
+            for (i = 1; i <= n - 2; i++) {
+                run = kind[2] " " word[i] " " word[i + 1] " " word[i + 2]
+                if (learn) runs[run]; else found += run in runs
+            }
+            return n > 2 ? found / (n - 2) : 0
+        }
+        FILENAME ~ /quotas/ {
+            n = split($0, word, " ")
+            left[side " " word[1] " " word[2]] = word[n]
+            next
+        }
         FILENAME ~ /forbidden/ { seen[$0]; next }
+        FILENAME == chosen { known($1, $2, 1); known($1, $3, 1); next }
         left[$1] > 0 {
             words = split($2, word, " ")
             # In text of its own, a short sentence has no translation here; in catalogues it may.
             if (words > 60 || words < ($1 ~ / text$| other$/ ? 4 : 8) || $2 ~ /[\001-\037]/) next
             if ((k = key($2)) == "" || k in seen) next
+            if (chosen && (known($1, $2) > 0.4 || known($1, $3) > 0.4)) next
             seen[k]
             left[$1]--
             print
@@ -127,7 +145,8 @@ choose() { # SIDE: chosen lines and their pools; forbidden.partial holds keys th
                 failed = 1
             }
             exit failed
-        }' "$output/quotas.partial" "$output/forbidden.partial" "$output/candidates.partial"
+        }' "$output/quotas.partial" "$output/forbidden.partial" ${2:+"$2"} \
+        "$output/candidates.partial"
 }
 
 awk -F '\t' -v OFS='\t' '!seen[$1]++ && !seen[$2]++ { print $2, $1 }' "$true_pairs" > "$output/gold.tsv"
@@ -143,7 +162,8 @@ choose en > "$output/en.partial"
 cut -f 2 "$output/en.partial" | keys > "$output/keys-en.partial"
 { cat "$output"/true-*.partial "$output/keys-en.partial"
   mates 1 "$output/true-en.partial"; mates 1 "$output/keys-en.partial"; } > "$output/forbidden.partial"
-choose de > "$output/de.partial"
+# Nor is it, or what stands beside it, like one or the other.
+choose de "$output/en.partial" > "$output/de.partial"
 
 { cut -f 1 "$output/gold.tsv"; cut -f 2 "$output/en.partial"; } | shuffled 2 > "$output/source.txt"
 { cut -f 2 "$output/gold.tsv"; cut -f 2 "$output/de.partial"; } | shuffled 3 > "$output/target.txt"
