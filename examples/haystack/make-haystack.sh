@@ -33,11 +33,12 @@ key='function key(text) {
 
 read_file() { case $1 in *.gz) gzip -dc "$1" ;; *) cat "$1" ;; esac; }
 
-# Blocks of 500 lines are dealt out in turn: of a parallel file, those of one kind give English and
-# the others German (the other way round for dev); of any other, each has its own.
-halves() { # POOL FILE: candidates of both sides of a parallel file
-    read_file "$data/$2" | awk -F '\t' -v OFS='\t' -v pool="$1" -v own="$own" '
-        { if (int(NR / 500) % 2 == own) print "en " pool, $1, $2; else print "de " pool, $2, $1 }'
+# Blocks of 500 lines are dealt out in turn: of a parallel file, one gives English and the next German
+# (the other way round for dev); of any other, one is for test and the next for dev. Catalogues of
+# software have larger blocks, so that hardly any program is on both sides.
+halves() { # POOL FILE [BLOCK]: candidates of both sides of a parallel file
+    read_file "$data/$2" | awk -F '\t' -v OFS='\t' -v pool="$1" -v own="$own" -v block="${3:-500}" '
+        { if (int(NR / block) % 2 == own) print "en " pool, $1, $2; else print "de " pool, $2, $1 }'
 }
 column() { # SIDE POOL FILE COLUMN [FIRST LAST]: candidates of one column
     read_file "$data/$3" | awk -F '\t' -v OFS='\t' -v pool="$1 $2" -v column="$4" \
@@ -55,8 +56,8 @@ candidates() { # a pool, which is a side, a kind and a source; a line; its trans
     column en 'talk other' $mixed 1 79800 101300
     column en 'talk other' $mixed 1 112400 126900
     column de 'talk other' train/en-de/tatoeba.tsv.gz 2
-    halves 'technical software' train/en-de/software.tsv.gz
-    halves 'technical docs' train/en-de/docs.tsv.gz
+    halves 'technical software' train/en-de/software.tsv.gz 10000
+    halves 'technical docs' train/en-de/docs.tsv.gz 1000
     column en 'technical other' $mixed 1 101500 112300
     column en 'technical other' train/en-de/php-manual.tsv.gz 1
     column en 'technical other' train/en-fr/php-manual.tsv.gz 1
@@ -64,7 +65,6 @@ candidates() { # a pool, which is a side, a kind and a source; a line; its trans
     column de 'technical other' mono/de.law.txt.gz 1
     halves 'web wikipedia' train/en-de/postedits.tsv.gz
     halves 'web wmt-mix' train/en-de/wmt-mix.research.tsv.gz
-    halves 'web ui' train/en-de/web-ui.tsv.gz
     column en 'web other' $mixed 1 127000 131800
     column en 'web other' $mixed 1 148100 165036
     column de 'web other' train/comparable/captions.en-de.research.tsv.gz 2
@@ -75,13 +75,12 @@ news text 10500
 talk ted $ted
 talk europarl 5500
 talk other $((23400 - 5500 - ted))
-technical software 11000
-technical docs 500
-technical other 34600
+technical software 10500
+technical docs 350
+technical other 37150
 web wikipedia 3200
 web wmt-mix 4300
-web ui 2600
-web other 9900
+web other 10600
 END
 }
 parallel() { # every pair of English and German there is, by their keys
@@ -132,7 +131,7 @@ choose() { # SIDE [CHOSEN]: candidates by quota, none like those already chosen 
         left[$1] > 0 {
             words = split($2, word, " ")
             # In text of its own, a short sentence has no translation here; in catalogues it may.
-            if (words > 60 || words < ($1 ~ / text$| other$/ ? 4 : 8) || $2 ~ /[\001-\037]/) next
+            if (words > 60 || words < ($1 ~ / text$| other$/ ? 4 : 8) || $2 ~ /[\001-\037]|&lt;/) next
             if ((k = key($2)) == "" || k in seen) next
             if (chosen && (known($1, $2) > 0.4 || known($1, $3) > 0.4)) next
             seen[k]
@@ -166,7 +165,7 @@ cut -f 2 "$output/en.partial" | keys > "$output/keys-en.partial"
 choose de "$output/en.partial" > "$output/de.partial"
 
 { cut -f 1 "$output/gold.tsv"; cut -f 2 "$output/en.partial"; } | shuffled 2 > "$output/source.txt"
-{ cut -f 2 "$output/gold.tsv"; cut -f 2 "$output/de.partial"; } | shuffled 3 > "$output/target.txt"
+{ cut -f 2 "$output/de.partial"; cut -f 2 "$output/gold.tsv"; } | shuffled 2 > "$output/target.txt"
 cat "$output/en.partial" "$output/de.partial" | cut -f 1 | sort | uniq -c |
     awk -v OFS='\t' '{ print $2, $3, $4, $1 }' > "$output/kinds.tsv"
 
