@@ -8,7 +8,7 @@
 #   gold.tsv                 the true pairs
 #   kinds.tsv                what the others are: side, kind, source, lines
 # README.md beside this script says what is taken from where, and why no two of the others are
-# translations of each other. Test and dev have no line in common. The same DATA give the same
+# translations of each other. The same DATA give the same
 # files, in a quarter of a minute.
 set -eu
 
@@ -18,8 +18,8 @@ part=${3:-test}
 export LC_ALL=C # bytes are bytes in awk and sort
 mkdir -p "$output"
 case $part in
-    test) true_pairs=$data/test/newstest2021.de-en.tsv talks=test/iwslt2017.en-de.tsv own=0 ted=2400 ;;
-    dev) true_pairs=$data/dev/newstest2014.de-en.tsv talks=dev/iwslt2017.en-de.tsv own=1 ted=240 ;;
+    test) true_pairs=test/newstest2021.de-en.tsv talks=test/iwslt2017.en-de.tsv own=0 ted=2400 ;;
+    dev) true_pairs=dev/newstest2014.de-en.tsv talks=dev/iwslt2017.en-de.tsv own=1 ted=240 ;;
     *) echo "$0: $part is neither test nor dev" >&2; exit 2 ;;
 esac
 
@@ -33,8 +33,9 @@ key='function key(text) {
 
 read_file() { case $1 in *.gz) gzip -dc "$1" ;; *) cat "$1" ;; esac; }
 
-# Of a parallel file, one block of 500 lines gives English and the next German; for dev it is the other
-# way round. Catalogues of software have larger blocks, so that hardly any program is on both sides.
+# Of a parallel file, one block of 500 lines gives English and the next German; for dev it is the
+# other way round. Catalogues of software have larger blocks, so that hardly any program is on both
+# sides.
 halves() { # POOL FILE [BLOCK]: candidates of both sides of a parallel file
     read_file "$data/$2" | awk -F '\t' -v OFS='\t' -v pool="$1" -v own="$own" -v block="${3:-500}" '
         {
@@ -135,7 +136,8 @@ choose() { # SIDE [CHOSEN]: candidates by quota, none like those already chosen 
         left[$1] > 0 {
             words = split($2, word, " ")
             # In text of its own, a short sentence has no translation here; in catalogues it may.
-            if (words > 60 || words < ($1 ~ / text$| other$/ ? 4 : 8) || $2 ~ /[\001-\037]|&lt;/) next
+            if (words > 60 || words < ($1 ~ / text$| other$/ ? 4 : 8)) next
+            if ($2 ~ /[\001-\037]|&lt;/) next  # a control character, or a page of XML
             if ((k = key($2)) == "" || k in seen) next
             if (chosen && (known($1, $2) > 0.4 || known($1, $3) > 0.4)) next
             seen[k]
@@ -152,7 +154,8 @@ choose() { # SIDE [CHOSEN]: candidates by quota, none like those already chosen 
         "$output/candidates.partial"
 }
 
-awk -F '\t' -v OFS='\t' '!seen[$1]++ && !seen[$2]++ { print $2, $1 }' "$true_pairs" > "$output/gold.tsv"
+awk -F '\t' -v OFS='\t' '!seen[$1]++ && !seen[$2]++ { print $2, $1 }' "$data/$true_pairs" \
+    > "$output/gold.tsv"
 quotas > "$output/quotas.partial"
 parallel > "$output/parallel.partial"
 candidates | shuffled 1 > "$output/candidates.partial"
@@ -164,10 +167,12 @@ cut -f 2 "$output/gold.tsv" | keys > "$output/true-de.partial"
 choose en > "$output/en.partial"
 cut -f 2 "$output/en.partial" | keys > "$output/keys-en.partial"
 { cat "$output"/true-*.partial "$output/keys-en.partial"
-  mates 1 "$output/true-en.partial"; mates 1 "$output/keys-en.partial"; } > "$output/forbidden.partial"
+  mates 1 "$output/true-en.partial"
+  mates 1 "$output/keys-en.partial"; } > "$output/forbidden.partial"
 # Nor is it, or what stands beside it, like one or the other.
 choose de "$output/en.partial" > "$output/de.partial"
 
+# The true pairs come first on one side and last on the other: they get numbers of their own.
 { cut -f 1 "$output/gold.tsv"; cut -f 2 "$output/en.partial"; } | shuffled 2 > "$output/source.txt"
 { cut -f 2 "$output/de.partial"; cut -f 2 "$output/gold.tsv"; } | shuffled 2 > "$output/target.txt"
 cat "$output/en.partial" "$output/de.partial" | cut -f 1 | sort | uniq -c |

@@ -3,12 +3,12 @@
 #
 #     examples/haystack/measure.sh OUT MODEL [SIMILARITY]
 #
-# OUT is what make-haystack.sh made; MODEL a name or a folder; SIMILARITY one of bitext-align (csls if
-# not said). OUT gets, where NAME is that of the model and the similarity:
-#   mined.NAME.tsv   source, target and score, best first; kept, and mined again only if it is not there
+# OUT is what make-haystack.sh made; MODEL a name or a folder; SIMILARITY one of bitext-align (csls
+# if not said), as is RETRIEVAL in the environment (max). The table of bitext-evaluate mining goes to
+# stdout; THRESHOLD in the environment measures that cut instead of all pairs. OUT gets, NAME being
+# that of the model, the similarity and the retrieval:
+#   mined.NAME.tsv   source, target and score, best first
 #   wrong.NAME.tsv   the 100 best of them that are not gold: see what they are
-# and the table of bitext-evaluate mining goes to stdout. THRESHOLD in the environment measures that
-# cut instead of all pairs; RETRIEVAL is that of bitext-align (max).
 set -euo pipefail
 
 output=$1 model=$2 similarity=${3:-csls}
@@ -16,7 +16,7 @@ retrieval=${RETRIEVAL:-max}
 name=$(basename "$model").$similarity.$retrieval
 mined=$output/mined.$name.tsv
 
-[ -s "$mined" ] || bitext-align --model "$model" --similarity "$similarity" --retrieval "$retrieval" \
+bitext-align --model "$model" --similarity "$similarity" --retrieval "$retrieval" \
     "$output/source.txt" "$output/target.txt" -o "$mined"
 awk -F '\t' '
     NR == FNR { gold[$1, $2]; next }
