@@ -13,6 +13,7 @@ import numpy as np
 
 from bitextfilter.errors import InputError
 from bitextfilter.models.checkpoint import writing_folder
+from bitextfilter.models.folders import THRESHOLDS
 from bitextfilter.scoring.model import Model
 from bitextfilter.scoring.scorers import distinct
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
@@ -152,7 +153,8 @@ def write_model(
     *record* says how it was trained.
     """
     with writing_folder(folder) as draft:
-        shutil.copytree(model.folder, draft, dirs_exist_ok=True)
+        others = shutil.ignore_patterns(THRESHOLDS)  # they are of the scores it had
+        shutil.copytree(model.folder, draft, dirs_exist_ok=True, ignore=others)
         classifier.save(draft, quantise)
         text = json.dumps(record, ensure_ascii=False, indent=2) + "\n"
         (draft / RECORD).write_text(text, encoding="utf-8")

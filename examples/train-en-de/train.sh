@@ -4,8 +4,8 @@
 #     examples/train-en-de/train.sh DATA OUTPUT
 #
 # DATA holds train/en-de/*.tsv.gz (English, German), foreign text in the second columns of other
-# train/en-*/*.tsv.gz, and dev/newstest2014.de-en.tsv; files called
-# *.research.* are left out, for a shipped model should not rest on them. OUTPUT gets:
+# train/en-*/*.tsv.gz, and dev/newstest2014.de-en.tsv; files called *.research.*, and others that
+# are not known to be open, are left out, for a shipped model should not rest on them. OUTPUT gets:
 #   averaging/  token-weighted averaging: the baseline, and where the next one starts
 #   encoder/    the recurrent encoder: averaging, autoencoding, translation and ranking together
 #   paper/      the paper's own objective, for comparison (only with PAPER=1)
@@ -44,7 +44,10 @@ train encoder --start "$output/averaging"
 [ -z "${PAPER:-}" ] || train paper --start "$output/averaging"
 
 for file in "$data"/train/en-[!d]*/*.tsv.gz; do
-    case $file in *.research.*) ;; *) gzip -dc "$file" | cut -f 2 | head -n 6000 ;; esac
+    case $file in # only what is known to be open
+        *.research.* | */en-cs/docs.* | */infopankki.* | */gnome-bible.*) ;;
+        *) gzip -dc "$file" | cut -f 2 | head -n 6000 ;;
+    esac
 done > "$output/foreign.txt"
 
 # shellcheck disable=SC2086  # the paths are a list
@@ -52,4 +55,4 @@ python3 "$recipe/noise.py" "$output" "$output/foreign.txt" $files
 bitext-train-classifier --model "$output/encoder" --noisy "$output/negatives.tsv" \
     --negatives given --epochs 6 --quantise --threads "$threads" -o "$output/en-de" \
     "$output/positives.tsv"
-cp "$recipe/card.md" "$output/en-de/card.md"
+cp "$recipe/card.md" "$recipe/attribution.md" "$output/en-de/"

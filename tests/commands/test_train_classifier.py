@@ -148,7 +148,9 @@ def test_in_place(data: Path, tmp_path: Path) -> None:
     words = (data / "clean.tsv", "--negatives", "repaired", "--model", model, "-q", "--in-place")
     before = load(model)
     assert before.classifier is None
+    (model / "thresholds.json").write_text('{"format": 1, "thresholds": []}')
     assert train(*words).exit_code == 0
+    assert not (model / "thresholds.json").exists()
     assert load(model).classifier is not None
     assert load(model).digest != before.digest
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
