@@ -26,6 +26,7 @@ class Encoder(Protocol):
 
     dim: int
     languages: tuple[str, str]
+    processor: TextProcessor
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
         """Encode ``n`` sentences of one language → float32 ``(n, dim)``.

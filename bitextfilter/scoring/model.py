@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from bitextfilter.encoders.base import Encoder
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError
-from bitextfilter.models.checkpoint import digest, read_config
+from bitextfilter.models.checkpoint import digest
 from bitextfilter.models.folders import find
 from bitextfilter.scoring import reference as neighbours
 from bitextfilter.scoring.description import default_measure
@@ -51,10 +50,10 @@ class Model:
         """The measure used where none is asked for: ``mlp`` if it can, else ``cosine``."""
         return default_measure(self.classifier is not None)
 
-    @cached_property
+    @property
     def processor(self) -> TextProcessor:
         """The text side of the model."""
-        return TextProcessor.load(self.folder, read_config(self.folder))
+        return self.encoder.processor
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
         """Encode ``n`` sentences of one of the model's languages → float32 ``(n, dim)``.

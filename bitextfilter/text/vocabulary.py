@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ _HEADER = "piece\tsource\ttarget"
 # A piece is a line's first cell, so the few characters that end cells are written as escapes.
 _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _ESCAPING = str.maketrans(_ESCAPES)
+_LINE = re.compile(r"[^\t]*\t[0-9]{1,19}\t[0-9]{1,19}")
 _UNESCAPES = {escape: character for character, escape in _ESCAPES.items()}
 
 
@@ -102,16 +104,15 @@ class Vocabulary:
             raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
         if lines[0] != _HEADER or lines.pop() != "":
             raise ModelError(f"{path}: not a vocabulary, or cut off")
-        rows = [_parse(line, f"{path}:{i}") for i, line in enumerate(lines[1:], start=2)]
-        return cls([row[0] for row in rows], np.array([row[1:] for row in rows], dtype=np.int64))
-
-
-def _parse(line: str, place: str) -> tuple[str, int, int]:
-    """Return the piece and counts of a saved *line*; ModelError, naming its *place*."""
-    cells = line.split("\t")
-    if len(cells) != 3 or not all(cell.isascii() and cell.isdigit() for cell in cells[1:]):
-        raise ModelError(f"{place}: expected a piece and two counts")
-    return _unescape(cells[0]), int(cells[1]), int(cells[2])
+        for number, line in enumerate(lines[1:], start=2):
+            if not _LINE.fullmatch(line):
+                raise ModelError(f"{path}:{number}: expected a piece and two counts")
+        cells = "\t".join(lines[1:]).split("\t") if len(lines) > 1 else []
+        try:
+            counts = [np.array(cells[column::3], dtype=np.int64) for column in (1, 2)]
+        except (ValueError, OverflowError) as error:
+            raise ModelError(f"{path}: a count is too large") from error
+        return cls([_unescape(piece) for piece in cells[::3]], np.stack(counts, axis=1))
 
 
 def _unescape(text: str) -> str:
