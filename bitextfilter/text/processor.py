@@ -108,13 +108,18 @@ class TextProcessor:
             raise SettingsError(f"the model knows {known}, not {language!r}")
         return [self.normalisation(sentence, language) for sentence in sentences]
 
-    def ids(self, sentences: Sequence[str], language: str) -> list[npt.NDArray[np.int32]]:
+    def ids(
+        self, sentences: Sequence[str], language: str, view: str = PIECES
+    ) -> list[npt.NDArray[np.int32]]:
         """Return the ids of each sentence, whole, without begin or end marks.
 
         Never empty: a sentence of which nothing is left is one ``UNKNOWN``. SettingsError
-        unless *language* is one of the two.
+        unless *language* is one of the two. The words of some thousand sentences are in memory
+        at a time.
         """
-        return list(self.read(sentences, language)[PIECES].ids())
+        starts = range(0, max(len(sentences), 1), _WINDOW)
+        windows = (sentences[start : start + _WINDOW] for start in starts)
+        return [row for some in windows for row in self.read(some, language, (view,))[view].ids()]
 
     def read(
         self, sentences: Sequence[str], language: str, views: Sequence[str] = (PIECES,)

@@ -26,6 +26,7 @@ from bitextfilter.scoring.reference import Reference
 from bitextfilter.similarity.margins import csls_matrix
 from bitextfilter.similarity.vectors import cosine_matrix
 from bitextfilter.text.processor import TRIGRAMS, TextProcessor
+from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.segment import load_segmenter
 from bitextfilter.text.vocabulary import END, RESERVED
 from bitextfilter.training.autoencoder import BilingualTraining
@@ -182,8 +183,7 @@ class EncoderTraining:
         rows = self.processor.ids(sentences, language)
         if TRIGRAMS not in self.processor.views:
             return Sentences(rows)
-        trigrams = self.processor.read(sentences, language, (TRIGRAMS,))[TRIGRAMS]
-        return Sentences(rows, trigrams.ids())
+        return Sentences(rows, Ragged.of(self.processor.ids(sentences, language, TRIGRAMS)))
 
     def _make_corpus(
         self, sources: list[str], targets: list[str], weights: NDArray[np.float64]

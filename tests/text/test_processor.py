@@ -29,6 +29,14 @@ def test_ids_are_those_of_normalised_pieces(processor: TextProcessor) -> None:
     assert UNKNOWN not in ids
 
 
+def test_many_sentences_are_read_as_one_by_one(processor: TextProcessor) -> None:
+    many = [TARGETS[number % 4] for number in range(8192 + 3)]
+    alone = [processor.ids([sentence], "de")[0].tolist() for sentence in TARGETS[:4]]
+    assert [ids.tolist() for ids in processor.ids(many, "de")] == [
+        alone[number % 4] for number in range(len(many))
+    ]
+
+
 def test_no_sentence_is_empty(processor: TextProcessor) -> None:
     assert [ids.tolist() for ids in processor.ids(["", " \u200b"], "en")] == [[UNKNOWN]] * 2
     assert processor.ids([], "en") == []
