@@ -58,7 +58,7 @@ class Network(nn.Module, ABC):
     """What it reads of a sentence."""
     sequences: tuple[str, ...] = (PIECES,)
     """Of these, those it reads id by id; of others the ids of a word may come together."""
-    block_rows = 32
+    block_rows = 128
     """Sentences encoded together: always as many."""
 
     def __init__(self, dim: int) -> None:

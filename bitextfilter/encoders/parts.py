@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from bitextfilter.encoders.averaging import WeightedAverage, folded_mean
 from bitextfilter.encoders.network import Padded, Tokens
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.folded import FoldedRecurrent, in_blocks, looked_up, steps_of
+from bitextfilter.models.folded import FoldedDirection, FoldedRecurrent, in_blocks
 from bitextfilter.models.gru import LeakyGru
 from bitextfilter.models.recurrent import (
     BidirectionalRecurrent,
@@ -98,9 +98,8 @@ class Recurrent(Part):
 
     def fold(self, table: Tensor, tokens: Tokens) -> FoldedPart:
         """See :meth:`Part.fold`."""
-        steps = steps_of(self.cells)
-        projected = in_blocks(steps.project, table[tokens.ids])
-        return lambda rows: steps.mean(looked_up(projected, rows.ids), rows.lengths)
+        direction = FoldedDirection(self.cells, table[tokens.ids])
+        return lambda rows: direction.mean(rows.ids, rows.lengths)
 
 
 class Bidirectional(Part):
@@ -122,17 +121,11 @@ class Bidirectional(Part):
     def fold(self, table: Tensor, tokens: Tokens) -> FoldedPart:
         """See :meth:`Part.fold`."""
         vectors = table[tokens.ids]
-        directions = [steps_of(cells) for cells in (self.ahead, self.back)]
-        projected = [in_blocks(steps.project, vectors) for steps in directions]
+        ahead = FoldedDirection(self.ahead, vectors)
+        back = FoldedDirection(self.back, vectors, backward=True)
 
         def encode(rows: Padded) -> Tensor:
-            means = [
-                steps.mean(looked_up(inputs, rows.ids), rows.lengths, backward)
-                for steps, inputs, backward in zip(
-                    directions, projected, (False, True), strict=True
-                )
-            ]
-            return (means[0] + means[1]) / 2
+            return (ahead.mean(rows.ids, rows.lengths) + back.mean(rows.ids, rows.lengths)) / 2
 
         return encode
 
@@ -187,15 +180,15 @@ class Gated(Part):
 
     def fold(self, table: Tensor, tokens: Tokens) -> FoldedPart:
         """See :meth:`Part.fold`."""
-        vectors, steps = table[tokens.ids], steps_of(self.cells)
-        projected = in_blocks(steps.project, vectors)
+        vectors = table[tokens.ids]
+        direction = FoldedDirection(self.cells, vectors)
         gate_inputs = in_blocks(self.from_vector, vectors)
         weight = self.from_state.weight.T.contiguous()
 
         def encode(rows: Padded) -> Tensor:
             inside = padding_mask(rows.lengths, rows.ids.shape[1])
             total = vectors.new_zeros(len(rows.ids), vectors.shape[1])
-            for position, hidden, _ in steps.states(looked_up(projected, rows.ids), rows.lengths):
+            for position, hidden in direction.states(rows.ids, rows.lengths):
                 ids = rows.ids[:, position]
                 gates = torch.addmm(gate_inputs[ids], hidden, weight).sigmoid_()
                 total += vectors[ids] * gates * inside[:, position, None]

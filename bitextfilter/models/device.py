@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 
 import torch
 
@@ -22,6 +23,19 @@ def resolve_device(name: str) -> torch.device:
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise DeviceError(f"--device {name}: there is no such CUDA device here; use --device cpu")
     return device
+
+
+@cache
+def product_type(device: torch.device) -> torch.dtype:
+    """The number type that recurrent layers multiply matrices in on a device, when encoding.
+
+    bfloat16 on a processor with AVX-512 or AMX instructions for it, where such products are two
+    to six times faster; float32 on all others, and on GPUs.
+    """
+    asked = getattr(torch.cpu, "get_capabilities", dict)
+    abilities: Mapping[str, object] = asked() if device.type == "cpu" else {}
+    fast = abilities.get("avx512_bf16") or abilities.get("amx_bf16")
+    return torch.bfloat16 if fast else torch.float32
 
 
 @contextmanager

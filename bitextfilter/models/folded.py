@@ -5,154 +5,100 @@ a window of sentences holds each frequent token many times. So each distinct tok
 once, and the steps look its projection up. Every matrix product has a shape that does not depend
 on the lengths of the rows, so that a row's numbers do not depend on the rows beside it.
 
-Letters: u distinct tokens, n rows, t positions, e input width, h hidden width, g = 4h (LSTM) or
-3h (GRU) gate inputs.
+A direction that reads backwards is given its rows reversed: both begin at step 0, and what comes
+behind the end of a row is computed and not looked at.
+
+Letters: u distinct tokens, n rows, t positions, e input width, h hidden width, g gate inputs.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import torch
 from torch import Tensor, nn
 
-from bitextfilter.models.gru import LeakyGru
 from bitextfilter.models.recurrent import BidirectionalRecurrent
+from bitextfilter.models.steps import Steps, steps_of
 
 PROJECTED_ROWS = 256
 """Tokens projected by one matrix product: always as many, so that none depends on the others."""
 
-Inputs = Callable[[int], Tensor]
-"""Gate inputs ``(n, g)`` at a position."""
+Fill = Callable[[int, Tensor], object]
+"""Writes the gate inputs of a step into a ``(n, g)``."""
+
+States = Iterable[tuple[int, Tensor]]
+"""A step and the states ``(n, h)`` after it, which hold until the next is asked for."""
 
 
-class Steps(ABC):
-    """One direction of a recurrent layer, a step at a time over inputs already projected."""
-
-    hidden: int
-    bias: Tensor
-    """``(g,)``"""
-    inward: Tensor
-    """``(e, g)``"""
-
-    def project(self, vectors: Tensor) -> Tensor:
-        """Inputs ``(m, e)`` of the layer → gate inputs ``(m, g)``."""
-        return torch.addmm(self.bias, vectors, self.inward)
-
-    @abstractmethod
-    def step(self, inputs: Tensor, hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-        """Gate inputs ``(n, g)``, states and cells ``(n, h)`` → the next states and cells."""
-
-    def states(
-        self, inputs: Inputs, lengths: Tensor, backward: bool = False
-    ) -> Iterator[tuple[int, Tensor, Tensor]]:
-        """States in the order of reading: position, states ``(n, h)``, and who is inside.
-
-        ``lengths (n,)``. A row beyond its end has the state 0; inside is ``(n, 1)``.
-        """
-        hidden = cell = self.inward.new_zeros(len(lengths), self.hidden)
-        positions = range(int(lengths.max()))
-        shortest = int(lengths.min())
-        inside = torch.ones_like(lengths, dtype=torch.bool)[:, None]
-        for position in reversed(positions) if backward else positions:
-            hidden, cell = self.step(inputs(position), hidden, cell)
-            if position >= shortest:
-                inside = (position < lengths)[:, None]
-                hidden, cell = hidden * inside, cell * inside
-            elif backward:
-                inside = torch.ones_like(inside)
-            yield position, hidden, inside
-
-    def highest(self, inputs: Inputs, lengths: Tensor, backward: bool = False) -> Tensor:
-        """Maximum of the states over the positions of each row, ``(n, h)``."""
-        highest = self.inward.new_full((len(lengths), self.hidden), float("-inf"))
-        for _, hidden, inside in self.states(inputs, lengths, backward):
-            highest = torch.where(inside, torch.maximum(highest, hidden), highest)
-        return highest
-
-    def mean(self, inputs: Inputs, lengths: Tensor, backward: bool = False) -> Tensor:
-        """Mean of the states over the positions of each row, ``(n, h)``."""
-        total = self.inward.new_zeros(len(lengths), self.hidden)
-        for _, hidden, _ in self.states(inputs, lengths, backward):
-            total += hidden
-        return total / lengths[:, None]
+def in_order(ids: Tensor, lengths: Tensor, backward: bool) -> Tensor:
+    """Rows ``(n, t)`` in the order they are read, a step a row: ``(t, n)``."""
+    steps = torch.arange(ids.shape[1], device=ids.device)
+    if not backward:
+        return ids.T.contiguous()
+    return ids.gather(1, (lengths[:, None] - 1 - steps).clamp(min=0)).T.contiguous()
 
 
-class LstmSteps(Steps):
-    """Those of torch's LSTM."""
-
-    def __init__(self, cells: nn.LSTM) -> None:
-        self.hidden = cells.hidden_size
-        parts = dict(cells.named_parameters())
-        self.bias = self._sorted(parts["bias_ih_l0"] + parts["bias_hh_l0"])
-        self.weight = self._sorted(parts["weight_hh_l0"]).T.contiguous()
-        self.inward = self._sorted(parts["weight_ih_l0"]).T.contiguous()
-
-    def _sorted(self, gates: Tensor) -> Tensor:
-        """Move the cell input behind the three gates (torch: i, f, g, o → i, f, o, g)."""
-        first, cell, output = torch.split(gates, [2 * self.hidden, self.hidden, self.hidden])
-        return torch.cat([first, output, cell])
-
-    def step(self, inputs: Tensor, hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-        """See :meth:`Steps.step`."""
-        inputs = torch.addmm(inputs, hidden, self.weight)
-        gates, candidate = torch.split(inputs, [3 * self.hidden, self.hidden], dim=1)
-        keep, forget, output = gates.sigmoid_().chunk(3, dim=1)
-        cell = forget * cell + keep * candidate.tanh_()
-        return output * cell.tanh(), cell
+def states(steps: Steps, fill: Fill, lengths: Tensor) -> Iterator[tuple[int, Tensor]]:
+    """Read all rows, each ``lengths (n,)`` long; beyond its end a row's states mean nothing."""
+    state = steps.start(len(lengths))
+    for step in range(int(lengths.max())):
+        fill(step, state.inputs)
+        state.step()
+        yield step, state.hidden
 
 
-class GruSteps(Steps):
-    """Those of torch's GRU; the cell is not used."""
+def highest(read: States, lengths: Tensor) -> Tensor:
+    """Maximum of the states of each row, ``(n, h)``."""
+    shortest, best = int(lengths.min()), torch.empty(0)
+    for step, hidden in read:
+        if step == 0:
+            best = hidden.clone()
+        elif step < shortest:
+            torch.maximum(best, hidden, out=best)
+        else:
+            best = torch.where((step < lengths)[:, None], torch.maximum(best, hidden), best)
+    return best
 
-    def __init__(self, cells: nn.GRU) -> None:
-        self.hidden = cells.hidden_size
-        parts = dict(cells.named_parameters())
-        self.bias: Tensor = parts["bias_ih_l0"]
-        self.hidden_bias: Tensor = parts["bias_hh_l0"]
-        self.weight = parts["weight_hh_l0"].T.contiguous()
-        self.inward = parts["weight_ih_l0"].T.contiguous()
 
-    def step(self, inputs: Tensor, hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-        """See :meth:`Steps.step`."""
-        split = [2 * self.hidden, self.hidden]
-        gates, candidate = torch.split(inputs, split, dim=1)
-        past_gates, past_candidate = torch.split(
-            hidden @ self.weight + self.hidden_bias, split, dim=1
+def mean(read: States, lengths: Tensor) -> Tensor:
+    """Mean of the states of each row, ``(n, h)``."""
+    shortest, total = int(lengths.min()), torch.empty(0)
+    for step, hidden in read:
+        if step == 0:
+            total = hidden.clone()
+        else:
+            total += hidden if step < shortest else hidden * (step < lengths)[:, None]
+    return total / lengths[:, None]
+
+
+class FoldedDirection:
+    """One direction of a layer over a set of distinct tokens."""
+
+    def __init__(self, cells: nn.Module, vectors: Tensor, backward: bool = False) -> None:
+        """``vectors (u, e)``: the word vectors of the distinct tokens."""
+        self._steps, self._backward = steps_of(cells), backward
+        project = self._steps.projection(PROJECTED_ROWS)
+        width = len(self._steps.bias)
+        self._inputs = in_blocks(lambda rows: project(rows, rows.new_empty(len(rows), width)),
+                                 vectors)  # fmt: skip
+
+    def states(self, ids: Tensor, lengths: Tensor) -> Iterator[tuple[int, Tensor]]:
+        """Read rows ``(n, t)`` of distinct tokens."""
+        places = in_order(ids, lengths, self._backward)
+        return states(
+            self._steps,
+            lambda step, inputs: torch.index_select(self._inputs, 0, places[step], out=inputs),
+            lengths,
         )
-        reset, update = (gates + past_gates).sigmoid_().chunk(2, dim=1)
-        new = (candidate + reset * past_candidate).tanh_()
-        return new + update * (hidden - new), cell
 
+    def highest(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """Maximum of the states of rows ``(n, t)``, ``(n, h)``."""
+        return highest(self.states(ids, lengths), lengths)
 
-class LeakySteps(Steps):
-    """Those of :class:`LeakyGru`; the cell is not used."""
-
-    def __init__(self, cells: LeakyGru) -> None:
-        self.hidden = cells.hidden
-        self.bias = cells.inward.bias
-        self.inward = cells.inward.weight.T.contiguous()
-        self._cells = cells
-
-    def step(self, inputs: Tensor, hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-        """See :meth:`Steps.step`."""
-        return self._cells.step(inputs, hidden), cell
-
-
-def steps_of(cells: nn.Module) -> Steps:
-    """The steps of one direction of a layer."""
-    if isinstance(cells, nn.LSTM):
-        return LstmSteps(cells)
-    if isinstance(cells, LeakyGru):
-        return LeakySteps(cells)
-    assert isinstance(cells, nn.GRU)
-    return GruSteps(cells)
-
-
-def looked_up(projected: Tensor, ids: Tensor) -> Inputs:
-    """Gate inputs of padded rows ``(n, t)`` of distinct tokens that are projected ``(u, g)``."""
-    return lambda position: projected[ids[:, position]]
+    def mean(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """Mean of the states of rows ``(n, t)``, ``(n, h)``."""
+        return mean(self.states(ids, lengths), lengths)
 
 
 class FoldedRecurrent:
@@ -160,37 +106,42 @@ class FoldedRecurrent:
 
     def __init__(self, layers: BidirectionalRecurrent, vectors: Tensor) -> None:
         """``vectors (u, e)``: the word vectors of the distinct tokens."""
-        self._layers = [
-            [steps_of(cells) for cells in layers.directions(layer)] for layer in range(layers.depth)
+        self._first = [
+            FoldedDirection(cells, vectors, bool(side))
+            for side, cells in enumerate(layers.directions(0))
         ]
-        self._projected = [in_blocks(steps.project, vectors) for steps in self._layers[0]]
+        self._upper = [
+            [steps_of(cells) for cells in layers.directions(layer)]
+            for layer in range(1, layers.depth)
+        ]
 
     def max_pooled(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Maximum over the last layer's states: ``(n, t)``, ``(n,)`` → ``(n, 2h)``."""
-        inputs = [looked_up(projected, ids) for projected in self._projected]
-        for layer, upper in zip(self._layers, self._layers[1:], strict=False):
-            states = self._states(layer, inputs, lengths)
-            inputs = [_projecting(steps, states) for steps in upper]
-        ahead, back = self._layers[-1]
-        highest = [ahead.highest(inputs[0], lengths), back.highest(inputs[1], lengths, True)]
-        return torch.cat(highest, dim=1)
-
-    @staticmethod
-    def _states(layer: list[Steps], inputs: list[Inputs], lengths: Tensor) -> Tensor:
-        """States of a whole layer, ``(t, n, 2h)``."""
-        shape = (int(lengths.max()), len(lengths), layer[0].hidden)
-        sides = []
-        for side, (steps, given) in enumerate(zip(layer, inputs, strict=True)):
-            states = steps.inward.new_empty(shape)
-            for position, hidden, _ in steps.states(given, lengths, bool(side)):
-                states[position] = hidden
-            sides.append(states)
-        return torch.cat(sides, dim=2)
+        read: list[States] = [direction.states(ids, lengths) for direction in self._first]
+        for layer in self._upper:
+            ahead, back = (torch.stack([hidden.clone() for _, hidden in side]) for side in read)
+            inputs = (
+                torch.cat([ahead, _reversed(back, lengths)], dim=2),
+                torch.cat([_reversed(ahead, lengths), back], dim=2),
+            )
+            read = [
+                states(steps, _projecting(steps, rows), lengths)
+                for steps, rows in zip(layer, inputs, strict=True)
+            ]
+        return torch.cat([highest(side, lengths) for side in read], dim=1)
 
 
-def _projecting(steps: Steps, states: Tensor) -> Inputs:
-    """The inputs of a layer above the first: projected position by position."""
-    return lambda position: steps.project(states[position])
+def _reversed(rows: Tensor, lengths: Tensor) -> Tensor:
+    """Reverse ``(t, n, h)`` within each length; what is behind the end means nothing."""
+    steps = torch.arange(len(rows), device=rows.device)[:, None]
+    places = (lengths - 1 - steps).clamp(min=0)
+    return rows.gather(0, places[:, :, None].expand_as(rows))
+
+
+def _projecting(steps: Steps, rows: Tensor) -> Fill:
+    """The inputs of a layer above the first: projected step by step from ``(t, n, e)``."""
+    project = steps.projection(rows.shape[1])
+    return lambda step, inputs: project(rows[step], inputs)
 
 
 def in_blocks(function: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:

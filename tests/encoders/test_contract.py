@@ -21,6 +21,7 @@ from bitextfilter.encoders.registry import (
     views,
 )
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
+from bitextfilter.models import steps
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TRIGRAMS, TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
@@ -29,6 +30,7 @@ from bitextfilter.text.trigrams import TrigramSettings
 SHAPES: dict[str, tuple[str, dict[str, object]]] = {
     "averaging": ("averaging", {"embedding": 48}),
     "lstm": ("autoencoder", {"embedding": 24, "hidden": 40}),
+    "as shipped": ("autoencoder", {"embedding": 512, "hidden": 256, "average": True}),
     "gru": ("autoencoder", {"embedding": 24, "hidden": 18, "cell": "gru"}),
     "deep": ("autoencoder", {"embedding": 24, "hidden": 24, "layers": 2}),
     "average": ("autoencoder", {"embedding": 48, "hidden": 24, "average": True}),
@@ -48,6 +50,12 @@ def sentences(count: int, seed: int = 0) -> list[str]:
     random = np.random.default_rng(seed)
     lengths = np.minimum(random.geometric(0.08, count), 90)
     return [" ".join(random.choice(WORDS, length)) for length in lengths]
+
+
+def cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Of the rows of two arrays."""
+    products: np.ndarray = (one * other).sum(1)
+    return products / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
 
 
 Maker = Callable[..., NetworkEncoder]
@@ -107,23 +115,41 @@ def test_nor_does_a_long_sentence(folder: Path, length: int) -> None:
         np.testing.assert_array_equal(vectors[i], encoder.encode([texts[i]], "aa")[0])
 
 
-def test_encoding_agrees_with_the_network_on_a_padded_batch(folder: Path) -> None:
+def on_a_padded_batch(folder: Path, texts: list[str], language: str) -> np.ndarray:
+    """What the network as it is trained makes of texts, in float32."""
     _, _, network, processor = load_network(folder)
-    network.eval()
+    inputs = {}
+    for view in network.views:
+        ids, lengths = (
+            processor.read(texts, language, network.views)[view].ids().padded(np.arange(len(texts)))
+        )
+        inputs[view] = Padded(torch.from_numpy(ids), torch.from_numpy(lengths))
+    with torch.inference_mode():
+        vectors: np.ndarray = network.eval()(inputs, ("aa", "bb").index(language)).numpy()
+    return vectors
+
+
+@pytest.mark.parametrize("language", ["aa", "bb"])
+def test_encoding_agrees_with_the_network_on_a_padded_batch(
+    folder: Path, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps, "product_type", lambda _: torch.float32)
     texts = [*sentences(60, seed=2), "w1 other w2", "", "ö"]
-    for side, language in enumerate(("aa", "bb")):
-        inputs = {}
-        for view in network.views:
-            ids, lengths = (
-                processor.read(texts, language, network.views)[view]
-                .ids()
-                .padded(np.arange(len(texts)))
-            )
-            inputs[view] = Padded(torch.from_numpy(ids), torch.from_numpy(lengths))
-        with torch.inference_mode():
-            expected = network(inputs, side).numpy()
-        vectors = load_encoder(folder).encode(texts, language)
-        np.testing.assert_allclose(vectors, expected, rtol=1e-4, atol=1e-6)
+    vectors = load_encoder(folder).encode(texts, language)
+    expected = on_a_padded_batch(folder, texts, language)
+    np.testing.assert_allclose(vectors, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_products_in_bfloat16_keep_the_cosine(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As encoders make them where the processor has instructions for it."""
+    monkeypatch.setattr(steps, "product_type", lambda _: torch.bfloat16)
+    texts = sentences(60, seed=2)
+    vectors = load_encoder(folder).encode(texts, "bb")
+    np.testing.assert_array_equal(vectors[7], load_encoder(folder).encode([texts[7]], "bb")[0])
+    expected = on_a_padded_batch(folder, texts, "bb")
+    assert cosines(vectors, expected).min() > 0.9999
 
 
 def test_a_long_sentence_is_encoded_whole(folder: Path) -> None:
@@ -145,8 +171,7 @@ def test_int8_stays_close(folder: Path, tmp_path: Path) -> None:
     name, settings, network, processor = load_network(folder)
     save_encoder(tmp_path, (name, settings), network, processor, quantise=True)
     one, other = (load_encoder(path).encode(sentences(30), "aa") for path in (folder, tmp_path))
-    cosine = (one * other).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
-    assert cosine.min() > 0.999
+    assert cosines(one, other).min() > 0.999
 
 
 def test_a_language_that_the_model_lacks_is_refused(folder: Path) -> None:
