@@ -1,58 +1,25 @@
 #!/bin/sh
-# Train the shipped en-de model from open data.
+# Train the shipped en-de model from open data, by ../train-a-pair.
 #
 #     examples/train-en-de/train.sh DATA OUTPUT
 #
-# DATA holds train/en-de/*.tsv.gz (English, German), foreign text in the second columns of other
-# train/en-*/*.tsv.gz, and dev/newstest2014.de-en.tsv; files called *.research.*, and others that
-# are not known to be open, are left out, for a shipped model should not rest on them. OUTPUT gets:
-#   averaging/  token-weighted averaging: the baseline, and where the next one starts
-#   encoder/    the recurrent encoder: averaging, autoencoding, translation and ranking together
-#   paper/      the paper's own objective, for comparison (only with PAPER=1)
-#   en-de/      encoder and classifier: the shipped model
-# About two hours on two cores. An interrupted training goes on when the script is run again.
+# OUTPUT/en-de is the model. Where DATA has what the haystack of ../haystack is made of, its
+# development part gives the model thresholds for mining.
 set -eu
-IFS='
-' # lists of paths are split at line ends only
 
-data=$1
-output=$2
-recipe=$(cd "$(dirname "$0")" && pwd)
-threads=${THREADS:-$(getconf _NPROCESSORS_ONLN)}
+data=$1 output=$2
+examples=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$output"
+awk -F '\t' -v OFS='\t' '{ print $2, $1 }' "$data/dev/newstest2014.de-en.tsv" \
+    > "$output/development.tsv"
+"$examples/train-a-pair/train-open.sh" en-de "$data" "$output" "$output/development.tsv"
 
-files=
-for file in "$data"/train/en-de/*.tsv.gz; do
-    case $file in *.research.*) ;; *) files="$files$IFS$file" ;; esac
+[ -e "$data/mono/de.law.txt.gz" ] || exit 0
+[ -e "$output/haystack/gold.tsv" ] ||
+    "$examples/haystack/make-haystack.sh" "$data" "$output/haystack" dev
+for measure in csls cosine; do
+    bitext-align --model "$output/en-de" --similarity "$measure" \
+        "$output/haystack/source.txt" "$output/haystack/target.txt" |
+        bitext-evaluate mining -q --json "$output/haystack/gold.tsv" |
+        bitext-models recommend -q --similarity "$measure" "$output/en-de" - -o "$output/en-de"
 done
-
-train() { # NAME [OPTION...]: train OUTPUT/NAME by NAME.json, unless it is there
-    name=$1
-    shift
-    [ -e "$output/$name.done" ] && return
-    [ -d "$output/$name.training" ] && set -- "$@" --resume
-    for file in $files; do set -- "$@" --pairs "$file"; done
-    bitext-train-encoder --languages en,de --settings "$recipe/$name.json" --quantise \
-        --development "$data/dev/newstest2014.de-en.tsv" --dev-scol 2 --dev-tcol 1 \
-        --threads "$threads" -o "$output/$name" "$@"
-    touch "$output/$name.done"
-    rm -r "$output/$name.training"
-}
-
-train averaging
-train encoder --start "$output/averaging"
-[ -z "${PAPER:-}" ] || train paper --start "$output/averaging"
-
-for file in "$data"/train/en-[!d]*/*.tsv.gz; do
-    case $file in # only what is known to be open
-        *.research.* | */en-cs/docs.* | */infopankki.* | */gnome-bible.*) ;;
-        *) gzip -dc "$file" | cut -f 2 | head -n 6000 ;;
-    esac
-done > "$output/foreign.txt"
-
-# shellcheck disable=SC2086  # the paths are a list
-python3 "$recipe/noise.py" "$output" "$output/foreign.txt" $files
-bitext-train-classifier --model "$output/encoder" --noisy "$output/negatives.tsv" \
-    --negatives given --epochs 6 --quantise --threads "$threads" -o "$output/en-de" \
-    "$output/positives.tsv"
-cp "$recipe/card.md" "$recipe/attribution.md" "$output/en-de/"

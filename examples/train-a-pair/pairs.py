@@ -1,0 +1,129 @@
+"""Make what a classifier learns from, of clean bitext and an encoder trained on it.
+
+    python pairs.py MODEL OUTPUT FOREIGN FILE.tsv...
+
+Writes OUTPUT/positives.tsv: distinct pairs of 3 to 60 words a side, at most 30,000 of each FILE;
+and OUTPUT/negatives.tsv, what is made of them: noisy versions in all the kinds of bitext-noise that
+the languages have (sentences in neither language come from FOREIGN), and hard negatives, which are
+sources with the nearest other target. The same MODEL and FILEs give the same pairs. Memory holds
+the text and the vectors of the positives: some 5 kB each.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from bitextfilter.corpus.noise import CLEAN, KINDS, NoiseSettings, noisy_pairs
+from bitextfilter.io.files import open_output, read_lines
+from bitextfilter.scoring.model import Model, load
+from bitextfilter.similarity.retrieval import matches
+from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.training.sources import PairFile
+
+Pair = tuple[str, str]
+
+PAIRS_PER_FILE = 30_000
+BLOCK = 500
+"""Rows in a row that are taken or left together: noise comes from neighbours, too."""
+WORDS = range(3, 61)
+FEW_WORDS = 6
+SHARE_OF_FEW = 0.5
+"""The part of the pairs of fewer words that is taken."""
+COPY = 0.75
+"""Sides that share so much of their words are no translation."""
+
+FINE = {"name": 1, "negation": 1, "number": 1}
+"""Kinds that few pairs allow, and that are hard to see, with their weights."""
+EVERY = {**dict.fromkeys(KINDS, 2), "shuffled": 3, "neighbouring": 3, "extra": 3}
+VERSIONS = [(3, EVERY), (12, EVERY), (3, FINE), (3, FINE)]
+"""A pair is damaged once for each of these numbers of words it reaches, in one of the kinds."""
+
+HARD = 40_000
+HARD_WORDS = 6
+"""In shorter sentences, what is near is often a translation too."""
+CANDIDATES = 8
+LIKE = 0.5
+"""Nor is it a negative if it shares so much of its words with a side of the true pair,"""
+DISTANCE = 0.05
+"""or is not so much farther, by cosine, than the true translation."""
+
+SEED = 1
+
+
+def shared(one: str, other: str) -> float:
+    """Of all words of two texts, the part that both have."""
+    left, right = set(one.casefold().split()), set(other.casefold().split())
+    return len(left & right) / max(1, len(left | right))
+
+
+def chosen(path: str) -> list[Pair]:
+    """Some distinct pairs of a file, in its order."""
+    draw = random.Random(SEED)
+
+    def fits(pair: Pair) -> bool:
+        words = min(len(side.split()) for side in pair)
+        taken = words >= FEW_WORDS or draw.random() < SHARE_OF_FEW
+        longest = max(len(side.split()) for side in pair)
+        return taken and words in WORDS and longest in WORDS and shared(*pair) < COPY
+
+    pairs = list(filter(fits, dict.fromkeys(PairFile(path).read())))
+    blocks = [pairs[start : start + BLOCK] for start in range(0, len(pairs), BLOCK)]
+    part = PAIRS_PER_FILE / max(1, len(pairs))
+    return [pair for block in blocks if draw.random() < part for pair in block]
+
+
+def noise(
+    files: Collection[list[Pair]], languages: tuple[str, str], foreign: list[str]
+) -> Iterator[Pair]:
+    """Several noisy versions of each pair, made of what is near it in its file."""
+    for seed, (fewest, weights) in enumerate(VERSIONS, SEED):
+        settings = NoiseSettings(languages, foreign, (fewest, WORDS.stop - 1), PAIRS_PER_FILE)
+        possible = {kind: w for kind, w in weights.items() if settings.lacks(kind) is None}
+        rates = {kind: weight / sum(possible.values()) for kind, weight in possible.items()}
+        for pairs in files:
+            for source, target, kind in noisy_pairs(pairs, rates, seed, settings):
+                if kind != CLEAN:
+                    yield source, target
+
+
+def hard(model: Model, pairs: list[Pair]) -> Iterator[Pair]:
+    """Sources with the nearest target that is unlikely to be a translation of theirs."""
+    sources, targets = zip(*pairs, strict=True)
+    right = unit_rows(model.encode(targets, model.languages[1]))
+    rows = [row for row, text in enumerate(sources) if len(text.split()) >= HARD_WORDS]
+    rows = sorted(random.Random(SEED).sample(rows, min(HARD, len(rows))))
+    left = unit_rows(model.encode([sources[row] for row in rows], model.languages[0]))
+    for row, vector, near in zip(rows, left, matches(left, right, CANDIDATES), strict=True):
+        farthest = vector @ right[row] - DISTANCE
+        for other, cosine in zip(near, right[near] @ vector, strict=True):
+            likeness = max(
+                shared(sources[row], sources[other]), shared(targets[row], targets[other])
+            )
+            if cosine <= farthest and likeness < LIKE:
+                yield sources[row], targets[other]
+                break
+
+
+def write(path: Path, pairs: Collection[Pair]) -> None:
+    """Write pairs in an order that depends on nothing else."""
+    with open_output(path) as file:
+        file.writelines(f"{source}\t{target}\n".encode() for source, target in sorted(pairs))
+
+
+def main(folder: str, output: Path, foreign: str, paths: list[str]) -> None:
+    """Write both files."""
+    model = load(folder, threads=int(os.environ.get("THREADS", "1")))
+    files = [chosen(path) for path in paths]
+    positives = {pair for pairs in files for pair in pairs}
+    negatives = {*noise(files, model.languages, list(read_lines(foreign)))}
+    negatives.update(hard(model, sorted(positives)))
+    write(output / "positives.tsv", positives)
+    write(output / "negatives.tsv", negatives - positives)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3], sys.argv[4:])

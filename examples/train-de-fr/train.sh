@@ -1,0 +1,15 @@
+#!/bin/sh
+# Train a de-fr model from open data, by ../train-a-pair.
+#
+#     examples/train-de-fr/train.sh DATA OUTPUT
+#
+# The pairs were found through English. No development pairs are at hand: German and French captions
+# of one image (Multi30k, validation part) that translate the same English one take their place.
+set -eu
+
+data=$1 output=$2
+mkdir -p "$output"
+paste "$data/dev/captions.en-de.tsv" "$data/dev/captions.en-fr.tsv" |
+    awk -F '\t' -v OFS='\t' '$1 == $3 { print $2, $4 }' > "$output/development.tsv"
+exec "$(dirname "$0")/../train-a-pair/train-open.sh" de-fr "$data" "$output" \
+    "$output/development.tsv"

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Train the bilingual autoencoder of Kim et al. 2019 on the pairs of train.sh, in two ways.
+#
+#     examples/train-en-de/autoencoder.sh DATA OUTPUT [NAME...]
+#
+# NAMEs are some of these (all, if none is said), each trained by NAME.json, and by the word vectors
+# of the first:
+#   averaging     token-weighted averages, by ranking
+#   autoencoder   average, autoencoding, translation and ranking together: en-de until version 2
+#   paper         the paper's own objective
+# OUTPUT/NAME is the encoder; where train.sh has been run into OUTPUT, OUTPUT/NAME-mlp has a
+# classifier of sentence vectors besides. An hour each on two cores; what is done is kept, and an
+# interrupted training goes on when the script is run again.
+set -eu
+IFS='
+' # paths are split at line ends only
+
+data=$1 output=$2
+shift 2
+recipe=$(cd "$(dirname "$0")" && pwd)
+threads=${THREADS:-$(getconf _NPROCESSORS_ONLN)}
+pairs=$(grep /en-de/ "$recipe/../train-a-pair/open.txt" | sed "s|^|--pairs=$data/|")
+mkdir -p "$output"
+
+train() { # NAME [OPTION...]
+    name=$1
+    shift
+    [ ! -e "$output/$name.done" ] || return 0
+    [ ! -e "$output/$name.training/state.json" ] || set -- "$@" --resume
+    # shellcheck disable=SC2086  # an option a line
+    bitext-train-encoder --languages en,de $pairs --settings "$recipe/$name.json" --quantise \
+        --development "$data/dev/newstest2014.de-en.tsv" --dev-scol 2 --dev-tcol 1 \
+        --threads "$threads" -o "$output/$name" "$@"
+    rm -r "$output/$name.training"
+    touch "$output/$name.done"
+}
+
+train averaging
+[ $# -gt 0 ] || set -- averaging autoencoder paper
+for name; do
+    [ "$name" = averaging ] || train "$name" --start "$output/averaging"
+    if [ -e "$output/negatives.tsv" ] && [ ! -e "$output/$name-mlp" ]; then
+        bitext-train-classifier --epochs 6 --model "$output/$name" --negatives given --quantise \
+            --noisy "$output/negatives.tsv" --threads "$threads" -o "$output/$name-mlp" \
+            "$output/positives.tsv"
+    fi
+done

@@ -1,0 +1,11 @@
+#!/bin/sh
+# Train the en-fr model from open data, by ../train-a-pair.
+#
+#     examples/train-en-fr/train.sh DATA OUTPUT
+#
+# Image captions of Multi30k's validation part serve as development pairs.
+set -eu
+
+data=$1 output=$2
+exec "$(dirname "$0")/../train-a-pair/train-open.sh" en-fr "$data" "$output" \
+    "$data/dev/captions.en-fr.tsv"

@@ -1,0 +1,207 @@
+"""The recipes of examples/train-*, on a small folder of data."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import toys
+from console import BIN, ROOT
+
+from bitextfilter.scoring.model import load
+
+EXAMPLES = ROOT / "examples"
+OPEN = (EXAMPLES / "train-a-pair" / "open.txt").read_text(encoding="utf-8").split()
+PAIRS = ["en-de", "en-fr", "en-cs", "de-fr"]
+
+
+def write(path: Path, rows: Iterable[str]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = "".join(f"{row}\n" for row in rows).encode()
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+    return path
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+
+
+def run(script: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    search = os.pathsep.join([str(BIN), str(Path(sys.executable).parent), os.environ["PATH"]])
+    return subprocess.run(
+        [str(script), *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "PATH": search, "THREADS": "1", "OMP_NUM_THREADS": "1"},
+    )
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every open file, with sentences that name their file and language; and some more."""
+    folder = tmp_path_factory.mktemp("data")
+    pairs = toys.invented_pairs(60, seed=1)
+    for name in [*OPEN, "train/en-fr/infopankki.tsv.gz", "train/en-fr/captions.research.tsv.gz"]:
+        left, right = Path(name).parent.name.split("-")
+        kind = Path(name).name.split(".")[0]
+        write(folder / name, [f"{a} {kind} {left}\t{b} {kind} {right}" for a, b in pairs])
+    captions = toys.invented_pairs(40, seed=2)
+    for language in ("de", "fr", "cs"):
+        rows = [f"{a}\t{b} so {language}" for a, b in captions]
+        write(folder / f"dev/captions.en-{language}.tsv", rows)
+    write(folder / "dev/newstest2014.de-en.tsv", [f"{b} so de\t{a}" for a, b in captions])
+    return folder
+
+
+@pytest.fixture
+def examples(tmp_path: Path) -> Path:
+    """The examples with a recipe that only says what it was asked to do."""
+    copy = tmp_path / "examples"
+    shutil.copytree(EXAMPLES, copy)
+    stub = write(copy / "train-a-pair" / "train.sh", [
+        "#!/bin/sh",
+        'model=$2/$(echo "$1" | tr , -); mkdir -p "$model"; printf "%s\\n" "$@" > "$2/asked"',
+        'for kind in encoder classifier; do echo \'"seconds": 7.9,\' > "$2/$kind.run.json"; done',
+        'echo > "$model/config.json"',
+        'printf "name\\ncsls\\t1\\t1\\t1.25\\ncosine\\t2\\t2\\t2.5\\n" > "$2/recovery.tsv"',
+        'printf "kind\\tAUC\\ncopied\\t0.98765\\nname\\t0.5\\n" > "$2/noise.tsv"',
+    ])  # fmt: skip
+    stub.chmod(0o755)
+    return copy
+
+
+def test_the_recipe_makes_a_whole_model_and_keeps_it(data: Path, tmp_path: Path) -> None:
+    words = [EXAMPLES / "train-en-fr" / "train.sh", data, tmp_path]
+    done = run(*words)
+    assert done.returncode == 0, done.stderr
+    model = load(tmp_path / "en-fr")
+    assert model.languages == ("en", "fr") and model.classifier is not None
+    assert model.reference is not None and model.encoder.dim == 512
+    names = {path.name for path in model.folder.iterdir()}
+    assert {"card.md", "attribution.md", "thresholds.json", "classifier.json"} <= names
+    shown = run(BIN / "bitext-models", "show", tmp_path / "en-fr").stdout
+    measures = [line.split(".")[2] for line in shown.split("\n") if line.startswith("threshold")]
+    assert sorted(measures) == ["cosine", "csls", "distance", "euclidean", "mlp", "ratio"]
+    positives, negatives = (set(lines(tmp_path / f"{n}.tsv")) for n in ("positives", "negatives"))
+    assert not positives & negatives
+    assert 5 * 60 < len(positives) <= 6 * 60 and len(negatives) > len(positives)
+    again = run(*words)
+    assert again.returncode == 0, again.stderr
+    assert "update" not in again.stderr and load(tmp_path / "en-fr").digest == model.digest
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_a_pair_is_trained_on_its_open_files_and_has_a_card(
+    pair: str, data: Path, examples: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "models"
+    done = run(examples / f"train-{pair}" / "train.sh", data, output)
+    assert (done.returncode, done.stderr) == (0, "")
+    languages, folder, development, foreign, *files = lines(output / "asked")
+    source, target = languages.split(",")
+    assert (f"{source}-{target}", folder) == (pair, str(output))
+    assert files == [str(data / name) for name in OPEN if f"/{pair}/" in name]
+    assert {row.split("\t")[1].split()[-1] for row in lines(Path(development))} <= {"so", target}
+    spoken = {line.split()[-1] for line in lines(Path(foreign))}
+    everything = {language for name in OPEN for language in Path(name).parent.name.split("-")}
+    assert spoken == everything - {source, target}
+    card, attribution = (lines(output / pair / f"{n}.md") for n in ("card", "attribution"))
+    assert card[0] == f"# {pair}" and attribution[0] == f"# Whose data {pair} was trained on"
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_attributions_and_cards_count_the_same_pairs(pair: str) -> None:
+    """The sum of the table is what both texts say, and each open file has its row."""
+    attribution, card = (
+        (EXAMPLES / f"train-{pair}" / f"{name}.md").read_text(encoding="utf-8")
+        for name in ("attribution", "card")
+    )
+    rows = [line.split("|") for line in attribution.split("\n") if line.startswith("|")][2:]
+    total = f"{sum(int(row[2].replace(',', '')) for row in rows):,}"
+    assert f"they are {total} pairs" in attribution and f"\n{total} " in card
+    assert len(rows) == sum(f"/{pair}/" in name for name in OPEN)
+
+
+def test_the_curve_draws_from_each_file_its_share(
+    data: Path, examples: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "curve"
+    done = run(examples / "train-your-own" / "curve.sh", data, output, 80, "all")
+    assert (done.returncode, done.stderr) == (0, "")
+    names = sorted(Path(name).name for name in OPEN if "/en-de/" in name)
+    for size, rows in (("80", 10), ("all", 60)):
+        drawn = sorted((output / size / "pairs").iterdir())
+        assert [f"{path.name}.gz" for path in drawn] == names
+        for path in drawn:
+            texts = lines(path)
+            source = gzip.decompress((data / "train/en-de" / f"{path.name}.gz").read_bytes())
+            every = source.decode().split("\n")
+            assert len(texts) == rows and sorted(texts, key=every.index) == texts
+        assert lines(output / size / "asked")[4:] == [str(path) for path in drawn]
+    header, first, second = (line.split("\t") for line in done.stdout.split("\n")[:3])
+    assert header[:6] == ["pairs", "csls", "cosine", "encoder s", "classifier s", "MB"]
+    assert header[6:] == ["copied", "name"]
+    assert first == ["80", "1.25", "2.5", "7", "7", "0.0", "0.988", "0.500"]
+    assert second == ["480", *first[1:]]
+
+
+@pytest.fixture(scope="module")
+def maker() -> ModuleType:
+    """The script that makes positives and negatives."""
+    path = EXAMPLES / "train-a-pair" / "pairs.py"
+    specification = importlib.util.spec_from_file_location("recipe_pairs", path)
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_some_blocks_of_fitting_pairs_are_chosen(
+    maker: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [f"we go to the train {i}\twir gehen alle zum Zug {i}" for i in range(300)]
+    odd = ["one two\teins zwei drei", f"long enough this\t{'x ' * 61}", rows[7],
+           "open the file menu of it\topen the file menu of it"]  # fmt: skip
+    path = write(tmp_path / "pairs.tsv", [*rows, *odd])
+    assert ["\t".join(pair) for pair in maker.chosen(str(path))] == rows
+    monkeypatch.setattr(maker, "PAIRS_PER_FILE", 150)
+    monkeypatch.setattr(maker, "BLOCK", 10)
+    some = [int(source.split()[-1]) for source, _ in maker.chosen(str(path))]
+    assert some == sorted(some) and 90 <= len(some) <= 210
+    assert {number // 10 for number in some} == {number // 10 for number in some[::10]}
+
+
+def test_hard_negatives_are_near_but_no_translations(maker: ModuleType, tmp_path: Path) -> None:
+    model = load(toys.toy_model(tmp_path / "model"))
+    one = "a0 a1 a2 a3 a4 a5", "b0 b1 b2 b3 b4 b5"
+    same_words = "a5 a4 a3 a2 a1 a0", "b5 b4 b3 b2 b1 b0"
+    near = "a0 a1 a2 a16 a17 a18 a19", "b0 b1 b2 b16 b17 b18 b19"
+    far = "a30 a31 a32 a33 a34 a35", "b30 b31 b32 b33 b34 b35"
+    short = "a0 a1 a2", "b0 b1 b2"
+    pairs = [one, same_words, near, far, short]
+    found = list(maker.hard(model, pairs))
+    wanted = {(one[0], near[1]), (same_words[0], near[1])}
+    assert wanted <= set(found)
+    assert {source for source, _ in found} == {one[0], same_words[0], near[0], far[0]}
+    assert not set(found) & set(pairs) and (one[0], same_words[1]) not in found
+
+
+def test_what_a_language_lacks_is_not_made(maker: ModuleType) -> None:
+    pairs = [(f"we do not go to train {i}", f"wir gehen nicht zum Zug {i}") for i in range(90)]
+    english = "we do not go to the train station now", "wir gehen nicht zum Bahnhof"
+    for languages, negations in (("xx", "yy"), False), (("en", "de"), True):
+        made = list(maker.noise([[*pairs, english]], languages, []))
+        assert len(made) >= 2 * len(pairs)
+        dropped = "we do go to the train station now", "wir gehen nicht zum Bahnhof"
+        dropped_there = english[0], "wir gehen zum Bahnhof"
+        assert bool({dropped, dropped_there} & set(made)) == negations
