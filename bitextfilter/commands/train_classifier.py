@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _ROW_OPTIONS = [option for option in row_options() if option.name not in ("input", "output")]
+_DEFAULTS: dict[str, dict[str, float]] = {
+    "sentences": {"hidden": 512, "epochs": 20, "vector_noise": 1.5, "batch_size": 256},
+    "words": {"hidden": 256, "epochs": 3, "vector_noise": 1.0, "batch_size": 128},
+}
 _FRACTION = click.FloatRange(0, 1, max_open=True)
 
 
@@ -45,31 +49,41 @@ _FRACTION = click.FloatRange(0, 1, max_open=True)
     help="How many negatives; not with given.  [default: one for each translation]",
 )
 @click.option(
+    "--kind",
+    type=click.Choice(["sentences", "words"]),
+    default="sentences",
+    show_default=True,
+    help="What it reads: sentences by their vectors (fast), or word by word (finer).",
+)
+@click.option(
     "--features",
     type=click.Choice(["products", "concatenation"]),
     default="products",
     show_default=True,
-    help="Input: both vectors, without or with their difference and product.",
+    help="Of sentences: both vectors, without or with their difference and product.",
+)
+@click.option(
+    "--width",
+    type=click.IntRange(min=1),
+    default=64,
+    show_default=True,
+    help="Of words: units of a word in its context.",
 )
 @click.option(
     "--hidden",
     type=click.IntRange(min=1),
-    default=512,
-    show_default=True,
-    help="Units of each of the two hidden layers.",
+    help="Units of a hidden layer.  [default: 512, of words 256]",
 )
 @click.option(
     "--surface/--no-surface",
     default=True,
     show_default=True,
-    help="Describe each sentence's length, figures, names and spelling beside its vector.",
+    help="Of sentences: describe length, figures, names and spelling beside the vector.",
 )
 @click.option(
     "--epochs",
     type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="At most so many times over the pairs.",
+    help="At most so many times over the pairs.  [default: 20, of words 3]",
 )
 @click.option(
     "--learning-rate",
@@ -88,9 +102,8 @@ _FRACTION = click.FloatRange(0, 1, max_open=True)
 @click.option(
     "--vector-noise",
     type=click.FloatRange(0),
-    default=1.5,
-    show_default=True,
-    help="Noise on the vectors in training, at most so many times as long as they are.",
+    help="Noise on the vectors in training, at most so many times as long as they are."
+    "  [default: 1.5, of words 1]",
 )
 @click.option(
     "--label-smoothing",
@@ -121,10 +134,11 @@ _FRACTION = click.FloatRange(0, 1, max_open=True)
 def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) -> None:
     """Train a classifier of pairs on the translations in the FILEs, for the score mlp.
 
-    The model gets two hidden layers over the vectors of both sentences, and a score from 0 to 1:
-    the probability that they are translations. One part of the pairs is held out, and accuracy,
-    AUC, calibration error and the scores' distribution over it are written, tab-separated: before
-    and after a temperature is fitted. Memory holds the pairs used and their vectors.
+    The model gets a network over the vectors of both sentences, or of all their words, and a
+    score from 0 to 1: the probability that they are translations. One part of the pairs is held
+    out, and accuracy, AUC, calibration error and the scores' distribution over it are written,
+    tab-separated: before and after a temperature is fitted. Memory holds the pairs used and their
+    vectors.
 
     Example:
 
@@ -163,16 +177,16 @@ def _plan(choices: dict[str, Any]) -> ClassifierPlan:
     from bitextfilter.training.negatives import Negatives
     from bitextfilter.workflows.classifier_training import ClassifierPlan
 
-    names = {field.name for field in dataclasses.fields(ClassifierTraining)}
-    return ClassifierPlan(
-        negatives=Negatives.parse(choices["negatives"]),
-        count=choices["count"],
-        features=choices["features"],
-        hidden=choices["hidden"],
-        surface=choices["surface"],
-        quantise=choices["quantise"],
-        training=ClassifierTraining(**{n: v for n, v in choices.items() if n in names}),
-    )
+    given = {**_DEFAULTS[choices["kind"]], **{n: v for n, v in choices.items() if v is not None}}
+    given["negatives"] = Negatives.parse(choices["negatives"])
+    given["training"] = ClassifierTraining(**_fields(ClassifierTraining, given))
+    return ClassifierPlan(**_fields(ClassifierPlan, given))
+
+
+def _fields(settings: type[Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return what is given of some settings."""
+    names = {field.name for field in dataclasses.fields(settings)}
+    return {name: value for name, value in given.items() if name in names}
 
 
 class _NoisyCorpus:

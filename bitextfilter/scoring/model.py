@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from bitextfilter.encoders.base import Encoder
 from bitextfilter.encoders.registry import load_encoder
@@ -18,12 +16,11 @@ from bitextfilter.scoring import reference as neighbours
 from bitextfilter.scoring.description import default_measure
 from bitextfilter.scoring.reference import Reference
 from bitextfilter.scoring.scorers import distinct, score_pairs
-from bitextfilter.similarity.classifier import Classifier
+from bitextfilter.similarity import classifiers
+from bitextfilter.similarity.classifiers import PairClassifier
+from bitextfilter.similarity.pair_classifier import PairScorer, Scoring, Side
 from bitextfilter.similarity.vectors import Scores, Vectors
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.text.surface import describe
-
-PairScorer = Callable[[NDArray[np.int64], NDArray[np.int64]], Scores]
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Model:
     digest: str
     """Twelve hexadecimal digits over the folder's files: results carry it."""
     encoder: Encoder
-    classifier: Classifier | None
+    classifier: PairClassifier | None
     reference: Reference | None
     threads: int = 1
 
@@ -62,24 +59,19 @@ class Model:
         """
         return self.encoder.encode(sentences, language)
 
-    def classifier_rows(self, vectors: Vectors, sentences: Sequence[str]) -> Vectors:
-        """Return what the classifier takes of *sentences* with these vectors, ``(n, width)``.
+    @cached_property
+    def _scoring(self) -> Scoring:
+        assert self.classifier is not None, "asked for only where there is one"
+        return self.classifier.scoring(
+            lambda sentences, side: self.encode(sentences, self.languages[side]), self.threads
+        )
 
-        That is the vectors, and a description of each sentence's surface where it wants one.
-        """
-        if self.classifier is None or not self.classifier.settings.surface:
-            return vectors
-        return np.hstack([vectors, describe(sentences)])
-
-    def pair_scorer(self, *sides: tuple[Vectors, Sequence[str]]) -> PairScorer | None:
+    def pair_scorer(self, source: Side, target: Side) -> PairScorer | None:
         """Return what gives the classifier's probabilities of pairs by their places.
 
-        *sides* are the vectors and sentences of source and target; None without a classifier.
+        Each side is vectors and sentences; None without a classifier.
         """
-        if (classifier := self.classifier) is None:
-            return None
-        source, target = (self.classifier_rows(*side) for side in sides)
-        return lambda i, j: classifier.probabilities(source[i], target[j], self.threads)
+        return None if self.classifier is None else self._scoring(source, target)
 
     def score(
         self, sources: Sequence[str], targets: Sequence[str], measures: Sequence[str] = ()
@@ -122,7 +114,7 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
     """
     folder = find(name_or_folder)
     encoder = load_encoder(folder, device, threads)
-    classifier = Classifier.load(folder)
+    classifier = classifiers.load(folder)
     if classifier is not None and classifier.settings.dim != encoder.dim:
         raise ModelError(
             f"{folder}: the classifier takes vectors of width {classifier.settings.dim},"

@@ -63,12 +63,10 @@ class Window:
     @property
     def probabilities(self) -> Scores:
         """What the classifier says, ``(n,)``."""
-        assert self.model.classifier is not None, "check_measures comes first"
-        source, target = map(
-            self.model.classifier_rows, (self.source, self.target), self._sentences
-        )
-        pairs = source[self.rows], target[self.columns]
-        return self.model.classifier.probabilities(*pairs, self.model.threads)
+        source, target = self._sentences
+        score = self.model.pair_scorer((self.source, source), (self.target, target))
+        assert score is not None, "check_measures comes first"
+        return score(self.rows, self.columns)
 
 
 @dataclass(frozen=True)

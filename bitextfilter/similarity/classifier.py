@@ -10,32 +10,30 @@ vector, the rest is compared), and the logit is divided by a temperature (1 unti
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.errors import SettingsError
 from bitextfilter.io.batches import map_blocks
-from bitextfilter.models.checkpoint import (
-    load_into,
-    load_tensors,
-    read_config,
-    save_tensors,
-    write_config,
-)
 from bitextfilter.models.device import one_torch_thread
+from bitextfilter.similarity.pair_classifier import (
+    Encode,
+    PairScorer,
+    Scoring,
+    Side,
+    check_whole_numbers,
+    sigmoid,
+)
 from bitextfilter.similarity.surface import COMPARISONS, compare
 from bitextfilter.similarity.vectors import Scores, Vectors, on_grid, unit_rows
-from bitextfilter.text.surface import LOOK, WIDTH
+from bitextfilter.text.surface import LOOK, WIDTH, describe
 
-TENSORS = "classifier.safetensors"
-SECTION = "classifier"
 BLOCK_ROWS = 512
 MOST_LAYERS = 16
 
@@ -81,9 +79,7 @@ class ClassifierSettings:
         """Refuse what makes no sense."""
         if self.features not in FEATURES:
             raise SettingsError(f"features {self.features!r} is none of {', '.join(FEATURES)}")
-        for name in ("dim", "hidden", "layers"):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
-                raise SettingsError(f"{name} must be a whole number of at least 1")
+        check_whole_numbers(self, ("dim", "hidden", "layers"))
         if self.layers > MOST_LAYERS:
             raise SettingsError(f"layers must be at most {MOST_LAYERS}")
         if self.surface not in (0, WIDTH):
@@ -93,6 +89,7 @@ class ClassifierSettings:
 class Classifier(nn.Module):
     """Hidden layers and a logit. ``temperature`` is a buffer that calibration may set."""
 
+    kind = "sentences"
     temperature: Tensor
 
     def __init__(self, settings: ClassifierSettings) -> None:
@@ -129,6 +126,19 @@ class Classifier(nn.Module):
         ]
         return torch.hstack([self._features(*looks), compare(*surfaces)])
 
+    def scoring(self, encode: Encode, threads: int = 1) -> Scoring:
+        """Return what scores pairs of sentences by their vectors."""
+
+        def sides(source: Side, target: Side) -> PairScorer:
+            a, b = self.rows(*source), self.rows(*target)
+            return lambda i, j: self.probabilities(a[i], b[j], threads)
+
+        return sides
+
+    def rows(self, vectors: Vectors, sentences: Sequence[str]) -> Vectors:
+        """Return vectors and, where it wants them, descriptions of sentences, ``(n, width)``."""
+        return np.hstack([vectors, describe(sentences)]) if self.settings.surface else vectors
+
     def probabilities(self, a: Vectors, b: Vectors, threads: int = 1) -> Scores:
         """Probability ``(n,)`` in [0, 1] that row i of ``a`` and row i of ``b`` are translations.
 
@@ -146,7 +156,7 @@ class Classifier(nn.Module):
 
         def block(first: int) -> Scores:
             rows = slice(first, first + BLOCK_ROWS)
-            return _sigmoid(_logits(self._exact_features(a[rows], b[rows]), layers) / temperature)
+            return sigmoid(_logits(self._exact_features(a[rows], b[rows]), layers) / temperature)
 
         with one_torch_thread():
             parts = map_blocks(block, range(0, len(a), BLOCK_ROWS), threads)
@@ -168,35 +178,6 @@ class Classifier(nn.Module):
             layers.append((on_grid(weight).T, bias))
         return layers
 
-    def save(self, folder: Path, quantise: bool = False) -> None:
-        """Write the tensors (``quantise``: as int8) and add the shape to the folder's config."""
-        save_tensors(folder / TENSORS, self.state_dict(), quantise)
-        write_config(folder, {**read_config(folder), SECTION: asdict(self.settings)})
-
-    @classmethod
-    def load(cls, folder: Path) -> Classifier | None:
-        """Read the classifier of a model folder; None if its configuration names none.
-
-        Raises:
-            NotFoundError: no model there, or the tensors are missing.
-            ModelError: the model is damaged, or of a newer version.
-        """
-        section = read_config(folder).get(SECTION)
-        if section is None:
-            return None
-        try:
-            classifier = cls(ClassifierSettings(**section))
-        except (TypeError, SettingsError) as error:
-            raise ModelError(
-                f"{folder}: the configuration's classifier is unusable: {error}"
-            ) from error
-        except RuntimeError as error:
-            raise ModelError(f"{folder}: its classifier cannot be held in memory") from error
-        load_into(classifier, load_tensors(folder / TENSORS), folder / TENSORS)
-        if not float(classifier.temperature) > 0:
-            raise ModelError(f"{folder / TENSORS}: the temperature must be above 0")
-        return classifier.eval()
-
 
 def _logits(
     features: NDArray[np.float64], layers: list[tuple[NDArray[np.float64], NDArray[np.float64]]]
@@ -207,9 +188,3 @@ def _logits(
         hidden = np.maximum(on_grid(hidden) @ weight + bias, 0.0)
     weight, bias = layers[-1]
     return np.asarray((on_grid(hidden) @ weight + bias)[:, 0])
-
-
-def _sigmoid(logits: NDArray[np.float64]) -> Scores:
-    """1 / (1 + e^−x), one number at a time: vectorised exponentials may depend on the place."""
-    values = (1.0 / (1.0 + math.exp(-min(max(logit, -700.0), 700.0))) for logit in logits)
-    return np.fromiter(values, dtype=np.float32, count=len(logits))

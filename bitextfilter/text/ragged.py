@@ -50,10 +50,14 @@ class Ragged:
 
     def take(self, rows: npt.NDArray[np.integer]) -> Ragged:
         """Return the rows of these places, in that order."""
+        return Ragged(self.flat[self.places(rows)], self.lengths[rows])
+
+    def places(self, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+        """Return where in ``flat`` the numbers of these rows stand, one row behind the other."""
         lengths = self.lengths[rows]
         ends = np.cumsum(lengths)
         inside = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
-        return Ragged(self.flat[np.repeat(self.starts[rows], lengths) + inside], lengths)
+        return np.repeat(self.starts[rows], lengths) + inside
 
     def merged(self, groups: npt.NDArray[np.int64]) -> Ragged:
         """Join runs of rows: the first ``groups[0]`` rows become one, and so on."""
@@ -66,6 +70,13 @@ class Ragged:
         before = np.concatenate([[0], np.cumsum(kept)])
         ends = np.concatenate([[0], np.cumsum(self.lengths)])
         return Ragged(self.flat[kept], np.diff(before[ends]))
+
+    def first(self, most: int) -> Ragged:
+        """Leave out what stands behind the first *most* numbers of a row."""
+        if not (self.lengths > most).any():
+            return self
+        inside = np.arange(len(self.flat)) - np.repeat(self.starts, self.lengths)
+        return Ragged(self.flat[inside < most], np.minimum(self.lengths, most))
 
     def filled(self, number: int) -> Ragged:
         """Put *number* into the rows that are empty."""

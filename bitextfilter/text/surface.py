@@ -18,12 +18,13 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FIGURES", "LOOK", "NAMES", "WIDTH", "WORDS", "describe"]
+__all__ = ["FIGURES", "LOOK", "MARKS", "NAMES", "NEGATIONS", "WIDTH", "WORDS", "describe"]
 
-_MARKS = [",", ".", ";", ":", "?", "!", "([{", ")]}", "<", ">", "/\\", "|", "%", "&", "$€£", "@"]
-_MARKS += ["#*=_~^", "-–—", '"„“”«»', "'‘’", "…", "•·", "©®™", "ÃÂâ"]
+MARKS = [",", ".", ";", ":", "?", "!", "([{", ")]}", "<", ">", "/\\", "|", "%", "&", "$€£", "@"]
+MARKS += ["#*=_~^", "-–—", '"„“”«»', "'‘’", "…", "•·", "©®™", "ÃÂâ"]
+"""Punctuation marks and symbols by kind; the last are letters that mojibake is full of."""
 _ENDS = [".", "?", "!", ":", ",;", ")]}>", "\"“”«»'’", "…"]
-_NEGATIONS = frozenset(
+NEGATIONS = frozenset(
     """
     not never no none nobody nothing neither nor without cannot nicht nie niemals nichts niemand
     kein keine keinen keinem keiner keines weder ohne pas jamais rien aucun aucune sans non nunca
@@ -33,7 +34,7 @@ _NEGATIONS = frozenset(
 _FIGURE = re.compile(r"\d+(?:[.,\u00a0\u202f' ]\d{3}(?!\d))*(?:[.,:]\d+)?")
 _WORD = re.compile(r"[^\W\d_]+")
 
-_COUNTS = 8 + len(_MARKS)
+_COUNTS = 8 + len(MARKS)
 _EDGES = len(_ENDS) + 4
 
 LOOK = slice(0, _COUNTS + _EDGES)
@@ -89,11 +90,11 @@ def _counts(found: _Found) -> list[float]:
         len(words),
         len(found.figures),
         len(found.names),
-        sum(word in _NEGATIONS for word in words) + text.count("n't") + text.count("n’t"),
+        sum(word in NEGATIONS for word in words) + text.count("n't") + text.count("n’t"),
         max(0, len(words) - 1) - len(set(pairwise(words))),
         len(words) - len(set(words)),
         sum(map(len, words)) / max(1, len(words)),
-        *[sum(map(text.count, marks)) for marks in _MARKS],
+        *[sum(map(text.count, marks)) for marks in MARKS],
     ]
     return [math.log1p(count) for count in counts]
 

@@ -6,30 +6,37 @@ import json
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bitextfilter.errors import InputError
 from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.models.folders import THRESHOLDS
 from bitextfilter.scoring.model import Model
 from bitextfilter.scoring.scorers import distinct
+from bitextfilter.similarity import classifiers
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
-from bitextfilter.similarity.vectors import Vectors
-from bitextfilter.text.surface import WIDTH, describe
+from bitextfilter.similarity.classifiers import PairClassifier, Shape
+from bitextfilter.similarity.word_classifier import WordClassifier, WordClassifierSettings
+from bitextfilter.text.surface import WIDTH
 from bitextfilter.training.classifier import (
     ClassifierReport,
     ClassifierTraining,
-    LabelledVectors,
+    LabelledPairs,
     train_classifier,
 )
+from bitextfilter.training.labelled_vectors import LabelledVectors
+from bitextfilter.training.labelled_words import LabelledWords, ReadSide
 from bitextfilter.training.negatives import Negatives, drawn, last_of_best, repaired
 
 __all__ = ["ClassifierPlan", "choose_negatives", "train_on_pairs", "write_model"]
 
 Pair = tuple[str, str]
+Sides = tuple[Sequence[str], Sequence[str]]
 NoisyCorpus = Callable[[], Iterable[Sequence[Pair]]]
 """Gives the windows of a noisy corpus from its beginning, each time it is called."""
 
@@ -44,10 +51,14 @@ class ClassifierPlan:
     negatives: Negatives = field(default_factory=Negatives)
     count: int | None = None
     """How many negatives; None for as many as there are positives."""
+    kind: str = "sentences"
+    """What the classifier reads: sentences by their vectors, or their words."""
     features: str = "products"
     hidden: int = 512
     surface: bool = True
     """Whether a description of each sentence's surface stands behind its vector."""
+    width: int = 64
+    """Units of a word in its context, where it reads words."""
     training: ClassifierTraining = field(default_factory=ClassifierTraining)
     quantise: bool = False
     """Whether the model keeps the matrices as int8; the report is of the float32 ones."""
@@ -107,7 +118,7 @@ def train_on_pairs(
     negatives: Sequence[Pair],
     plan: ClassifierPlan,
     notify: Callable[[int, float], None],
-) -> tuple[Classifier, ClassifierReport]:
+) -> tuple[PairClassifier, ClassifierReport]:
     """Encode both kinds of pairs, train a classifier on them, and measure it.
 
     A negative that is also a positive is left out. Pairs with the same source text are never in
@@ -116,35 +127,42 @@ def train_on_pairs(
     known = set(positives)
     wrong = [pair for pair in negatives if pair not in known]
     sources, targets = ([pair[side] for pair in (*positives, *wrong)] for side in (0, 1))
-    source, target = (
-        _vectors(model, side, language)
-        for side, language in zip((sources, targets), model.languages, strict=True)
-    )
-    if plan.surface:
-        source, target = _described(source, sources), _described(target, targets)
     labels = np.repeat([True, False], [len(positives), len(wrong)])
-    pairs = LabelledVectors(source, target, labels)
-    surface = WIDTH if plan.surface else 0
-    shape = ClassifierSettings(model.encoder.dim, plan.features, plan.hidden, surface)
+    read = _by_words if plan.kind == WordClassifier.kind else _by_vectors
+    shape, pairs = read(model, (sources, targets), labels, plan)
     return train_classifier(pairs, sources, shape, plan.training, notify)
 
 
-def _vectors(model: Model, sentences: Sequence[str], language: str) -> Vectors:
-    """Encode each distinct sentence once → ``(n, dim)``."""
-    different, places = distinct(sentences)
-    return model.encode(different, language)[places]
+def _by_words(
+    model: Model, sides: Sides, labels: NDArray[np.bool_], plan: ClassifierPlan
+) -> tuple[Shape, LabelledPairs]:
+    """Read the pairs for a classifier of words, and say which shape it has."""
+    source, target = (
+        ReadSide.of(side, partial(model.encode, language=language))
+        for side, language in zip(sides, model.languages, strict=True)
+    )
+    pairs = LabelledWords(source, target, labels)
+    dim, length = model.encoder.dim, pairs.word_length
+    return WordClassifierSettings(dim, length, plan.width, hidden=plan.hidden), pairs
 
 
-def _described(vectors: Vectors, sentences: Sequence[str]) -> Vectors:
-    """Append the description of each sentence's surface → ``(n, dim + WIDTH)``."""
-    different, places = distinct(sentences)
-    return np.hstack([vectors, describe(different)[places]])
+def _by_vectors(
+    model: Model, sides: Sides, labels: NDArray[np.bool_], plan: ClassifierPlan
+) -> tuple[Shape, LabelledPairs]:
+    """Encode the pairs for a classifier of sentences, and say which shape it has."""
+    surface = WIDTH if plan.surface else 0
+    shape = ClassifierSettings(model.encoder.dim, plan.features, plan.hidden, surface)
+    classifier, rows = Classifier(shape), []
+    for side, language in zip(sides, model.languages, strict=True):
+        different, places = distinct(side)
+        rows.append(classifier.rows(model.encode(different, language), different)[places])
+    return shape, LabelledVectors(rows[0], rows[1], labels)
 
 
 def write_model(
     model: Model,
     folder: Path,
-    classifier: Classifier,
+    classifier: PairClassifier,
     record: dict[str, Any],
     quantise: bool = False,
 ) -> None:
@@ -155,7 +173,7 @@ def write_model(
     with writing_folder(folder) as draft:
         others = shutil.ignore_patterns(THRESHOLDS)  # they are of the scores it had
         shutil.copytree(model.folder, draft, dirs_exist_ok=True, ignore=others)
-        classifier.save(draft, quantise)
+        classifiers.save(classifier, draft, quantise)
         text = json.dumps(record, ensure_ascii=False, indent=2) + "\n"
         (draft / RECORD).write_text(text, encoding="utf-8")
 

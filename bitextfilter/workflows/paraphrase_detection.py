@@ -22,12 +22,8 @@ from bitextfilter.evaluation.paraphrase import (
 )
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.vectors import Scores, cosine_pairs
-from bitextfilter.training.classifier import (
-    ClassifierTraining,
-    LabelledVectors,
-    fit_classifier,
-    split,
-)
+from bitextfilter.training.classifier import ClassifierTraining, fit_classifier, split
+from bitextfilter.training.labelled_vectors import LabelledVectors
 
 __all__ = ["HIDDEN", "DetectionPlan", "Facts", "measure_detectors"]
 
@@ -101,4 +97,5 @@ def _perceptron(
     first, stopping, rest = split(groups, training.held_out, training.seed)
     parts = (np.union1d(first, rest), stopping)
     classifier, _, epoch = fit_classifier(pairs, parts, shape, training)
+    assert isinstance(classifier, Classifier)
     return classifier, epoch

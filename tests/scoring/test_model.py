@@ -18,6 +18,7 @@ from bitextfilter.models.folders import find, shipped
 from bitextfilter.scoring.model import load
 from bitextfilter.scoring.reference import Reference
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
+from bitextfilter.similarity.classifiers import save
 
 
 @pytest.fixture(scope="module")
@@ -102,12 +103,12 @@ def test_a_newer_model(folder: Path) -> None:
 
 
 def test_parts_of_another_width(folder: Path) -> None:
-    Classifier(ClassifierSettings(5)).save(folder)
+    save(Classifier(ClassifierSettings(5)), folder)
     with pytest.raises(
         ModelError, match="classifier takes vectors of width 5, the encoder's are 32"
     ):
         load(folder)
-    Classifier(ClassifierSettings(32)).save(folder)
+    save(Classifier(ClassifierSettings(32)), folder)
     rows = np.eye(5, dtype=np.float32)
     Reference(rows, rows).save(folder / "neighbours.npz")
     with pytest.raises(ModelError, match="width 5, the model's are 32"):

@@ -13,6 +13,7 @@ import torch
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.models.checkpoint import load_tensors, read_config, save_tensors, write_config
 from bitextfilter.similarity.classifier import FEATURES, Classifier, ClassifierSettings
+from bitextfilter.similarity.classifiers import load, save
 from bitextfilter.similarity.vectors import Vectors
 
 DIM = 24
@@ -128,43 +129,43 @@ def test_shapes_are_checked() -> None:
 @pytest.mark.parametrize("features", FEATURES)
 def test_files_round_trip(features: str, tmp_path: Path) -> None:
     write_config(tmp_path, {"languages": ["en", "de"]})
-    assert Classifier.load(tmp_path) is None
+    assert load(tmp_path) is None
     classifier = make(features)
     classifier.temperature.fill_(2.5)
-    classifier.save(tmp_path)
-    again = Classifier.load(tmp_path)
+    save(classifier, tmp_path)
+    again = load(tmp_path)
     assert again is not None
     a, b = vectors(30, 1), vectors(30, 2)
     assert np.array_equal(again.probabilities(a, b), classifier.probabilities(a, b))
     assert read_config(tmp_path)["languages"] == ["en", "de"]
-    classifier.save(tmp_path, quantise=True)
-    small = Classifier.load(tmp_path)
+    save(classifier, tmp_path, quantise=True)
+    small = load(tmp_path)
     assert small is not None
     np.testing.assert_allclose(small.probabilities(a, b), classifier.probabilities(a, b), atol=0.03)
 
 
 def test_damaged_files(tmp_path: Path) -> None:
     write_config(tmp_path, {})
-    make("products").save(tmp_path)
+    save(make("products"), tmp_path)
     file = tmp_path / "classifier.safetensors"
     tensors = load_tensors(file)
     save_tensors(file, {**tensors, "temperature": torch.zeros(())})
     with pytest.raises(ModelError, match="temperature"):
-        Classifier.load(tmp_path)
+        load(tmp_path)
     save_tensors(file, {**tensors, "layers.0.bias": torch.zeros(3)})
     with pytest.raises(ModelError, match=r"layers\.0\.bias"):
-        Classifier.load(tmp_path)
+        load(tmp_path)
     file.write_bytes(b"nothing")
     with pytest.raises(ModelError, match="damaged"):
-        Classifier.load(tmp_path)
+        load(tmp_path)
     file.unlink()
     with pytest.raises(NotFoundError, match="missing"):
-        Classifier.load(tmp_path)
+        load(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     for section in ({"dim": 3, "features": "odd"}, {"dim": 0}, {"width": 3}, [1], {"dim": "3"}):
         write_config(tmp_path, {**config, "classifier": section})
         with pytest.raises(ModelError, match="classifier is unusable"):
-            Classifier.load(tmp_path)
+            load(tmp_path)
 
 
 def test_settings_are_checked() -> None:
@@ -179,11 +180,11 @@ def test_settings_are_checked() -> None:
 
 def test_a_folder_from_before_there_was_a_choice_of_layers(tmp_path: Path) -> None:
     write_config(tmp_path, {})
-    make("products").save(tmp_path)
+    save(make("products"), tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     del config["classifier"]["layers"]
     write_config(tmp_path, config)
-    loaded = Classifier.load(tmp_path)
+    loaded = load(tmp_path)
     assert loaded is not None
     assert loaded.settings == make("products").settings
     assert len(loaded.layers) == 3

@@ -13,6 +13,7 @@ from toys import sentences, toy_model
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.model import load
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
+from bitextfilter.similarity.classifiers import save
 from bitextfilter.similarity.surface import COMPARISONS, compare
 from bitextfilter.text.surface import FIGURES, LOOK, NAMES, WIDTH, WORDS, describe
 
@@ -85,7 +86,7 @@ def test_a_model_with_such_a_classifier(tmp_path: Path) -> None:
     folder = toy_model(tmp_path / "model", classifier=False)
     plain = load(folder)
     torch.manual_seed(1)
-    Classifier(ClassifierSettings(plain.encoder.dim, hidden=16, surface=WIDTH)).save(folder)
+    save(Classifier(ClassifierSettings(plain.encoder.dim, hidden=16, surface=WIDTH)), folder)
     model = load(folder)
     sources, targets = sentences(20, 1)
     scores = model.score(sources, targets)["mlp"]

@@ -17,6 +17,7 @@ from bitextfilter.encoders.registry import architecture_settings, build_network,
 from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.scoring.reference import FILE, Reference
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
+from bitextfilter.similarity.classifiers import save
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
@@ -90,7 +91,7 @@ def toy_model(
     with writing_folder(folder) as draft:
         save_encoder(draft, (name, settings), network, processor)
         if classifier:
-            Classifier(ClassifierSettings(dim, hidden=16)).save(draft)
+            save(Classifier(ClassifierSettings(dim, hidden=16)), draft)
         if reference:
             generator = np.random.default_rng(2)
             one, other = generator.standard_normal((2, 40, dim)).astype(np.float32)

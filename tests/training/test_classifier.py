@@ -11,10 +11,10 @@ from bitextfilter.similarity.classifier import ClassifierSettings
 from bitextfilter.training.classifier import (
     ClassifierReport,
     ClassifierTraining,
-    LabelledVectors,
     split,
     train_classifier,
 )
+from bitextfilter.training.labelled_vectors import LabelledVectors
 
 DIM = 8
 ROWS = 1200

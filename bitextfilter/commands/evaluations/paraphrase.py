@@ -28,7 +28,7 @@ from bitextfilter.io.rows import BadRow
 if TYPE_CHECKING:
     from bitextfilter.evaluation.paraphrase import Detection
     from bitextfilter.scoring.model import Model
-    from bitextfilter.training.classifier import LabelledVectors
+    from bitextfilter.training.labelled_vectors import LabelledVectors
     from bitextfilter.workflows.paraphrase_detection import Facts
 
 __all__ = ["paraphrase"]
@@ -176,7 +176,7 @@ def _encoded(run: Run, model: Model, pairs: _Pairs, languages: tuple[str, str]) 
     """Encode both sides; warn of one that does not look like its language."""
     import numpy as np
 
-    from bitextfilter.training.classifier import LabelledVectors
+    from bitextfilter.training.labelled_vectors import LabelledVectors
 
     sides = {"source": pairs.sources, "target": pairs.targets}
     for (name, side), language in zip(sides.items(), languages, strict=True):

@@ -1,0 +1,178 @@
+"""The classifier that reads both sentences of a pair word by word: its shape, files and scores.
+
+See :mod:`bitextfilter.similarity.word_network` for what it computes. A word's vector is what the
+encoder makes of the word as a sentence, so that it serves with any encoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.io.batches import map_blocks
+from bitextfilter.models.device import one_torch_thread
+from bitextfilter.similarity.pair_classifier import (
+    Encode,
+    Indices,
+    PairScorer,
+    Side,
+    check_whole_numbers,
+    sigmoid,
+)
+from bitextfilter.similarity.vectors import Scores, Vectors, unit_rows
+from bitextfilter.similarity.word_memory import WordMemory
+from bitextfilter.similarity.word_network import Sentences, WordNetwork
+from bitextfilter.similarity.word_rows import WordRows
+
+__all__ = ["WordClassifier", "WordClassifierSettings", "WordScoring"]
+
+_PAIRS = 8192
+_LADDER = np.array([*range(8, 64, 8), *range(64, 128, 16), *range(128, 1025, 64)])
+"""The numbers of words that a block of pairs may have; sentences are filled up to the next."""
+_BLOCK_WORDS = 2048
+
+
+@dataclass(frozen=True)
+class WordClassifierSettings:
+    """The shape of such a classifier. Raises SettingsError for one that cannot be."""
+
+    dim: int
+    """Width of the encoder's vectors."""
+    word_length: float = 1.0
+    """Mean length of the encoder's vectors of words, which they are measured by."""
+    width: int = 64
+    """Units of a word in its context."""
+    meaning: int = 128
+    """Width in which words by themselves are compared."""
+    word_kinds: int = 12
+    """How many kinds of words are counted apart."""
+    hidden: int = 256
+    """Units of the hidden layer."""
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        check_whole_numbers(self, ("dim", "width", "meaning", "word_kinds", "hidden"))
+        if not self.word_length > 0:
+            raise SettingsError("word_length must be above 0")
+
+
+class WordClassifier(nn.Module):
+    """The network, and a temperature."""
+
+    kind = "words"
+    temperature: Tensor
+
+    def __init__(self, settings: WordClassifierSettings) -> None:
+        super().__init__()
+        self.settings = settings
+        self.network = WordNetwork(
+            settings.dim, settings.width, settings.meaning, settings.word_kinds, settings.hidden
+        )
+        self.register_buffer("temperature", torch.ones(()))
+
+    def table(self, vectors: Tensor, looks: Tensor) -> Tensor:
+        """The encoder's word vectors ``(u, dim)`` and looks → table of words ``(u, columns)``."""
+        rows: Tensor = self.network.table(vectors / self.settings.word_length, looks)
+        return rows
+
+    def forward(self, tables: Sequence[Tensor], pairs: Sequence[Sentences]) -> Tensor:
+        """Logits ``(n,)``, for training: no temperature applied."""
+        logits: Tensor = self.network(tables, pairs)
+        return logits
+
+    def scoring(self, encode: Encode, threads: int = 1) -> WordScoring:
+        """Return what scores pairs of sentences that *encode* knows the words of."""
+        return WordScoring(self, encode, threads)
+
+
+class WordScoring:
+    """Scores pairs of sentences; a word's row of the table is kept for the next window."""
+
+    def __init__(self, classifier: WordClassifier, encode: Encode, threads: int = 1) -> None:
+        """``encode``: sentences and their side, 0 or 1 → vectors."""
+        self._classifier, self._threads = classifier, threads
+        self._memories = [
+            WordMemory(classifier.table, partial(_encode_side, encode, side)) for side in (0, 1)
+        ]
+
+    def __call__(self, source: Side, target: Side) -> PairScorer:
+        """Return the function from places among both sides' sentences to their probabilities."""
+
+        def score(i: Indices, j: Indices) -> Scores:
+            parts = [
+                self._probabilities(
+                    _Window.of(source, i[first : first + _PAIRS], self._memories[0]),
+                    _Window.of(target, j[first : first + _PAIRS], self._memories[1]),
+                )
+                for first in range(0, len(i), _PAIRS)
+            ]
+            return np.concatenate([np.zeros(0, dtype=np.float32), *parts])
+
+        return score
+
+    def _probabilities(self, source: _Window, target: _Window) -> Scores:
+        """Probabilities of row i with row i: in blocks of shapes that their lengths alone give.
+
+        So what is computed for a pair does not depend on the pairs beside it.
+        """
+        longest = np.maximum(source.lengths(), target.lengths())
+        steps = np.searchsorted(_LADDER, longest)
+        logits = np.empty(len(longest), dtype=np.float32)
+        tables = [memory.table for memory in self._memories]
+
+        def run(block: tuple[int, Indices]) -> None:
+            words, pairs = block
+            rows = np.resize(pairs, max(1, _BLOCK_WORDS // words))
+            with torch.inference_mode():
+                sides = [side.sentences(rows, words) for side in (source, target)]
+                logits[pairs] = self._classifier(tables, sides)[: len(pairs)].numpy()
+
+        with one_torch_thread():
+            map_blocks(run, _blocks(steps), self._threads)
+        return sigmoid(logits / float(self._classifier.temperature))
+
+
+def _blocks(steps: Indices) -> list[tuple[int, Indices]]:
+    """Pairs by their step of the ladder, in blocks: the numbers of words, and their places."""
+    blocks = []
+    for step in np.unique(steps)[::-1]:
+        places, words = np.flatnonzero(steps == step), int(_LADDER[step])
+        rows = max(1, _BLOCK_WORDS // words)
+        blocks += [(words, places[first : first + rows]) for first in range(0, len(places), rows)]
+    return blocks
+
+
+def _encode_side(encode: Encode, side: int, sentences: Sequence[str]) -> Vectors:
+    return encode(sentences, side)
+
+
+@dataclass(frozen=True)
+class _Window:
+    """Some sentences of one side, and which of them stand in the pairs."""
+
+    rows: Indices
+    words: WordRows
+    vectors: Vectors
+
+    @classmethod
+    def of(cls, side: Side, rows: Indices, memory: WordMemory) -> _Window:
+        """Read the sentences at *rows* of a side."""
+        vectors, sentences = side
+        places, rows = np.unique(rows, return_inverse=True)
+        words = memory.read([sentences[place] for place in places])
+        return cls(rows, WordRows.of(words, memory.spelling), unit_rows(vectors[places]))
+
+    def lengths(self) -> Indices:
+        """Words of the sentence of each pair."""
+        return self.words.words.lengths[self.rows]
+
+    def sentences(self, pairs: Indices, size: int) -> Sentences:
+        """Return the side of some pairs, filled up to *size* words."""
+        rows = self.rows[pairs]
+        return self.words.padded(rows, size, self.vectors[rows])

@@ -1,0 +1,198 @@
+"""A network that reads a pair word by word, and says how probably it is a translation.
+
+The average of a sentence hardly changes with one word. Here each word looks for its counterpart on
+the other side by attention, by itself and in its context, and is compared with what it found, as
+in the decomposable attention model (Parikh et al. 2016: attend, compare, aggregate); how well the
+words are covered is counted by kernel pooling (:mod:`bitextfilter.similarity.coverage`). What was
+compared and counted, the sentence vectors' difference and product, and what the sentences look
+like go through one hidden layer to one logit.
+
+What depends on a word alone comes first (:meth:`WordNetwork.table`), so that it need be computed
+only once for each distinct word.
+
+Letters: n pairs, t words a sentence, u words, e the encoder's width, w ours, c kinds of words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize, pad
+
+from bitextfilter.similarity.coverage import (
+    FEATURES,
+    SCALARS,
+    Covering,
+    Extent,
+    covering,
+    density,
+    pooled,
+)
+from bitextfilter.text.spelling import LOOKS
+
+__all__ = ["Sentences", "WordNetwork"]
+
+_SENTENCE_UNITS = 96
+_WORD_SCALE, _SENTENCE_SCALE, _COSINE_SCALE = 6.0, 10.0, 3.0
+"""Factors that bring numbers of unit vectors near 1, where networks learn best."""
+_DROPOUT = 0.1
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """One side of ``n`` pairs."""
+
+    words: Tensor
+    """``(n, t)``: places in the table of words."""
+    lengths: Tensor
+    """``(n,)``, float32, at least 1: how many of the t are words."""
+    letters: Tensor
+    """``(n, t)``: equal for words of the same letters, on either side."""
+    figures: Tensor
+    """``(n, t)``: equal for words of the same digits; 0 for none."""
+    repeats: Tensor
+    """``(n, t, 2)``: 1 for words that the sentence had before, alone and with the one before."""
+    vectors: Tensor
+    """``(n, e)``: the sentences' vectors, of length 1."""
+
+
+@dataclass(frozen=True)
+class _Read:
+    """One side, read: each word's numbers in its context."""
+
+    extent: Extent
+    meanings: Tensor
+    """``(n, t, m)``, of length 1: of words by themselves."""
+    states: Tensor
+    """``(n, t, w)``: of words in their contexts."""
+    queries: Tensor
+    """``(n, t, w)``, of length 1: the same, to find each other by."""
+    kinds: Tensor
+    """``(n, t, c)``, from 0 to 1."""
+    looks: Tensor
+    """``(n, t, LOOKS)``."""
+
+
+class WordNetwork(nn.Module):
+    """From both sides of pairs to logits."""
+
+    def __init__(self, dim: int, width: int, meaning: int, kinds: int, hidden: int) -> None:
+        """``dim``: e; ``width``: w; ``meaning``: m, of words by themselves; ``kinds``: c."""
+        super().__init__()
+        self.meaning = nn.Linear(dim, meaning, bias=False)
+        self.contexts = nn.Linear(dim + LOOKS, 3 * width, bias=False)
+        self.kinds = nn.Linear(dim + LOOKS, kinds)
+        self.places = nn.Linear(4, width + kinds, bias=False)
+        self.sides = nn.Parameter(torch.zeros(2, width))
+        self.wider = nn.Linear(3 * width, width)
+        self.kinds_in_context = nn.Linear(width, kinds, bias=False)
+        self.query = nn.Linear(width, width)
+        self.weights = nn.Parameter(torch.tensor([1.0, 1.0, 10.0, 4.0]))
+        self.compare = nn.Linear(4 * width + kinds + SCALARS, width)
+        self.compared = nn.Linear(width, width)
+        self.sentence = nn.Linear(2 * dim, _SENTENCE_UNITS)
+        side = (kinds + 1) * FEATURES + kinds + 2 * width + 3 * LOOKS + 1
+        self.hidden = nn.Linear(2 * side + LOOKS + _SENTENCE_UNITS + 1, hidden)
+        self.out = nn.Linear(hidden, 1)
+        self.dropout = nn.Dropout(_DROPOUT)
+        self._columns = [3 * width, meaning, kinds, LOOKS]
+
+    def table(self, vectors: Tensor, looks: Tensor) -> Tensor:
+        """Word vectors ``(u, e)`` of about length 1, and looks ``(u, LOOKS)`` → ``(u, columns)``.
+
+        A row is what the network takes of a word, of that word alone. A row of zeros stands for
+        no word.
+        """
+        words = torch.cat([vectors * _WORD_SCALE, looks], dim=1)
+        meanings = normalize(self.meaning(vectors), dim=1)
+        return torch.cat([self.contexts(words), meanings, self.kinds(words), looks], dim=1)
+
+    def forward(self, tables: Sequence[Tensor], pairs: Sequence[Sentences]) -> Tensor:
+        """Both sides' tables of words, and both sides of n pairs → logits ``(n,)``."""
+        source, target = (
+            self._read(side, table[some.words], some)
+            for side, (table, some) in enumerate(zip(tables, pairs, strict=True))
+        )
+        alike = [
+            _equal(*(some.letters for some in pairs)) * _inside(source, target),
+            _equal(*(some.figures for some in pairs)) * (pairs[0].figures != 0)[:, :, None],
+            source.meanings @ target.meanings.transpose(1, 2),
+            source.queries @ target.queries.transpose(1, 2),
+        ]
+        mirrored = [some.transpose(1, 2) for some in alike]
+        sides = [
+            self._side(source, target, self._covering(source, target, alike)),
+            self._side(target, source, self._covering(target, source, mirrored)),
+        ]
+        seen = torch.cat([*sides, self._sentences(*pairs), _contrast(source, target)], dim=1)
+        logits: Tensor = self.out(self.dropout(torch.relu(self.hidden(seen))))
+        return logits[:, 0]
+
+    def _read(self, side: int, rows: Tensor, sentences: Sentences) -> _Read:
+        """Rows of the table, ``(n, t, columns)``, and the sentences → words in their contexts."""
+        extent = Extent(sentences.lengths, rows.shape[1])
+        inside = extent.inside[:, :, None]
+        contexts, meanings, kinds, looks = torch.split(rows, self._columns, dim=2)
+        edges = torch.stack([extent.first, extent.last], dim=2)
+        places = self.places(torch.cat([sentences.repeats, edges], dim=2))
+        width = self.sides.shape[1]
+        before, here, after = contexts.chunk(3, dim=2)
+        states = here + _shifted(before, 1) + _shifted(after, -1) + places[:, :, :width]
+        states = torch.relu(states + self.sides[side]) * inside
+        around = torch.cat([_shifted(states, 1), states, _shifted(states, -1)], dim=2)
+        states = states + torch.relu(self.wider(around)) * inside
+        kinds = kinds + places[:, :, width:] + self.kinds_in_context(states)
+        queries = normalize(self.query(states), dim=2) * inside
+        return _Read(
+            extent, meanings, self.dropout(states), queries, torch.sigmoid(kinds) * inside, looks
+        )
+
+    def _covering(self, side: _Read, other: _Read, alike: Sequence[Tensor]) -> Covering:
+        scores = sum(
+            (weight * some for weight, some in zip(self.weights[1:], alike[1:], strict=True)),
+            self.weights[0] * alike[0],
+        )
+        return covering(scores, alike, side.extent, other.extent)
+
+    def _side(self, side: _Read, other: _Read, covered: Covering) -> Tensor:
+        """What is counted and compared of one side's words, and its looks → ``(n, width)``."""
+        extent = side.extent
+        found = covered.attention @ other.states
+        both = [side.states, found, (side.states - found).abs(), side.states * found]
+        compared = torch.relu(self.compare(torch.cat([*both, side.kinds, covered.scalars], dim=2)))
+        compared = torch.relu(self.compared(compared)) * extent.inside[:, :, None]
+        mean = compared.sum(dim=1) / extent.lengths[:, None]
+        every = torch.cat([side.kinds, extent.inside[:, :, None]], dim=2)
+        last = (side.looks * extent.last[:, :, None]).sum(dim=1)
+        parts = [pooled(every, covered.features, extent.lengths), density(side.kinds), mean]
+        parts += [compared.amax(dim=1), density(side.looks), side.looks[:, 0], last]
+        return torch.cat([*parts, extent.lengths.log()[:, None]], dim=1)
+
+    def _sentences(self, source: Sentences, target: Sentences) -> Tensor:
+        """Difference and product of sentence vectors, and their cosine → ``(n, units + 1)``."""
+        a, b = source.vectors, target.vectors
+        both = torch.cat([(a - b).abs(), a * b], dim=1) * _SENTENCE_SCALE
+        cosine = (a * b).sum(dim=1, keepdim=True) * _COSINE_SCALE
+        return torch.cat([torch.relu(self.sentence(both)), cosine], dim=1)
+
+
+def _shifted(rows: Tensor, places: int) -> Tensor:
+    """Each word's numbers ``(n, t, w)`` at the next place, 1, or the one before, -1."""
+    return pad(rows, (0, 0, places, -places))
+
+
+def _equal(source: Tensor, target: Tensor) -> Tensor:
+    """``(n, t)`` twice → ``(n, t, t)``, 1 where they are equal."""
+    return (source[:, :, None] == target[:, None, :]).to(torch.float32)
+
+
+def _inside(source: _Read, target: _Read) -> Tensor:
+    return source.extent.inside[:, :, None] * target.extent.inside[:, None, :]
+
+
+def _contrast(source: _Read, target: _Read) -> Tensor:
+    """How differently both sides look, ``(n, LOOKS)``."""
+    return (density(source.looks) - density(target.looks)).abs()

@@ -1,0 +1,125 @@
+"""Sentences as the words that stand in them, and how a word is spelt, in numbers.
+
+Words are runs of letters and digits, in their own case; each punctuation mark is a word of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.ragged import Ragged
+from bitextfilter.text.surface import MARKS, NEGATIONS
+from bitextfilter.text.view import View, numbered
+
+__all__ = ["LOOKS", "Spelling", "WordReader", "repeats", "spellings"]
+
+_NORMALISATION = Normalisation(lowercase=False, apart=True)
+_KINDS = 7
+LOOKS = _KINDS + len(MARKS)
+"""Numbers that the look of a word has."""
+
+_MARKS = [frozenset(marks) for marks in MARKS]
+_NONE = [False] * len(_MARKS)
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How ``u`` words are spelt."""
+
+    looks: NDArray[np.float32]
+    """``(u, LOOKS)``, from 0 to about 3: its length, figures, capitals, what marks are in it."""
+    letters: NDArray[np.int64]
+    """``(u,)``: equal for words that are equal in lower case, and else different."""
+    figures: NDArray[np.int64]
+    """``(u,)``: equal for words of the same digits, 0 for those without any."""
+
+
+class WordReader:
+    """Reads sentences as words, and numbers the words in the order they come.
+
+    What stands between white space is looked at once.
+    """
+
+    def __init__(self) -> None:
+        """Begin with the empty word, number 0: it is the only word of a blank sentence."""
+        self.words = [""]
+        """The distinct words so far."""
+        self._numbers = {"": 0}
+        self._read: dict[str, list[int]] = {}
+
+    def read(self, sentences: Sequence[str]) -> Ragged:
+        """Return the numbers of the words of each sentence."""
+        rows, between = numbered(sentences)
+        read = self._read
+        for text in between:
+            if text not in read:
+                read[text] = [self._number(word) for word in _NORMALISATION(text, "").split()]
+        parts = Ragged.of_lists([read[text] for text in between])
+        return View(rows, parts).ids().filled(0)
+
+    def _number(self, word: str) -> int:
+        number = self._numbers.setdefault(word, len(self.words))
+        if number == len(self.words):
+            self.words.append(word)
+        return number
+
+
+def spellings(words: Sequence[str]) -> Spelling:
+    """Return how each of the words is spelt."""
+    found = [_spelling(word) for word in words]
+    looks = np.array([one[0] for one in found], dtype=np.float32).reshape(-1, LOOKS)
+    numbers = np.array([one[1:] for one in found], dtype=np.int64).reshape(-1, 2)
+    return Spelling(looks, numbers[:, 0], numbers[:, 1])
+
+
+def _spelling(word: str) -> tuple[list[float], int, int]:
+    lower = word.lower()
+    figures = "" if word.isalpha() else "".join(filter(str.isdigit, word))
+    letters = word.isalnum() and word.isascii()
+    marks = _NONE if letters else [not some.isdisjoint(word) for some in _MARKS]
+    look = [
+        math.log1p(len(word)),
+        bool(figures),
+        word[:1].isupper(),
+        len(word) > 1 and word.isupper(),
+        not any(map(str.isalnum, word)),
+        not word.isascii(),
+        lower in NEGATIONS,
+        *marks,
+    ]
+    return look, hash(lower), hash(figures) if figures else 0
+
+
+def repeats(rows: Ragged, letters: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Say of every word of every sentence whether it stood there before, in lower case.
+
+    Args:
+        rows: the words of each sentence, as places in *letters*.
+        letters: as in :class:`Spelling`.
+
+    Returns:
+        float32 ``(sum of lengths, 2)``: 1 where the word, and where it with the word before it,
+        stood in the sentence before.
+    """
+    sentences = np.repeat(np.arange(len(rows)), rows.lengths)
+    word = np.unique(letters, return_inverse=True)[1][rows.flat]
+    before = np.concatenate([[-1], word[:-1]])
+    before[rows.starts[rows.lengths > 0]] = -1
+    pair = np.unique(before * (len(letters) + 1) + word, return_inverse=True)[1]
+    again = [_again(sentences * (len(word) + 1) + numbers) for numbers in (word, pair)]
+    return np.stack(again, axis=1).astype(np.float32)
+
+
+def _again(keys: NDArray[Any]) -> NDArray[np.bool_]:
+    """Say of each key whether it stood before."""
+    first = np.unique(keys, return_index=True)[1]
+    again = np.ones(len(keys), dtype=bool)
+    again[first] = False
+    return again

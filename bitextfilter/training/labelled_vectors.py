@@ -1,0 +1,53 @@
+"""Pairs of sentence vectors for the classifier of sentences to learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bitextfilter.similarity.classifier import Classifier
+from bitextfilter.similarity.classifiers import PairClassifier
+from bitextfilter.training.classifier import ClassifierTraining, Indices
+
+__all__ = ["LabelledVectors"]
+
+
+@dataclass(frozen=True)
+class LabelledVectors:
+    """Vectors of ``n`` pairs, each ``(n, dim)`` float32, and whether they are translations.
+
+    Implements ``LabelledPairs``.
+    """
+
+    source: NDArray[np.float32]
+    target: NDArray[np.float32]
+    labels: NDArray[np.bool_]
+
+    def batches(self, rows: Indices, size: int) -> Iterator[Indices]:
+        """See ``LabelledPairs``."""
+        order = rows[torch.randperm(len(rows)).numpy()]
+        return (order[start : start + size] for start in range(0, len(order), size))
+
+    def logits(
+        self, classifier: PairClassifier, rows: Indices, training: ClassifierTraining | None = None
+    ) -> Tensor:
+        """See ``LabelledPairs``."""
+        assert isinstance(classifier, Classifier)
+        sides = [torch.from_numpy(side[rows]) for side in (self.source, self.target)]
+        if training is not None:
+            dim = classifier.settings.dim
+            sides = [_blurred(side, dim, training.vector_noise) for side in sides]
+        logits: Tensor = classifier(*sides)
+        return logits
+
+
+def _blurred(rows: Tensor, dim: int, noise: float) -> Tensor:
+    """Add noise to the vectors of rows: of a length from 0 to *noise*, drawn for each by itself."""
+    vectors = torch.nn.functional.normalize(rows[:, :dim], dim=1)
+    lengths = torch.rand(len(rows), 1) * noise / dim**0.5
+    return torch.hstack([vectors + torch.randn_like(vectors) * lengths, rows[:, dim:]])

@@ -1,0 +1,145 @@
+"""Pairs of sentences, word by word, for the classifier of words to learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from bitextfilter.similarity.classifiers import PairClassifier
+from bitextfilter.similarity.pair_classifier import Indices
+from bitextfilter.similarity.vectors import Vectors
+from bitextfilter.similarity.word_classifier import WordClassifier
+from bitextfilter.similarity.word_network import Sentences
+from bitextfilter.similarity.word_rows import WordRows
+from bitextfilter.text.spelling import WordReader, spellings
+from bitextfilter.training.classifier import ClassifierTraining
+
+__all__ = ["LabelledWords", "ReadSide"]
+
+_JITTER = 3.0
+_WINDOW = 65536
+
+
+@dataclass(frozen=True)
+class ReadSide:
+    """One side of pairs: its distinct sentences, and which of them each pair has."""
+
+    rows: Indices
+    """``(n,)``."""
+    words: WordRows
+    word_vectors: NDArray[np.float16]
+    """``(u, dim)``; halves of a float are fine enough for what gets noise."""
+    vectors: NDArray[np.float16]
+    """``(s, dim)``, of the distinct sentences, of length 1."""
+
+    @classmethod
+    def of(cls, sentences: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> ReadSide:
+        """Read the sentences of one side of pairs."""
+        places: dict[str, int] = {}
+        rows = [places.setdefault(sentence, len(places)) for sentence in sentences]
+        different = list(places)
+        reader = WordReader()
+        words = reader.read(different)
+        return cls(
+            np.array(rows, dtype=np.int64),
+            WordRows.of(words, spellings(reader.words)),
+            _encoded(reader.words, encode),
+            _units(_encoded(different, encode)),
+        )
+
+    def sentences(self, pairs: Indices, size: int) -> Sentences:
+        """Return this side of some pairs, each filled up to *size* words."""
+        rows = self.rows[pairs]
+        return self.words.padded(rows, size, self.vectors[rows].astype(np.float32))
+
+    def lengths(self) -> Indices:
+        """Words of the sentence of each pair, ``(n,)``."""
+        return self.words.words.lengths[self.rows]
+
+
+def _encoded(
+    sentences: Sequence[str], encode: Callable[[Sequence[str]], Vectors]
+) -> NDArray[np.float16]:
+    starts = range(0, len(sentences), _WINDOW)
+    parts = [encode(sentences[start : start + _WINDOW]).astype(np.float16) for start in starts]
+    return np.concatenate(parts)
+
+
+def _units(vectors: NDArray[np.float16]) -> NDArray[np.float16]:
+    for start in range(0, len(vectors), _WINDOW):
+        rows = torch.from_numpy(vectors[start : start + _WINDOW].astype(np.float32))
+        vectors[start : start + _WINDOW] = normalize(rows, dim=1).half().numpy()
+    return vectors
+
+
+@dataclass(frozen=True)
+class LabelledWords:
+    """``n`` pairs, word by word, and whether they are translations. Is a ``LabelledPairs``."""
+
+    source: ReadSide
+    target: ReadSide
+    labels: NDArray[np.bool_]
+
+    @property
+    def lengths(self) -> Indices:
+        """The words of the longer side of each pair, ``(n,)``."""
+        return np.maximum(self.source.lengths(), self.target.lengths())
+
+    @property
+    def word_length(self) -> float:
+        """The mean length of the vectors of words."""
+        rows = self.source.word_vectors[1:].astype(np.float32)
+        return float(np.sqrt((rows * rows).sum(axis=1)).mean())
+
+    def batches(self, rows: Indices, size: int) -> Iterator[Indices]:
+        """See ``LabelledPairs``: pairs of like length together, the batches mixed."""
+        lengths = self.lengths[rows] + torch.rand(len(rows)).numpy() * _JITTER
+        order = rows[np.argsort(lengths, kind="stable")]
+        starts = torch.randperm(-(-len(order) // size)) * size
+        return (order[start : start + size] for start in starts.tolist())
+
+    def logits(
+        self, classifier: PairClassifier, rows: Indices, training: ClassifierTraining | None = None
+    ) -> Tensor:
+        """See ``LabelledPairs``."""
+        assert isinstance(classifier, WordClassifier)
+        size = int(self.lengths[rows].max())
+        tables, pairs = [], []
+        for side in (self.source, self.target):
+            sentences = side.sentences(rows, size)
+            places = sentences.words.flatten()
+            vectors = torch.from_numpy(side.word_vectors[places.numpy()].astype(np.float32))
+            looks = torch.from_numpy(side.words.spelling.looks)[places]
+            if training is not None:
+                vectors = _hidden(vectors, size, training)
+                blurred = _blurred(sentences.vectors, training.vector_noise)
+                sentences = replace(sentences, vectors=normalize(blurred, dim=1))
+            tables.append(classifier.table(vectors, looks) * (places > 0)[:, None])
+            words = torch.arange(len(places)).view(-1, size)
+            pairs.append(replace(sentences, words=words))
+        logits: Tensor = classifier(tables, pairs)
+        return logits
+
+
+def _hidden(vectors: Tensor, size: int, training: ClassifierTraining) -> Tensor:
+    """Add noise to the word vectors ``(n size, dim)`` of n sentences, and hide some words."""
+    noise = torch.rand(len(vectors) // size, 1, 1) * training.vector_noise
+    noisy = _blurred_by(vectors.view(-1, size, vectors.shape[1]), noise).flatten(0, 1)
+    kept: Tensor = torch.rand(len(noisy), 1) >= training.word_dropout
+    return noisy * kept
+
+
+def _blurred(vectors: Tensor, most: float) -> Tensor:
+    return _blurred_by(vectors, torch.rand(len(vectors), 1) * most)
+
+
+def _blurred_by(vectors: Tensor, noise: Tensor) -> Tensor:
+    """Add Gaussian noise of an expected length of *noise* times each vector's own."""
+    length = vectors.norm(dim=-1, keepdim=True) / vectors.shape[-1] ** 0.5
+    return vectors + torch.randn_like(vectors) * length * noise

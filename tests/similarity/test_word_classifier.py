@@ -1,0 +1,252 @@
+"""The classifier that reads words: its formula, and the same score in any company."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.models.checkpoint import write_config
+from bitextfilter.similarity.classifiers import load, save
+from bitextfilter.similarity.coverage import Extent, covering
+from bitextfilter.similarity.pair_classifier import Side
+from bitextfilter.similarity.vectors import Vectors
+from bitextfilter.similarity.word_classifier import WordClassifier, WordClassifierSettings
+from bitextfilter.similarity.word_memory import WordMemory
+from bitextfilter.similarity.word_rows import MOST_WORDS
+from bitextfilter.text.spelling import WordReader, repeats, spellings
+
+DIM = 10
+SETTINGS = WordClassifierSettings(DIM, 1.5, width=8, meaning=6, word_kinds=3, hidden=12)
+SOURCES = ["Tom has 5 cats, no dogs.", "Good morning!", "It is the the the same.", "", "x " * 70]
+TARGETS = ["Tom hat 5 Katzen, keine Hunde.", "Guten Tag 7", "Das", "Gut", "y " * 90]
+
+
+def make(settings: WordClassifierSettings = SETTINGS) -> WordClassifier:
+    """A classifier with random weights, large enough for scores of all sizes."""
+    torch.manual_seed(0)
+    classifier = WordClassifier(settings)
+    with torch.no_grad():
+        for parameter in classifier.parameters():
+            parameter.copy_(torch.randn(parameter.shape) * 0.2)
+    return classifier.eval()
+
+
+def encode(sentences: Sequence[str], side: int) -> Vectors:
+    """A vector that depends on the text and the side alone."""
+    rows = [
+        np.random.default_rng([side, *text.encode()]).standard_normal(DIM) for text in sentences
+    ]
+    return np.array(rows, dtype=np.float32).reshape(-1, DIM)
+
+
+def sides(sources: Sequence[str], targets: Sequence[str]) -> tuple[Side, Side]:
+    return (encode(sources, 0), sources), (encode(targets, 1), targets)
+
+
+Matrix = NDArray[np.float64]
+
+
+class Naive:
+    """One pair without any padding, in float64, in the words of the definition."""
+
+    def __init__(self, classifier: WordClassifier) -> None:
+        self.p = {
+            name.removeprefix("network."): tensor.double().numpy()
+            for name, tensor in classifier.state_dict().items()
+        }
+
+    def linear(self, name: str, rows: Matrix) -> Matrix:
+        return rows @ self.p[f"{name}.weight"].T + self.p.get(f"{name}.bias", 0.0)
+
+    def read(self, sentence: str, side: int) -> dict[str, Matrix]:
+        reader = WordReader()
+        rows = reader.read([sentence])
+        words = [reader.words[number] for number in rows.flat]
+        spelling = spellings(words)
+        vectors = encode(words, side).astype(np.float64) / SETTINGS.word_length
+        looks = spelling.looks.astype(np.float64)
+        both = np.hstack([vectors * 6, looks])
+        before, here, after = np.split(self.linear("contexts", both), 3, axis=1)
+        again = repeats(rows, spellings(reader.words).letters)
+        n = len(words)
+        edges = np.array([[float(i == 0), float(i == n - 1)] for i in range(n)])
+        places = self.linear("places", np.hstack([again, edges]))
+        width = SETTINGS.width
+        states = []
+        for i in range(n):
+            state = here[i] + places[i, :width] + self.p["sides"][side]
+            state = state + (before[i - 1] if i else 0) + (after[i + 1] if i + 1 < n else 0)
+            states.append(np.maximum(state, 0))
+        none = np.zeros(width)
+        wider = [
+            states[i]
+            + np.maximum(
+                self.linear(
+                    "wider",
+                    np.concatenate(
+                        [
+                            states[i - 1] if i else none,
+                            states[i],
+                            states[i + 1] if i + 1 < n else none,
+                        ]
+                    ),
+                ),
+                0,
+            )
+            for i in range(n)
+        ]
+        state_rows = np.array(wider)
+        logits = self.linear("kinds", both) + places[:, width:]
+        logits = logits + self.linear("kinds_in_context", state_rows)
+        return {
+            "meanings": unit(self.linear("meaning", vectors)),
+            "states": state_rows,
+            "queries": unit(self.linear("query", state_rows)),
+            "kinds": 1 / (1 + np.exp(-logits)),
+            "looks": looks,
+            "letters": spelling.letters,
+            "figures": spelling.figures,
+        }
+
+    def side(self, a: dict[str, Matrix], b: dict[str, Matrix], alike: list[Matrix]) -> Matrix:
+        scores = sum(w * some for w, some in zip(self.p["weights"], alike, strict=True))
+        n, m = len(a["states"]), len(b["states"])
+        size = max(n, m)
+        square = [
+            torch.from_numpy(np.pad(some, ((0, size - n), (0, size - m))))[None]
+            for some in (np.asarray(scores), *alike)
+        ]
+        extents = [Extent(torch.tensor([float(k)]).double(), size) for k in (n, m)]
+        found = covering(square[0], square[1:], *extents)  # has a test of its own
+        attended = found.attention[0, :n, :m].numpy() @ b["states"]
+        features, scalars = found.features[0, :n].numpy(), found.scalars[0, :n].numpy()
+        both = [a["states"], attended, abs(a["states"] - attended), a["states"] * attended]
+        compared = np.maximum(self.linear("compare", np.hstack([*both, a["kinds"], scalars])), 0)
+        compared = np.maximum(self.linear("compared", compared), 0)
+        kinds = np.hstack([a["kinds"], np.ones((n, 1))])
+        pooled = [
+            (kind[:, None] * features).sum(axis=0) / (kind.sum() + 0.05 * n) for kind in kinds.T
+        ]
+        counts = np.log1p(a["kinds"].sum(axis=0)), np.log1p(a["looks"].sum(axis=0))
+        parts = [*pooled, counts[0], compared.mean(axis=0), compared.max(axis=0), counts[1]]
+        return np.concatenate([*parts, a["looks"][0], a["looks"][-1], [np.log(n)]])
+
+    def logit(self, source: str, target: str) -> float:
+        a, b = self.read(source, 0), self.read(target, 1)
+        same_figures = (a["figures"][:, None] == b["figures"]) & (a["figures"] != 0)[:, None]
+        alike = [
+            (a["letters"][:, None] == b["letters"]).astype(np.float64),
+            same_figures.astype(np.float64),
+            a["meanings"] @ b["meanings"].T,
+            a["queries"] @ b["queries"].T,
+        ]
+        texts = enumerate((source, target))
+        u, v = (unit(encode([text], side).astype(np.float64))[0] for side, text in texts)
+        both = np.concatenate([abs(u - v), u * v]) * 10
+        contrast = [np.log1p(some["looks"].sum(axis=0)) for some in (a, b)]
+        seen = np.concatenate(
+            [
+                self.side(a, b, alike),
+                self.side(b, a, [some.T for some in alike]),
+                np.maximum(self.linear("sentence", both), 0),
+                [3 * u @ v],
+                abs(contrast[0] - contrast[1]),
+            ]
+        )
+        hidden = np.maximum(self.linear("hidden", seen), 0)
+        return float(self.linear("out", hidden)[0])
+
+
+def unit(rows: Matrix) -> Matrix:
+    result: Matrix = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return result
+
+
+def test_agrees_with_the_definition() -> None:
+    classifier, places = make(), np.arange(3)
+    naive = Naive(classifier)
+    logits = [naive.logit(*pair) for pair in zip(SOURCES[:3], TARGETS[:3], strict=True)]
+    classifier.temperature.fill_(max(map(abs, logits)) / 3)
+    found = classifier.scoring(encode)(*sides(SOURCES, TARGETS))(places, places)
+    expected = 1 / (1 + np.exp(-np.array(logits) / float(classifier.temperature)))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert np.ptp(expected) > 0.01
+
+
+def test_a_pair_has_the_same_score_in_any_company() -> None:
+    chance = np.random.default_rng(1)
+    words = ["Tom", "5", "cats", ",", "not", "Hund", "nicht", "and", "Übel", "1.5"]
+    texts = [" ".join(chance.choice(words, chance.integers(1, 60))) for _ in range(300)]
+    texts += [SOURCES[4], TARGETS[4]]
+    i, j = (chance.integers(0, len(texts), 400) for _ in range(2))
+    both = sides(texts, texts)
+    classifier = make()
+    whole = classifier.scoring(encode)(*both)(i, j)
+    assert np.ptp(whole) > 0.5
+    order = chance.permutation(400)
+    scoring = classifier.scoring(encode, threads=2)
+    assert np.array_equal(scoring(*both)(i[order], j[order]), whole[order])
+    assert np.array_equal(scoring(*both)(i[:7], j[:7]), whole[:7])
+    for pair in range(12):
+        one = sides([texts[i[pair]]], [texts[j[pair]]])
+        assert np.array_equal(
+            classifier.scoring(encode)(*one)(np.zeros(1, np.int64), np.zeros(1, np.int64)),
+            whole[pair : pair + 1],
+        )
+    assert scoring(*both)(i[:0], j[:0]).shape == (0,)
+
+
+def test_words_beyond_the_limit_are_not_read() -> None:
+    long = "word " * MOST_WORDS
+    scoring = make().scoring(lambda texts, side: encode([text[:40] for text in texts], side))
+    places = np.zeros(1, np.int64)
+    found = [scoring(*sides([text], ["Wort"]))(places, places) for text in (long, long + "more no")]
+    assert np.isfinite(found[0]).all()
+    a, b = (encode([text[:40]], 0) for text in (long, long + "more no"))
+    assert np.array_equal(a, b)
+
+
+def test_the_memory_begins_anew_and_nothing_changes() -> None:
+    classifier = make()
+    small = WordMemory(classifier.table, lambda words: encode(words, 0), most=4)
+    large = WordMemory(classifier.table, lambda words: encode(words, 0))
+    rows = []
+    for memory in (small, large):
+        memory.read(["one two three four five six"])
+        places = memory.read(["seven three"]).flat
+        rows.append((memory.table[places], memory.spelling.letters[places]))
+    assert len(small.table) < len(large.table)
+    assert torch.equal(rows[0][0], rows[1][0])
+    assert np.array_equal(rows[0][1], rows[1][1])
+
+
+def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
+    write_config(tmp_path, {"languages": ["en", "de"]})
+    classifier, places = make(), np.arange(3)
+    classifier.temperature.fill_(2.5)
+    save(classifier, tmp_path)
+    again = load(tmp_path)
+    assert isinstance(again, WordClassifier)
+    assert again.settings == SETTINGS
+    both = sides(SOURCES, TARGETS)
+    expected = classifier.scoring(encode)(*both)(places, places)
+    assert np.array_equal(again.scoring(encode)(*both)(places, places), expected)
+    section = json.loads((tmp_path / "config.json").read_text())["classifier"]
+    assert section["kind"] == "words"
+    for wrong in ({**section, "kind": "letters"}, {**section, "word_length": 0}, [1]):
+        write_config(tmp_path, {"classifier": wrong})
+        with pytest.raises(ModelError, match="classifier is unusable"):
+            load(tmp_path)
+
+
+def test_shapes_that_cannot_be() -> None:
+    for wrong in ({"width": 0}, {"word_kinds": 1.5}, {"word_length": -1.0}):
+        with pytest.raises(SettingsError):
+            WordClassifierSettings(DIM, **wrong)  # type: ignore[arg-type]

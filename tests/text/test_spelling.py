@@ -1,0 +1,82 @@
+"""Sentences as words, and how words are spelt."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.ragged import Ragged
+from bitextfilter.text.spelling import LOOKS, WordReader, repeats, spellings
+
+SENTENCES = [
+    "Don't panic, Tom!",
+    "",
+    "the The  the\u00a0cat",
+    "100 000 €, 1.5 %",
+    "\u200b",
+    "Tom! Tom! Tom!",
+]
+
+
+def words(reader: WordReader, sentences: list[str]) -> list[list[str]]:
+    return [[reader.words[number] for number in row] for row in reader.read(sentences)]
+
+
+def test_words_are_those_of_the_normalisation() -> None:
+    normalise = Normalisation(lowercase=False, apart=True)
+    expected = [normalise(sentence, "en").split() or [""] for sentence in SENTENCES]
+    assert words(WordReader(), SENTENCES) == expected
+    assert expected[0] == ["Don", "'", "t", "panic", ",", "Tom", "!"]
+
+
+def test_a_word_keeps_its_number() -> None:
+    reader = WordReader()
+    first = reader.read(SENTENCES)
+    known = list(reader.words)
+    assert len(set(known)) == len(known)
+    again = reader.read([*SENTENCES[::-1], "new cat"])
+    assert reader.words[: len(known)] == known
+    assert reader.words[len(known) :] == ["new"]
+    for row, other in zip(first, list(again)[-2::-1], strict=True):
+        assert row.tolist() == other.tolist()
+    assert reader.read([]).flat.size == 0
+
+
+def test_what_a_word_looks_like() -> None:
+    found = spellings(["", "Tom", "tom", "USA", "1.5", "15", "nicht", "Ü", "!", "don"])
+    assert found.looks.shape == (10, LOOKS)
+    _, tom, small, usa, dotted, plain, no, umlaut, mark, _ = found.looks
+    assert tom[0] == small[0] == usa[0] == pytest.approx(np.log(4))
+    assert [tom[2], small[2], usa[2], usa[3], tom[3]] == [1, 0, 1, 1, 0]
+    assert [dotted[1], plain[1], tom[1]] == [1, 1, 0]
+    assert [no[6], tom[6]] == [1, 0]
+    assert [umlaut[5], tom[5]] == [1, 0]
+    assert [mark[4], tom[4], mark[7:].sum(), tom[7:].sum()] == [1, 0, 1, 0]
+    assert found.letters[1] == found.letters[2] != found.letters[3]
+    assert found.figures[4] == found.figures[5] != 0
+    assert found.figures[1] == found.figures[8] == 0
+
+
+def test_figures_are_told_apart() -> None:
+    found = spellings(["5", "6", "2 016".replace(" ", ""), "2016"]).figures
+    assert len(set(found.tolist())) == 3
+
+
+def test_repeats_are_those_of_a_walk_through_the_sentence() -> None:
+    chance = np.random.default_rng(1)
+    lengths = chance.integers(0, 9, 40)
+    letters = np.array([5, 7, 7, -3, 9])  # two spellings of one word
+    rows = Ragged(chance.integers(0, 5, int(lengths.sum())), lengths)
+    expected: list[tuple[bool, bool]] = []
+    for row in rows:
+        row_letters = letters[row].tolist()
+        pairs = list(zip([None, *row_letters], row_letters, strict=False))
+        expected += [
+            (row_letters[i] in row_letters[:i], pairs[i] in pairs[:i]) for i in range(len(row))
+        ]
+    found = repeats(rows, letters)
+    assert found.dtype == np.float32
+    assert found.tolist() == [[float(a), float(b)] for a, b in expected]
+    assert found.sum() > 20
+    assert repeats(Ragged(rows.flat[:0], lengths[:0]), letters).shape == (0, 2)

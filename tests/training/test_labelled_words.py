@@ -1,0 +1,97 @@
+"""Training the classifier that reads words, on pairs whose answer is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bitextfilter.similarity.vectors import Vectors
+from bitextfilter.similarity.word_classifier import WordClassifier, WordClassifierSettings
+from bitextfilter.training.classifier import ClassifierTraining, train_classifier
+from bitextfilter.training.labelled_words import LabelledWords, ReadSide
+
+DIM = 12
+ROWS = 600
+WORDS = [f"w{chr(97 + i // 10)}{chr(97 + i % 10)}" for i in range(60)]
+TRAINING = ClassifierTraining(epochs=8, batch_size=32, learning_rate=0.003, vector_noise=0.2)
+
+
+def encode(sentences: Sequence[str]) -> Vectors:
+    """The mean of a word's own vector; the languages' words differ by a capital letter."""
+    table = np.random.default_rng(7).standard_normal((len(WORDS), DIM))
+    rows = [
+        np.mean([table[WORDS.index(w.lower())] for w in text.split()] or [np.zeros(DIM)], axis=0)
+        for text in sentences
+    ]
+    return np.array(rows, dtype=np.float32)
+
+
+def toy_texts() -> tuple[list[str], list[str], NDArray[np.bool_]]:
+    """Sentences of three to twelve words; in a wrong pair one word is another."""
+    chance = np.random.default_rng(1)
+    sources, targets = [], []
+    labels = chance.random(ROWS) < 0.5
+    for right in labels:
+        words = chance.choice(WORDS, chance.integers(3, 13), replace=False).tolist()
+        sources.append(" ".join(words))
+        if not right:
+            words[chance.integers(len(words))] = chance.choice(WORDS)
+        targets.append(" ".join(word.capitalize() for word in words))
+    return sources, targets, labels
+
+
+def toy_pairs() -> tuple[LabelledWords, list[str]]:
+    sources, targets, labels = toy_texts()
+    source, target = ReadSide.of(sources, encode), ReadSide.of(targets, encode)
+    return LabelledWords(source, target, labels), [str(i) for i in range(ROWS)]
+
+
+def test_one_wrong_word_is_learnt() -> None:
+    pairs, groups = toy_pairs()
+    shape = WordClassifierSettings(DIM, pairs.word_length, width=16, meaning=12, hidden=32)
+    classifier, report = train_classifier(pairs, groups, shape, TRAINING)
+    assert report.after.auc > 0.9
+    rows = np.arange(50)
+    assert isinstance(classifier, WordClassifier)
+    with torch.no_grad():
+        one, again = (pairs.logits(classifier, rows) for _ in range(2))
+        noisy = pairs.logits(classifier, rows, TRAINING)
+    assert torch.equal(one, again)
+    assert not torch.equal(one, noisy)
+
+
+def test_the_same_again() -> None:
+    pairs, groups = toy_pairs()
+    shape = WordClassifierSettings(DIM, pairs.word_length, width=4, meaning=4, hidden=4)
+    training = ClassifierTraining(epochs=1)
+    first, second = (train_classifier(pairs, groups, shape, training)[0] for _ in range(2))
+    for name, tensor in first.state_dict().items():
+        assert torch.equal(tensor, second.state_dict()[name])
+
+
+def test_batches_hold_every_pair_once_and_like_lengths_together() -> None:
+    pairs, _ = toy_pairs()
+    rows = np.arange(100, 500)
+    torch.manual_seed(0)
+    batches = list(pairs.batches(rows, 64))
+    assert sorted(np.concatenate(batches).tolist()) == rows.tolist()
+    assert {len(batch) for batch in batches} == {64, 400 % 64}
+    spread = np.mean([np.ptp(pairs.lengths[batch]) for batch in batches])
+    assert spread < 0.6 * np.ptp(pairs.lengths)
+
+
+def test_training_and_scoring_see_the_same_words() -> None:
+    pairs, _ = toy_pairs()
+    sources, targets, _ = toy_texts()
+    torch.manual_seed(0)
+    shape = WordClassifierSettings(DIM, pairs.word_length, width=8, meaning=8, hidden=8)
+    classifier, rows = WordClassifier(shape).eval(), np.arange(20)
+    scoring = classifier.scoring(lambda texts, _side: encode(texts))
+    found = scoring((encode(sources), sources), (encode(targets), targets))(rows, rows)
+    with torch.no_grad():
+        expected = torch.sigmoid(pairs.logits(classifier, rows)).numpy()
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+    assert np.ptp(expected) > 0.01
