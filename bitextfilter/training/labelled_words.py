@@ -131,8 +131,8 @@ def _hidden(vectors: Tensor, size: int, training: ClassifierTraining) -> Tensor:
     """Add noise to the word vectors ``(n size, dim)`` of n sentences, and hide some words."""
     noise = torch.rand(len(vectors) // size, 1, 1) * training.vector_noise
     noisy = _blurred_by(vectors.view(-1, size, vectors.shape[1]), noise).flatten(0, 1)
-    kept: Tensor = torch.rand(len(noisy), 1) >= training.word_dropout
-    return noisy * kept
+    hidden: Tensor = noisy * (torch.rand(len(noisy), 1) >= training.word_dropout)
+    return hidden
 
 
 def _blurred(vectors: Tensor, most: float) -> Tensor:
