@@ -48,7 +48,7 @@ HARD_WORDS = 6
 CANDIDATES = 8
 LIKE = 0.5
 """Nor is it a negative if it shares so much of its words with a side of the true pair,"""
-DISTANCE = 0.05
+DISTANCE = 0.1
 """or is not so much farther, by cosine, than the true translation."""
 
 SEED = 1

@@ -17,7 +17,7 @@ shift 4
 recipe=$(cd "$(dirname "$0")" && pwd)
 model=$output/$(echo "$languages" | tr , -)
 export THREADS="${THREADS:-$(getconf _NPROCESSORS_ONLN)}"
-classifier='--epochs 6' # options of its own
+classifier='--kind words' # options of its own
 mkdir -p "$output"
 
 for_size() { # FILE...: settings that depend on how many pairs there are
