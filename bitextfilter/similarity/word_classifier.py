@@ -35,7 +35,7 @@ __all__ = ["WordClassifier", "WordClassifierSettings", "WordScoring"]
 _PAIRS = 8192
 _LADDER = np.array([*range(8, 64, 8), *range(64, 128, 16), *range(128, 1025, 64)])
 """The numbers of words that a block of pairs may have; sentences are filled up to the next."""
-_BLOCK_WORDS = 2048
+_BLOCK_WORDS = 1024
 
 
 @dataclass(frozen=True)

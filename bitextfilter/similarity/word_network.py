@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import normalize, pad
+from torch.nn.functional import embedding, normalize, pad
 
 from bitextfilter.similarity.coverage import (
     FEATURES,
@@ -113,7 +113,7 @@ class WordNetwork(nn.Module):
     def forward(self, tables: Sequence[Tensor], pairs: Sequence[Sentences]) -> Tensor:
         """Both sides' tables of words, and both sides of n pairs → logits ``(n,)``."""
         source, target = (
-            self._read(side, table[some.words], some)
+            self._read(side, embedding(some.words, table), some)
             for side, (table, some) in enumerate(zip(tables, pairs, strict=True))
         )
         alike = [
