@@ -10,15 +10,16 @@ import torch
 from numpy.typing import NDArray
 
 from bitextfilter.encoders.network import Folded, Network, Padded, Tokens
-from bitextfilter.io.batches import blocks_by_length, map_blocks
+from bitextfilter.io.batches import Block, blocks_by_length, map_blocks
 from bitextfilter.models.device import one_torch_thread, resolve_device
 from bitextfilter.text.processor import TextProcessor, View
 from bitextfilter.text.ragged import Ragged
 
 Vectors = NDArray[np.float32]
 
-LONG = 1024
-"""Sentences of more tokens are encoded by themselves: a function of the sentence alone."""
+LONG, LONGEST = 128, 1024
+"""Sentences of more than ``LONG`` tokens come in smaller blocks, for few are of like length; of
+more than ``LONGEST``, they are encoded by themselves: a function of the sentence alone."""
 
 
 class Encoder(Protocol):
@@ -40,9 +41,9 @@ class Encoder(Protocol):
 class NetworkEncoder:
     """An encoder that runs a torch network block by block.
 
-    A block holds sentences of like length, always as many (missing rows are filled up; a long
-    sentence has a block of its own), and is computed by one thread: so a row's arithmetic is the
-    same in any company. Long sentences are encoded whole.
+    A block holds sentences of like length, always as many of such a length (missing rows are
+    filled up), and is computed by one thread: so a row's arithmetic is the same in any company.
+    Long sentences are encoded whole.
     """
 
     def __init__(
@@ -70,16 +71,14 @@ class NetworkEncoder:
         with one_torch_thread(), torch.inference_mode():
             encode = self._folded(views, self.languages.index(language))
 
-        def run(block: NDArray[np.int64]) -> None:
-            size = 1 if lengths[block[0]] > LONG else self.network.block_rows
+        def run(block: Block) -> None:
             with torch.inference_mode():
-                inputs = {
-                    name: self._padded(view.rows, block, size) for name, view in views.items()
-                }
+                inputs = {name: self._padded(view.rows, block) for name, view in views.items()}
                 vectors = encode(inputs)
-            out[block] = vectors[: len(block)].float().cpu().numpy()
+            out[block.items] = vectors[: len(block.items)].float().cpu().numpy()
 
-        blocks = blocks_by_length(lengths, self.network.block_rows, LONG)
+        rows = self.network.block_rows
+        blocks = blocks_by_length(lengths, ((LONG, rows), (LONGEST, rows // 8)))
         with one_torch_thread():
             map_blocks(run, reversed(blocks), self.threads if self.device.type == "cpu" else 1)
         return out
@@ -99,10 +98,11 @@ class NetworkEncoder:
         }
         return self.network.fold(tokens, side)
 
-    def _padded(self, rows: Ragged, block: NDArray[np.int64], size: int) -> Padded:
-        """The rows of a block, filled up to ``size`` of them; a missing row is one token 0."""
-        ids, lengths = rows.padded(block)
-        padded, sizes = np.zeros((size, ids.shape[1]), dtype=np.int64), np.ones(size, np.int64)
+    def _padded(self, sentences: Ragged, block: Block) -> Padded:
+        """The rows of a block, filled up; a missing row is one token 0."""
+        ids, lengths = sentences.padded(block.items)
+        padded = np.zeros((block.rows, ids.shape[1]), dtype=np.int64)
+        sizes = np.ones(block.rows, np.int64)
         padded[: len(ids)], sizes[: len(ids)] = ids, lengths
         return Padded(
             torch.from_numpy(padded).to(self.device), torch.from_numpy(sizes).to(self.device)

@@ -59,7 +59,7 @@ class Network(nn.Module, ABC):
     sequences: tuple[str, ...] = (PIECES,)
     """Of these, those it reads id by id; of others the ids of a word may come together."""
     block_rows = 128
-    """Sentences encoded together: always as many."""
+    """Sentences encoded together: always as many, but for long ones."""
 
     def __init__(self, dim: int) -> None:
         """``dim``: the width of a sentence vector."""

@@ -182,7 +182,9 @@ class Gated(Part):
         """See :meth:`Part.fold`."""
         vectors = table[tokens.ids]
         direction = FoldedDirection(self.cells, vectors)
-        gate_inputs = in_blocks(self.from_vector, vectors)
+        gate_inputs = in_blocks(
+            lambda rows, out: out.copy_(self.from_vector(rows)), vectors, vectors.shape[1]
+        )
         weight = self.from_state.weight.T.contiguous()
 
         def encode(rows: Padded) -> Tensor:

@@ -1,15 +1,16 @@
 """Cut windows of sentences into blocks of like length, and run blocks side by side.
 
 A *window* is what a command holds at a time (``io/rows.py`` cuts streams into them). A *block* is
-what one model call works on: a fixed number of sentences of like length (encoders fill the last
-one up with empty rows), so that a row's arithmetic need not depend on its company.
+what one model call works on: a number of sentences of like length that is fixed by that length
+(encoders fill the last one up with empty rows), so that a row's arithmetic need not depend on its
+company.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,25 +19,39 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+class Block(NamedTuple):
+    """Some items of like length."""
+
+    items: NDArray[np.int64]
+    """Their places."""
+    rows: int
+    """How many there are in a full block of such items."""
+
+
 def blocks_by_length(
-    lengths: Sequence[int] | NDArray[np.integer], rows: int, longest: int
-) -> list[NDArray[np.int64]]:
+    lengths: Sequence[int] | NDArray[np.integer], sizes: Sequence[tuple[int, int]]
+) -> list[Block]:
     """Group items of like length into blocks.
 
     Args:
         lengths: length of each item, shape ``(n,)``.
-        rows: the most items in a block.
-        longest: an item that is longer has a block of its own.
+        sizes: ``(longest, rows)``, ascending: items up to that length, and longer than the ones
+            before, come together in so many rows. Those that are longer still stand alone.
 
     Returns:
-        Indices of the items of each block, shortest first; every index of ``range(n)`` stands
-        in exactly one block. All blocks of items that are not too long are full but the last.
+        Blocks, shortest items first; every place of ``range(n)`` stands in exactly one. Of each
+        size, all blocks are full but the last.
     """
     array = np.asarray(lengths, dtype=np.int64)
     order = np.argsort(array, kind="stable")
-    shared = int((array <= longest).sum())
-    blocks = [order[i : min(i + rows, shared)] for i in range(0, shared, rows)]
-    return blocks + [order[i : i + 1] for i in range(shared, len(order))]
+    ends = np.searchsorted(array[order], [longest for longest, _ in sizes], side="right")
+    blocks: list[Block] = []
+    start = 0
+    for end, rows in zip([*ends, len(order)], [*(rows for _, rows in sizes), 1], strict=True):
+        places = range(start, end, rows)
+        blocks += [Block(order[i : min(i + rows, end)], rows) for i in places]
+        start = max(start, end)
+    return blocks
 
 
 def map_blocks(

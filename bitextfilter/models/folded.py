@@ -79,9 +79,7 @@ class FoldedDirection:
         """``vectors (u, e)``: the word vectors of the distinct tokens."""
         self._steps, self._backward = steps_of(cells), backward
         project = self._steps.projection(PROJECTED_ROWS)
-        width = len(self._steps.bias)
-        self._inputs = in_blocks(lambda rows: project(rows, rows.new_empty(len(rows), width)),
-                                 vectors)  # fmt: skip
+        self._inputs = in_blocks(project, vectors, len(self._steps.bias))
 
     def states(self, ids: Tensor, lengths: Tensor) -> Iterator[tuple[int, Tensor]]:
         """Read rows ``(n, t)`` of distinct tokens."""
@@ -144,11 +142,13 @@ def _projecting(steps: Steps, rows: Tensor) -> Fill:
     return lambda step, inputs: project(rows[step], inputs)
 
 
-def in_blocks(function: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
-    """Apply a function of ``(m, e)`` to rows in blocks of one fixed number."""
-    parts = []
-    for start in range(0, len(rows), PROJECTED_ROWS):
+def in_blocks(write: Callable[[Tensor, Tensor], object], rows: Tensor, width: int) -> Tensor:
+    """Make ``(m, width)`` of rows ``(m, e)``: *write* is given as many at a time, and the place."""
+    starts = range(0, len(rows), PROJECTED_ROWS)
+    out = rows.new_empty(len(starts) * PROJECTED_ROWS, width)
+    for start in starts:
         block = rows[start : start + PROJECTED_ROWS]
-        full = torch.cat([block, rows.new_zeros(PROJECTED_ROWS - len(block), rows.shape[1])])
-        parts.append(function(full)[: len(block)])
-    return torch.cat(parts)
+        missing = PROJECTED_ROWS - len(block)
+        full = torch.cat([block, rows.new_zeros(missing, rows.shape[1])]) if missing else block
+        write(full, out[start : start + PROJECTED_ROWS])
+    return out[: len(rows)]

@@ -1,8 +1,8 @@
 """Recurrent cells a step at a time, over inputs already projected, in buffers of their own.
 
-A step is a small matrix product and gate arithmetic; written naively the arithmetic, and the
-memory taken and given back for it, take longer than the product. So one hyperbolic tangent serves
-all gates, σ(x) = (1 + tanh(x / 2)) / 2 with the halves in the weights, and nothing is allocated.
+A step is a small matrix product and gate arithmetic. The arithmetic, and the memory taken and
+given back for it, would take longer than the product: so it is done in place, and nothing is
+allocated.
 
 Letters: n rows, e input width, h hidden width, g = 4h (LSTM) or 3h (GRU) gate inputs.
 """
@@ -81,9 +81,9 @@ class Projection:
         self._bias = steps.bias
         self._product = Product(steps.inward, rows)
 
-    def __call__(self, vectors: Tensor, inputs: Tensor) -> Tensor:
+    def __call__(self, vectors: Tensor, inputs: Tensor) -> None:
         """Write the gate inputs of *vectors* into *inputs*."""
-        return self._product.add_to(inputs.copy_(self._bias.expand_as(inputs)), vectors)
+        self._product.add_to(inputs.copy_(self._bias.expand_as(inputs)), vectors)
 
 
 class LstmSteps(Steps):
@@ -92,14 +92,14 @@ class LstmSteps(Steps):
     def __init__(self, cells: nn.LSTM) -> None:
         self.hidden = cells.hidden_size
         parts = dict(cells.named_parameters())
-        self.bias = self._halved(parts["bias_ih_l0"] + parts["bias_hh_l0"])
-        self.inward = factor(self._halved(parts["weight_ih_l0"]))
-        self.weight = factor(self._halved(parts["weight_hh_l0"]))
+        self.bias = self._sorted(parts["bias_ih_l0"] + parts["bias_hh_l0"])
+        self.inward = factor(self._sorted(parts["weight_ih_l0"]))
+        self.weight = factor(self._sorted(parts["weight_hh_l0"]))
 
-    def _halved(self, gates: Tensor) -> Tensor:
-        """Halve what goes into the three gates, not the cell input (the third quarter)."""
-        factors = gates.new_tensor([0.5, 0.5, 1, 0.5]).repeat_interleave(self.hidden)
-        return gates * factors.view(-1, *[1] * (gates.dim() - 1))
+    def _sorted(self, gates: Tensor) -> Tensor:
+        """Move the candidate behind the three gates (torch: i, f, g, o → i, f, o, g)."""
+        first, candidate, output = torch.split(gates, [2 * self.hidden, self.hidden, self.hidden])
+        return torch.cat([first, output, candidate])
 
     def start(self, rows: int) -> State:
         """See :meth:`Steps.start`."""
@@ -113,17 +113,18 @@ class LstmState(State):
         width = steps.hidden
         self.inputs = steps.bias.new_empty(rows, 4 * width)
         self.hidden = steps.bias.new_zeros(rows, width)
-        self._cell, self._new = self.hidden.clone(), self.hidden.clone()
-        self._keep, self._forget, self._candidate, self._output = self.inputs.chunk(4, dim=1)
+        self._cell, self._squashed = self.hidden.clone(), self.hidden.clone()
+        self._gates = self.inputs[:, : 3 * width]
+        self._keep, self._forget, self._output, self._candidate = self.inputs.chunk(4, dim=1)
         self._product = Product(steps.weight, rows)
 
     def step(self) -> None:
-        """C' = σ(f) c + σ(i) tanh(u), h' = σ(o) tanh(c'); a gate here is 2σ - 1."""
-        self._product.add_to(self.inputs, self.hidden).tanh_()
-        torch.addcmul(self._candidate, self._keep, self._candidate, out=self._new)
-        self._cell.addcmul_(self._forget, self._cell).add_(self._new).mul_(0.5)
-        torch.tanh(self._cell, out=self._new)
-        torch.addcmul(self._new, self._output, self._new, out=self.hidden).mul_(0.5)
+        """Step: c' = σ(f) c + σ(i) tanh(g), h' = σ(o) tanh(c')."""
+        self._product.add_to(self.inputs, self.hidden)
+        self._gates.sigmoid_()
+        self._cell.mul_(self._forget).addcmul_(self._keep, self._candidate.tanh_())
+        torch.tanh(self._cell, out=self._squashed)
+        torch.mul(self._output, self._squashed, out=self.hidden)
 
 
 class GruSteps(Steps):

@@ -15,14 +15,16 @@ from bitextfilter.io.batches import blocks_by_length, map_blocks
 
 @given(st.lists(st.integers(1, 9)), st.integers(1, 4))
 def test_blocks_hold_each_item_once_beside_its_like(lengths: list[int], rows: int) -> None:
-    blocks = blocks_by_length(lengths, rows, longest=6)
-    order = [int(i) for block in blocks for i in block]
+    blocks = blocks_by_length(lengths, ((4, rows), (6, 2)))
+    order = [int(i) for block in blocks for i in block.items]
     assert sorted(order) == list(range(len(lengths)))
     assert [lengths[i] for i in order] == sorted(lengths)
-    shared = [block for block in blocks if lengths[block[0]] <= 6]
-    assert all(len(block) == rows for block in shared[:-1])
-    assert all(len(block) == 1 for block in blocks[len(shared) :])
-    assert all(lengths[i] <= 6 for block in shared for i in block)
+    for low, high, size in ((1, 4, rows), (5, 6, 2), (7, 9, 1)):
+        some = [block for block in blocks if low <= lengths[block.items[0]] <= high]
+        assert all(low <= lengths[i] <= high for block in some for i in block.items)
+        assert all(block.rows == size for block in some)
+        assert all(len(block.items) == size for block in some[:-1])
+        assert all(1 <= len(block.items) <= size for block in some)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -49,4 +51,5 @@ def test_an_error_in_a_block_is_raised(threads: int) -> None:
 
 
 def test_numpy_lengths_are_taken_too() -> None:
-    assert [list(block) for block in blocks_by_length(np.array([3, 1, 3]), 2, 9)] == [[1, 0], [2]]
+    blocks = blocks_by_length(np.array([3, 1, 3]), ((9, 2),))
+    assert [(list(block.items), block.rows) for block in blocks] == [([1, 0], 2), ([2], 2)]
