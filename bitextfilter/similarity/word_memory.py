@@ -7,16 +7,19 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
-from bitextfilter.models.folded import in_blocks
 from bitextfilter.similarity.vectors import Vectors
 from bitextfilter.text.ragged import Ragged
-from bitextfilter.text.spelling import LOOKS, Spelling, WordReader, spellings
+from bitextfilter.text.spelling import Spelling, WordReader, spellings
 
 __all__ = ["WordMemory"]
 
 MOST = 1 << 15
 """With more words than that, it begins anew."""
+
+BLOCK = 256
+"""Words computed together: always as many, so that none depends on the others."""
 
 
 class WordMemory:
@@ -59,12 +62,20 @@ class WordMemory:
     def _learn(self, words: list[str]) -> None:
         added, old = spellings(words), self.spelling
         with torch.inference_mode():
-            inputs = torch.from_numpy(np.hstack([self._encode(words), added.looks]))
-            rows = in_blocks(lambda some: self._row(some[:, :-LOOKS], some[:, -LOOKS:]), inputs)
-            self.table = torch.cat([self.table, rows])
+            vectors, looks = map(torch.from_numpy, (self._encode(words), added.looks))
+            blocks = [
+                self._row(*(_filled(part[first : first + BLOCK]) for part in (vectors, looks)))
+                for first in range(0, len(words), BLOCK)
+            ]
+            self.table = torch.cat([self.table, torch.cat(blocks)[: len(words)]])
             self.table[0] = 0
         self.spelling = Spelling(
             np.concatenate([old.looks, added.looks]),
             np.concatenate([old.letters, added.letters]),
             np.concatenate([old.figures, added.figures]),
         )
+
+
+def _filled(rows: Tensor) -> Tensor:
+    """Fill a block up with zeros."""
+    return pad(rows, (0, 0, 0, BLOCK - len(rows)))

@@ -76,6 +76,18 @@ def test_negatives(data: Path, tmp_path: Path, negatives: str, features: str) ->
         assert tells_apart(tmp_path / "new")
 
 
+def test_words_are_read(data: Path, tmp_path: Path) -> None:
+    noisy = ("--noisy", data / "noisy.tsv", "--negatives", "given", "--quantise", "--json", "-q")
+    options = ("--kind", "words", "--width", "16", "--model", data / "model")
+    done = train(data / "clean.tsv", *noisy, *options, "-o", tmp_path / "new")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["settings"]["kind"] == "words"
+    config = json.loads((tmp_path / "new/config.json").read_text(encoding="utf-8"))
+    section = config["classifier"]
+    assert (section["kind"], section["width"], section["hidden"]) == ("words", 16, 32)
+    assert tells_apart(tmp_path / "new")
+
+
 def test_a_noisy_corpus_is_counted_once(data: Path, tmp_path: Path) -> None:
     noisy = write(tmp_path / "noisy.tsv", list(zip(*sentences(200, seed=6), strict=True)))
     noisy.write_text(noisy.read_text() + "alone\n")
