@@ -8,8 +8,8 @@
 #   encoder/                        the encoder, by encoder.json
 #   positives.tsv, negatives.tsv    what the classifier learns from, by pairs.py
 #   SOURCE-TARGET/                  encoder, classifier, and thresholds by DEVELOPMENT: the model
-# What is there is kept, and an interrupted training goes on when the script is run again. With
-# 400,000 pairs, under two hours on two cores. THREADS in the environment is how many threads compute.
+# What is there is kept, and an interrupted training goes on when the script is run again. 400,000
+# pairs take under two hours on two cores. THREADS in the environment is how many threads compute.
 set -eu
 
 languages=$1 output=$2 development=$3 foreign=$4
@@ -24,11 +24,14 @@ for_size() { # FILE...: settings that depend on how many pairs there are
     for file; do
         case $file in *.gz) gzip -dc "$file" ;; *) cat "$file" ;; esac
     done | awk '
+        function between(least, number, most) {
+            return int(number < least ? least : number > most ? most : number)
+        }
         END {
-            passes = 500000 / NR
-            every = int(NR / 400 / 40)  # mega-batches of 40 mini-batches
-            print "--set training.passes=" (passes < 3 ? 3 : passes > 10 ? 10 : passes)
-            print "--set training.validate_every=" 40 * (every < 1 ? 1 : every > 25 ? 25 : every)
+            print "--set training.passes=" between(3, 500000 / NR, 10)
+            print "--set training.validate_every=" 40 * between(1, NR / 16000, 25)
+            thousands = 4 * (NR / 5000) ^ 0.4 + 0.5
+            print "--set segmentation.vocabulary_size=" 1000 * between(2, thousands, 24)
         }'
 }
 
