@@ -1,38 +1,44 @@
 """Speed and memory of bitext-score, beside encoders of the shape of LaBSE and LASER.
 
-    python benchmarks/score.py PAIRS.tsv.gz
+    python benchmarks/score.py PAIRS.tsv.gz [--model en-de --model FOLDER ...]
 
 PAIRS is a TSV of real sentence pairs, for sentences that repeat would be encoded once and
-flatter the figures. If it holds fewer than asked, what it holds is measured. The encoders
-beside it have random weights: their speed means something, their vectors nothing. They get
-the same sentences as ids, cut into batches of similar length, without the cost of making
-them, so the ratios favour them.
+flatter the figures. If it holds fewer than asked, what it holds is measured. Each model scores
+them as a user would have it: a process of its own that reads, segments, encodes, scores and
+writes. The encoders beside it (shapes.py) have random weights: their speed means something,
+their vectors nothing. They get pairs of the same lengths, without the cost of reading and
+segmenting, and no scores are made of their vectors, so the ratios favour them.
+
+Everything uses as many threads. All is measured in turns, and the median of the turns counts.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from itertools import islice
+from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
+from itertools import islice, product
+from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from statistics import median
+from typing import Any, NamedTuple
 
 LAUNCHER = Path(__file__).parents[1] / "bin" / "bitext-score"
-BATCH = 32
+LOAD = "import sys, bitextfilter; bitextfilter.load(sys.argv[1])"
+SHAPES = ("LaBSE-shaped, 12 x 768", "LASER-shaped, 5 x BiLSTM 512")
+PRECISIONS = ("fp32", "bf16", "int8")
 
 
 class Cost(NamedTuple):
-    """What one run of bitext-score took: whole process, start and model loading included."""
+    """What a process took, its start included."""
 
-    pairs: int
     seconds: float
     mebibytes: float
 
@@ -49,145 +55,147 @@ def copy_pairs(source: str, target: Path, number: int) -> int:
     return written
 
 
-def measure(pairs: Path, number: int, options: list[str]) -> Cost:
-    """Score a file in a process of its own and ask the system what that took.
+def measure(line: list[str]) -> Cost:
+    """Run Python on some arguments in a process of its own and ask the system what that took.
 
-    The peak of a child counts the memory of its parent at birth, so this has to run before
-    torch is imported here.
+    The peak of a child counts the memory of its parent at birth: torch stays out of this one.
     """
     assert "torch" not in sys.modules
-    line = [sys.executable, str(LAUNCHER), "--quiet", "-i", str(pairs), "-o", os.devnull, *options]
     start = time.perf_counter()
-    child = subprocess.Popen(line)
+    child = subprocess.Popen([sys.executable, *line])
     _, status, usage = os.wait4(child.pid, 0)
     seconds = time.perf_counter() - start
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise SystemExit(child.returncode)
     unit = 1 if sys.platform == "darwin" else 1024
-    return Cost(number, seconds, usage.ru_maxrss * unit / 2**20)
+    return Cost(seconds, usage.ru_maxrss * unit / 2**20)
 
 
-def report_score(costs: list[Cost]) -> float:
-    """Print the runs, and what grows from the smallest to the largest; returns pairs/s."""
-    print(f"{'pairs':>9} {'seconds':>9} {'pairs/s':>9} {'peak MiB':>9}")
-    for cost in costs:
-        speed = cost.pairs / cost.seconds
-        print(f"{cost.pairs:9} {cost.seconds:9.2f} {speed:9.0f} {cost.mebibytes:9.0f}")
-    first, last = costs[0], costs[-1]
-    print(f"peak memory grew by {last.mebibytes - first.mebibytes:.0f} MiB")
-    if last.seconds > first.seconds + 1:
-        rate = (last.pairs - first.pairs) / (last.seconds - first.seconds)
-        print(f"without the start of the process: {rate:.0f} pairs/s")
-    return last.pairs / last.seconds
+class Models:
+    """The models, and what they have cost so far."""
+
+    def __init__(self, files: dict[Path, int], settings: argparse.Namespace) -> None:
+        """``files``: how many pairs each holds."""
+        self.files, self.settings = files, settings
+        self.loads: dict[str, list[Cost]] = defaultdict(list)
+        self.runs: dict[tuple[str, int], list[Cost]] = defaultdict(list)
+
+    def turn(self) -> None:
+        """Measure each model once more: its loading, and every file."""
+        for model in self.settings.models:
+            self.loads[model].append(measure(["-c", LOAD, model]))
+            for file, pairs in self.files.items():
+                options = ["--model", model, "--threads", str(self.settings.threads)]
+                line = [str(LAUNCHER), "--quiet", "-i", str(file), "-o", os.devnull, *options]
+                self.runs[model, pairs].append(measure(line))
+
+    def report(self) -> dict[str, float]:
+        """Print the medians; returns each model's pairs a second on the largest file."""
+        print(f"\n{'model':<20} {'pairs':>9} {'seconds':>9} {'pairs/s':>9} {'peak MiB':>9}")
+        speeds: dict[str, float] = {}
+        for (model, pairs), costs in self.runs.items():
+            seconds = median(cost.seconds for cost in costs)
+            peak = max(cost.mebibytes for cost in costs)
+            speeds[model] = pairs / seconds
+            print(f"{short(model):<20} {pairs:9} {seconds:9.2f} {speeds[model]:9.0f} {peak:9.0f}")
+        for model in self.settings.models:
+            self._report_growth(model)
+        return speeds
+
+    def _report_growth(self, model: str) -> None:
+        """Print what the start takes, and what more pairs take."""
+        load = median(cost.seconds for cost in self.loads[model])
+        print(f"{short(model)}: Python, import and loading {load:.2f} s", end="")
+        runs = {pairs: costs for (name, pairs), costs in self.runs.items() if name == model}
+        first, last = min(runs), max(runs)
+        if last > first:
+            seconds = [median(cost.seconds for cost in runs[pairs]) for pairs in (first, last)]
+            peaks = [max(cost.mebibytes for cost in runs[pairs]) for pairs in (first, last)]
+            rate = (last - first) / max(seconds[1] - seconds[0], 1e-9)
+            print(f"; from {first} to {last} pairs {rate:.0f} pairs/s", end="")
+            print(f" and {peaks[1] - peaks[0]:+.0f} MiB at peak", end="")
+        print()
 
 
-def labse_shaped() -> Callable[[Tensor, Tensor], Tensor]:
-    """Return a transformer of 12 layers of 768 with 12 heads: the vector of the first token.
-
-    Its vocabulary is 30,000 rather than 501,153: a look-up costs the same, the table does not.
-    """
-    from torch import arange, nn
-
-    layer = nn.TransformerEncoderLayer(768, 12, 3072, activation="gelu", batch_first=True)
-    layers = nn.TransformerEncoder(layer, 12, enable_nested_tensor=False).eval()
-    table, places, head = nn.Embedding(30_000, 768), nn.Embedding(512, 768), nn.Linear(768, 768)
-
-    def encode(ids: Tensor, lengths: Tensor) -> Tensor:
-        place = arange(ids.shape[1])
-        states = layers(
-            table(ids) + places(place.clamp(max=511)),
-            src_key_padding_mask=place[None] >= lengths[:, None],
-        )
-        vectors: Tensor = head(states[:, 0]).tanh()
-        return vectors
-
-    return encode
+def short(model: str) -> str:
+    """The name a model is printed under."""
+    return Path(model).name[:20]
 
 
-def laser_shaped() -> Callable[[Tensor, Tensor], Tensor]:
-    """Return a bidirectional LSTM of 5 layers of 512 over 320, max-pooled over positions."""
-    from torch import nn
-    from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
-
-    table = nn.Embedding(30_000, 320)
-    layers = nn.LSTM(320, 512, num_layers=5, bidirectional=True, batch_first=True).eval()
-
-    def encode(ids: Tensor, lengths: Tensor) -> Tensor:
-        packed = pack_padded_sequence(table(ids), lengths, batch_first=True, enforce_sorted=False)
-        states, _ = pad_packed_sequence(
-            layers(packed)[0], batch_first=True, padding_value=float("-inf")
-        )
-        return states.amax(dim=1)
-
-    return encode
+def in_shapes(function: str, *arguments: Any) -> Any:
+    """Call a function of shapes.py, which imports torch."""
+    return getattr(import_module("shapes"), function)(*arguments)
 
 
-def encoder_speed(encode: Callable[[Tensor, Tensor], Tensor], lengths: list[int]) -> float:
-    """Sentences a second of a random-weight encoder, in length-sorted batches."""
-    import torch
+class Shapes:
+    """The encoders beside, in a process that lives on, and their speed so far."""
 
-    ordered = sorted(lengths)
-    parts = [torch.tensor(ordered[i : i + BATCH]) for i in range(0, len(ordered), BATCH)]
-    batches = [(torch.randint(30_000, (len(part), int(part.max()))), part) for part in parts]
-    with torch.inference_mode():
-        encode(*batches[0])
-        start = time.perf_counter()
-        for ids, part in batches:
-            encode(ids, part)
-    return len(lengths) / (time.perf_counter() - start)
+    def __init__(self, file: Path, settings: argparse.Namespace) -> None:
+        """Take the lengths of the sample from the *file*, by the pieces of the first model."""
+        self.threads = settings.threads
+        self.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+        sample = (str(file), settings.sample, settings.models[0])
+        self.lengths, self.mean = self.pool.submit(in_shapes, "sample_lengths", *sample).result()
+        self.speeds: dict[tuple[str, str], list[float]] = defaultdict(list)
 
+    def turn(self) -> None:
+        """Measure each once more."""
+        for name in product(SHAPES, PRECISIONS):
+            job = ("sentences_a_second", *name, self.lengths, self.threads)
+            self.speeds[name].append(self.pool.submit(in_shapes, *job).result() / 2)
 
-def compare(pairs: Path, number: int, speed: float, settings: argparse.Namespace) -> None:
-    """Print how fast the encoders are on the first pairs, and how bitext-score compares."""
-    import torch
-
-    import bitextfilter
-
-    torch.set_num_threads(settings.threads)
-    torch.manual_seed(0)
-    model = bitextfilter.load(settings.model, threads=settings.threads)
-    rows = pairs.read_text(encoding="utf-8").split("\n")[:number]
-    columns = zip(*(row.split("\t")[:2] for row in rows if row), strict=True)
-    lengths = [
-        len(ids)
-        for sentences, language in zip(columns, model.languages, strict=True)
-        for ids in model.processor.ids(sentences, language)
-    ]
-    mean = sum(lengths) / len(lengths)
-    print(f"\n{len(lengths)} sentences of {mean:.1f} tokens in the mean; random weights")
-    print(f"{'encoder':<28} {'sentences/s':>12} {'pairs/s':>9} {'bitext-score is':>16}")
-    shapes = {
-        "LaBSE-shaped, 12 x 768": labse_shaped,
-        "LASER-shaped, 5 x BiLSTM 512": laser_shaped,
-    }
-    for name, make in shapes.items():
-        rate = encoder_speed(make(), lengths)
-        print(f"{name:<28} {rate:12.1f} {rate / 2:9.1f} {speed / (rate / 2):10.1f} times")
+    def report(self, models: dict[str, float]) -> None:
+        """Print the medians, and how many times as fast the models are."""
+        sample = sum(self.lengths) / len(self.lengths)
+        print(f"\n{len(self.lengths) // 2} pairs, {sample:.1f} tokens a sentence", end="")
+        print(f" (all: {self.mean:.1f}); random weights, vectors only")
+        titles = "".join(f" {short(model) + ' is':>16}" for model in models)
+        print(f"{'encoder':<34} {'pairs/s':>9}{titles}")
+        for (shape, precision), speeds in self.speeds.items():
+            speed = median(speeds)
+            if math.isnan(speed):
+                print(f"{shape + ', ' + precision:<34}   this torch has no such quantisation")
+                continue
+            ratios = "".join(f" {rate / speed:10.1f} times" for rate in models.values())
+            print(f"{shape + ', ' + precision:<34} {speed:9.1f}{ratios}")
 
 
 def arguments() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("pairs", help="TSV of real sentence pairs, .gz and the like unpacked")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 200_000])
-    parser.add_argument("--sample", type=int, default=256, help="pairs for the encoders")
-    parser.add_argument("--model", default="en-de")
+    parser.add_argument("--model", action="append", dest="models", help="may be repeated")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 60_000])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--sample", type=int, default=128, help="pairs for the encoders; 0: none")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
-    return parser.parse_args()
+    settings = parser.parse_args()
+    settings.models = settings.models or ["en-de"]
+    return settings
 
 
 def main() -> None:
-    """Measure bitext-score at each size, then the encoders beside it."""
+    """Measure bitext-score and the encoders beside it in turns, and print both."""
     settings = arguments()
-    options = ["--model", settings.model, "--threads", str(settings.threads)]
-    print(f"bitext-score {' '.join(options)} on {settings.pairs}")
+    print(f"bitext-score --threads {settings.threads} on {Path(settings.pairs).name},", end="")
+    print(f" {settings.rounds} rounds", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        files = [Path(folder) / f"{size}.tsv" for size in sorted(settings.sizes)]
-        sizes = [copy_pairs(settings.pairs, file, int(file.stem)) for file in files]
-        costs = [measure(file, n, options) for file, n in zip(files, sizes, strict=True)]
-        speed = report_score(costs)
-        compare(files[0], settings.sample, speed, settings)
+        files = {}
+        for size in sorted(settings.sizes):
+            file = Path(folder) / f"{size}.tsv"
+            files[file] = copy_pairs(settings.pairs, file, size)
+        models = Models(files, settings)
+        shapes = Shapes(next(iter(files)), settings) if settings.sample else None
+        for _ in range(settings.rounds):
+            models.turn()
+            if shapes:
+                shapes.turn()
+        speeds = models.report()
+        if shapes:
+            shapes.report(speeds)
 
 
 if __name__ == "__main__":
