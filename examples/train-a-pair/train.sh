@@ -8,6 +8,8 @@
 #   encoder/                        the encoder, by encoder.json
 #   positives.tsv, negatives.tsv    what the classifier learns from, by pairs.py
 #   SOURCE-TARGET/                  encoder, classifier, and thresholds by DEVELOPMENT: the model
+#   held-out.tsv                    how good the classifier is on pairs kept from it
+# Thresholds go to stdout.
 # What is there is kept, and an interrupted training goes on when the script is run again. 400,000
 # pairs take under two hours on two cores. THREADS in the environment is how many threads compute.
 set -eu
@@ -54,7 +56,8 @@ train_encoder() { # FILE...
 [ -e "$model" ] ||
     bitext-train-classifier $classifier --model "$output/encoder" --quantise \
         --negatives given --noisy "$output/negatives.tsv" --threads "$THREADS" \
-        --manifest "$output/classifier.run.json" -o "$model" "$output/positives.tsv"
+        --manifest "$output/classifier.run.json" -o "$model" "$output/positives.tsv" \
+        > "$output/held-out.tsv"
 
 recommend() { # the thresholds of highest F1 on DEVELOPMENT and the noise made of it
     for measure in mlp csls ratio distance cosine euclidean; do

@@ -62,7 +62,7 @@ for size; do
         mv "$folder/draft" "$folder/pairs"
     fi
     "$examples/train-a-pair/train.sh" en,de "$folder" "$output/development.tsv" \
-        "$output/foreign.txt" "$folder"/pairs/*
+        "$output/foreign.txt" "$folder"/pairs/* >&2
     [ -e "$folder/noise.tsv" ] || measure "$folder"
 done
 {

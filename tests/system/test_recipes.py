@@ -17,6 +17,8 @@ import toys
 from console import BIN, ROOT
 
 from bitextfilter.scoring.model import load
+from bitextfilter.training.settings import read_settings
+from bitextfilter.workflows.plan import Plan
 
 EXAMPLES = ROOT / "examples"
 OPEN = (EXAMPLES / "train-a-pair" / "open.txt").read_text(encoding="utf-8").split()
@@ -34,8 +36,10 @@ def lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
 
 
-def run(script: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    search = os.pathsep.join([str(BIN), str(Path(sys.executable).parent), os.environ["PATH"]])
+def run(script: Path, *words: object, first: Path = BIN) -> subprocess.CompletedProcess[str]:
+    search = os.pathsep.join(
+        [str(first), str(BIN), str(Path(sys.executable).parent), os.environ["PATH"]]
+    )
     return subprocess.run(
         [str(script), *map(str, words)],
         capture_output=True,
@@ -74,6 +78,7 @@ def examples(tmp_path: Path) -> Path:
         'for kind in encoder classifier; do echo \'"seconds": 7.9,\' > "$2/$kind.run.json"; done',
         'echo > "$model/config.json"',
         'printf "name\\ncsls\\t1\\t1\\t1.25\\ncosine\\t2\\t2\\t2.5\\n" > "$2/recovery.tsv"',
+        "echo not for the table",
         'printf "kind\\tAUC\\ncopied\\t0.98765\\nname\\t0.5\\n" > "$2/noise.tsv"',
     ])  # fmt: skip
     stub.chmod(0o755)
@@ -119,6 +124,40 @@ def test_a_pair_is_trained_on_its_open_files_and_has_a_card(
     assert card[0] == f"# {pair}" and attribution[0] == f"# Whose data {pair} was trained on"
 
 
+def test_the_autoencoder_starts_from_averages_and_is_measured_beside_the_others(
+    data: Path, tmp_path: Path
+) -> None:
+    output, asked = tmp_path / "models", tmp_path / "asked"
+    write(output / "negatives.tsv", ["not a\tpair"])
+    for name in ("train-encoder", "train-classifier", "evaluate"):
+        stub = write(tmp_path / "bin" / f"bitext-{name}", [
+            "#!/bin/sh", f'echo {name} "$@" >> {asked}',
+            'while [ "$1" != -o ] && [ $# -gt 1 ]; do shift; done; mkdir -p "$2" "$2.training"',
+        ] if name != "evaluate" else ["#!/bin/sh", "printf 'head\\ncsls\\t1.5\\n'"])  # fmt: skip
+        stub.chmod(0o755)
+    recipe = EXAMPLES / "train-en-de"
+    done = run(recipe / "autoencoder.sh", data, output, "autoencoder", first=tmp_path / "bin")
+    assert (done.returncode, done.stderr) == (0, "")
+    averaging, autoencoder, classifier = (line.split() for line in lines(asked))
+    for words, name in ((averaging, "averaging"), (autoencoder, "autoencoder")):
+        assert words[words.index("-o") + 1] == str(output / name)
+        assert words[words.index("--settings") + 1] == str(recipe / f"{name}.json")
+        assert sum(word.startswith("--pairs=") for word in words) == 8
+    assert autoencoder[autoencoder.index("--start") + 1] == str(output / "averaging")
+    assert classifier[0] == "train-classifier" and str(output / "autoencoder-mlp") in classifier
+    measured = run(recipe / "evaluate.sh", data, output, "dev", first=tmp_path / "bin").stdout
+    found = [line.split("\t") for line in measured.split("\n")[:-1]]
+    assert [row[0] for row in found] == ["autoencoder-mlp", "averaging", "autoencoder"] * 2
+    assert {tuple(row[2:]) for row in found} == {("csls", "1.5")}
+
+
+@pytest.mark.parametrize(
+    "path", sorted(EXAMPLES.glob("train-*/*.json")), ids=lambda path: path.stem
+)
+def test_settings_can_be_read(path: Path) -> None:
+    assert Plan.from_dict(read_settings(path)).training.passes <= 6
+
+
 @pytest.mark.parametrize("pair", PAIRS)
 def test_attributions_and_cards_count_the_same_pairs(pair: str) -> None:
     """The sum of the table is what both texts say, and each open file has its row."""
@@ -137,7 +176,7 @@ def test_the_curve_draws_from_each_file_its_share(
 ) -> None:
     output = tmp_path / "curve"
     done = run(examples / "train-your-own" / "curve.sh", data, output, 80, "all")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, "not for the table\n" * 2)
     names = sorted(Path(name).name for name in OPEN if "/en-de/" in name)
     for size, rows in (("80", 10), ("all", 60)):
         drawn = sorted((output / size / "pairs").iterdir())
