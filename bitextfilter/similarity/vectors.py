@@ -79,8 +79,7 @@ def unit_products(a: Vectors, b: Vectors) -> Scores:
 
 def unit_products_at(a: Vectors, b: Vectors, columns: NDArray[np.int64]) -> Scores:
     """Return some of :func:`unit_products`: in row i those of ``columns[i]``; both ``(n, c)``."""
-    rows = b[columns].astype(np.float64)
-    return _cosines((rows @ a.astype(np.float64)[:, :, None])[:, :, 0])
+    return _cosines(np.einsum("nd,ncd->nc", a, b[columns], dtype=np.float64))
 
 
 def cosine_pairs(a: Vectors, b: Vectors) -> Scores:

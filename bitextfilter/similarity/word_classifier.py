@@ -35,7 +35,8 @@ __all__ = ["WordClassifier", "WordClassifierSettings", "WordScoring"]
 _PAIRS = 8192
 _LADDER = np.array([*range(8, 64, 8), *range(64, 128, 16), *range(128, 1025, 64)])
 """The numbers of words that a block of pairs may have; sentences are filled up to the next."""
-_BLOCK_WORDS = 1024
+_LONG = 128
+_BLOCK_WORDS, _BLOCK_PAIRS = 1024, 32
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ class WordClassifierSettings:
     """Units of a word in its context."""
     meaning: int = 128
     """Width in which words by themselves are compared."""
-    word_kinds: int = 12
-    """How many kinds of words are counted apart."""
+    word_kinds: int = 8
+    """How many kinds of words, beside those that the spelling tells, are counted apart."""
     hidden: int = 256
     """Units of the hidden layer."""
 
@@ -128,7 +129,7 @@ class WordScoring:
 
         def run(block: tuple[int, Indices]) -> None:
             words, pairs = block
-            rows = np.resize(pairs, max(1, _BLOCK_WORDS // words))
+            rows = np.resize(pairs, _block_pairs(words))
             with torch.inference_mode():
                 sides = [side.sentences(rows, words) for side in (source, target)]
                 logits[pairs] = self._classifier(tables, sides)[: len(pairs)].numpy()
@@ -138,12 +139,22 @@ class WordScoring:
         return sigmoid(logits / float(self._classifier.temperature))
 
 
+def _block_pairs(words: int) -> int:
+    """How many pairs of so many words are computed together: one, or a multiple of 32.
+
+    Vectors of processors hold powers of two; what would be left over is computed otherwise.
+    """
+    if words > _LONG:
+        return 1
+    return max(1, _BLOCK_WORDS // words // _BLOCK_PAIRS) * _BLOCK_PAIRS
+
+
 def _blocks(steps: Indices) -> list[tuple[int, Indices]]:
     """Pairs by their step of the ladder, in blocks: the numbers of words, and their places."""
     blocks = []
     for step in np.unique(steps)[::-1]:
         places, words = np.flatnonzero(steps == step), int(_LADDER[step])
-        rows = max(1, _BLOCK_WORDS // words)
+        rows = _block_pairs(words)
         blocks += [(words, places[first : first + rows]) for first in range(0, len(places), rows)]
     return blocks
 

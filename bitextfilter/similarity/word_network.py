@@ -10,6 +10,8 @@ like go through one hidden layer to one logit.
 What depends on a word alone comes first (:meth:`WordNetwork.table`), so that it need be computed
 only once for each distinct word.
 
+Kinds of words are learnt; beside them stand the traits that their spelling tells.
+
 Letters: n pairs, t words a sentence, u words, e the encoder's width, w ours, c kinds of words.
 """
 
@@ -31,7 +33,7 @@ from bitextfilter.similarity.coverage import (
     density,
     pooled,
 )
-from bitextfilter.text.spelling import LOOKS
+from bitextfilter.text.spelling import LOOKS, TRAITS
 
 __all__ = ["Sentences", "WordNetwork"]
 
@@ -39,6 +41,7 @@ _SENTENCE_UNITS = 96
 _WORD_SCALE, _SENTENCE_SCALE, _COSINE_SCALE = 6.0, 10.0, 3.0
 """Factors that bring numbers of unit vectors near 1, where networks learn best."""
 _DROPOUT = 0.1
+_TRAITS = TRAITS.stop - TRAITS.start
 
 
 @dataclass(frozen=True)
@@ -91,10 +94,10 @@ class WordNetwork(nn.Module):
         self.kinds_in_context = nn.Linear(width, kinds, bias=False)
         self.query = nn.Linear(width, width)
         self.weights = nn.Parameter(torch.tensor([1.0, 1.0, 10.0, 4.0]))
-        self.compare = nn.Linear(4 * width + kinds + SCALARS, width)
+        self.compare = nn.Linear(4 * width + kinds + _TRAITS + SCALARS, width)
         self.compared = nn.Linear(width, width)
         self.sentence = nn.Linear(2 * dim, _SENTENCE_UNITS)
-        side = (kinds + 1) * FEATURES + kinds + 2 * width + 3 * LOOKS + 1
+        side = (kinds + _TRAITS + 1) * FEATURES + kinds + 2 * width + 3 * LOOKS + 1
         self.hidden = nn.Linear(2 * side + LOOKS + _SENTENCE_UNITS + 1, hidden)
         self.out = nn.Linear(hidden, 1)
         self.dropout = nn.Dropout(_DROPOUT)
@@ -160,12 +163,13 @@ class WordNetwork(nn.Module):
     def _side(self, side: _Read, other: _Read, covered: Covering) -> Tensor:
         """What is counted and compared of one side's words, and its looks → ``(n, width)``."""
         extent = side.extent
+        kinds = torch.cat([side.kinds, side.looks[:, :, TRAITS]], dim=2)
         found = covered.attention @ other.states
         both = [side.states, found, (side.states - found).abs(), side.states * found]
-        compared = torch.relu(self.compare(torch.cat([*both, side.kinds, covered.scalars], dim=2)))
+        compared = torch.relu(self.compare(torch.cat([*both, kinds, covered.scalars], dim=2)))
         compared = torch.relu(self.compared(compared)) * extent.inside[:, :, None]
         mean = compared.sum(dim=1) / extent.lengths[:, None]
-        every = torch.cat([side.kinds, extent.inside[:, :, None]], dim=2)
+        every = torch.cat([kinds, extent.inside[:, :, None]], dim=2)
         last = (side.looks * extent.last[:, :, None]).sum(dim=1)
         parts = [pooled(every, covered.features, extent.lengths), density(side.kinds), mean]
         parts += [compared.amax(dim=1), density(side.looks), side.looks[:, 0], last]

@@ -18,14 +18,19 @@ from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.surface import MARKS, NEGATIONS
 from bitextfilter.text.view import View, numbered
 
-__all__ = ["LOOKS", "Spelling", "WordReader", "repeats", "spellings"]
+__all__ = ["LOOKS", "TRAITS", "Spelling", "WordReader", "repeats", "spellings"]
 
 _NORMALISATION = Normalisation(lowercase=False, apart=True)
-_KINDS = 7
-LOOKS = _KINDS + len(MARKS)
-"""Numbers that the look of a word has."""
+_TRAITS = 7
+LOOKS = _TRAITS + len(MARKS)
+"""Numbers that the look of a word has: traits, then what marks are in it."""
+TRAITS = slice(1, _TRAITS)
+"""Of these, those that are so, 1, or not, 0: it has figures, begins with a capital, is all
+capitals, is a mark, has other letters than ASCII's, is a negation."""
 
 _MARKS = [frozenset(marks) for marks in MARKS]
+_NEGATIONS = NEGATIONS | {"t", "n", "hardly", "kaum", "nein", "nirgends", "nirgendwo", "ni"}
+"""Some are parts of words here: don't is three words, and n'est, too."""
 _NONE = [False] * len(_MARKS)
 
 
@@ -91,7 +96,7 @@ def _spelling(word: str) -> tuple[list[float], int, int]:
         len(word) > 1 and word.isupper(),
         not any(map(str.isalnum, word)),
         not word.isascii(),
-        lower in NEGATIONS,
+        lower in _NEGATIONS,
         *marks,
     ]
     return look, hash(lower), hash(figures) if figures else 0

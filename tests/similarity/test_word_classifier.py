@@ -128,9 +128,10 @@ class Naive:
         attended = found.attention[0, :n, :m].numpy() @ b["states"]
         features, scalars = found.features[0, :n].numpy(), found.scalars[0, :n].numpy()
         both = [a["states"], attended, abs(a["states"] - attended), a["states"] * attended]
-        compared = np.maximum(self.linear("compare", np.hstack([*both, a["kinds"], scalars])), 0)
+        every = np.hstack([a["kinds"], a["looks"][:, 1:7]])
+        compared = np.maximum(self.linear("compare", np.hstack([*both, every, scalars])), 0)
         compared = np.maximum(self.linear("compared", compared), 0)
-        kinds = np.hstack([a["kinds"], np.ones((n, 1))])
+        kinds = np.hstack([every, np.ones((n, 1))])
         pooled = [
             (kind[:, None] * features).sum(axis=0) / (kind.sum() + 0.05 * n) for kind in kinds.T
         ]
