@@ -19,31 +19,26 @@ shift 4
 recipe=$(cd "$(dirname "$0")" && pwd)
 model=$output/$(echo "$languages" | tr , -)
 export THREADS="${THREADS:-$(getconf _NPROCESSORS_ONLN)}"
-classifier='--kind words' # options of its own
+classifier=words # the kind
 mkdir -p "$output"
 
-for_size() { # FILE...: settings that depend on how many pairs there are
-    for file; do
-        case $file in *.gz) gzip -dc "$file" ;; *) cat "$file" ;; esac
-    done | awk '
-        function between(least, number, most) {
-            return int(number < least ? least : number > most ? most : number)
-        }
-        END {
-            print "--set training.passes=" between(3, 500000 / NR, 10)
-            print "--set training.validate_every=" 40 * between(1, NR / 16000, 25)
-            thousands = 4 * (NR / 5000) ^ 0.4 + 0.5
-            print "--set segmentation.vocabulary_size=" 1000 * between(2, thousands, 24)
-        }'
+pairs=$(for file; do
+    case $file in (*.gz) gzip -dc "$file" ;; (*) cat "$file" ;; esac
+done | wc -l)
+whole() { # LEAST NUMBER MOST: the whole number in these bounds
+    awk "BEGIN { n = $2; print int(n < $1 ? $1 : n > $3 ? $3 : n) }"
 }
+passes=$(whole 3 "500000 / $pairs" 10)
+validate_every=$((40 * $(whole 1 "$pairs / 16000" 25)))
+vocabulary=$((1000 * $(whole 2 "4 * ($pairs / 5000) ^ 0.4 + 0.5" 24)))
 
 train_encoder() { # FILE...
-    settings=$(for_size "$@")
     for file; do shift; set -- "$@" --pairs "$file"; done
     [ ! -e "$output/encoder.training/state.json" ] || set -- "$@" --resume
-    # shellcheck disable=SC2086  # the settings are several words
     bitext-train-encoder --languages "$languages" --settings "$recipe/encoder.json" --quantise \
-        $settings --development "$development" --threads "$THREADS" \
+        --set training.passes="$passes" --set training.validate_every="$validate_every" \
+        --set segmentation.vocabulary_size="$vocabulary" \
+        --development "$development" --threads "$THREADS" \
         --manifest "$output/encoder.run.json" -o "$output/encoder" "$@"
     rm -r "$output/encoder.training"
     touch "$output/encoder.done"
@@ -52,10 +47,9 @@ train_encoder() { # FILE...
 [ -e "$output/encoder.done" ] || train_encoder "$@"
 [ -e "$output/negatives.tsv" ] ||
     python3 "$recipe/pairs.py" "$output/encoder" "$output" "$foreign" "$@"
-# shellcheck disable=SC2086  # the options are several words
 [ -e "$model" ] ||
-    bitext-train-classifier $classifier --model "$output/encoder" --quantise \
-        --negatives given --noisy "$output/negatives.tsv" --threads "$THREADS" \
+    bitext-train-classifier --kind "$classifier" --epochs "$passes" --model "$output/encoder" \
+        --quantise --negatives given --noisy "$output/negatives.tsv" --threads "$THREADS" \
         --manifest "$output/classifier.run.json" -o "$model" "$output/positives.tsv" \
         > "$output/held-out.tsv"
 

@@ -54,7 +54,7 @@ def run(script: Path, *words: object, first: Path = BIN) -> subprocess.Completed
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every open file, with sentences that name their file and language; and some more."""
     folder = tmp_path_factory.mktemp("data")
-    pairs = toys.invented_pairs(60, seed=1)
+    pairs = toys.invented_pairs(25, seed=1)
     for name in [*OPEN, "train/en-fr/infopankki.tsv.gz", "train/en-fr/captions.research.tsv.gz"]:
         left, right = Path(name).parent.name.split("-")
         kind = Path(name).name.split(".")[0]
@@ -99,7 +99,7 @@ def test_the_recipe_makes_a_whole_model_and_keeps_it(data: Path, tmp_path: Path)
     assert sorted(measures) == ["cosine", "csls", "distance", "euclidean", "mlp", "ratio"]
     positives, negatives = (set(lines(tmp_path / f"{n}.tsv")) for n in ("positives", "negatives"))
     assert not positives & negatives
-    assert 5 * 60 < len(positives) <= 6 * 60 and len(negatives) > len(positives)
+    assert 5 * 25 < len(positives) <= 6 * 25 and len(negatives) > len(positives)
     again = run(*words)
     assert again.returncode == 0, again.stderr
     assert "update" not in again.stderr and load(tmp_path / "en-fr").digest == model.digest
@@ -178,7 +178,7 @@ def test_the_curve_draws_from_each_file_its_share(
     done = run(examples / "train-your-own" / "curve.sh", data, output, 80, "all")
     assert (done.returncode, done.stderr) == (0, "not for the table\n" * 2)
     names = sorted(Path(name).name for name in OPEN if "/en-de/" in name)
-    for size, rows in (("80", 10), ("all", 60)):
+    for size, rows in (("80", 10), ("all", 25)):
         drawn = sorted((output / size / "pairs").iterdir())
         assert [f"{path.name}.gz" for path in drawn] == names
         for path in drawn:
@@ -191,7 +191,7 @@ def test_the_curve_draws_from_each_file_its_share(
     assert header[:6] == ["pairs", "csls", "cosine", "encoder s", "classifier s", "MB"]
     assert header[6:] == ["copied", "name"]
     assert first == ["80", "1.25", "2.5", "7", "7", "0.0", "0.988", "0.500"]
-    assert second == ["480", *first[1:]]
+    assert second == ["200", *first[1:]]
 
 
 @pytest.fixture(scope="module")
