@@ -33,15 +33,15 @@ class Product:
     """
 
     def __init__(self, matrix: Tensor, rows: int) -> None:
-        self._matrix = matrix
+        self.matrix = matrix
         self._rows = matrix.new_empty(rows, len(matrix))
         self._product = matrix.new_empty(rows, matrix.shape[1])
 
     def add_to(self, sums: Tensor, rows: Tensor) -> Tensor:
         """Add the product of *rows* to *sums* ``(n, g)``, in place."""
-        if self._matrix.dtype == rows.dtype:
-            return sums.addmm_(rows, self._matrix)
-        return sums.add_(torch.mm(self._rows.copy_(rows), self._matrix, out=self._product))
+        if self.matrix.dtype == rows.dtype:
+            return sums.addmm_(rows, self.matrix)
+        return sums.add_(torch.mm(self._rows.copy_(rows), self.matrix, out=self._product))
 
 
 class State(ABC):
