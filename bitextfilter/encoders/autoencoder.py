@@ -88,7 +88,7 @@ class AutoencoderNetwork(Network):
         vectors = self.embedding(ids)
         encoder = self.encoders[side]
         assert isinstance(encoder, BidirectionalRecurrent)
-        folded = FoldedRecurrent(encoder, vectors)
+        folded = FoldedRecurrent(encoder, vectors, self.threads)
         if not self.settings.average:
             return lambda inputs: folded.max_pooled(inputs[PIECES].ids, inputs[PIECES].lengths)
         weighted = self.average.weighted(vectors, ids)

@@ -60,6 +60,7 @@ class NetworkEncoder:
         self.threads = threads
         self.device = resolve_device(device)
         self.network = network.to(self.device).eval()
+        self.network.threads = threads if self.device.type == "cpu" else 1
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
         """See :meth:`Encoder.encode`. Raises SettingsError for a language the model lacks."""

@@ -67,6 +67,8 @@ class Network(nn.Module, ABC):
         self.dim = dim
         self.dropout: nn.Module = nn.Dropout(0.0)
         """On the token vectors; its share is set by the training."""
+        self.threads = 1
+        """How many may do once what depends on a token alone."""
 
     @abstractmethod
     def piece_tables(self) -> tuple[nn.Embedding, ...]:

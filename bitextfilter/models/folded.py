@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 import torch
 from torch import Tensor, nn
 
+from bitextfilter.io.batches import map_blocks
 from bitextfilter.models.recurrent import BidirectionalRecurrent
 from bitextfilter.models.steps import Steps, steps_of
 
@@ -75,11 +76,16 @@ def mean(read: States, lengths: Tensor) -> Tensor:
 class FoldedDirection:
     """One direction of a layer over a set of distinct tokens."""
 
-    def __init__(self, cells: nn.Module, vectors: Tensor, backward: bool = False) -> None:
+    def __init__(
+        self, cells: nn.Module, vectors: Tensor, backward: bool = False, threads: int = 1
+    ) -> None:
         """``vectors (u, e)``: the word vectors of the distinct tokens."""
         self._steps, self._backward = steps_of(cells), backward
-        project = self._steps.projection(PROJECTED_ROWS)
-        self._inputs = in_blocks(project, vectors, len(self._steps.bias))
+
+        def project(rows: Tensor, inputs: Tensor) -> None:
+            self._steps.projection(PROJECTED_ROWS)(rows, inputs)
+
+        self._inputs = in_blocks(project, vectors, len(self._steps.bias), threads)
 
     def states(self, ids: Tensor, lengths: Tensor) -> Iterator[tuple[int, Tensor]]:
         """Read rows ``(n, t)`` of distinct tokens."""
@@ -102,10 +108,10 @@ class FoldedDirection:
 class FoldedRecurrent:
     """The layers of a :class:`BidirectionalRecurrent` over a set of distinct tokens."""
 
-    def __init__(self, layers: BidirectionalRecurrent, vectors: Tensor) -> None:
+    def __init__(self, layers: BidirectionalRecurrent, vectors: Tensor, threads: int = 1) -> None:
         """``vectors (u, e)``: the word vectors of the distinct tokens."""
         self._first = [
-            FoldedDirection(cells, vectors, bool(side))
+            FoldedDirection(cells, vectors, bool(side), threads)
             for side, cells in enumerate(layers.directions(0))
         ]
         self._upper = [
@@ -142,13 +148,22 @@ def _projecting(steps: Steps, rows: Tensor) -> Fill:
     return lambda step, inputs: project(rows[step], inputs)
 
 
-def in_blocks(write: Callable[[Tensor, Tensor], object], rows: Tensor, width: int) -> Tensor:
-    """Make ``(m, width)`` of rows ``(m, e)``: *write* is given as many at a time, and the place."""
+def in_blocks(
+    write: Callable[[Tensor, Tensor], object], rows: Tensor, width: int, threads: int = 1
+) -> Tensor:
+    """Make ``(m, width)`` of rows ``(m, e)``: *write* is given as many at a time, and the place.
+
+    It is called by *threads* threads side by side.
+    """
     starts = range(0, len(rows), PROJECTED_ROWS)
     out = rows.new_empty(len(starts) * PROJECTED_ROWS, width)
-    for start in starts:
+
+    def run(start: int) -> None:
         block = rows[start : start + PROJECTED_ROWS]
         missing = PROJECTED_ROWS - len(block)
         full = torch.cat([block, rows.new_zeros(missing, rows.shape[1])]) if missing else block
-        write(full, out[start : start + PROJECTED_ROWS])
+        with torch.inference_mode():
+            write(full, out[start : start + PROJECTED_ROWS])
+
+    map_blocks(run, starts, threads)
     return out[: len(rows)]
