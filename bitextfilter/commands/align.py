@@ -82,7 +82,6 @@ def main(run: Run, source: str, target: str, **options: Any) -> None:
     score; ties go to the earlier lines. A line that is empty, not UTF-8 or has a tab or NUL
     stops the run unless --on-error reject. Both files are held in memory, with 12 bytes a
     line and dimension of the model (6 KB for 512); time grows with source x target lines.
-    Needs faiss (pip install 'bitextfilter[cpu]').
 
     Example:
 
@@ -133,7 +132,6 @@ def _mine(run: Run, model: Model, sides: list[list[str]], options: dict[str, Any
     """Encode both sides and find the pairs, best first."""
     from bitextfilter.mining.comparable import MiningSettings, mine
     from bitextfilter.scoring.scorers import check_measures
-    from bitextfilter.similarity.neighbours import load_faiss
     from bitextfilter.text.language import check_columns
 
     settings = MiningSettings(
@@ -145,7 +143,6 @@ def _mine(run: Run, model: Model, sides: list[list[str]], options: dict[str, Any
     )
     if settings.similarity == "mlp":
         check_measures(model, ["mlp"], None)
-    load_faiss()  # where it is missing, say so before the encoding
     if not options["no_column_check"]:
         warning = check_columns(sides[0], sides[1], model.processor)
         if warning is not None:
@@ -157,7 +154,7 @@ def _mine(run: Run, model: Model, sides: list[list[str]], options: dict[str, Any
         for side, language in zip(sides, model.languages, strict=True)
     )
     run.note(f"comparing {len(source)} with {len(target)} distinct sentences")
-    run.progress().reset(total)
+    run.progress().reset(len(source))
     probabilities = None
     if settings.similarity == "mlp":
         probabilities = model.pair_scorer((source, sides[0]), (target, sides[1]))

@@ -14,15 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import SettingsError
+from bitextfilter.similarity.both_ways import nearest_both_ways
 from bitextfilter.similarity.margins import MARGINS, NEIGHBOURS, highest_means
-from bitextfilter.similarity.neighbours import Indices, nearest
+from bitextfilter.similarity.neighbours import Indices
 from bitextfilter.similarity.vectors import Scores, Vectors, euclidean_pairs, unit_rows
 
 PairScorer = Callable[[Indices, Indices], Scores]
 """Scores pairs by the places of source and target, ``(n,)`` each → ``(n,)``."""
 
 Progress = Callable[[int], object]
-"""Is told of so many more sentences whose neighbours have been sought."""
+"""Is told of so many more source sentences that have been compared with all targets."""
 
 SIMILARITIES = ("cosine", "euclidean", *MARGINS, "mlp")
 
@@ -81,19 +82,18 @@ def mine(
 ) -> Mined:
     """Find pairs of translations among two collections of sentence vectors, best first.
 
-    Time grows with n × m, memory with n + m: the vectors, a copy of them, another of one side,
-    and 40 bytes a candidate.
+    Time grows with n × m, memory with n + m: the vectors, a copy of them, another in a smaller
+    number format where the machine is fast with one, and 40 bytes a candidate.
 
     Args:
         source: vectors ``(n, dim)`` of distinct sentences.
         target: vectors ``(m, dim)`` of distinct sentences.
         settings: what to look for.
         probabilities: the classifier's, which the similarity ``mlp`` needs.
-        progress: is told how far the search is, out of n + m sentences.
+        progress: is told how far the search is, out of n sentences, unless a side is small.
 
     Raises:
         SettingsError: the similarity is ``mlp``, and there is no classifier.
-        DeviceError: faiss is not installed.
     """
     if settings.similarity == "mlp" and probabilities is None:
         raise SettingsError("the similarity mlp needs a classifier")
@@ -115,8 +115,8 @@ def _candidates(
 ) -> tuple[Mined, Mined]:
     """Each source's nearest targets and each target's nearest sources, by cosine or margin."""
     k, units = settings.neighbours, (unit_rows(source), unit_rows(target))
-    cosines, targets = nearest(units[0], units[1], k, settings.threads, progress)
-    cosines_back, sources = nearest(units[1], units[0], k, settings.threads, progress)
+    forward, backward = nearest_both_ways(*units, k, settings.threads, progress)
+    (cosines, targets), (cosines_back, sources) = forward, backward
     means = highest_means(cosines, k), highest_means(cosines_back, k)
 
     def scored(rows: Indices, columns: Indices, values: Scores) -> Mined:

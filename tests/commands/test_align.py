@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -186,21 +185,6 @@ def test_what_is_not_there(model: Path, files: tuple[Path, Path], tmp_path: Path
     assert full.exit_code == 74
     assert bitext_align(model, files[0]).exit_code == 2
     assert bitext_align(model, *files, "-k", "0").exit_code == 2
-
-
-def test_faiss_is_asked_for_before_the_work(
-    model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("encoded without faiss")
-
-    monkeypatch.setitem(sys.modules, "faiss", None)
-    monkeypatch.setattr(align, "_encode", refuse)
-    done = bitext_align(model, *files)
-    assert (done.exit_code, done.stdout) == (69, "")
-    assert done.stderr.startswith("bitext-align: ")
-    assert "pip install 'bitextfilter[cpu]'" in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
 def test_a_rounded_nothing_has_no_sign() -> None:

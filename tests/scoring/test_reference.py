@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +22,6 @@ def test_each_side_is_held_against_the_other_sides_sample() -> None:
     assert np.array_equal(reference.source_means(QUERIES), mean_similarity(QUERIES, TARGET, 4))
     assert np.array_equal(reference.target_means(QUERIES), mean_similarity(QUERIES, SOURCE, 4))
     assert not np.array_equal(reference.source_means(QUERIES), reference.target_means(QUERIES))
-
-
-def test_it_needs_no_faiss(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "faiss", None)
-    assert Reference(SOURCE, TARGET, 4).source_means(QUERIES).shape == (9,)
 
 
 def test_a_mean_does_not_depend_on_its_company() -> None:

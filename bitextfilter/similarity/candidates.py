@@ -1,0 +1,184 @@
+"""Candidates: which rows of two sides may be among each other's k nearest, in one pass.
+
+The products of all rows of one side with all of the other are made once, rounded, tile by tile
+(see :mod:`bitextfilter.similarity.rounded`); from each tile both sides take what may be among
+their nearest. A row's *floor* says what a product must reach for that. It comes from a sample of
+the other side first, and rises with what is found. So hardly any product has to be
+looked at singly: those of GROUP rows with one row of the other side are held by their highest
+against the lowest floor concerned.
+
+Letters: n and m rows of the two sides, d dimensions.
+"""
+
+from __future__ import annotations
+
+import math
+from threading import Lock
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bitextfilter.io.batches import map_blocks
+from bitextfilter.similarity.rounded import Bits, Rounded
+from bitextfilter.similarity.vectors import Scores
+
+__all__ = ["GROUP", "Shortlist", "collect", "sample_floors"]
+
+Indices = NDArray[np.int64]
+
+TILE_COLUMNS = 4096
+GROUP = 8
+SAMPLE_COLUMNS = 1024
+SAMPLE_ROWS = 8 * SAMPLE_COLUMNS
+SAMPLE = 4096
+"""Rows of the other side that first floors come from."""
+MISSED = 0.002
+"""How many rows may have a floor from the sample that is too high: they are never sure."""
+HELD = 32
+"""Candidates a row, on average, at which a shortlist is tightened."""
+MOST = 512
+"""Where this many cannot be told apart, a row is given up."""
+
+
+class Shortlist:
+    """The candidates of each of some rows. Several threads may add to one."""
+
+    def __init__(self, floors: Scores, k: int, rounded: Rounded) -> None:
+        """Start with none. ``floors`` ``(n,)`` are the rows'; infinite is a row given up."""
+        self.floors = self._first = floors
+        self._k, self._rounded, self._lock = k, rounded, Lock()
+        self._parts = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))]
+        self._size = 0
+
+    def add(self, rows: Indices, others: Indices, values: Scores) -> None:
+        """Take rounded products, and the numbers of their rows on either side, each ``(c,)``.
+
+        Of each row those that reach its floor, at least.
+        """
+        with self._lock:
+            self._parts.append((rows.astype(np.int32), others.astype(np.int32), values))
+            self._size += len(rows)
+            if self._size > HELD * len(self.floors):
+                self._tighten()
+
+    def pairs(self) -> tuple[Indices, Indices]:
+        """Of each row all rows that may be among its k nearest, or none if that is not sure.
+
+        Returns:
+            Rows in ascending order, and rows of the other side, each ``(c,)``.
+        """
+        sure = (self._tighten() >= self._first) & np.isfinite(self.floors)
+        rows, others, _ = self._parts[0]
+        kept = sure[rows]
+        return rows[kept].astype(np.int64), others[kept].astype(np.int64)
+
+    def _tighten(self) -> Scores:
+        """Raise the floors to what the k-th best so far give, let go what is below, return these.
+
+        A row that has not k yet gives 0.
+        """
+        rows, others, values = (np.concatenate(part) for part in zip(*self._parts, strict=True))
+        # By row, best first: positive numbers stand in the order of their bits.
+        order = np.argsort((rows.astype(np.int64) << 32) - values.view(np.int32))
+        rows, others, values = rows[order], others[order], values[order]
+        counts = np.bincount(rows, minlength=len(self.floors))
+        places = (np.cumsum(counts) - counts + self._k - 1)[counts >= self._k]
+        given = np.zeros(len(counts), np.float32)
+        given[counts >= self._k] = self._rounded.floors(values[places])
+        self.floors = np.maximum(self.floors, given)
+        kept = values >= self.floors[rows]
+        self._parts = [(rows[kept], others[kept], values[kept])]
+        self._size = int(kept.sum())
+        self.floors[np.bincount(rows[kept], minlength=len(counts)) > MOST] = np.inf
+        return given
+
+
+def sample_floors(rounded: Rounded, side: int, k: int, threads: int = 1) -> Scores:
+    """First floors of the rows of a side: very probably, k rows of the other reach them.
+
+    They are what some of a sample of the other side reach, which must have at least
+    :func:`fewest` rows.
+    """
+    rows, others = rounded.sides[side], rounded.sides[1 - side]
+    size = min(len(others), max(SAMPLE, fewest(k))) // GROUP**2 * GROUP**2
+    sample = others[torch.linspace(0, len(others) - 1, size).long()]
+    rank = _rank(k, size / len(others))
+
+    def reached(start: int) -> Bits:
+        found, room = [], sample.new_empty(size * SAMPLE_COLUMNS)
+        for first in range(start, min(start + SAMPLE_ROWS, len(rows)), SAMPLE_COLUMNS):
+            tile = rounded.products(sample, rows[first : first + SAMPLE_COLUMNS], room)
+            found.append(np.partition(_highest(_highest(tile)), -rank, axis=0)[-rank])
+        return np.concatenate(found)
+
+    found = map_blocks(reached, range(0, len(rows), SAMPLE_ROWS), threads)
+    return rounded.floors(rounded.values(np.concatenate(found)))
+
+
+def _rank(k: int, share: float) -> int:
+    """How many of a sample must reach what, but for one time in 500, k of all will reach.
+
+    A sample that has ``share`` of all has so many of the k highest as Poisson's distribution says.
+    """
+    probability, above = math.exp(-k * share), 1.0
+    for rank in range(1, k):
+        above -= probability
+        probability *= k * share / rank
+        if above < MISSED:
+            return rank
+    return k
+
+
+def fewest(k: int) -> int:
+    """How many rows the other side must have for the floors of a sample to be of use."""
+    return 2 * k * GROUP**2
+
+
+def collect(rounded: Rounded, rows: Indices, own: Shortlist, opposite: Shortlist) -> None:
+    """Find what some rows of the first side and all of the second may be to each other.
+
+    Args:
+        rounded: both sides.
+        rows: numbers of some rows of the first side, in an order in which their floors hardly
+            change from one to the next.
+        own: the shortlist of these rows, which it numbers from 0.
+        opposite: the shortlist of all rows of the second side.
+    """
+    left = rounded.sides[0][torch.from_numpy(rows)]
+    left = torch.cat([left, left.new_zeros(-len(left) % GROUP, left.shape[1])])
+    room = left.new_empty(len(left) * TILE_COLUMNS)
+    never = np.full(len(left) - len(rows), np.inf, np.float32)
+    for first in range(0, len(rounded.sides[1]), TILE_COLUMNS):
+        tile = rounded.products(left, rounded.sides[1][first : first + TILE_COLUMNS], room)
+        below = rounded.bits(np.concatenate([own.floors, never]))
+        beside = rounded.bits(opposite.floors[first : first + TILE_COLUMNS])
+        lines, columns, bits = _reaching(tile, np.minimum(beside, below.min()))
+        values = rounded.values(bits)
+        near = bits >= below[lines]
+        own.add(lines[near], first + columns[near], values[near])
+        near = bits >= beside[columns]
+        opposite.add(first + columns[near], rows[lines[near]], values[near])
+
+
+def _reaching(tile: Bits, floors: Bits) -> tuple[Indices, Indices, Bits]:
+    """Rows and columns of the products that reach the floors ``(m,)`` of their columns, and they.
+
+    (numpy divides by a known number at once, but takes its time for both parts of ``divmod``.)
+    """
+    width = tile.shape[1]
+    found = np.flatnonzero(_highest(tile) >= floors)
+    groups = found // width
+    columns = found - groups * width
+    places = (groups * (GROUP * width) + columns)[:, None] + np.arange(GROUP) * width
+    members = tile.take(places)
+    reaching = np.flatnonzero(members >= floors[columns, None])
+    which = reaching // GROUP
+    rows = (groups[which] - which) * GROUP + reaching
+    return rows, columns[which], members.ravel()[reaching]
+
+
+def _highest(tile: Bits) -> Bits:
+    """The highest of each GROUP rows, column by column: ``(n / GROUP, m)``."""
+    grouped = tile.reshape(-1, GROUP, tile.shape[1])
+    return np.asarray(np.maximum.reduce(grouped, axis=1))
