@@ -5,7 +5,6 @@ Words are runs of letters and digits, in their own case; each punctuation mark i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +30,6 @@ capitals, is a mark, has other letters than ASCII's, is a negation."""
 _MARKS = [frozenset(marks) for marks in MARKS]
 _NEGATIONS = NEGATIONS | {"t", "n", "hardly", "kaum", "nein", "nirgends", "nirgendwo", "ni"}
 """Some are parts of words here: don't is three words, and n'est, too."""
-_NONE = [False] * len(_MARKS)
 
 
 @dataclass(frozen=True)
@@ -78,28 +76,37 @@ class WordReader:
 
 def spellings(words: Sequence[str]) -> Spelling:
     """Return how each of the words is spelt."""
-    found = [_spelling(word) for word in words]
-    looks = np.array([one[0] for one in found], dtype=np.float32).reshape(-1, LOOKS)
-    numbers = np.array([one[1:] for one in found], dtype=np.int64).reshape(-1, 2)
-    return Spelling(looks, numbers[:, 0], numbers[:, 1])
+    lower = [word.lower() for word in words]
+    looks = np.zeros((len(words), LOOKS), dtype=np.float32)
+    looks[:, 0] = np.log1p(np.fromiter(map(len, words), np.float64, len(words)))
+    traits = [_traits(*both) for both in zip(words, lower, strict=True)]
+    rows = np.repeat(np.arange(len(words)), [len(some) for some in traits])
+    looks[rows, [trait for some in traits for trait in some]] = 1
+    figures = ("" if word.isalpha() else "".join(filter(str.isdigit, word)) for word in words)
+    return Spelling(
+        looks,
+        np.fromiter(map(hash, lower), np.int64, len(words)),
+        np.fromiter((hash(some) if some else 0 for some in figures), np.int64, len(words)),
+    )
 
 
-def _spelling(word: str) -> tuple[list[float], int, int]:
-    lower = word.lower()
-    figures = "" if word.isalpha() else "".join(filter(str.isdigit, word))
-    letters = word.isalnum() and word.isascii()
-    marks = _NONE if letters else [not some.isdisjoint(word) for some in _MARKS]
-    look = [
-        math.log1p(len(word)),
-        bool(figures),
-        word[:1].isupper(),
-        len(word) > 1 and word.isupper(),
-        not any(map(str.isalnum, word)),
-        not word.isascii(),
-        lower in _NEGATIONS,
-        *marks,
-    ]
-    return look, hash(lower), hash(figures) if figures else 0
+def _traits(word: str, lower: str) -> list[int]:
+    """Return the places in a look of what is so of a word."""
+    found = [6] if lower in _NEGATIONS else []
+    if word != lower and word[0].isupper():
+        found.append(2)
+        if len(word) > 1 and word.isupper():
+            found.append(3)
+    if not word.isascii():
+        found.append(5)
+    elif word.isalpha():
+        return found
+    if any(map(str.isdigit, word)):
+        found.append(1)
+    if not any(map(str.isalnum, word)):
+        found.append(4)
+    marks = (_TRAITS + kind for kind, some in enumerate(_MARKS) if not some.isdisjoint(word))
+    return [*found, *marks]
 
 
 def repeats(rows: Ragged, letters: NDArray[np.int64]) -> NDArray[np.float32]:
