@@ -65,10 +65,12 @@ class Shortlist:
     def pairs(self) -> tuple[Indices, Indices]:
         """Of each row all rows that may be among its k nearest, or none if that is not sure.
 
+        It is not where the first floor was above what the k-th best give.
+
         Returns:
             Rows in ascending order, and rows of the other side, each ``(c,)``.
         """
-        sure = (self._tighten() >= self._first) & np.isfinite(self.floors)
+        sure = self._tighten() >= self._first
         rows, others, _ = self._parts[0]
         kept = sure[rows]
         return rows[kept].astype(np.int64), others[kept].astype(np.int64)

@@ -35,8 +35,6 @@ __all__ = ["WordClassifier", "WordClassifierSettings", "WordScoring"]
 _PAIRS = 8192
 _STEPS = (*range(4, 32, 4), *range(32, 64, 8), *range(64, 128, 16), *range(128, 1025, 64))
 _LADDER = np.array(_STEPS)
-    [*range(4, 32, 4), *range(32, 64, 8), *range(64, 128, 16), *range(128, 1025, 64)]
-)
 """The numbers of words that a block of pairs may have; sentences are filled up to the next."""
 _LONG = 128
 _BLOCK_WORDS, _BLOCK_PAIRS = 2048, 32
