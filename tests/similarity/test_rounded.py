@@ -43,6 +43,19 @@ def test_no_product_of_like_pairs_is_below_the_floor(form: torch.dtype, dim: int
 
 
 @form
+def test_floors_allow_for_the_worst(form: torch.dtype) -> None:
+    """Two pairs are equally near; one product comes out too high, the other too low."""
+    a, b = sides(8)
+    both = Rounded(a, b, form)
+    error = 16 * 2.0**-24
+    for exact, side in zip((a, b), both.sides, strict=True):
+        error += np.linalg.norm(side.double().numpy() - exact, axis=1).max()
+    high = GENERATOR.uniform(0.1, 1, 10_000)
+    floors = both.floors(torch.from_numpy(high).to(form).float().numpy())
+    assert (torch.from_numpy(high - 2 * error).to(form).float().numpy() >= floors).all()
+
+
+@form
 def test_nothing_positive_has_no_floor(form: torch.dtype) -> None:
     both = Rounded(*sides(8), form)
     values = np.array([-0.5, 0.0, 1e-9, 0.5], np.float32)
