@@ -81,6 +81,8 @@ def main(run: Run, **options: Any) -> None:
         bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
         bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
     """
+    from bitextfilter.io.batches import map_ahead
+
     settings = Settings(**options)
     measures = _measures(settings)
     rows, output = run.rows(), run.output()
@@ -93,8 +95,8 @@ def main(run: Run, **options: Any) -> None:
     if settings.neighbours == "input":
         windows = _read_twice(run, scorer, rows, windows)
     output.write(scorer.first_line(rows))
-    for window in windows:
-        output.write(scorer.lines(window))
+    for lines in map_ahead(scorer.lines, windows, model.threads):
+        output.write(lines)
 
 
 def _measures(settings: Settings) -> tuple[str, ...]:

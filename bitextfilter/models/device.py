@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 
 import torch
 
@@ -38,12 +39,38 @@ def product_type(device: torch.device) -> torch.dtype:
     return torch.bfloat16 if fast else torch.float32
 
 
+class _OneThread:
+    """How many are computing on one thread, and how many threads torch had before."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._computing = self._before = 0
+
+    def enter(self) -> None:
+        with self._lock:
+            if not self._computing:
+                self._before = torch.get_num_threads()
+            self._computing += 1
+            torch.set_num_threads(1)
+
+    def leave(self) -> None:
+        with self._lock:
+            self._computing -= 1
+            if not self._computing:
+                torch.set_num_threads(self._before)
+
+
+_ONE_THREAD = _OneThread()
+
+
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """Let each torch operation run on one thread; blocks run side by side instead."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    """Let each torch operation run on one thread; blocks run side by side instead.
+
+    Several threads may do so at a time: the last one to end gives torch its threads back.
+    """
+    _ONE_THREAD.enter()
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        _ONE_THREAD.leave()

@@ -126,7 +126,7 @@ class WordScoring:
         longest = np.maximum(source.lengths(), target.lengths())
         steps = np.searchsorted(_LADDER, longest)
         logits = np.empty(len(longest), dtype=np.float32)
-        tables = [memory.table for memory in self._memories]
+        tables = [side.table for side in (source, target)]
 
         def run(block: tuple[int, Indices]) -> None:
             words, pairs = block
@@ -169,6 +169,7 @@ class _Window:
     """Some sentences of one side, and which of them stand in the pairs."""
 
     rows: Indices
+    table: Tensor
     words: WordRows
     vectors: Vectors
 
@@ -177,8 +178,9 @@ class _Window:
         """Read the sentences at *rows* of a side."""
         vectors, sentences = side
         places, rows = np.unique(rows, return_inverse=True)
-        words = memory.read([sentences[place] for place in places])
-        return cls(rows, WordRows.of(words, memory.spelling), unit_rows(vectors[places]))
+        read = memory.read([sentences[place] for place in places])
+        words = WordRows.of(read.rows, read.spelling)
+        return cls(rows, read.table, words, unit_rows(vectors[places]))
 
     def lengths(self) -> Indices:
         """Words of the sentence of each pair."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.vectors import Vectors
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.spelling import Spelling, WordReader, spellings
 
-__all__ = ["WordMemory"]
+__all__ = ["ReadWords", "WordMemory"]
 
 MOST = 1 << 15
 """With more words than that, it begins anew."""
@@ -22,8 +25,20 @@ BLOCK = 256
 """Words computed together: always as many, so that none depends on the others."""
 
 
+@dataclass(frozen=True)
+class ReadWords:
+    """Sentences as places in a table of words. It does not change when more words are met."""
+
+    rows: Ragged
+    """Places of the words of each sentence."""
+    table: Tensor
+    """``(u, columns)``; the empty word, number 0, is as no word."""
+    spelling: Spelling
+    """Of the words of the table."""
+
+
 class WordMemory:
-    """A growing table of words, each computed once, always by itself."""
+    """A growing table of words, each computed once, always by itself. Threads may share it."""
 
     def __init__(
         self,
@@ -39,37 +54,36 @@ class WordMemory:
             most: with more words, it begins anew.
         """
         self._row, self._encode, self._most = row, encode, most
+        self._lock = Lock()
         self._forget()
 
     def _forget(self) -> None:
         self._reader = WordReader()
-        self.table = torch.zeros(0)
-        """``(u, columns)``; the empty word, number 0, is as no word."""
-        self.spelling = spellings([])
+        self._table = torch.zeros(0)
+        self._spelling = spellings([])
 
-    def read(self, sentences: Sequence[str]) -> Ragged:
-        """Return the places of the words of each sentence in the table, which may grow.
-
-        It may also begin anew: places given before are of no use then.
-        """
-        if len(self._reader.words) > self._most:
-            self._forget()
-        words = self._reader.read(sentences)
-        if new := self._reader.words[len(self.table) :]:
-            self._learn(new)
-        return words
+    def read(self, sentences: Sequence[str]) -> ReadWords:
+        """Read sentences as words, and compute the words that are new."""
+        with self._lock:
+            if len(self._reader.words) > self._most:
+                self._forget()
+            rows = self._reader.read(sentences)
+            if new := self._reader.words[len(self._table) :]:
+                self._learn(new)
+            return ReadWords(rows, self._table, self._spelling)
 
     def _learn(self, words: list[str]) -> None:
-        added, old = spellings(words), self.spelling
-        with torch.inference_mode():
-            vectors, looks = map(torch.from_numpy, (self._encode(words), added.looks))
+        added, old = spellings(words), self._spelling
+        vectors, looks = map(torch.from_numpy, (self._encode(words), added.looks))
+        with torch.inference_mode(), one_torch_thread():
             blocks = [
                 self._row(*(_filled(part[first : first + BLOCK]) for part in (vectors, looks)))
                 for first in range(0, len(words), BLOCK)
             ]
-            self.table = torch.cat([self.table, torch.cat(blocks)[: len(words)]])
-            self.table[0] = 0
-        self.spelling = Spelling(
+            table = torch.cat([self._table, torch.cat(blocks)[: len(words)]])
+            table[0] = 0
+        self._table = table
+        self._spelling = Spelling(
             np.concatenate([old.looks, added.looks]),
             np.concatenate([old.letters, added.letters]),
             np.concatenate([old.figures, added.figures]),

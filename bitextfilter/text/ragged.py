@@ -57,7 +57,8 @@ class Ragged:
         lengths = self.lengths[rows]
         ends = np.cumsum(lengths)
         inside = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
-        return np.repeat(self.starts[rows], lengths) + inside
+        places: npt.NDArray[np.int64] = np.repeat(self.starts[rows], lengths) + inside
+        return places
 
     def merged(self, groups: npt.NDArray[np.int64]) -> Ragged:
         """Join runs of rows: the first ``groups[0]`` rows become one, and so on."""

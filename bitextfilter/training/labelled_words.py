@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -131,8 +132,7 @@ def _hidden(vectors: Tensor, size: int, training: ClassifierTraining) -> Tensor:
     """Add noise to the word vectors ``(n size, dim)`` of n sentences, and hide some words."""
     noise = torch.rand(len(vectors) // size, 1, 1) * training.vector_noise
     noisy = _blurred_by(vectors.view(-1, size, vectors.shape[1]), noise).flatten(0, 1)
-    hidden: Tensor = noisy * (torch.rand(len(noisy), 1) >= training.word_dropout)
-    return hidden
+    return noisy * (torch.rand(len(noisy), 1) >= training.word_dropout)
 
 
 def _blurred(vectors: Tensor, most: float) -> Tensor:
@@ -141,5 +141,6 @@ def _blurred(vectors: Tensor, most: float) -> Tensor:
 
 def _blurred_by(vectors: Tensor, noise: Tensor) -> Tensor:
     """Add Gaussian noise of an expected length of *noise* times each vector's own."""
-    length = vectors.norm(dim=-1, keepdim=True) / vectors.shape[-1] ** 0.5
-    return vectors + torch.randn_like(vectors) * length * noise
+    length = vectors.norm(dim=-1, keepdim=True) / math.sqrt(vectors.shape[-1])
+    noisy: Tensor = vectors + torch.randn_like(vectors) * length * noise
+    return noisy

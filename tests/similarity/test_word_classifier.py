@@ -218,12 +218,12 @@ def test_the_memory_begins_anew_and_nothing_changes() -> None:
     classifier = make()
     small = WordMemory(classifier.table, lambda words: encode(words, 0), most=4)
     large = WordMemory(classifier.table, lambda words: encode(words, 0))
-    rows = []
+    found = []
     for memory in (small, large):
         memory.read(["one two three four five six"])
-        places = memory.read(["seven three"]).flat
-        rows.append((memory.table[places], memory.spelling.letters[places]))
-    assert len(small.table) < len(large.table)
+        found.append(memory.read(["seven three"]))
+    assert len(found[0].table) < len(found[1].table)
+    rows = [(read.table[read.rows.flat], read.spelling.letters[read.rows.flat]) for read in found]
     assert torch.equal(rows[0][0], rows[1][0])
     assert np.array_equal(rows[0][1], rows[1][1])
 
