@@ -97,7 +97,7 @@ def reached(products: Scores, floor: float) -> set[tuple[int, int]]:
 def test_first_floors_are_what_a_sample_reaches(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With nearly all of the other side as the sample: the k-th best, or lower as groups hide some."""
+    """Of nearly all of the other side: the k-th best, or lower as groups hide some."""
     monkeypatch.setattr(candidates, "SAMPLE_COLUMNS", 64)
     monkeypatch.setattr(candidates, "SAMPLE_ROWS", 128)
     floors = sample_floors(ROUNDED, 0, 4, threads)
