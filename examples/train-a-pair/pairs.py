@@ -119,6 +119,8 @@ def main(folder: str, output: Path, foreign: str, paths: list[str]) -> None:
     model = load(folder, threads=int(os.environ.get("THREADS", "1")))
     files = [chosen(path) for path in paths]
     positives = {pair for pairs in files for pair in pairs}
+    if not positives:
+        sys.exit(f"no pairs of {WORDS.start} to {WORDS.stop - 1} words a side to learn from")
     negatives = {*noise(files, model.languages, list(read_lines(foreign)))}
     negatives.update(hard(model, sorted(positives)))
     write(output / "positives.tsv", positives)

@@ -40,7 +40,7 @@ measure() { # FOLDER: how good its model is
 
 cells() { # FOLDER: a line for each cell of its row
     seconds() { sed -n 's/.*"seconds": \([0-9]*\).*/\1/p' "$1"; }
-    cat "$1"/pairs/* | wc -l
+    cat "$1"/pairs/* | wc -l | tr -d ' '
     awk -F '\t' 'NR > 1 { print $4 }' "$1/recovery.tsv"
     seconds "$1/encoder.run.json"
     seconds "$1/classifier.run.json"

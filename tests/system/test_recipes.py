@@ -233,6 +233,7 @@ def test_hard_negatives_are_near_but_no_translations(maker: ModuleType, tmp_path
     assert wanted <= set(found)
     assert {source for source, _ in found} == {one[0], same_words[0], near[0], far[0]}
     assert not set(found) & set(pairs) and (one[0], same_words[1]) not in found
+    assert list(maker.hard(model, [short])) == []
 
 
 def test_what_a_language_lacks_is_not_made(maker: ModuleType) -> None:
