@@ -80,8 +80,8 @@ def main(run: Run, source: str, target: str, **options: Any) -> None:
 
     Each distinct line counts once. Neither the order of the lines nor --threads changes a
     score; ties go to the earlier lines. A line that is empty, not UTF-8 or has a tab or NUL
-    stops the run unless --on-error reject. Both files are held in memory, with 12 bytes a
-    line and dimension of the model (6 KB for 512); time grows with source x target lines.
+    stops the run unless --on-error reject. Both files are held in memory, with 10 bytes a
+    line and dimension of the model (5 KB for 512); time grows with source x target lines.
 
     Example:
 
