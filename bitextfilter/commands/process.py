@@ -6,9 +6,9 @@ import ctypes
 import os
 from contextlib import suppress
 
-_MMAP_THRESHOLD = -3
-"""``M_MMAP_THRESHOLD`` of glibc's malloc.h."""
-_LARGE = 1 << 20
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""``M_TRIM_THRESHOLD`` and ``M_MMAP_THRESHOLD`` of glibc's malloc.h."""
+_LARGE, _KEPT = 1 << 20, 1 << 24
 
 
 def prepare() -> None:
@@ -17,8 +17,12 @@ def prepare() -> None:
     numpy's BLAS gets one thread (unless the environment says otherwise): our threads compute
     side by side, and its own would crowd them out. Arrays of a MiB and more go back to the
     system when they are freed; by default, glibc keeps ever larger ones to itself, in pieces, and
-    a long stream would take hundreds of MB more than a short one. Other C libraries are left be.
+    a long stream would take hundreds of MB more than a short one. Of smaller ones it keeps 16 MiB
+    at hand: else some are taken from the system at every step of a recurrent encoder, and given
+    back. Other C libraries are left be.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_MMAP_THRESHOLD, _LARGE)
+        mallopt(_TRIM_THRESHOLD, _KEPT)
