@@ -24,7 +24,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-STAGES = ("import", "load", "read", "normalise and segment", "encode", "score", "write")
+ONCE = ("import", "load", "check columns")
+STAGES = (*ONCE, "read", "normalise and segment", "encode", "score", "write")
 
 
 class Stopwatch:
@@ -117,6 +118,7 @@ def score(file: Path, options: list[str]) -> tuple[dict[str, float], Counter[Sha
         from bitextfilter.encoders.base import NetworkEncoder
         from bitextfilter.models.steps import Product
         from bitextfilter.scoring import scorers
+        from bitextfilter.text import language
         from bitextfilter.text.processor import TextProcessor
     line = ["--quiet", "-i", str(file), "-o", os.devnull, *options]
     with (
@@ -124,6 +126,7 @@ def score(file: Path, options: list[str]) -> tuple[dict[str, float], Counter[Sha
         patched(Run, "windows", lambda f: watch.on_each("read", f)),
         patched(TextProcessor, "read", lambda f: watch.on("normalise and segment", f)),
         patched(NetworkEncoder, "encode", lambda f: watch.on("encode", f)),
+        patched(language, "check_columns", lambda f: watch.on("check columns", f)),
         patched(scorers, "score_pairs", lambda f: watch.on("score", f)),
         patched(Product, "add_to", noting(products)),
         watch.stage("write"),
@@ -174,11 +177,12 @@ def report(rounds: list[dict[str, float]], pairs: int) -> dict[str, float]:
     """Print the median seconds and share of each stage; returns the seconds."""
     medians = {name: median(times[name] for times in rounds) for name in STAGES}
     medians["import"] = rounds[0]["import"]
-    work = sum(medians.values()) - medians["import"] - medians["load"]
+    work = sum(seconds for name, seconds in medians.items() if name not in ONCE)
     print(f"{'stage':<24} {'seconds':>9} {'share':>7} {'us a pair':>10}")
     for name, seconds in medians.items():
-        once = name in ("import", "load")
-        rest = "   once" if once else f" {seconds / work:6.1%} {1e6 * seconds / pairs:10.1f}"
+        rest = (
+            "   once" if name in ONCE else f" {seconds / work:6.1%} {1e6 * seconds / pairs:10.1f}"
+        )
         print(f"{name:<24} {seconds:9.3f}{rest}")
     print(
         f"{'all but import and load':<24} {work:9.3f} {1:6.1%} {1e6 * work / pairs:10.1f}", end=""
