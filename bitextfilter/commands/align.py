@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_SIMILARITIES = ["cosine", "euclidean", "csls", "ratio", "distance", "mlp"]
+_SIMILARITIES = ["cosine", "euclidean", "csls", "ratio", "distance", "mlp", "joint"]
 _RETRIEVALS = ["forward", "backward", "intersect", "max"]
 _TABS = f"replace it by a space (its columns would shift); or {REMEDY}"
 
@@ -74,6 +74,7 @@ def main(run: Run, source: str, target: str, **options: Any) -> None:
     - csls (-4 to 4): 2 cosine - the mean cosines of both sides to their K nearest
     - distance (-2 to 2): half of csls; ratio: cosine / the mean of those means, 1 is plain
     - mlp (0 to 1): the model's classifier: how probably they are translations
+    - joint (-5 to 5): csls chooses the pairs, and csls + log(mlp / (1 - mlp)) / 16 scores them
 
     --retrieval chooses: each source's best (forward), each target's best (backward), what is
     both (intersect), or of what is either the best first, each sentence once (max).
@@ -130,7 +131,7 @@ def _sentences(run: Run, reader: RowReader) -> Counter[str]:
 
 def _mine(run: Run, model: Model, sides: list[list[str]], options: dict[str, Any]) -> Mined:
     """Encode both sides and find the pairs, best first."""
-    from bitextfilter.mining.comparable import MiningSettings, mine
+    from bitextfilter.mining.comparable import NEEDS_CLASSIFIER, MiningSettings, mine
     from bitextfilter.scoring.scorers import check_measures
     from bitextfilter.text.language import check_columns
 
@@ -141,7 +142,7 @@ def _mine(run: Run, model: Model, sides: list[list[str]], options: dict[str, Any
         options["min_score"],
         run.common.threads,
     )
-    if settings.similarity == "mlp":
+    if settings.similarity in NEEDS_CLASSIFIER:
         check_measures(model, ["mlp"], None)
     if not options["no_column_check"]:
         warning = check_columns(sides[0], sides[1], model.processor)
@@ -156,7 +157,7 @@ def _mine(run: Run, model: Model, sides: list[list[str]], options: dict[str, Any
     run.note(f"comparing {len(source)} with {len(target)} distinct sentences")
     run.progress().reset(len(source))
     probabilities = None
-    if settings.similarity == "mlp":
+    if settings.similarity in NEEDS_CLASSIFIER:
         probabilities = model.pair_scorer((source, sides[0]), (target, sides[1]))
     return mine(source, target, settings, probabilities, run.progress().update)
 

@@ -135,8 +135,9 @@ choose() { # SIDE [CHOSEN]: candidates by quota, none like those already chosen 
         FILENAME == chosen { known($1, $2, 1); known($1, $3, 1); next }
         left[$1] > 0 {
             words = split($2, word, " ")
-            # In text of its own, a short sentence has no translation here; in catalogues it may.
-            if (words > 60 || words < ($1 ~ / text$| other$/ ? 4 : 8)) next
+            # What everybody says has a translation by chance if it is short.
+            least = $1 == "de talk other" ? 8 : $1 ~ / text$| other$/ ? 4 : 8
+            if (words > 60 || words < least) next
             if ($2 ~ /[\001-\037]|&lt;/) next  # a control character, or a page of XML
             if ((k = key($2)) == "" || k in seen) next
             if (chosen && (known($1, $2) > 0.4 || known($1, $3) > 0.4)) next

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from bitextfilter.mining.comparable import (
     Mined,
     MiningSettings,
     PairScorer,
+    joint,
     mine,
 )
 from bitextfilter.similarity.margins import csls_matrix, distance_matrix, ratio_matrix
@@ -86,7 +88,7 @@ def pairs_of(mined: Mined) -> list[Pair]:
 
 
 @pytest.mark.parametrize("retrieval", RETRIEVALS)
-@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("similarity", [name for name in SIMILARITIES if name != "joint"])
 @pytest.mark.parametrize("k", [3, 10])
 def test_agrees_with_the_naive_version(similarity: str, retrieval: str, k: int) -> None:
     scores = matrix(similarity, SOURCE, TARGET, k)
@@ -101,6 +103,29 @@ def test_agrees_with_the_naive_version(similarity: str, retrieval: str, k: int) 
             np.testing.assert_allclose(mined.score, values, rtol=1e-5)
         else:
             assert np.array_equal(mined.score, values)
+
+
+@pytest.mark.parametrize("retrieval", RETRIEVALS)
+def test_csls_chooses_and_the_classifier_has_a_say(retrieval: str) -> None:
+    scorer = by_place(SOURCE, TARGET)
+    chosen = mine(SOURCE, TARGET, MiningSettings("csls", retrieval))
+    found = mine(SOURCE, TARGET, MiningSettings("joint", retrieval), scorer)
+    scores = {}
+    for pair, csls in zip(pairs_of(chosen), chosen.score.tolist(), strict=True):
+        p = min(max(float(scorer(*np.array(pair)[:, None])[0]), 1e-4), 1 - 1e-4)
+        scores[pair] = csls + math.log(p / (1 - p)) / 16
+    assert set(pairs_of(found)) == set(scores)
+    np.testing.assert_allclose(found.score, [scores[pair] for pair in pairs_of(found)], atol=1e-5)
+    assert (np.diff(found.score) <= 0).all()
+    assert pairs_of(found) != pairs_of(chosen)
+    low = float(found.score[len(found) // 2])
+    part = mine(SOURCE, TARGET, MiningSettings("joint", retrieval, min_score=low), scorer)
+    assert pairs_of(part) == pairs_of(found)[: len(part)]
+
+
+def test_a_certain_classifier_does_not_outweigh_everything() -> None:
+    scores = joint(np.zeros(3, np.float32), np.array([0.0, 0.5, 1.0], np.float32))
+    np.testing.assert_allclose(scores, [-0.5756, 0, 0.5756], atol=1e-4)
 
 
 @pytest.mark.parametrize("retrieval", RETRIEVALS)
@@ -165,5 +190,6 @@ def test_settings_are_checked() -> None:
         MiningSettings(retrieval="fwd")
     with pytest.raises(SettingsError, match="not 0"):
         MiningSettings(neighbours=0)
-    with pytest.raises(SettingsError, match="mlp needs a classifier"):
-        mine(SOURCE, TARGET, MiningSettings("mlp"))
+    for name in ("mlp", "joint"):
+        with pytest.raises(SettingsError, match=f"{name} needs a classifier"):
+            mine(SOURCE, TARGET, MiningSettings(name))
