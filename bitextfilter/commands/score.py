@@ -81,8 +81,6 @@ def main(run: Run, **options: Any) -> None:
         bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
         bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
     """
-    from bitextfilter.io.batches import map_ahead
-
     settings = Settings(**options)
     measures = _measures(settings)
     rows, output = run.rows(), run.output()
@@ -95,8 +93,7 @@ def main(run: Run, **options: Any) -> None:
     if settings.neighbours == "input":
         windows = _read_twice(run, scorer, rows, windows)
     output.write(scorer.first_line(rows))
-    for lines in map_ahead(scorer.lines, windows, model.threads):
-        output.write(lines)
+    output.writelines(scorer.all_lines(windows))
 
 
 def _measures(settings: Settings) -> tuple[str, ...]:
@@ -142,6 +139,12 @@ class _Scorer:
         if not self._score_only:
             return rows.first_line(self.measures)
         return b"" if rows.header is None else "\t".join(self.measures).encode() + b"\n"
+
+    def all_lines(self, windows: Iterator[list[Row | BadRow]]) -> Iterator[bytes]:
+        """Yield the lines of each window; the next ones are read and scored meanwhile."""
+        from bitextfilter.io.batches import map_ahead
+
+        return map_ahead(self.lines, windows, self.model.threads)
 
     def lines(self, window: list[Row | BadRow]) -> bytes:
         """Return one line for each row of the window."""
