@@ -16,31 +16,49 @@ import os
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from itertools import islice
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 ONCE = ("import", "load", "check columns")
 STAGES = (*ONCE, "read", "normalise and segment", "encode", "score", "write")
 
 
+class Times(NamedTuple):
+    """Seconds on the clock, and seconds of all cores together."""
+
+    clock: float
+    cpu: float
+
+
+def now() -> Times:
+    """Times since some moment."""
+    return Times(time.perf_counter(), time.process_time())
+
+
+def medians(times: Iterable[Times]) -> Times:
+    """The median of either."""
+    return Times(*map(median, zip(*times, strict=True)))
+
+
 class Stopwatch:
-    """Seconds of each stage; a stage that is entered stops the one around it."""
+    """Times of each stage; a stage that is entered stops the one around it."""
 
     def __init__(self) -> None:
-        self.seconds: dict[str, float] = defaultdict(float)
+        self.times: dict[str, Times] = defaultdict(lambda: Times(0.0, 0.0))
         self._stages: list[str] = []
-        self._since = time.perf_counter()
+        self._since = now()
 
     def _turn(self) -> None:
-        now = time.perf_counter()
+        then, self._since = self._since, now()
         if self._stages:
-            self.seconds[self._stages[-1]] += now - self._since
-        self._since = now
+            before = self.times[self._stages[-1]]
+            parts = zip(before, self._since, then, strict=True)
+            self.times[self._stages[-1]] = Times(*(had + end - start for had, end, start in parts))
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -108,8 +126,8 @@ def noting(shapes: list[Shape]) -> Callable[[Any], Any]:
     return wrap
 
 
-def score(file: Path, options: list[str]) -> tuple[dict[str, float], Counter[Shape]]:
-    """Run bitext-score once; returns seconds by stage, and its recurrent products."""
+def score(file: Path, options: list[str]) -> tuple[dict[str, Times], Counter[Shape]]:
+    """Run bitext-score once; returns times by stage, and its recurrent products."""
     watch = Stopwatch()
     products: list[Shape] = []
     with watch.stage("import"):
@@ -132,7 +150,7 @@ def score(file: Path, options: list[str]) -> tuple[dict[str, float], Counter[Sha
         watch.stage("write"),
     ):
         command(line, standalone_mode=False)
-    return watch.seconds, Counter(products)
+    return watch.times, Counter(products)
 
 
 def copy_pairs(source: str, target: Path, number: int) -> int:
@@ -173,22 +191,21 @@ def multiplying(products: Counter[Shape], threads: int, share: float = 0.1) -> f
         return (time.perf_counter() - start) / share
 
 
-def report(rounds: list[dict[str, float]], pairs: int) -> dict[str, float]:
-    """Print the median seconds and share of each stage; returns the seconds."""
-    medians = {name: median(times[name] for times in rounds) for name in STAGES}
-    medians["import"] = rounds[0]["import"]
-    work = sum(seconds for name, seconds in medians.items() if name not in ONCE)
-    print(f"{'stage':<24} {'seconds':>9} {'share':>7} {'us a pair':>10}")
-    for name, seconds in medians.items():
-        rest = (
+def report(rounds: list[dict[str, Times]], pairs: int) -> dict[str, float]:
+    """Print the median times and share of each stage; returns the seconds on the clock."""
+    stages = {name: medians(times[name] for times in rounds) for name in STAGES}
+    stages["import"] = rounds[0]["import"]
+    work = sum(times.clock for name, times in stages.items() if name not in ONCE)
+    cpu = sum(times.cpu for name, times in stages.items() if name not in ONCE)
+    print(f"{'stage':<24} {'seconds':>9} {'CPU s':>9} {'share':>7} {'us a pair':>10}")
+    for name, (seconds, cores) in stages.items():
+        share = (
             "   once" if name in ONCE else f" {seconds / work:6.1%} {1e6 * seconds / pairs:10.1f}"
         )
-        print(f"{name:<24} {seconds:9.3f}{rest}")
-    print(
-        f"{'all but import and load':<24} {work:9.3f} {1:6.1%} {1e6 * work / pairs:10.1f}", end=""
-    )
-    print(f"   {pairs / work:.0f} pairs/s")
-    return medians
+        print(f"{name:<24} {seconds:9.3f} {cores:9.3f}{share}")
+    print(f"{'all that is not once':<24} {work:9.3f} {cpu:9.3f} {1:6.1%}", end="")
+    print(f" {1e6 * work / pairs:10.1f}   {pairs / work:.0f} pairs/s")
+    return {name: times.clock for name, times in stages.items()}
 
 
 def report_limits(seconds: dict[str, float], copy: float, products: Counter[Shape],
@@ -224,8 +241,8 @@ def main() -> None:
         print(f"bitext-score {' '.join(options)}: {number} pairs", flush=True)
         rounds, copies, bare = [], [], [0.0]
         for _ in range(settings.rounds):
-            seconds, products = score(file, options)
-            rounds.append(seconds)
+            times, products = score(file, options)
+            rounds.append(times)
             copies.append(copying(file))
             if products:
                 bare.append(multiplying(products, settings.threads))
