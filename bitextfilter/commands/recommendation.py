@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.evaluations.settings import check_measure
 from bitextfilter.commands.frame import Run, command
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
@@ -56,9 +55,10 @@ def recommend(
     """
     from bitextfilter.models.checkpoint import check_replaceable, writing_folder
     from bitextfilter.models.folders import digest, find, read_config
-    from bitextfilter.scoring.thresholds import merged, write_thresholds
+    from bitextfilter.scoring.thresholds import NAMES, merged, write_thresholds
 
-    check_measure(similarity)
+    if similarity is not None and similarity not in NAMES:
+        raise click.UsageError(f"similarity {similarity!r} is none of {', '.join(NAMES)}")
     check_replaceable(Path(folder))
     source = find(name)
     read_config(source)

@@ -39,10 +39,13 @@ from bitextfilter.errors import ModelError
 from bitextfilter.models.folders import THRESHOLDS
 from bitextfilter.scoring.scorers import MEASURES
 
-__all__ = ["USES", "Threshold", "merged", "printable", "read_thresholds", "write_thresholds"]
+__all__ = ["NAMES", "USES", "Threshold", "merged", "printable", "read_thresholds", "write_thresholds"]
 
 USES = ("filtering", "mining")
 """Cutting a noisy corpus of pairs; cutting what ``bitext-align`` finds in two files."""
+
+NAMES = (*MEASURES, "joint")
+"""What thresholds are of: the measures, and what ``bitext-align`` makes of two of them."""
 
 FORMAT = 1
 
@@ -57,7 +60,7 @@ class Threshold:
     use: str
     """One of ``USES``."""
     measure: str
-    """A name in ``scorers.MEASURES``."""
+    """One of ``NAMES``."""
     threshold: float
     """In the measure's own range."""
     goal: str
@@ -81,7 +84,7 @@ class Threshold:
 
     def __post_init__(self) -> None:
         """Check all fields, whatever their types are."""
-        for name, known in (("use", USES), ("measure", MEASURES)):
+        for name, known in (("use", USES), ("measure", NAMES)):
             if not isinstance(value := getattr(self, name), str) or value not in known:
                 raise ValueError(f"{name} {value!r} is none of {', '.join(known)}")
         if not _is_number(self.threshold):
@@ -131,9 +134,8 @@ def printable(text: str) -> str:
 def merged(old: Iterable[Threshold], new: Iterable[Threshold]) -> list[Threshold]:
     """Return both, new ones in the place of old ones of the same key; by use and measure."""
     latest = {threshold.key: threshold for threshold in (*old, *new)}
-    measures = list(MEASURES)
     return sorted(
-        latest.values(), key=lambda t: (USES.index(t.use), measures.index(t.measure), t.goal)
+        latest.values(), key=lambda t: (USES.index(t.use), NAMES.index(t.measure), t.goal)
     )
 
 
