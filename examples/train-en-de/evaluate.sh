@@ -13,7 +13,8 @@ part=${3:-dev}
 evaluate() { # FILE SCOL TCOL: every model on one set
     for model in en-de autoencoder-mlp averaging autoencoder paper; do
         [ -d "$output/$model" ] || continue
-        bitext-evaluate recovery "$data/$1" --scol "$2" --tcol "$3" -q --model "$output/$model" |
+        bitext-evaluate recovery "$data/$1" --scol "$2" --tcol "$3" -q --model "$output/$model" \
+            --similarity csls,ratio,cosine,euclidean |
             sed 1d | while read -r line; do printf '%s\t%s\t%s\n' "$model" "$1" "$line"; done
     done
 }
