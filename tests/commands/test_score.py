@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from console import BIN
-from toys import sentences, toy_model
+from toys import sentences, toy_model, toy_words_model
 
 from bitextfilter.commands import score
 from bitextfilter.scoring.model import Model, load
@@ -87,10 +87,13 @@ def test_mlp_is_the_default_where_there_is_one(folder: Path, bare: Path, model: 
     assert lines_of(bare, "--score-only") == expected(model, ["cosine"])
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["averaging", "recurrent"])
+@pytest.fixture(scope="module", params=["averaging", "recurrent", "words"])
 def either(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of each architecture."""
-    return toy_model(tmp_path_factory.mktemp("models") / "toy", recurrent=request.param)
+    """A model of each architecture, and one with a classifier that reads words."""
+    folder = tmp_path_factory.mktemp("models") / "toy"
+    if request.param == "words":
+        return toy_words_model(folder)
+    return toy_model(folder, recurrent=request.param == "recurrent")
 
 
 ROWS = [*DATA.splitlines(keepends=True), f"{'a1 a2 ' * 150}\t{'b2 b3 b4 ' * 90}\n".encode()]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toys import sentences, toy_model
+from toys import sentences, toy_model, toy_words_model
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.model import Model, load
@@ -50,6 +50,24 @@ def test_ranges_are_as_said(model: Model) -> None:
         low, high = (float(bound) for bound in MEASURES[name].range.split(" to "))
         assert (column >= low).all()
         assert (column <= high).all()
+
+
+@pytest.fixture(scope="module")
+def words_model(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    return load(toy_words_model(tmp_path_factory.mktemp("models") / "words"))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_words_do_not_depend_on_their_company(words_model: Model, threads: int) -> None:
+    whole = score_pairs(words_model, SOURCES, TARGETS, ["mlp"])
+    assert np.ptp(whole) > 0.001
+    other = replace(words_model, threads=threads)
+    order = np.random.default_rng(3).permutation(600)
+    mixed = score_pairs(other, [SOURCES[i] for i in order], [TARGETS[i] for i in order], ["mlp"])
+    assert np.array_equal(mixed, whole[order])
+    for row in range(0, 600, 97):
+        alone = score_pairs(other, SOURCES[row : row + 1], TARGETS[row : row + 1], ["mlp"])
+        assert np.array_equal(alone, whole[row : row + 1])
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -18,6 +18,7 @@ from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.scoring.reference import FILE, Reference
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.classifiers import save
+from bitextfilter.similarity.word_classifier import WordClassifier, WordClassifierSettings
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
@@ -96,4 +97,13 @@ def toy_model(
             generator = np.random.default_rng(2)
             one, other = generator.standard_normal((2, 40, dim)).astype(np.float32)
             Reference(one, other, 5).save(draft / FILE)
+    return folder
+
+
+def toy_words_model(folder: Path) -> Path:
+    """Write the model with an untrained classifier that reads words."""
+    toy_model(folder, classifier=False)
+    settings = WordClassifierSettings(DIM, 0.5, width=8, meaning=8, word_kinds=2, hidden=16)
+    torch.manual_seed(1)
+    save(WordClassifier(settings), folder)
     return folder
