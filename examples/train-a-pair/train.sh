@@ -31,6 +31,7 @@ whole() { # LEAST NUMBER MOST: the whole number in these bounds
 passes=$(whole 3 "500000 / $pairs" 10)
 validate_every=$((40 * $(whole 1 "$pairs / 16000" 25)))
 vocabulary=$((1000 * $(whole 2 "4 * ($pairs / 5000) ^ 0.4 + 0.5" 24)))
+maximum_length=$((108 - vocabulary / 500)) # few subwords are short: 60 of 24,000 are 100 of 4,000
 
 train_encoder() { # FILE...
     for file; do shift; set -- "$@" --pairs "$file"; done
@@ -38,6 +39,7 @@ train_encoder() { # FILE...
     bitext-train-encoder --languages "$languages" --settings "$recipe/encoder.json" --quantise \
         --set training.passes="$passes" --set training.validate_every="$validate_every" \
         --set segmentation.vocabulary_size="$vocabulary" \
+        --set training.maximum_length="$maximum_length" \
         --development "$development" --threads "$THREADS" \
         --manifest "$output/encoder.run.json" -o "$output/encoder" "$@"
     rm -r "$output/encoder.training"
