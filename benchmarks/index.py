@@ -26,12 +26,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bitextfilter.models.device import product_type
 from bitextfilter.similarity.candidates import Shortlist, collect, sample_floors
-from bitextfilter.similarity.rounded import Rounded, fastest_format
+from bitextfilter.similarity.rounded import Rounded
 from bitextfilter.similarity.vectors import Vectors, unit_products_at, unit_rows
 
 Rows = NDArray[np.int64]
 
+CPU = torch.device("cpu")
 BLOCK = 1024
 ROUNDS = 8
 """Of k-means."""
@@ -79,7 +81,7 @@ def cluster(base: Tensor, lists: int) -> Tensor:
 
 def flat(queries: Vectors, base: Vectors) -> Rows:
     """The nearest row of each query, exactly, by this package's search."""
-    rounded = Rounded(queries, base, fastest_format())
+    rounded = Rounded(queries, base, product_type(CPU))
     floors = sample_floors(rounded, 0, 1)
     nobody = Shortlist(np.full(len(base), np.inf, np.float32), 1, rounded)
     best = np.full(len(queries), -1)
@@ -168,7 +170,7 @@ def points(queries: Vectors, base: Vectors, options: argparse.Namespace) -> Iter
     index.add(base)
     yield point("flat, faiss", 0, 0, measure(faiss_search, index, few, 0))
     del index
-    form = fastest_format()
+    form = product_type(CPU)
     rounded, asked = torch.from_numpy(base).to(form), torch.from_numpy(queries).to(form)
     for number in options.lists:
         lists = Lists(rounded, number)

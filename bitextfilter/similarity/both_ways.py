@@ -8,19 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import torch
 
 from bitextfilter.io.batches import map_blocks
-from bitextfilter.models.device import one_torch_thread
+from bitextfilter.models.device import one_torch_thread, product_type
 from bitextfilter.similarity.candidates import Shortlist, collect, fewest, sample_floors
 from bitextfilter.similarity.margins import NEIGHBOURS
 from bitextfilter.similarity.neighbours import Indices, scan
-from bitextfilter.similarity.rounded import Rounded, fastest_format
+from bitextfilter.similarity.rounded import Rounded
 from bitextfilter.similarity.vectors import Scores, Vectors, unit_products_at
 
 __all__ = ["nearest_both_ways"]
 
 Found = tuple[Scores, Indices]
 """Cosines and row numbers of each row's nearest, ``(n, k)``, as of :func:`scan`."""
+
+CPU = torch.device("cpu")
 
 BLOCK_ROWS = 1024
 """Rows whose products with all of the other side are made by one thread."""
@@ -52,7 +55,7 @@ def nearest_both_ways(
         return scan(a, b, k, threads), scan(b, a, k, threads)
     forward, backward = _Nearest(a, b, k), _Nearest(b, a, k)
     with one_torch_thread():
-        rounded = Rounded(a, b, fastest_format())
+        rounded = Rounded(a, b, product_type(CPU))
         floors, opposite_floors = (sample_floors(rounded, side, k, threads) for side in (0, 1))
         order, opposite = np.argsort(floors), Shortlist(opposite_floors, k, rounded)
 

@@ -1,6 +1,6 @@
 """Inner products in a fast number format, and what they still say about the exact ones.
 
-Processors multiply matrices of bfloat16 up to ten times as fast as of float32. Such products are
+Some processors multiply matrices of bfloat16 many times as fast as of float32. Such products are
 rounded, but no more than by a bound that :class:`Rounded` knows: so they can rule out that one
 row is among another's nearest, which leaves few enough to be computed exactly.
 
@@ -10,8 +10,6 @@ Letters: n and m rows of the two sides, d dimensions.
 from __future__ import annotations
 
 import math
-import time
-from functools import cache
 
 import numpy as np
 import torch
@@ -20,7 +18,7 @@ from torch import Tensor
 
 from bitextfilter.similarity.vectors import BLOCK_ROWS, Scores, Vectors
 
-__all__ = ["Bits", "Rounded", "fastest_format"]
+__all__ = ["BITS", "Bits", "Rounded"]
 
 Bits = NDArray[np.signedinteger]
 """Floating-point numbers as the integers of their bits. Positive ones stand in the same order, and
@@ -28,8 +26,6 @@ above all negative ones: integers of 16 bits are compared many times as fast as 
 
 BITS = {torch.bfloat16: torch.int16, torch.float32: torch.int32}
 """The formats, and the integers of their size."""
-
-TRIALS = 3
 
 
 class Rounded:
@@ -91,29 +87,3 @@ def _distance(exact: Vectors, rounded: Tensor) -> float:
 def _bound(a: float, b: float) -> float:
     """How far products are off if rows of about length 1 are off by so much."""
     return 1.0001 * (a + b + a * b)
-
-
-@cache
-def fastest_format() -> torch.dtype:
-    """The format that this machine multiplies fastest, by a short trial with one thread.
-
-    bfloat16 must also be as exact as :class:`Rounded` takes it to be: summed up in float32.
-    """
-    random = torch.Generator().manual_seed(1)
-    left, right = (torch.randn(rows, 512, generator=random) for rows in (256, 2048))
-    seconds = {form: _seconds(left.to(form), right.to(form)) for form in BITS}
-    rounded = left.bfloat16(), right.bfloat16()
-    exact = rounded[0].double() @ rounded[1].double().T
-    error = (torch.mm(rounded[0], rounded[1].T) - exact).abs() - exact.abs() / 256
-    right_sums = bool((error <= 1e-3).all())
-    return min(BITS, key=seconds.__getitem__) if right_sums else torch.float32
-
-
-def _seconds(left: Tensor, right: Tensor) -> float:
-    """The quickest of some products."""
-    seconds = []
-    for _ in range(TRIALS):
-        start = time.perf_counter()
-        torch.mm(left, right.T)
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)

@@ -22,7 +22,7 @@ A = unit_rows(B[200:1500] + 0.15 * GENERATOR.standard_normal((1300, DIM)))
 @pytest.fixture(params=BITS, autouse=True)
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> torch.dtype:
     """Whatever this machine is fast with, each format is tried."""
-    monkeypatch.setattr(both_ways, "fastest_format", lambda: request.param)
+    monkeypatch.setattr(both_ways, "product_type", lambda _: request.param)
     form: torch.dtype = request.param
     return form
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from bitextfilter.similarity import rounded
-from bitextfilter.similarity.rounded import BITS, Rounded, fastest_format
+from bitextfilter.similarity.rounded import BITS, Rounded
 from bitextfilter.similarity.vectors import Scores, Vectors, unit_products, unit_rows
 
 GENERATOR = np.random.default_rng(0)
@@ -78,29 +77,3 @@ def test_float32_is_kept_as_it_is() -> None:
     both = Rounded(a, b, torch.float32)
     assert np.array_equal(both.sides[0].numpy(), a)
     assert np.abs(products(both) - unit_products(a, b)).max() < 1e-6
-
-
-@pytest.mark.parametrize(("bfloat16", "expected"), [(1.0, torch.bfloat16), (3.0, torch.float32)])
-def test_the_faster_format_is_taken(
-    bfloat16: float, expected: torch.dtype, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seconds = {torch.bfloat16: bfloat16, torch.float32: 2.0}
-    monkeypatch.setattr(rounded, "_seconds", lambda left, _: seconds[left.dtype])
-    assert fastest_format.__wrapped__() is expected
-
-
-def test_a_format_that_sums_up_roughly_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    exactly = torch.mm
-
-    def roughly(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        return exactly(left, right) + (0.5 if left.dtype is torch.bfloat16 else 0)
-
-    monkeypatch.setattr(torch, "mm", roughly)
-    monkeypatch.setattr(rounded, "_seconds", lambda left, _: left.itemsize)
-    assert fastest_format.__wrapped__() is torch.float32
-
-
-def test_the_trial_leaves_the_random_numbers_alone() -> None:
-    before = torch.manual_seed(7).get_state()
-    fastest_format.__wrapped__()
-    assert torch.equal(torch.get_rng_state(), before)
