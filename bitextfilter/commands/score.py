@@ -93,7 +93,8 @@ def main(run: Run, **options: Any) -> None:
     if settings.neighbours == "input":
         windows = _read_twice(run, scorer, rows, windows)
     output.write(scorer.first_line(rows))
-    output.writelines(scorer.all_lines(windows))
+    for window in windows:
+        output.write(scorer.lines(window))
 
 
 def _measures(settings: Settings) -> tuple[str, ...]:
@@ -139,12 +140,6 @@ class _Scorer:
         if not self._score_only:
             return rows.first_line(self.measures)
         return b"" if rows.header is None else "\t".join(self.measures).encode() + b"\n"
-
-    def all_lines(self, windows: Iterator[list[Row | BadRow]]) -> Iterator[bytes]:
-        """Yield the lines of each window; the next ones are read and scored meanwhile."""
-        from bitextfilter.io.batches import map_ahead
-
-        return map_ahead(self.lines, windows, self.model.threads)
 
     def lines(self, window: list[Row | BadRow]) -> bytes:
         """Return one line for each row of the window."""

@@ -8,9 +8,8 @@ company.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -53,31 +52,6 @@ def blocks_by_length(
         blocks += [Block(order[i : min(i + rows, end)], rows) for i in places]
         start = max(start, end)
     return blocks
-
-
-def map_ahead(
-    function: Callable[[Item], Result], items: Iterable[Item], threads: int = 1
-) -> Iterator[Result]:
-    """Yield ``function(item)`` for each item of a stream, in order, some computed side by side.
-
-    As many as ``threads`` are computed at a time, and as many items are held. With one thread it
-    runs inline. What an item raises is raised here in its turn.
-    """
-    if threads <= 1:
-        yield from map(function, items)
-        return
-    futures: deque[Future[Result]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for item in items:
-                futures.append(pool.submit(function, item))
-                if len(futures) == threads:
-                    yield futures.popleft().result()
-            while futures:
-                yield futures.popleft().result()
-        finally:
-            for future in futures:
-                future.cancel()
 
 
 def map_blocks(

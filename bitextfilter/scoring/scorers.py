@@ -11,12 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import SettingsError
+from bitextfilter.io.batches import map_blocks
 from bitextfilter.similarity.margins import MARGINS
 from bitextfilter.similarity.vectors import Scores, Vectors, cosine_pairs, euclidean_pairs
 
 if TYPE_CHECKING:
     from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.reference import Reference
+
+
+PART = 2048
+"""Pairs of a window that are scored together: while one part is read, others are computed."""
 
 
 class Window:
@@ -29,9 +34,7 @@ class Window:
         targets: Sequence[str],
         reference: Reference | None,
     ) -> None:
-        """Encode ``n`` pairs. Raises ValueError where the sides differ in number."""
-        if len(sources) != len(targets):
-            raise ValueError(f"{len(sources)} source and {len(targets)} target sentences")
+        """Encode ``n`` pairs."""
         self.model, self.reference = model, reference
         (source, self.rows), (target, self.columns) = distinct(sources), distinct(targets)
         self._sentences = source, target
@@ -164,6 +167,15 @@ def score_pairs(
     """
     reference = reference or model.reference
     check_measures(model, measures, reference)
-    window = Window(model, sources, targets, reference)
-    columns = [MEASURES[name].score(window) for name in measures]
-    return np.stack(columns, axis=1) if columns else np.zeros((len(sources), 0), np.float32)
+    if len(sources) != len(targets):
+        raise ValueError(f"{len(sources)} source and {len(targets)} target sentences")
+
+    def part(first: int) -> Scores:
+        rows = slice(first, first + PART)
+        window = Window(model, sources[rows], targets[rows], reference)
+        return np.stack([MEASURES[name].score(window) for name in measures], axis=1)
+
+    if not measures:
+        return np.zeros((len(sources), 0), np.float32)
+    parts = map_blocks(part, range(0, max(len(sources), 1), PART), model.threads)
+    return np.concatenate(parts)

@@ -39,7 +39,15 @@ from bitextfilter.errors import ModelError
 from bitextfilter.models.folders import THRESHOLDS
 from bitextfilter.scoring.scorers import MEASURES
 
-__all__ = ["NAMES", "USES", "Threshold", "merged", "printable", "read_thresholds", "write_thresholds"]
+__all__ = [
+    "NAMES",
+    "USES",
+    "Threshold",
+    "merged",
+    "printable",
+    "read_thresholds",
+    "write_thresholds",
+]
 
 USES = ("filtering", "mining")
 """Cutting a noisy corpus of pairs; cutting what ``bitext-align`` finds in two files."""

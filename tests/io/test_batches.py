@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.io.batches import blocks_by_length, map_ahead, map_blocks
+from bitextfilter.io.batches import blocks_by_length, map_blocks
 
 
 @given(st.lists(st.integers(1, 9)), st.integers(1, 4))
@@ -40,39 +39,6 @@ def test_results_come_in_the_order_of_the_blocks(threads: int) -> None:
 def test_blocks_run_side_by_side() -> None:
     both = threading.Barrier(2, timeout=10)
     assert map_blocks(lambda _: both.wait() >= 0, range(2), threads=2) == [True, True]
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_a_stream_is_mapped_in_order_and_read_as_it_is_needed(threads: int) -> None:
-    read: list[int] = []
-
-    def numbers() -> Iterator[int]:
-        for number in range(10):
-            read.append(number)
-            yield number
-
-    def slow_first(number: int) -> int:
-        time.sleep(0.02 if number == 0 else 0.0)
-        return number * number
-
-    results = map_ahead(slow_first, numbers(), threads)
-    assert next(results) == 0
-    assert len(read) == threads
-    assert list(results) == [number * number for number in range(1, 10)]
-    assert list(map_ahead(slow_first, iter(()), threads)) == []
-
-
-def test_a_stream_is_mapped_side_by_side_and_its_errors_come_in_turn() -> None:
-    both = threading.Barrier(2, timeout=10)
-
-    def meet(number: int) -> float:
-        both.wait()
-        return 1 / number
-
-    results = map_ahead(meet, [1, 0, 2, 4], threads=2)
-    assert next(results) == 1
-    with pytest.raises(ZeroDivisionError):
-        next(results)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
