@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.reference import Reference
 
 
-PART = 2048
+PART = 4096
 """Pairs of a window that are scored together: while one part is read, others are computed."""
 
 

@@ -7,12 +7,13 @@ encoder makes of the word as a sentence, so that it serves with any encoder.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import normalize
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.batches import map_blocks
@@ -25,7 +26,7 @@ from bitextfilter.similarity.pair_classifier import (
     check_whole_numbers,
     sigmoid,
 )
-from bitextfilter.similarity.vectors import Scores, Vectors, unit_rows
+from bitextfilter.similarity.vectors import Scores, Vectors
 from bitextfilter.similarity.word_memory import WordMemory
 from bitextfilter.similarity.word_network import Sentences, WordNetwork
 from bitextfilter.similarity.word_rows import WordRows
@@ -37,7 +38,7 @@ _STEPS = (*range(4, 32, 4), *range(32, 64, 8), *range(64, 128, 16), *range(128, 
 _LADDER = np.array(_STEPS)
 """The numbers of words that a block of pairs may have; sentences are filled up to the next."""
 _LONG = 128
-_BLOCK_WORDS, _BLOCK_PAIRS = 2048, 32
+_BLOCK_WORDS, _BLOCK_PAIRS = 1024, 32
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,7 @@ class WordScoring:
             rows = np.resize(pairs, _block_pairs(words))
             with torch.inference_mode():
                 sides = [side.sentences(rows, words) for side in (source, target)]
+                sides = [replace(some, vectors=normalize(some.vectors, dim=1)) for some in sides]
                 logits[pairs] = self._classifier(tables, sides)[: len(pairs)].numpy()
 
         with one_torch_thread():
@@ -180,7 +182,7 @@ class _Window:
         places, rows = np.unique(rows, return_inverse=True)
         read = memory.read([sentences[place] for place in places])
         words = WordRows.of(read.rows, read.spelling)
-        return cls(rows, read.table, words, unit_rows(vectors[places]))
+        return cls(rows, read.table, words, vectors[places])
 
     def lengths(self) -> Indices:
         """Words of the sentence of each pair."""

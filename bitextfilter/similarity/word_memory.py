@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 
 import numpy as np
@@ -34,7 +34,7 @@ class ReadWords:
     table: Tensor
     """``(u, columns)``; the empty word, number 0, is as no word."""
     spelling: Spelling
-    """Of the words of the table."""
+    """Of the words of the table, without their looks."""
 
 
 class WordMemory:
@@ -59,8 +59,10 @@ class WordMemory:
 
     def _forget(self) -> None:
         self._reader = WordReader()
-        self._table = torch.zeros(0)
-        self._spelling = spellings([])
+        self._known = 0
+        self._space = torch.zeros(0)
+        """The table, and room for more words: what has been given out is never written again."""
+        self._spelling = _without_looks(spellings([]))
 
     def read(self, sentences: Sequence[str]) -> ReadWords:
         """Read sentences as words, and compute the words that are new."""
@@ -68,26 +70,40 @@ class WordMemory:
             if len(self._reader.words) > self._most:
                 self._forget()
             rows = self._reader.read(sentences)
-            if new := self._reader.words[len(self._table) :]:
+            if new := self._reader.words[self._known :]:
                 self._learn(new)
-            return ReadWords(rows, self._table, self._spelling)
+            return ReadWords(rows, self._space[: self._known], self._spelling)
 
     def _learn(self, words: list[str]) -> None:
         added, old = spellings(words), self._spelling
         vectors, looks = map(torch.from_numpy, (self._encode(words), added.looks))
         with torch.inference_mode(), one_torch_thread():
-            blocks = [
-                self._row(*(_filled(part[first : first + BLOCK]) for part in (vectors, looks)))
-                for first in range(0, len(words), BLOCK)
-            ]
-            table = torch.cat([self._table, torch.cat(blocks)[: len(words)]])
-            table[0] = 0
-        self._table = table
+            for first in range(0, len(words), BLOCK):
+                block = [_filled(part[first : first + BLOCK]) for part in (vectors, looks)]
+                self._add(self._row(*block)[: len(words) - first])
         self._spelling = Spelling(
-            np.concatenate([old.looks, added.looks]),
+            old.looks,
             np.concatenate([old.letters, added.letters]),
             np.concatenate([old.figures, added.figures]),
         )
+
+    def _add(self, rows: Tensor) -> None:
+        """Write rows behind those that are known."""
+        end = self._known + len(rows)
+        if end > len(self._space):
+            space = rows.new_zeros(max(2 * len(self._space), end), rows.shape[1])
+            if self._known:
+                space[: self._known] = self._space[: self._known]
+            self._space = space
+        self._space[self._known : end] = rows
+        if not self._known:
+            self._space[0] = 0  # the empty word
+        self._known = end
+
+
+def _without_looks(spelling: Spelling) -> Spelling:
+    """Looks are in the table."""
+    return replace(spelling, looks=spelling.looks[:0])
 
 
 def _filled(rows: Tensor) -> Tensor:
