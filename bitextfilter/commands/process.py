@@ -6,9 +6,9 @@ import ctypes
 import os
 from contextlib import suppress
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""``M_TRIM_THRESHOLD`` and ``M_MMAP_THRESHOLD`` of glibc's malloc.h."""
-_LARGE, _KEPT = 1 << 20, 1 << 24
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
+"""``M_TRIM_THRESHOLD``, ``M_MMAP_THRESHOLD`` and ``M_ARENA_MAX`` of glibc's malloc.h."""
+_LARGE, _KEPT, _ARENAS = 1 << 20, 1 << 24, 2
 
 
 def prepare() -> None:
@@ -19,10 +19,12 @@ def prepare() -> None:
     system when they are freed; by default, glibc keeps ever larger ones to itself, in pieces, and
     a long stream would take hundreds of MB more than a short one. Of smaller ones it keeps 16 MiB
     at hand: else some are taken from the system at every step of a recurrent encoder, and given
-    back. Other C libraries are left be.
+    back. All threads share two arenas, where each would keep one, with holes of its own. Other C
+    libraries are left be.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with suppress(OSError, AttributeError, TypeError):
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(_MMAP_THRESHOLD, _LARGE)
         mallopt(_TRIM_THRESHOLD, _KEPT)
+        mallopt(_ARENA_MAX, _ARENAS)

@@ -18,7 +18,7 @@ from bitextfilter.text.spelling import Spelling, WordReader, spellings
 
 __all__ = ["ReadWords", "WordMemory"]
 
-MOST = 1 << 15
+MOST = 1 << 14
 """With more words than that, it begins anew."""
 
 BLOCK = 256
@@ -91,7 +91,7 @@ class WordMemory:
         """Write rows behind those that are known."""
         end = self._known + len(rows)
         if end > len(self._space):
-            space = rows.new_zeros(max(2 * len(self._space), end), rows.shape[1])
+            space = rows.new_zeros(end + end // 2, rows.shape[1])
             if self._known:
                 space[: self._known] = self._space[: self._known]
             self._space = space
