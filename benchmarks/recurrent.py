@@ -1,6 +1,6 @@
 """How fast the steps of a recurrent encoder are, beside torch's own layer and bare products.
 
-    python benchmarks/recurrent.py PAIRS.tsv.gz [--model en-de]
+    python benchmarks/recurrent.py PAIRS.tsv.gz --model MODEL
 
 The model is one of the `autoencoder` architecture with LSTM cells. Its bidirectional layer reads
 the source sentences of the first pairs, from subword ids to max-pooled vectors, in four ways:
@@ -151,7 +151,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("pairs", help="TSV of real sentence pairs, .gz and the like unpacked")
-    parser.add_argument("--model", default="en-de")
+    parser.add_argument("--model", required=True, help="an autoencoder with LSTM cells")
     parser.add_argument("--number", type=int, default=8192, help="pairs at most")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
