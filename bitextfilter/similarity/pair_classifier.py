@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +26,6 @@ Encode = Callable[[Sequence[str], int], Vectors]
 
 Scoring = Callable[[Side, Side], PairScorer]
 """From both sides to what scores pairs of them; it may remember words from call to call."""
-
-
-class Shape(Protocol):
-    """The settings of a classifier."""
-
-    dim: int
 
 
 def check_whole_numbers(settings: object, names: Iterable[str]) -> None:
