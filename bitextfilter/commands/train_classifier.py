@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from bitextfilter.commands.frame import Run, command, model_options, row_options
 from bitextfilter.errors import InputError
@@ -147,6 +148,7 @@ def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) ->
     from bitextfilter.models.checkpoint import check_replaceable
     from bitextfilter.workflows import classifier_training as workflow
 
+    _check_kind(choices["kind"])
     plan, noisy = _plan(choices), choices["noisy"]
     if (noisy is None) != (plan.negatives.kind == "repaired"):
         raise click.UsageError("--noisy FILE goes with all --negatives but repaired")
@@ -169,6 +171,14 @@ def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) ->
     folder = model.folder if choices["in_place"] else Path(choices["folder"])
     workflow.write_model(model, folder, classifier, record, plan.quantise)
     output.write((json.dumps(record, indent=2) + "\n" if as_json else _table(report)).encode())
+
+
+def _check_kind(kind: str) -> None:
+    """Raise UsageError for an option of the other kind of classifier."""
+    context = click.get_current_context()
+    for name in {"sentences": ["width"], "words": ["features", "surface"]}[kind]:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} is not for --kind {kind}")
 
 
 def _plan(choices: dict[str, Any]) -> ClassifierPlan:

@@ -88,6 +88,19 @@ def test_words_are_read(data: Path, tmp_path: Path) -> None:
     assert tells_apart(tmp_path / "new")
 
 
+@pytest.mark.parametrize(
+    ("kind", "option"),
+    [("words", "--features=products"), ("words", "--no-surface"), ("sentences", "--width=8")],
+)
+def test_an_option_of_the_other_kind_is_refused(
+    data: Path, tmp_path: Path, kind: str, option: str
+) -> None:
+    words = (data / "clean.tsv", "--negatives", "repaired", "--model", data / "model")
+    done = train(*words, "--kind", kind, option, "-o", tmp_path / "new")
+    assert done.exit_code == 2
+    assert f"is not for --kind {kind}" in done.stderr
+
+
 def test_a_noisy_corpus_is_counted_once(data: Path, tmp_path: Path) -> None:
     noisy = write(tmp_path / "noisy.tsv", list(zip(*sentences(200, seed=6), strict=True)))
     noisy.write_text(noisy.read_text() + "alone\n")

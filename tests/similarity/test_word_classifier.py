@@ -205,13 +205,15 @@ def test_a_pair_has_the_same_score_in_any_company() -> None:
 
 
 def test_words_beyond_the_limit_are_not_read() -> None:
-    long = "word " * MOST_WORDS
-    scoring = make().scoring(lambda texts, side: encode([text[:40] for text in texts], side))
-    places = np.zeros(1, np.int64)
-    found = [scoring(*sides([text], ["Wort"]))(places, places) for text in (long, long + "more no")]
-    assert np.isfinite(found[0]).all()
-    a, b = (encode([text[:40]], 0) for text in (long, long + "more no"))
-    assert np.array_equal(a, b)
+    scoring, places = make().scoring(encode), np.zeros(1, np.int64)
+    target = encode(["Wort"], 1), ["Wort"]
+
+    def score(words: int, end: str) -> float:
+        source = encode(["one vector for all"], 0), ["word " * words + end]
+        return float(scoring(source, target)(places, places)[0])
+
+    assert score(MOST_WORDS, "Wort 5") == score(MOST_WORDS, "")
+    assert score(MOST_WORDS - 2, "Wort 5") != score(MOST_WORDS, "")
 
 
 def test_the_memory_begins_anew_and_nothing_changes() -> None:
