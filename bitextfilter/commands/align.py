@@ -74,7 +74,7 @@ def main(run: Run, source: str, target: str, **options: Any) -> None:
     - csls (-4 to 4): 2 cosine - the mean cosines of both sides to their K nearest
     - distance (-2 to 2): half of csls; ratio: cosine / the mean of those means, 1 is plain
     - mlp (0 to 1): the model's classifier: how probably they are translations
-    - joint (-5 to 5): csls chooses the pairs, and csls + log(mlp / (1 - mlp)) / 16 scores them
+    - joint (-6 to 5): csls chooses the pairs; csls, classifier and length together score them
 
     --retrieval chooses: each source's best (forward), each target's best (backward), what is
     both (intersect), or of what is either the best first, each sentence once (max).
@@ -131,7 +131,10 @@ def _sentences(run: Run, reader: RowReader) -> Counter[str]:
 
 def _mine(run: Run, model: Model, sides: list[list[str]], options: dict[str, Any]) -> Mined:
     """Encode both sides and find the pairs, best first."""
+    import numpy as np
+
     from bitextfilter.mining.comparable import NEEDS_CLASSIFIER, MiningSettings, mine
+    from bitextfilter.mining.joint import evidence
     from bitextfilter.scoring.scorers import check_measures
     from bitextfilter.text.language import check_columns
 
@@ -156,10 +159,12 @@ def _mine(run: Run, model: Model, sides: list[list[str]], options: dict[str, Any
     )
     run.note(f"comparing {len(source)} with {len(target)} distinct sentences")
     run.progress().reset(len(source))
-    probabilities = None
+    scorer = None
     if settings.similarity in NEEDS_CLASSIFIER:
-        probabilities = model.pair_scorer((source, sides[0]), (target, sides[1]))
-    return mine(source, target, settings, probabilities, run.progress().update)
+        scorer = model.pair_scorer((source, sides[0]), (target, sides[1]))
+    if settings.similarity == "joint" and scorer is not None:
+        scorer = evidence(scorer, [np.array([len(text) for text in side]) for side in sides])
+    return mine(source, target, settings, scorer, run.progress().update)
 
 
 def _encode(run: Run, model: Model, sentences: list[str], language: str) -> Vectors:

@@ -34,7 +34,7 @@ class Settings:
     column_check: bool
 
 
-@command("bitext-score", row_options(), model_options())
+@command("bitext-score", row_options(), model_options(), batch_size=12288)
 @click.option(
     "--similarity",
     metavar="NAME[,NAME...]",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import local
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -17,6 +18,18 @@ from numpy.typing import NDArray
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+class _Within(local):
+    """Whether this thread works on a block, and all others do."""
+
+    block = False
+
+    def enter(self) -> None:
+        self.block = True
+
+
+_within = _Within()
 
 
 class Block(NamedTuple):
@@ -59,12 +72,15 @@ def map_blocks(
 ) -> list[Result]:
     """Apply ``function`` to every block and return the results in the order of the blocks.
 
-    With one thread it runs inline. An error in a block is raised here, after the running
-    blocks have ended; the waiting ones are cancelled.
+    It runs inline with one thread, or one block, or within one of so many blocks that all threads
+    have something to do. An error in a block is raised here, after the running blocks have ended;
+    the waiting ones are cancelled.
     """
-    if threads <= 1:
+    blocks = list(blocks)
+    if threads <= 1 or len(blocks) <= 1 or _within.block:
         return [function(block) for block in blocks]
-    with ThreadPoolExecutor(threads) as pool:
+    busy = _within.enter if len(blocks) >= threads else None
+    with ThreadPoolExecutor(threads, initializer=busy) as pool:
         futures = [pool.submit(function, block) for block in blocks]
         try:
             return [future.result() for future in futures]

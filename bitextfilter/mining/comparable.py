@@ -7,7 +7,6 @@ ties: those go to the earlier source, then to the earlier target.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -30,12 +29,6 @@ NEEDS_CLASSIFIER = ("mlp", "joint")
 SIMILARITIES = ("cosine", "euclidean", *MARGINS, *NEEDS_CLASSIFIER)
 
 BLOCK_PAIRS = 8192
-
-JOINT_WEIGHT = 1 / 16
-"""What a unit of the classifier's logit is worth in ``joint``, in units of CSLS. Chosen on
-development data: from 1/24 to 1/8 makes little difference."""
-JOINT_LIMIT = 1e-4
-"""How near to 0 and to 1 a probability may come there."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +57,7 @@ class MiningSettings:
 
     similarity: str = "csls"
     """A name in ``SIMILARITIES``; each chooses among the nearest by cosine. With ``joint``, CSLS
-    chooses the pairs, and then CSLS and classifier score them together (:func:`joint`)."""
+    chooses the pairs, and other evidence is then added to it."""
     retrieval: str = "max"
     """A name in ``RETRIEVALS``."""
     neighbours: int = NEIGHBOURS
@@ -86,7 +79,7 @@ def mine(
     source: Vectors,
     target: Vectors,
     settings: MiningSettings,
-    probabilities: PairScorer | None = None,
+    scorer: PairScorer | None = None,
     progress: Progress | None = None,
 ) -> Mined:
     """Find pairs of translations among two collections of sentence vectors, best first.
@@ -98,39 +91,28 @@ def mine(
         source: vectors ``(n, dim)`` of distinct sentences.
         target: vectors ``(m, dim)`` of distinct sentences.
         settings: what to look for.
-        probabilities: the classifier's, which the similarities ``mlp`` and ``joint`` need.
+        scorer: the classifier's probabilities for ``mlp``; for ``joint``, what is added to CSLS
+            (:func:`bitextfilter.mining.joint.evidence`).
         progress: is told how far the search is, out of n sentences, unless a side is small.
 
     Raises:
-        SettingsError: the similarity is ``mlp`` or ``joint``, and there is no classifier.
+        SettingsError: the similarity is ``mlp`` or ``joint``, and there is no scorer.
     """
-    if settings.similarity in NEEDS_CLASSIFIER and probabilities is None:
+    if settings.similarity in NEEDS_CLASSIFIER and scorer is None:
         raise SettingsError(f"the similarity {settings.similarity} needs a classifier")
     forward, backward = _candidates(source, target, settings, progress)
     scorers: dict[str, PairScorer | None] = {
         "euclidean": lambda rows, columns: euclidean_pairs(source[rows], target[columns]),
-        "mlp": probabilities,
+        "mlp": scorer,
     }
-    if scorer := scorers.get(settings.similarity):
-        forward, backward = _rescored(forward, scorer), _rescored(backward, scorer)
+    if first := scorers.get(settings.similarity):
+        forward, backward = _rescored(forward, first), _rescored(backward, first)
     found = RETRIEVALS[settings.retrieval](forward.ranked(), backward.ranked())
-    if settings.similarity == "joint" and probabilities is not None:
-        known = _rescored(found, probabilities).score
-        found = replace(found, score=joint(found.score, known)).ranked()
+    if settings.similarity == "joint" and scorer is not None:
+        found = replace(found, score=found.score + _rescored(found, scorer).score).ranked()
     if settings.min_score is not None:
         found = found.take(found.score >= settings.min_score)
     return found
-
-
-def joint(csls: Scores, probabilities: Scores) -> Scores:
-    """CSLS and the classifier's word, ``(n,)`` each, as one score: ``(n,)``, from -5 to 5.
-
-    ``csls + JOINT_WEIGHT log(p / (1 - p))``, p not beyond ``JOINT_LIMIT``. CSLS knows what else is
-    near on either side, the classifier knows the pair: together they rank better than alone. Ours.
-    """
-    p = np.clip(probabilities.astype(np.float64), JOINT_LIMIT, 1 - JOINT_LIMIT)
-    logits = np.array([math.log(one / (1 - one)) for one in p.tolist()])
-    return (csls + JOINT_WEIGHT * logits).astype(np.float32)
 
 
 def _candidates(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.reference import Reference
 
 
-PART = 4096
-"""Pairs of a window that are scored together: while one part is read, others are computed."""
+_FEWEST, _MOST = 1024, 8192
+"""How many pairs a thread scores together. Large parts fill their blocks better, small ones leave
+no thread idle; for very few, the threads share one."""
 
 
 class Window:
@@ -170,12 +172,23 @@ def score_pairs(
     if len(sources) != len(targets):
         raise ValueError(f"{len(sources)} source and {len(targets)} target sentences")
 
+    pairs = len(sources)
+    size = _part_size(pairs, max(1, model.threads))
+
     def part(first: int) -> Scores:
-        rows = slice(first, first + PART)
+        rows = slice(first, first + size)
         window = Window(model, sources[rows], targets[rows], reference)
         return np.stack([MEASURES[name].score(window) for name in measures], axis=1)
 
     if not measures:
-        return np.zeros((len(sources), 0), np.float32)
-    parts = map_blocks(part, range(0, max(len(sources), 1), PART), model.threads)
+        return np.zeros((pairs, 0), np.float32)
+    parts = map_blocks(part, range(0, max(1, pairs), size), model.threads)
     return np.concatenate(parts)
+
+
+def _part_size(pairs: int, threads: int) -> int:
+    """How many pairs are scored together: the same for each thread."""
+    if pairs < threads * _FEWEST:
+        return max(1, pairs)
+    parts = threads * math.ceil(pairs / (threads * _MOST))
+    return math.ceil(pairs / parts)

@@ -11,7 +11,6 @@ c kinds, f features.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -20,7 +19,7 @@ from torch.nn.functional import pad
 
 from bitextfilter.models.recurrent import padding_mask
 
-__all__ = ["FEATURES", "SCALARS", "Covering", "Extent", "covering", "density", "pooled"]
+__all__ = ["FEATURES", "SCALARS", "Covering", "Extent", "covering", "density", "pooled", "swapped"]
 
 FAR = -1e4
 """Added to what lies outside: after a softmax it is 0."""
@@ -51,6 +50,10 @@ class Extent:
         self.first = self.inside - edges[:, :-2] * self.inside
         self.last = self.inside - edges[:, 2:] * self.inside
 
+    def swapped(self) -> Extent:
+        """Of sources with targets behind them: the targets with the sources behind them."""
+        return Extent(swapped(self.lengths), self.inside.shape[1])
+
 
 @dataclass(frozen=True)
 class Covering:
@@ -64,36 +67,27 @@ class Covering:
     """``(n, t, SCALARS)``, from -6 to 6."""
 
 
-def covering(
-    scores: Tensor,
-    alike: Sequence[Tensor],
-    side: Extent,
-    other: Extent,
-) -> Covering:
+def covering(scores: Tensor, alike: Tensor, side: Extent, other: Extent) -> Covering:
     """Say how the words of one side are covered.
 
     Args:
         scores: how well word i and word j go together, ``(n, t, t)``.
-        alike: 1 where words are spelt alike; 1 where their figures are; the cosines of words by
-            themselves, and in their contexts; each ``(n, t, t)``.
+        alike: ``(4, n, t, t)``: 1 where words are spelt alike; 1 where their figures are; the
+            cosines of words by themselves, and in their contexts.
         side: how long the sentences of this side are.
         other: those of the other.
     """
-    outside = other.outside[:, None, :]
-    spelt, figured, *cosines = alike
+    outside, cosines = other.outside[:, None, :], alike[2:]
     attention = torch.softmax(_SHARPNESS * scores + outside, dim=2)
-    alone, within = ((some + outside).amax(dim=2) for some in cosines)
-    attended = (attention * cosines[0]).sum(dim=2)
-    attended_within = (attention * cosines[1]).sum(dim=2)
+    spelling, figures = alike[:2].amax(dim=3)
+    nearest = [*(cosines + outside).amax(dim=3), *(cosines * attention).sum(dim=3)]
     step, lag = _places(attention, side, other)
     sure = attention.amax(dim=2)
-    spelling, figures = spelt.amax(dim=2), figured.amax(dim=2)
     far = step.abs().clamp(max=_FAREST) / _FAREST
-    features = [_hats(some, _COSINES) for some in (alone, within, attended, attended_within)]
-    features += [_hats(some, _PLACES) for some in (step, lag)]
+    features = [_hats(torch.stack(nearest, dim=2), _COSINES).flatten(2)]
+    features.append(_hats(torch.stack([step, lag], dim=2), _PLACES).flatten(2))
     features.append(torch.stack([spelling, figures, sure, far], dim=2))
-    scalars = [spelling, figures, sure, lag.clamp(-6, 6), step.clamp(-3, 3)]
-    scalars += [alone, within, attended, attended_within]
+    scalars = [spelling, figures, sure, lag.clamp(-6, 6), step.clamp(-3, 3), *nearest]
     return Covering(attention, torch.cat(features, dim=2), torch.stack(scalars, dim=2))
 
 
@@ -110,7 +104,7 @@ def _places(attention: Tensor, side: Extent, other: Extent) -> tuple[Tensor, Ten
 
 
 def _hats(values: Tensor, scale: tuple[float, float, int]) -> Tensor:
-    """How near values ``(n, t)`` are to each point of an even scale, 1 to 0 → ``(n, t, k)``.
+    """How near values ``(...)`` are to each point of an even scale, 1 to 0 → ``(..., k)``.
 
     Between two points both count, in sum 1; beyond the ends the last one does.
     """
@@ -135,3 +129,9 @@ def pooled(kinds: Tensor, features: Tensor, lengths: Tensor) -> Tensor:
     sums = kinds.transpose(1, 2) @ features
     words = kinds.sum(dim=1)[:, :, None]
     return (sums / (words + 0.05 * lengths[:, None, None])).flatten(1)
+
+
+def swapped(rows: Tensor) -> Tensor:
+    """Put the second half of the rows before the first."""
+    first, second = rows.chunk(2)
+    return torch.cat([second, first])

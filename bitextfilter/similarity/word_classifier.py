@@ -6,12 +6,14 @@ encoder makes of the word as a sentence, so that it serves with any encoder.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
@@ -30,10 +32,13 @@ from bitextfilter.similarity.vectors import Scores, Vectors
 from bitextfilter.similarity.word_memory import WordMemory
 from bitextfilter.similarity.word_network import Sentences, WordNetwork
 from bitextfilter.similarity.word_rows import WordRows
+from bitextfilter.text.spelling import RARITY, Spelling
 
 __all__ = ["WordClassifier", "WordClassifierSettings", "WordScoring"]
 
 _PAIRS = 8192
+_COMMON = 64
+"""A word that has been counted so often, less once, is not rare at all."""
 _STEPS = (*range(4, 32, 4), *range(32, 64, 8), *range(64, 128, 16), *range(128, 1025, 64))
 _LADDER = np.array(_STEPS)
 """The numbers of words that a block of pairs may have; sentences are filled up to the next."""
@@ -57,19 +62,23 @@ class WordClassifierSettings:
     """How many kinds of words, beside those that the spelling tells, are counted apart."""
     hidden: int = 256
     """Units of the hidden layer."""
+    buckets: int = 1 << 19
+    """Words are counted by their hash, in so many buckets: some share one."""
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        check_whole_numbers(self, ("dim", "width", "meaning", "word_kinds", "hidden"))
+        check_whole_numbers(self, ("dim", "width", "meaning", "word_kinds", "hidden", "buckets"))
         if not self.word_length > 0:
             raise SettingsError("word_length must be above 0")
 
 
 class WordClassifier(nn.Module):
-    """The network, and a temperature."""
+    """The network, a temperature, and how often the words of the training text stood there."""
 
     kind = "words"
     temperature: Tensor
+    counts: Tensor
+    """``(2, buckets)``, uint8: of the words of each side, at most 255."""
 
     def __init__(self, settings: WordClassifierSettings) -> None:
         super().__init__()
@@ -78,6 +87,21 @@ class WordClassifier(nn.Module):
             settings.dim, settings.width, settings.meaning, settings.word_kinds, settings.hidden
         )
         self.register_buffer("temperature", torch.ones(()))
+        self.register_buffer("counts", torch.zeros(2, settings.buckets, dtype=torch.uint8))
+
+    def looks(self, side: int, spelling: Spelling) -> NDArray[np.float32]:
+        """Looks of words ``(u, LOOKS)`` of a side, 0 or 1, with their rarity.
+
+        That of a word never met is 1, unless one of its bucket was.
+        """
+        looks: NDArray[np.float32] = spelling.looks.copy()
+        times = self.counts[side].numpy()[self.buckets(spelling)].astype(np.float32)
+        looks[:, RARITY] = np.maximum(0, 1 - np.log1p(times) / math.log(_COMMON))
+        return looks
+
+    def buckets(self, spelling: Spelling) -> Indices:
+        """Where words are counted, ``(u,)``."""
+        return spelling.hashes % self.settings.buckets
 
     def table(self, vectors: Tensor, looks: Tensor) -> Tensor:
         """The encoder's word vectors ``(u, dim)`` and looks → table of words ``(u, columns)``."""
@@ -101,7 +125,12 @@ class WordScoring:
         """``encode``: sentences and their side, 0 or 1 → vectors."""
         self._classifier, self._threads = classifier, threads
         self._memories = [
-            WordMemory(classifier.table, partial(_encode_side, encode, side)) for side in (0, 1)
+            WordMemory(
+                classifier.table,
+                partial(classifier.looks, side),
+                partial(_encode_side, encode, side),
+            )
+            for side in (0, 1)
         ]
 
     def __call__(self, source: Side, target: Side) -> PairScorer:
@@ -182,7 +211,8 @@ class _Window:
         places, rows = np.unique(rows, return_inverse=True)
         read = memory.read([sentences[place] for place in places])
         words = WordRows.of(read.rows, read.spelling)
-        return cls(rows, read.table, words, vectors[places])
+        every = len(places) == len(vectors)
+        return cls(rows, read.table, words, vectors if every else vectors[places])
 
     def lengths(self) -> Indices:
         """Words of the sentence of each pair."""

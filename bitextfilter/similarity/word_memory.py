@@ -8,6 +8,7 @@ from threading import Lock
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
@@ -18,8 +19,10 @@ from bitextfilter.text.spelling import Spelling, WordReader, spellings
 
 __all__ = ["ReadWords", "WordMemory"]
 
-MOST = 1 << 14
+MOST = 1 << 15
 """With more words than that, it begins anew."""
+
+_LARGEST = torch.finfo(torch.float16).max
 
 BLOCK = 256
 """Words computed together: always as many, so that none depends on the others."""
@@ -32,9 +35,9 @@ class ReadWords:
     rows: Ragged
     """Places of the words of each sentence."""
     table: Tensor
-    """``(u, columns)``; the empty word, number 0, is as no word."""
+    """``(u, columns)``, float16; the empty word, number 0, is as no word."""
     spelling: Spelling
-    """Of the words of the table, without their looks."""
+    """Of the words of the table, without their looks and hashes."""
 
 
 class WordMemory:
@@ -43,6 +46,7 @@ class WordMemory:
     def __init__(
         self,
         row: Callable[[Tensor, Tensor], Tensor],
+        look: Callable[[Spelling], NDArray[np.float32]],
         encode: Callable[[Sequence[str]], Vectors],
         most: int = MOST,
     ) -> None:
@@ -50,17 +54,18 @@ class WordMemory:
 
         Args:
             row: vectors ``(u, dim)`` and looks ``(u, LOOKS)`` → rows of the table.
+            look: how words are spelt → their looks.
             encode: words → vectors.
             most: with more words, it begins anew.
         """
-        self._row, self._encode, self._most = row, encode, most
+        self._row, self._look, self._encode, self._most = row, look, encode, most
         self._lock = Lock()
         self._forget()
 
     def _forget(self) -> None:
         self._reader = WordReader()
         self._known = 0
-        self._space = torch.zeros(0)
+        self._space = torch.zeros(0, dtype=torch.float16)
         """The table, and room for more words: what has been given out is never written again."""
         self._spelling = _without_looks(spellings([]))
 
@@ -76,22 +81,23 @@ class WordMemory:
 
     def _learn(self, words: list[str]) -> None:
         added, old = spellings(words), self._spelling
-        vectors, looks = map(torch.from_numpy, (self._encode(words), added.looks))
+        vectors, looks = map(torch.from_numpy, (self._encode(words), self._look(added)))
         with torch.inference_mode(), one_torch_thread():
             for first in range(0, len(words), BLOCK):
                 block = [_filled(part[first : first + BLOCK]) for part in (vectors, looks)]
-                self._add(self._row(*block)[: len(words) - first])
+                self._add(self._row(*block)[: len(words) - first].clamp(-_LARGEST, _LARGEST))
         self._spelling = Spelling(
             old.looks,
             np.concatenate([old.letters, added.letters]),
             np.concatenate([old.figures, added.figures]),
+            old.hashes,
         )
 
     def _add(self, rows: Tensor) -> None:
         """Write rows behind those that are known."""
         end = self._known + len(rows)
         if end > len(self._space):
-            space = rows.new_zeros(end + end // 2, rows.shape[1])
+            space = self._space.new_empty(max(self._most, end) * 5 // 4, rows.shape[1])
             if self._known:
                 space[: self._known] = self._space[: self._known]
             self._space = space
@@ -102,8 +108,8 @@ class WordMemory:
 
 
 def _without_looks(spelling: Spelling) -> Spelling:
-    """Looks are in the table."""
-    return replace(spelling, looks=spelling.looks[:0])
+    """What the table has of words need not be kept."""
+    return replace(spelling, looks=spelling.looks[:0], hashes=spelling.hashes[:0])
 
 
 def _filled(rows: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ like go through one hidden layer to one logit.
 What depends on a word alone comes first (:meth:`WordNetwork.table`), so that it need be computed
 only once for each distinct word.
 
-Kinds of words are learnt; beside them stand the traits that their spelling tells.
+Kinds of words are learnt; beside them stand the traits that their spelling tells, and rarity.
 
 Letters: n pairs, t words a sentence, u words, e the encoder's width, w ours, c kinds of words.
 """
@@ -32,6 +32,7 @@ from bitextfilter.similarity.coverage import (
     covering,
     density,
     pooled,
+    swapped,
 )
 from bitextfilter.text.spelling import LOOKS, TRAITS
 
@@ -64,19 +65,19 @@ class Sentences:
 
 @dataclass(frozen=True)
 class _Read:
-    """One side, read: each word's numbers in its context."""
+    """The words of n sources and, behind them, of n targets, in numbers."""
 
     extent: Extent
     meanings: Tensor
-    """``(n, t, m)``, of length 1: of words by themselves."""
+    """``(2 n, t, m)``, of length 1: of words by themselves."""
     states: Tensor
-    """``(n, t, w)``: of words in their contexts."""
+    """``(2 n, t, w)``: of words in their contexts."""
     queries: Tensor
-    """``(n, t, w)``, of length 1: the same, to find each other by."""
+    """``(2 n, t, w)``, of length 1: the same, to find each other by."""
     kinds: Tensor
-    """``(n, t, c)``, from 0 to 1."""
+    """``(2 n, t, c)``, from 0 to 1."""
     looks: Tensor
-    """``(n, t, LOOKS)``."""
+    """``(2 n, t, LOOKS)``."""
 
 
 class WordNetwork(nn.Module):
@@ -114,37 +115,33 @@ class WordNetwork(nn.Module):
         return torch.cat([self.contexts(words), meanings, self.kinds(words), looks], dim=1)
 
     def forward(self, tables: Sequence[Tensor], pairs: Sequence[Sentences]) -> Tensor:
-        """Both sides' tables of words, and both sides of n pairs → logits ``(n,)``."""
-        source, target = (
-            self._read(side, embedding(some.words, table), some)
-            for side, (table, some) in enumerate(zip(tables, pairs, strict=True))
+        """Both sides' tables of words, and both sides of n pairs → logits ``(n,)``.
+
+        The sources, and behind them the targets, are read together: half as many steps.
+        """
+        rows = [embedding(some.words, table) for table, some in zip(tables, pairs, strict=True)]
+        both = self._read(
+            torch.cat(rows).float(),
+            torch.cat([some.lengths for some in pairs]),
+            torch.cat([some.repeats for some in pairs]),
         )
-        alike = [
-            _equal(*(some.letters for some in pairs)) * _inside(source, target),
-            _equal(*(some.figures for some in pairs)) * (pairs[0].figures != 0)[:, :, None],
-            source.meanings @ target.meanings.transpose(1, 2),
-            source.queries @ target.queries.transpose(1, 2),
-        ]
-        mirrored = [some.transpose(1, 2) for some in alike]
-        sides = [
-            self._side(source, target, self._covering(source, target, alike)),
-            self._side(target, source, self._covering(target, source, mirrored)),
-        ]
-        seen = torch.cat([*sides, self._sentences(*pairs), _contrast(source, target)], dim=1)
+        sides = self._sides(both, self._covering(both, pairs)).chunk(2)
+        source, target = density(both.looks).chunk(2)
+        seen = torch.cat([*sides, self._sentences(*pairs), (source - target).abs()], dim=1)
         logits: Tensor = self.out(self.dropout(torch.relu(self.hidden(seen))))
         return logits[:, 0]
 
-    def _read(self, side: int, rows: Tensor, sentences: Sentences) -> _Read:
-        """Rows of the table, ``(n, t, columns)``, and the sentences → words in their contexts."""
-        extent = Extent(sentences.lengths, rows.shape[1])
+    def _read(self, rows: Tensor, lengths: Tensor, repeats: Tensor) -> _Read:
+        """Rows of the tables, ``(2 n, t, columns)``, and so on → words in their contexts."""
+        extent = Extent(lengths, rows.shape[1])
         inside = extent.inside[:, :, None]
         contexts, meanings, kinds, looks = torch.split(rows, self._columns, dim=2)
         edges = torch.stack([extent.first, extent.last], dim=2)
-        places = self.places(torch.cat([sentences.repeats, edges], dim=2))
-        width = self.sides.shape[1]
+        places = self.places(torch.cat([repeats, edges], dim=2))
+        sides, width = self.sides.repeat_interleave(len(rows) // 2, dim=0), self.sides.shape[1]
         before, here, after = contexts.chunk(3, dim=2)
         states = here + _shifted(before, 1) + _shifted(after, -1) + places[:, :, :width]
-        states = torch.relu(states + self.sides[side]) * inside
+        states = torch.relu(states + sides[:, None]) * inside
         around = torch.cat([_shifted(states, 1), states, _shifted(states, -1)], dim=2)
         states = states + torch.relu(self.wider(around)) * inside
         kinds = kinds + places[:, :, width:] + self.kinds_in_context(states)
@@ -153,26 +150,34 @@ class WordNetwork(nn.Module):
             extent, meanings, self.dropout(states), queries, torch.sigmoid(kinds) * inside, looks
         )
 
-    def _covering(self, side: _Read, other: _Read, alike: Sequence[Tensor]) -> Covering:
-        scores = sum(
-            (weight * some for weight, some in zip(self.weights[1:], alike[1:], strict=True)),
-            self.weights[0] * alike[0],
-        )
-        return covering(scores, alike, side.extent, other.extent)
+    def _covering(self, both: _Read, pairs: Sequence[Sentences]) -> Covering:
+        """How the sources are covered by the targets, and behind that the other way."""
+        source, target = pairs
+        inside = both.extent.inside.chunk(2)
+        alike = [
+            _equal(source.letters, target.letters) * inside[0][:, :, None] * inside[1][:, None],
+            _equal(source.figures, target.figures) * (source.figures != 0)[:, :, None],
+            _products(*both.meanings.chunk(2)),
+            _products(*both.queries.chunk(2)),
+        ]
+        one_way = torch.stack(alike)
+        ways = torch.cat([one_way, one_way.transpose(2, 3)], dim=1)
+        scores = torch.tensordot(self.weights, ways, dims=1)
+        return covering(scores, ways, both.extent, both.extent.swapped())
 
-    def _side(self, side: _Read, other: _Read, covered: Covering) -> Tensor:
-        """What is counted and compared of one side's words, and its looks → ``(n, width)``."""
-        extent = side.extent
-        kinds = torch.cat([side.kinds, side.looks[:, :, TRAITS]], dim=2)
-        found = covered.attention @ other.states
-        both = [side.states, found, (side.states - found).abs(), side.states * found]
-        compared = torch.relu(self.compare(torch.cat([*both, kinds, covered.scalars], dim=2)))
+    def _sides(self, both: _Read, covered: Covering) -> Tensor:
+        """What is counted and compared of each side's words, and its looks → ``(2 n, width)``."""
+        extent = both.extent
+        kinds = torch.cat([both.kinds, both.looks[:, :, TRAITS]], dim=2)
+        found = covered.attention @ swapped(both.states)
+        words = [both.states, found, (both.states - found).abs(), both.states * found]
+        compared = torch.relu(self.compare(torch.cat([*words, kinds, covered.scalars], dim=2)))
         compared = torch.relu(self.compared(compared)) * extent.inside[:, :, None]
         mean = compared.sum(dim=1) / extent.lengths[:, None]
         every = torch.cat([kinds, extent.inside[:, :, None]], dim=2)
-        last = (side.looks * extent.last[:, :, None]).sum(dim=1)
-        parts = [pooled(every, covered.features, extent.lengths), density(side.kinds), mean]
-        parts += [compared.amax(dim=1), density(side.looks), side.looks[:, 0], last]
+        last = (both.looks * extent.last[:, :, None]).sum(dim=1)
+        parts = [pooled(every, covered.features, extent.lengths), density(both.kinds), mean]
+        parts += [compared.amax(dim=1), density(both.looks), both.looks[:, 0], last]
         return torch.cat([*parts, extent.lengths.log()[:, None]], dim=1)
 
     def _sentences(self, source: Sentences, target: Sentences) -> Tensor:
@@ -193,10 +198,6 @@ def _equal(source: Tensor, target: Tensor) -> Tensor:
     return (source[:, :, None] == target[:, None, :]).to(torch.float32)
 
 
-def _inside(source: _Read, target: _Read) -> Tensor:
-    return source.extent.inside[:, :, None] * target.extent.inside[:, None, :]
-
-
-def _contrast(source: _Read, target: _Read) -> Tensor:
-    """How differently both sides look, ``(n, LOOKS)``."""
-    return (density(source.looks) - density(target.looks)).abs()
+def _products(source: Tensor, target: Tensor) -> Tensor:
+    """``(n, t, w)`` twice → the products of all words, ``(n, t, t)``."""
+    return source @ target.transpose(1, 2)

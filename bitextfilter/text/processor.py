@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.pieces import Segmenter
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.segment import SegmenterSettings, learn, load_segmenter, save_segmenter
+from bitextfilter.text.token_memory import TokenMemory
 from bitextfilter.text.trigrams import (
     CountedTrigrams,
     HashedTrigrams,
@@ -57,6 +59,7 @@ class TextProcessor:
         self.vocabulary = vocabulary
         self.trigrams = trigrams
         self._number = segmenter.numbering(vocabulary.index)
+        self._memories: dict[tuple[str, tuple[str, ...]], TokenMemory] = {}
 
     @classmethod
     def learn(
@@ -94,6 +97,7 @@ class TextProcessor:
         self, sources: Sequence[str], targets: Sequence[str], settings: TrigramSettings
     ) -> None:
         """Learn the trigrams of the words of both sides, to read sentences as them, too."""
+        self._memories.clear()
         if settings.kind == "hashed":
             self.trigrams = HashedTrigrams(settings.size)
             return
@@ -103,10 +107,13 @@ class TextProcessor:
 
     def normalise(self, sentences: Sequence[str], language: str) -> list[str]:
         """Return *sentences* normalised; SettingsError unless *language* is one of the two."""
+        self._check(language)
+        return [self.normalisation(sentence, language) for sentence in sentences]
+
+    def _check(self, language: str) -> None:
         if language not in self.languages:
             known = " and ".join(dict.fromkeys(self.languages))
             raise SettingsError(f"the model knows {known}, not {language!r}")
-        return [self.normalisation(sentence, language) for sentence in sentences]
 
     def ids(
         self, sentences: Sequence[str], language: str, view: str = PIECES
@@ -129,16 +136,25 @@ class TextProcessor:
         No sentence is without a token, as with :meth:`ids`. SettingsError unless *language* is
         one of the two.
         """
-        # What stands between white space is looked at once, however often it occurs.
-        if self.normalisation.by_words:
-            rows, raw = numbered(sentences)
-            words = self.normalise(raw, language)
-        else:
-            rows, words = numbered(self.normalise(sentences, language))
-        something = np.fromiter(map(bool, words), dtype=bool, count=len(words))
+        self._check(language)
+        if not self.normalisation.by_words:
+            sentences = self.normalise(sentences, language)
+        rows, tokens = numbered(sentences)
+        key = language, tuple(views)
+        memory = self._memories.setdefault(key, TokenMemory(partial(self._ids, *key)))
+        read = memory.read(tokens)
+        something = read[views[0]].lengths > 0
         rows = rows.only(something[rows.flat]).filled(0)
-        read = {PIECES: self._number, TRIGRAMS: self._number_trigrams}
-        return {view: View(rows, read[view](words).filled(UNKNOWN)) for view in views}
+        return {view: View(rows, read[view].filled(UNKNOWN)) for view in views}
+
+    def _ids(self, language: str, views: Sequence[str], tokens: list[str]) -> dict[str, Ragged]:
+        """Return the ids of what stands between white space; none where nothing is left of it."""
+        if self.normalisation.by_words:
+            tokens = self.normalise(tokens, language)
+        something = np.fromiter(map(bool, tokens), dtype=bool, count=len(tokens))
+        number = {PIECES: self._number, TRIGRAMS: self._number_trigrams}
+        filled = {view: number[view](tokens).filled(UNKNOWN) for view in views}
+        return {view: ids.only(np.repeat(something, ids.lengths)) for view, ids in filled.items()}
 
     def _number_trigrams(self, words: Sequence[str]) -> Ragged:
         """Return the ids of the trigrams of *words*, which may have spaces in them."""

@@ -60,6 +60,12 @@ class Ragged:
         places: npt.NDArray[np.int64] = np.repeat(self.starts[rows], lengths) + inside
         return places
 
+    def followed_by(self, other: Ragged) -> Ragged:
+        """Return these rows, and behind them those of *other*."""
+        return Ragged(
+            np.concatenate([self.flat, other.flat]), np.concatenate([self.lengths, other.lengths])
+        )
+
     def merged(self, groups: npt.NDArray[np.int64]) -> Ragged:
         """Join runs of rows: the first ``groups[0]`` rows become one, and so on."""
         ends = np.concatenate([[0], np.cumsum(self.lengths)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +18,17 @@ from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.surface import MARKS, NEGATIONS
 from bitextfilter.text.view import View, numbered
 
-__all__ = ["LOOKS", "TRAITS", "Spelling", "WordReader", "repeats", "spellings"]
+__all__ = ["LOOKS", "RARITY", "TRAITS", "Spelling", "WordReader", "repeats", "spellings"]
 
 _NORMALISATION = Normalisation(lowercase=False, apart=True)
-_TRAITS = 7
+_TRAITS = 8
 LOOKS = _TRAITS + len(MARKS)
 """Numbers that the look of a word has: traits, then what marks are in it."""
 TRAITS = slice(1, _TRAITS)
 """Of these, those that are so, 1, or not, 0: it has figures, begins with a capital, is all
-capitals, is a mark, has other letters than ASCII's, is a negation."""
+capitals, is a mark, has other letters than ASCII's, is a negation; and the rarity."""
+RARITY = 7
+"""The place of a word's rarity, from 0 to 1. Here it is 0: it is not the spelling that tells."""
 
 _MARKS = [frozenset(marks) for marks in MARKS]
 _NEGATIONS = NEGATIONS | {"t", "n", "hardly", "kaum", "nein", "nirgends", "nirgendwo", "ni"}
@@ -42,6 +45,13 @@ class Spelling:
     """``(u,)``: equal for words that are equal in lower case, and else different."""
     figures: NDArray[np.int64]
     """``(u,)``: equal for words of the same digits, 0 for those without any."""
+    hashes: NDArray[np.int64]
+    """``(u,)``: below 2³², of the word in lower case; always the same, which letters are not."""
+
+    def take(self, places: NDArray[np.int64]) -> Spelling:
+        """Return how the words at some places are spelt."""
+        figures, hashes = self.figures[places], self.hashes[places]
+        return Spelling(self.looks[places], self.letters[places], figures, hashes)
 
 
 class WordReader:
@@ -87,7 +97,12 @@ def spellings(words: Sequence[str]) -> Spelling:
         looks,
         np.fromiter(map(hash, lower), np.int64, len(words)),
         np.fromiter((hash(some) if some else 0 for some in figures), np.int64, len(words)),
+        np.fromiter(map(_hash, lower), np.int64, len(words)),
     )
+
+
+def _hash(word: str) -> int:
+    return crc32(word.encode("utf-8", "surrogatepass"))
 
 
 def _traits(word: str, lower: str) -> list[int]:

@@ -47,6 +47,10 @@ class LabelledPairs(Protocol):
         """``(n,)``."""
         ...
 
+    def prepare(self, classifier: PairClassifier) -> None:
+        """Tell a fresh classifier what it is to know of all pairs."""
+        ...
+
     def batches(self, rows: Indices, size: int) -> Iterator[Indices]:
         """Yield all of some rows in an order drawn by torch, at most *size* at a time."""
         ...
@@ -153,6 +157,7 @@ def fit_classifier(
     with torch.random.fork_rng(devices=[]), one_torch_thread():
         torch.manual_seed(training.seed)
         classifier = build(shape)
+        pairs.prepare(classifier)
         losses, epoch = _fit(classifier, pairs, parts, training, notify)
     return classifier.eval(), losses, epoch
 

@@ -28,6 +28,9 @@ class LabelledVectors:
     target: NDArray[np.float32]
     labels: NDArray[np.bool_]
 
+    def prepare(self, classifier: PairClassifier) -> None:
+        """See ``LabelledPairs``: that is nothing here."""
+
     def batches(self, rows: Indices, size: int) -> Iterator[Indices]:
         """See ``LabelledPairs``."""
         order = rows[torch.randperm(len(rows)).numpy()]

@@ -98,6 +98,18 @@ class LabelledWords:
         rows = self.source.word_vectors[1:].astype(np.float32)
         return float(np.sqrt((rows * rows).sum(axis=1)).mean())
 
+    def prepare(self, classifier: PairClassifier) -> None:
+        """See ``LabelledPairs``: how often words stand in the distinct translations, less once.
+
+        So a word that one translation has is as rare there as others are that were never met.
+        """
+        assert isinstance(classifier, WordClassifier)
+        for number, side in enumerate((self.source, self.target)):
+            words = side.words.words.take(np.unique(side.rows[self.labels])).flat
+            buckets = classifier.buckets(side.words.spelling)[words]
+            times = np.bincount(buckets, minlength=classifier.settings.buckets) - 1
+            classifier.counts[number] = torch.from_numpy(times.clip(0, 255))
+
     def batches(self, rows: Indices, size: int) -> Iterator[Indices]:
         """See ``LabelledPairs``: pairs of like length together, the batches mixed."""
         lengths = self.lengths[rows] + torch.rand(len(rows)).numpy() * _JITTER
@@ -112,11 +124,12 @@ class LabelledWords:
         assert isinstance(classifier, WordClassifier)
         size = int(self.lengths[rows].max())
         tables, pairs = [], []
-        for side in (self.source, self.target):
+        for number, side in enumerate((self.source, self.target)):
             sentences = side.sentences(rows, size)
             places = sentences.words.flatten()
             vectors = torch.from_numpy(side.word_vectors[places.numpy()].astype(np.float32))
-            looks = torch.from_numpy(side.words.spelling.looks)[places]
+            spelling = side.words.spelling.take(places.numpy())
+            looks = torch.from_numpy(classifier.looks(number, spelling))
             if training is not None:
                 vectors = _hidden(vectors, size, training)
                 blurred = _blurred(sentences.vectors, training.vector_noise)

@@ -39,7 +39,7 @@ COPY = 0.75
 FINE = {"name": 1, "negation": 1, "number": 1}
 """Kinds that few pairs allow, and that are hard to see, with their weights."""
 EVERY = {**dict.fromkeys(KINDS, 2), "shuffled": 3, "neighbouring": 3, "extra": 3}
-VERSIONS = [(3, EVERY), (12, EVERY), (3, FINE), (3, FINE)]
+VERSIONS = [(3, EVERY), (3, EVERY), (12, EVERY), (12, FINE)]
 """A pair is damaged once for each of these numbers of words it reaches, in one of the kinds."""
 
 HARD = 40_000

@@ -51,7 +51,7 @@ train_encoder() { # FILE...
     python3 "$recipe/pairs.py" "$output/encoder" "$output" "$foreign" "$@"
 [ -e "$model" ] ||
     bitext-train-classifier --kind "$classifier" --epochs "$passes" --model "$output/encoder" \
-        --quantise --negatives given --noisy "$output/negatives.tsv" --threads "$THREADS" \
+        --held-out 0.02 --quantise --negatives given --noisy "$output/negatives.tsv" --threads "$THREADS" \
         --manifest "$output/classifier.run.json" -o "$model" "$output/positives.tsv" \
         > "$output/held-out.tsv"
 

@@ -17,7 +17,7 @@ awk -F '\t' -v OFS='\t' '{ print $2, $1 }' "$data/dev/newstest2014.de-en.tsv" \
 [ -e "$data/mono/de.law.txt.gz" ] || exit 0
 [ -e "$output/haystack/gold.tsv" ] ||
     "$examples/haystack/make-haystack.sh" "$data" "$output/haystack" dev
-for measure in csls cosine; do
+for measure in joint csls cosine; do
     bitext-align --model "$output/en-de" --similarity "$measure" \
         "$output/haystack/source.txt" "$output/haystack/target.txt" |
         bitext-evaluate mining -q --json "$output/haystack/gold.tsv" |

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from toys import sentences, toy_model
 
 from bitextfilter.commands import align
 from bitextfilter.mining.comparable import RETRIEVALS, SIMILARITIES
+from bitextfilter.scoring.model import load
 
 SOURCES, TARGETS = sentences(60, 7)
 PAIRS = dict(zip(SOURCES, TARGETS, strict=True))
@@ -71,6 +73,21 @@ def test_least_score_in_every_mode(
     assert 0 < kept < len(scores)
     assert part.stdout.splitlines() == whole.stdout.splitlines()[:kept]
     assert part.stderr == ""
+
+
+def test_joint_adds_classifier_and_length_to_csls(model: Path, files: tuple[Path, Path]) -> None:
+    def scores(similarity: str) -> dict[tuple[str, str], float]:
+        done = bitext_align(model, *files, "-q", "--similarity", similarity, "--digits", "6")
+        return {(source, target): float(score) for source, target, score in rows_of(done)}
+
+    csls, joint = scores("csls"), scores("joint")
+    assert csls.keys() == joint.keys()
+    known = load(model).score(*map(list, zip(*csls, strict=True)), ("mlp",))["mlp"].tolist()
+    assert len({len(text) for pair in csls for text in pair}) > 10
+    for pair, p in zip(csls, known, strict=True):
+        logit = math.log(min(max(p, 1e-4), 1 - 1e-4) / (1 - min(max(p, 1e-4), 1 - 1e-4)))
+        length = math.log(min(*map(len, pair), 150) / 50)
+        assert joint[pair] == pytest.approx(csls[pair] + logit / 16 + length / 5, abs=1e-4)
 
 
 def test_score_first_and_digits(model: Path, files: tuple[Path, Path]) -> None:

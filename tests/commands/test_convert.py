@@ -265,7 +265,7 @@ LAST = FIELD.map(lambda text: text.rstrip("\r"))
 FIRST = FIELD.map(lambda text: text.lstrip("\ufeff"))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(FIRST, FIELD, FIELD, LAST), max_size=4))
 def test_there_and_back_again(rows: list[tuple[str, ...]]) -> None:
     data = "".join("\t".join(row) + "\n" for row in rows).encode()
@@ -285,7 +285,7 @@ def test_there_and_back_again(rows: list[tuple[str, ...]]) -> None:
 PIECES = [b"a", b"\t", b"\n", b"\r", b'{"source": "a", "target": "b"}', b"\xff", b"\0", b"<tu>"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(PIECES)).map(b"".join))
 def test_nothing_is_lost_whatever_comes_in(data: bytes) -> None:
     lines = data.count(b"\n") + (not data.endswith(b"\n") and data != b"")

@@ -176,9 +176,7 @@ LINES = st.lists(
 @pytest.mark.parametrize("by", ["pair", "source", "either"])
 @pytest.mark.parametrize("match", ["exact", "normalised", "near"])
 @given(data=LINES, keep=st.sampled_from(["first", "best"]))
-@settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_row_is_accounted_for(
     tmp_path: Path, match: str, by: str, data: bytes, keep: str
 ) -> None:

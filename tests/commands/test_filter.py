@@ -224,7 +224,7 @@ BYTES = st.lists(
 ).map(b"\n".join)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=BYTES, explain=st.booleans(), size=st.integers(1, 3))
 def test_whatever_comes_in_every_row_is_accounted_for(
     data: bytes, explain: bool, size: int, tmp_path_factory: pytest.TempPathFactory

@@ -291,7 +291,7 @@ def test_a_pipe_that_closes_early_and_a_folder_for_what_waits(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.binary(max_size=60).map(lambda noise: noise.replace(b"n", b"\n").replace(b"t", b"\t5")),
     st.sampled_from(["", "--top-lines 2", "--top-words 3", "--fold 1/2", "--sample 1"]),

@@ -39,7 +39,7 @@ def share(text: str, part: str, whole: str, of_nothing: float) -> float:
     return sum(bool(regex.fullmatch(part, sign)) for sign in every) / len(every)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(PAIRS)
 def test_shares(pairs: list[tuple[str, str]]) -> None:
     letter = r"\p{Alphabetic}"
@@ -62,7 +62,7 @@ def test_shares(pairs: list[tuple[str, str]]) -> None:
         assert values(rule, pairs) == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(PAIRS)
 def test_digits(pairs: list[tuple[str, str]]) -> None:
     for pair, (ratio,), (missing,) in zip(
@@ -75,7 +75,7 @@ def test_digits(pairs: list[tuple[str, str]]) -> None:
         assert ratio == difflib.SequenceMatcher(None, *above).ratio()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(PAIRS)
 def test_marks(pairs: list[tuple[str, str]]) -> None:
     kinds = ("(（", ")）"), ("[［【〔", "]］】〕"), ("{｛", "}｝"), ("⟨〈《", "⟩〉》")

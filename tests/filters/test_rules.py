@@ -112,7 +112,7 @@ ODD = st.text(
 
 
 @pytest.mark.parametrize("name", list(RULES))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(pairs=st.lists(st.tuples(ODD, ODD), min_size=1, max_size=4))
 def test_any_text_is_judged(name: str, pairs: list[tuple[str, str]]) -> None:
     rule = parse_rule(SPEC_OF[name])

@@ -41,6 +41,20 @@ def test_blocks_run_side_by_side() -> None:
     assert map_blocks(lambda _: both.wait() >= 0, range(2), threads=2) == [True, True]
 
 
+def test_blocks_within_blocks_and_single_ones_run_where_they_are_asked_for() -> None:
+    both = threading.Barrier(2, timeout=10)
+
+    def outer(_: int) -> bool:
+        both.wait()
+        here = threading.get_ident()
+        return map_blocks(lambda _: threading.get_ident(), range(3), threads=2) == [here] * 3
+
+    assert map_blocks(outer, range(2), threads=2) == [True, True]
+    here = threading.get_ident()
+    assert map_blocks(lambda _: threading.get_ident(), [0], threads=2) == [here]
+    assert here not in map_blocks(lambda _: threading.get_ident(), range(2), threads=2)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_error_in_a_block_is_raised(threads: int) -> None:
     def fail(number: int) -> int:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import inf, isnan, nan
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.io import ranking
@@ -97,14 +97,12 @@ def kept_lines(ranked: Ranked, choice: Choice, everything: bool = False) -> list
     ]
 
 
-@settings(deadline=None)
 @given(ROWS, CUTS, st.booleans())
 def test_every_cut_in_ranked_order(rows: Rows, choice: Choice, everything: bool) -> None:
     with Spill() as spill:
         assert kept_lines(ranked(rows, spill), choice, everything) == naive_kept(rows, choice)
 
 
-@settings(deadline=None)
 @given(ROWS, CUTS)
 def test_every_cut_in_input_order(rows: Rows, choice: Choice) -> None:
     with Spill() as spill:
@@ -112,7 +110,6 @@ def test_every_cut_in_input_order(rows: Rows, choice: Choice) -> None:
     assert lines == sorted(naive_kept(rows, choice))
 
 
-@settings(deadline=None)
 @given(ROWS, CUTS)
 def test_what_a_selection_says_of_itself(rows: Rows, choice: Choice) -> None:
     kept = naive_kept(rows, choice)
@@ -130,7 +127,6 @@ def test_what_a_selection_says_of_itself(rows: Rows, choice: Choice) -> None:
         assert selection.end == naive_order(rows).index(kept[-1]) + 1
 
 
-@settings(deadline=None)
 @given(ROWS, CUTS, st.none() | st.integers(0, 45), st.booleans())
 def test_every_row_comes_back_with_its_place(
     rows: Rows, choice: Choice, sample: int | None, best_first: bool
@@ -148,7 +144,6 @@ def test_every_row_comes_back_with_its_place(
     assert seen == (order if best_first else list(range(len(rows))))
 
 
-@settings(deadline=None)
 @given(ROWS, st.integers(1, 12))
 def test_folds_are_a_partition_into_equal_parts(rows: Rows, parts: int) -> None:
     folds = []
@@ -171,7 +166,6 @@ def test_fractions_are_exact() -> None:
     assert Choice(fraction=Fraction("0.29")).most(100) == 29
 
 
-@settings(deadline=None)
 @given(ROWS, CUTS, st.integers(0, 45), st.integers(0, 3))
 def test_a_sample_is_of_what_passes_and_is_cut_like_any_rows(
     rows: Rows, choice: Choice, sample: int, seed: int
@@ -230,7 +224,6 @@ def test_why_a_row_was_left_out(choice: Choice, reasons: list[str]) -> None:
         assert [selection.reason(rank, made.score(rank)) for rank in left] == reasons
 
 
-@settings(deadline=None)
 @given(ROWS)
 def test_runs_may_end_by_bytes(rows: Rows) -> None:
     with pytest.MonkeyPatch.context() as patch, Spill() as spill:

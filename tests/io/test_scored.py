@@ -6,7 +6,7 @@ import io
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.io.rows import Row, RowReader, number_of
@@ -30,7 +30,6 @@ def windows_of(data: bytes, columns: ScoredColumns) -> list[Scored]:
     return list(scored_windows(RowReader(io.BytesIO(data), "rows.tsv", columns), columns))
 
 
-@settings(deadline=None)
 @given(TABLES, COLUMNS, st.sampled_from([b"\n", b"\r\n"]), st.booleans())
 def test_the_same_as_row_by_row(
     table: list[bytes], columns: ScoredColumns, ending: bytes, ended: bool

@@ -8,7 +8,7 @@ from typing import IO
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.errors import OutputError
@@ -18,7 +18,6 @@ from bitextfilter.io.spill import Spill
 LINES = st.lists(st.binary(max_size=9).map(lambda line: line.replace(b"\n", b"") + b"\n"))
 
 
-@settings(deadline=None)
 @given(st.lists(LINES, max_size=5), st.randoms(use_true_random=False))
 def test_runs_are_read_in_any_interleaving(runs: list[list[bytes]], random: object) -> None:
     with Spill() as spilled:

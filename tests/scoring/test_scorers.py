@@ -10,6 +10,7 @@ import pytest
 from toys import sentences, toy_model, toy_words_model
 
 from bitextfilter.errors import SettingsError
+from bitextfilter.scoring import scorers
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.scoring.reference import Reference
 from bitextfilter.scoring.scorers import MEASURES, check_measures, distinct, score_pairs
@@ -84,6 +85,28 @@ def test_a_pair_does_not_depend_on_its_company(model: Model, threads: int) -> No
     twice = [i for i in range(30) for _ in range(3)]
     part = score_pairs(model, [SOURCES[i] for i in twice], [TARGETS[i] for i in twice], names)
     assert np.array_equal(part, whole[twice])
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2, 3])
+def test_parts_come_in_their_order(
+    model: Model, words_model: Model, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for some in (model, words_model):
+        measures = ["mlp", "cosine"]
+        whole = score_pairs(some, SOURCES[:530], TARGETS[:530], measures)
+        assert np.ptp(whole, axis=0).min() > 0.01
+        monkeypatch.setattr(scorers, "_FEWEST", 50)
+        monkeypatch.setattr(scorers, "_MOST", 100)
+        parts = score_pairs(replace(some, threads=threads), SOURCES[:530], TARGETS[:530], measures)
+        assert np.array_equal(parts, whole)
+
+
+def test_parts_are_of_one_size_and_busy_every_thread() -> None:
+    assert [scorers._part_size(pairs, 1) for pairs in (0, 5, 8192, 8193)] == [1, 5, 8192, 4097]
+    assert scorers._part_size(12288, 2) == 6144
+    assert scorers._part_size(20000, 2) == 5000
+    assert scorers._part_size(2047, 2) == 2047
+    assert scorers._part_size(2048, 2) == 1024
 
 
 def test_other_neighbours_change_the_margins_alone(model: Model) -> None:

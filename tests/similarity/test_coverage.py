@@ -22,7 +22,7 @@ COSINES = [-0.2 + 0.1 * point for point in range(13)]
 PLACES = [-3 + 0.75 * point for point in range(9)]
 
 
-def inputs() -> tuple[torch.Tensor, list[torch.Tensor], list[Extent]]:
+def inputs() -> tuple[torch.Tensor, torch.Tensor, list[Extent]]:
     """Scores and likenesses of three pairs, and how long the sentences are."""
     chance = torch.Generator().manual_seed(3)
     shape = (3, WORDS, WORDS)
@@ -33,7 +33,7 @@ def inputs() -> tuple[torch.Tensor, list[torch.Tensor], list[Extent]]:
         for some in equal:  # nothing equals what is not there
             some[pair, LENGTHS[0][pair] :] = 0
             some[pair, :, LENGTHS[1][pair] :] = 0
-    return torch.randn(shape, generator=chance), [*equal, *cosines], extents
+    return torch.randn(shape, generator=chance), torch.stack([*equal, *cosines]), extents
 
 
 def hats(value: float, points: list[float]) -> list[float]:

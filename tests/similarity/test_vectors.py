@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -108,7 +108,6 @@ def test_no_order_of_the_elements_changes_a_sum() -> None:
 numbers = st.floats(-1e6, 1e6, width=32, allow_subnormal=False)
 
 
-@settings(deadline=None)
 @given(arrays(np.float32, (4, 6), elements=numbers))
 def test_products_on_the_grid_are_exact_for_any_numbers(rows: Vectors) -> None:
     grid = on_grid(rows)

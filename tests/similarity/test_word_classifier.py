@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -23,7 +26,9 @@ from bitextfilter.similarity.word_rows import MOST_WORDS
 from bitextfilter.text.spelling import WordReader, repeats, spellings
 
 DIM = 10
-SETTINGS = WordClassifierSettings(DIM, 1.5, width=8, meaning=6, word_kinds=3, hidden=12)
+SETTINGS = WordClassifierSettings(
+    DIM, 1.5, width=8, meaning=6, word_kinds=3, hidden=12, buckets=500
+)
 SOURCES = ["Tom has 5 cats, no dogs.", "Good morning!", "It is the the the same.", "", "x " * 70]
 TARGETS = ["Tom hat 5 Katzen, keine Hunde.", "Guten Tag 7", "Das", "Gut", "y " * 90]
 
@@ -35,6 +40,7 @@ def make(settings: WordClassifierSettings = SETTINGS) -> WordClassifier:
     with torch.no_grad():
         for parameter in classifier.parameters():
             parameter.copy_(torch.randn(parameter.shape) * 0.2)
+    classifier.counts.copy_(torch.randint(0, 256, classifier.counts.shape) // 4)
     return classifier.eval()
 
 
@@ -72,8 +78,13 @@ class Naive:
         spelling = spellings(words)
         vectors = encode(words, side).astype(np.float64) / SETTINGS.word_length
         looks = spelling.looks.astype(np.float64)
+        times = self.p["counts"][side][
+            [crc32(w.lower().encode()) % SETTINGS.buckets for w in words]
+        ]
+        looks[:, 7] = [max(0.0, 1 - math.log(1 + t, 64)) for t in times]
         both = np.hstack([vectors * 6, looks])
-        before, here, after = np.split(self.linear("contexts", both), 3, axis=1)
+        before, here, after = np.split(half(self.linear("contexts", both)), 3, axis=1)
+        looks = half(looks)
         again = repeats(rows, spellings(reader.words).letters)
         n = len(words)
         edges = np.array([[float(i == 0), float(i == n - 1)] for i in range(n)])
@@ -103,10 +114,10 @@ class Naive:
             for i in range(n)
         ]
         state_rows = np.array(wider)
-        logits = self.linear("kinds", both) + places[:, width:]
+        logits = half(self.linear("kinds", both)) + places[:, width:]
         logits = logits + self.linear("kinds_in_context", state_rows)
         return {
-            "meanings": unit(self.linear("meaning", vectors)),
+            "meanings": half(unit(self.linear("meaning", vectors))),
             "states": state_rows,
             "queries": unit(self.linear("query", state_rows)),
             "kinds": 1 / (1 + np.exp(-logits)),
@@ -124,11 +135,11 @@ class Naive:
             for some in (np.asarray(scores), *alike)
         ]
         extents = [Extent(torch.tensor([float(k)]).double(), size) for k in (n, m)]
-        found = covering(square[0], square[1:], *extents)  # has a test of its own
+        found = covering(square[0], torch.stack(square[1:]), *extents)  # has a test of its own
         attended = found.attention[0, :n, :m].numpy() @ b["states"]
         features, scalars = found.features[0, :n].numpy(), found.scalars[0, :n].numpy()
         both = [a["states"], attended, abs(a["states"] - attended), a["states"] * attended]
-        every = np.hstack([a["kinds"], a["looks"][:, 1:7]])
+        every = np.hstack([a["kinds"], a["looks"][:, 1:8]])
         compared = np.maximum(self.linear("compare", np.hstack([*both, every, scalars])), 0)
         compared = np.maximum(self.linear("compared", compared), 0)
         kinds = np.hstack([every, np.ones((n, 1))])
@@ -163,6 +174,11 @@ class Naive:
         )
         hidden = np.maximum(self.linear("hidden", seen), 0)
         return float(self.linear("out", hidden)[0])
+
+
+def half(rows: Matrix) -> Matrix:
+    """As words are remembered."""
+    return rows.astype(np.float16).astype(np.float64)
 
 
 def unit(rows: Matrix) -> Matrix:
@@ -216,10 +232,19 @@ def test_words_beyond_the_limit_are_not_read() -> None:
     assert score(MOST_WORDS - 2, "Wort 5") != score(MOST_WORDS, "")
 
 
+def test_rarity_is_that_of_the_side_whatever_the_case() -> None:
+    classifier, words = WordClassifier(SETTINGS), spellings(["Tom", "tom", "", "Ann"])
+    classifier.counts[1, classifier.buckets(words)[0]] = 7
+    classifier.counts[1, classifier.buckets(words)[3]] = 200
+    assert classifier.looks(0, words)[:, 7].tolist() == [1, 1, 1, 1]
+    np.testing.assert_allclose(classifier.looks(1, words)[:, 7], [0.5, 0.5, 1, 0])
+    assert np.array_equal(classifier.looks(1, words)[:, :7], words.looks[:, :7])
+
+
 def test_the_memory_begins_anew_and_nothing_changes() -> None:
     classifier = make()
-    small = WordMemory(classifier.table, lambda words: encode(words, 0), most=4)
-    large = WordMemory(classifier.table, lambda words: encode(words, 0))
+    parts = classifier.table, partial(classifier.looks, 0), partial(encode, side=0)
+    small, large = WordMemory(*parts, most=4), WordMemory(*parts)
     found = []
     for memory in (small, large):
         memory.read(["one two three four five six"])
@@ -228,6 +253,19 @@ def test_the_memory_begins_anew_and_nothing_changes() -> None:
     rows = [(read.table[read.rows.flat], read.spelling.letters[read.rows.flat]) for read in found]
     assert torch.equal(rows[0][0], rows[1][0])
     assert np.array_equal(rows[0][1], rows[1][1])
+
+
+def test_the_memory_grows_and_what_it_gave_stays() -> None:
+    classifier = make()
+    parts = classifier.table, partial(classifier.looks, 0), partial(encode, side=0)
+    memory = WordMemory(*parts, most=8)
+    before = memory.read(["one two three"])
+    copy = before.table.clone()
+    after = memory.read(["one " + " ".join(f"word{i}" for i in range(20))])
+    assert torch.equal(before.table, copy)
+    assert torch.equal(after.table[: len(copy)], copy)
+    alone = WordMemory(*parts).read(["word19"])
+    assert torch.equal(after.table[after.rows.flat[-1]], alone.table[alone.rows.flat[0]])
 
 
 def test_it_is_saved_and_loaded(tmp_path: Path) -> None:

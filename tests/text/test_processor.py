@@ -9,6 +9,7 @@ from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
+from bitextfilter.text.trigrams import TrigramSettings
 from bitextfilter.text.vocabulary import UNKNOWN
 
 SOURCES = ["The house is big.", "A small house", "the  Tree"] * 20
@@ -40,6 +41,23 @@ def test_many_sentences_are_read_as_one_by_one(processor: TextProcessor) -> None
 def test_no_sentence_is_empty(processor: TextProcessor) -> None:
     assert [ids.tolist() for ids in processor.ids(["", " \u200b"], "en")] == [[UNKNOWN]] * 2
     assert processor.ids([], "en") == []
+
+
+def test_what_is_remembered_is_of_one_language_one_view_and_these_trigrams(
+    processor: TextProcessor,
+) -> None:
+    def read(text: str, language: str) -> list[list[int]]:
+        views = processor.read([text], language, ("pieces", "trigrams"))
+        return [view.ids().flat.tolist() for view in views.values()]
+
+    processor.learn_trigrams(SOURCES, TARGETS, TrigramSettings(size=2))
+    small = read("haus", "de")
+    assert small[0] == processor.ids(["haus"], "de")[0].tolist()
+    processor.learn_trigrams(SOURCES, TARGETS, TrigramSettings(size=60))
+    large = read("haus", "de")
+    assert large[0] == small[0]
+    assert len(large[1]) > len(small[1])
+    assert [row.tolist() for row in processor.ids(["haus"], "en", "trigrams")] == [large[1]]
 
 
 def test_unknown_language(processor: TextProcessor) -> None:

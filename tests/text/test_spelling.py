@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
+
 import numpy as np
 import pytest
 
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged
-from bitextfilter.text.spelling import LOOKS, WordReader, repeats, spellings
+from bitextfilter.text.spelling import LOOKS, RARITY, WordReader, repeats, spellings
 
 SENTENCES = [
     "Don't panic, Tom!",
@@ -52,10 +54,17 @@ def test_what_a_word_looks_like() -> None:
     assert [dotted[1], plain[1], tom[1]] == [1, 1, 0]
     assert [no[6], tom[6]] == [1, 0]
     assert [umlaut[5], tom[5]] == [1, 0]
-    assert [mark[4], tom[4], mark[7:].sum(), tom[7:].sum()] == [1, 0, 1, 0]
+    assert [mark[4], tom[4], mark[8:].sum(), tom[8:].sum()] == [1, 0, 1, 0]
+    assert not found.looks[:, RARITY].any()
     assert found.letters[1] == found.letters[2] != found.letters[3]
     assert found.figures[4] == found.figures[5] != 0
     assert found.figures[1] == found.figures[8] == 0
+    assert found.hashes[1] == found.hashes[2] == zlib.crc32(b"tom")
+    some = found.take(np.array([4, 1]))
+    assert np.array_equal(some.looks, found.looks[[4, 1]])
+    assert some.figures.tolist() == found.figures[[4, 1]].tolist()
+    assert some.letters.tolist() == found.letters[[4, 1]].tolist()
+    assert some.hashes.tolist() == found.hashes[[4, 1]].tolist()
 
 
 def test_figures_are_told_apart() -> None:

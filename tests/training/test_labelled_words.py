@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.similarity.vectors import Vectors
 from bitextfilter.similarity.word_classifier import WordClassifier, WordClassifierSettings
+from bitextfilter.text.spelling import spellings
 from bitextfilter.training.classifier import ClassifierTraining, train_classifier
 from bitextfilter.training.labelled_words import LabelledWords, ReadSide
 
@@ -56,6 +57,7 @@ def test_one_wrong_word_is_learnt() -> None:
     assert report.after.auc > 0.9
     rows = np.arange(50)
     assert isinstance(classifier, WordClassifier)
+    assert classifier.counts.any(dim=1).all()
     with torch.no_grad():
         one, again = (pairs.logits(classifier, rows) for _ in range(2))
         noisy = pairs.logits(classifier, rows, TRAINING)
@@ -70,6 +72,21 @@ def test_the_same_again() -> None:
     first, second = (train_classifier(pairs, groups, shape, training)[0] for _ in range(2))
     for name, tensor in first.state_dict().items():
         assert torch.equal(tensor, second.state_dict()[name])
+
+
+def test_words_of_translations_are_counted_but_for_one_time() -> None:
+    sources = ["a b", "a b", "a c a", "d d d", "e " * 300]
+    targets = ["X", "Y y", "X", "Z", "X " * 257]
+    sides = (
+        ReadSide.of(texts, lambda words: np.ones((len(words), DIM))) for texts in (sources, targets)
+    )
+    pairs = LabelledWords(*sides, np.array([True, True, True, False, True]))
+    classifier = WordClassifier(WordClassifierSettings(DIM))
+    pairs.prepare(classifier)
+    words = spellings(["a", "b", "c", "d", "e", "x", "y", "z"])
+    places = classifier.buckets(words)
+    assert classifier.counts[0, places].tolist() == [2, 0, 0, 0, 255, 0, 0, 0]
+    assert classifier.counts[1, places].tolist() == [0, 0, 0, 0, 0, 255, 1, 0]
 
 
 def test_batches_hold_every_pair_once_and_like_lengths_together() -> None:
@@ -89,6 +106,8 @@ def test_training_and_scoring_see_the_same_words() -> None:
     torch.manual_seed(0)
     shape = WordClassifierSettings(DIM, pairs.word_length, width=8, meaning=8, hidden=8)
     classifier, rows = WordClassifier(shape).eval(), np.arange(20)
+    pairs.prepare(classifier)
+    classifier.counts[1] //= 9  # words are rarer on one side
     scoring = classifier.scoring(lambda texts, _side: encode(texts))
     found = scoring((encode(sources), sources), (encode(targets), targets))(rows, rows)
     with torch.no_grad():
