@@ -22,7 +22,7 @@ def many(numbers):
     for _ in range(200):
         np.empty(numbers).fill(1)
 
-for size in (60_000, 400_000):
+for size in (60_000, 600_000):
     many(size)
     before = faults()
     many(size)
@@ -32,7 +32,7 @@ for size in (60_000, 400_000):
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="what glibc's malloc can be told")
 def test_small_arrays_stay_at_hand_and_large_ones_go_back() -> None:
-    """In pages that the system has to give for an array: half a MB, then three."""
+    """In pages that the system has to give for an array: half a MB, then five."""
     line = [sys.executable, "-c", FAULTS]
     done = subprocess.run(line, capture_output=True, text=True, check=True)
     small, large = map(float, done.stdout.split())

@@ -238,10 +238,12 @@ def test_hard_negatives_are_near_but_no_translations(maker: ModuleType, tmp_path
 
 def test_what_a_language_lacks_is_not_made(maker: ModuleType) -> None:
     pairs = [(f"we do not go to train {i}", f"wir gehen nicht zum Zug {i}") for i in range(90)]
-    english = "we do not go to the train station now", "wir gehen nicht zum Bahnhof"
+    source = "we do not go to the old train station with all of them now"
+    target = "wir gehen mit ihnen allen jetzt doch nicht zu dem alten Bahnhof"
+    negated = [(f"{source} {word}", f"{target} {word}") for word in "abcdefgh"]
     for languages, negations in (("xx", "yy"), False), (("en", "de"), True):
-        made = list(maker.noise([[*pairs, english]], languages, []))
+        made = list(maker.noise([[*pairs, *negated]], languages, []))
         assert len(made) >= 2 * len(pairs)
-        dropped = "we do go to the train station now", "wir gehen nicht zum Bahnhof"
-        dropped_there = english[0], "wir gehen zum Bahnhof"
-        assert bool({dropped, dropped_there} & set(made)) == negations
+        dropped = {(s.replace(" not", ""), t) for s, t in negated}
+        dropped |= {(s, t.replace(" nicht", "")) for s, t in negated}
+        assert bool(dropped & set(made)) == negations
