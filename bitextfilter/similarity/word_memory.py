@@ -20,7 +20,9 @@ from bitextfilter.text.spelling import Spelling, WordReader, spellings
 __all__ = ["ReadWords", "WordMemory"]
 
 MOST = 1 << 15
-"""With more words than that, it begins anew."""
+"""With more words than that, it begins anew;"""
+_CHARACTERS = 32
+"""and with more than so many times as many characters: a word may be as long as a line."""
 
 _LARGEST = torch.finfo(torch.float16).max
 
@@ -72,7 +74,8 @@ class WordMemory:
     def read(self, sentences: Sequence[str]) -> ReadWords:
         """Read sentences as words, and compute the words that are new."""
         with self._lock:
-            if len(self._reader.words) > self._most:
+            held = max(len(self._reader.words), self._reader.characters // _CHARACTERS)
+            if held > self._most:
                 self._forget()
             rows = self._reader.read(sentences)
             if new := self._reader.words[self._known :]:

@@ -141,8 +141,9 @@ class TextProcessor:
             sentences = self.normalise(sentences, language)
         rows, tokens = numbered(sentences)
         key = language, tuple(views)
-        memory = self._memories.setdefault(key, TokenMemory(partial(self._ids, *key)))
-        read = memory.read(tokens)
+        if key not in self._memories:
+            self._memories.setdefault(key, TokenMemory(partial(self._ids, *key)))
+        read = self._memories[key].read(tokens)
         something = read[views[0]].lengths > 0
         rows = rows.only(something[rows.flat]).filled(0)
         return {view: View(rows, read[view].filled(UNKNOWN)) for view in views}

@@ -64,6 +64,8 @@ class WordReader:
         """Begin with the empty word, number 0: it is the only word of a blank sentence."""
         self.words = [""]
         """The distinct words so far."""
+        self.characters = 0
+        """How many there are in what it remembers."""
         self._numbers = {"": 0}
         self._read: dict[str, list[int]] = {}
 
@@ -74,6 +76,7 @@ class WordReader:
         for text in between:
             if text not in read:
                 read[text] = [self._number(word) for word in _NORMALISATION(text, "").split()]
+                self.characters += len(text)
         parts = Ragged.of_lists([read[text] for text in between])
         return View(rows, parts).ids().filled(0)
 

@@ -255,6 +255,15 @@ def test_the_memory_begins_anew_and_nothing_changes() -> None:
     assert np.array_equal(rows[0][1], rows[1][1])
 
 
+def test_the_memory_of_few_but_long_texts_begins_anew() -> None:
+    classifier = make()
+    parts = classifier.table, partial(classifier.looks, 0), partial(encode, side=0)
+    memory = WordMemory(*parts, most=8)
+    memory.read(["one"])
+    memory.read(["two-" * 80])
+    assert len(memory.read(["three"]).table) == 2
+
+
 def test_the_memory_grows_and_what_it_gave_stays() -> None:
     classifier = make()
     parts = classifier.table, partial(classifier.looks, 0), partial(encode, side=0)

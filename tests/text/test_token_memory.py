@@ -52,6 +52,14 @@ def test_each_token_is_looked_at_once_until_there_are_too_many() -> None:
     assert looker.seen == ["a", "b", "c", "d", "d"]
 
 
+def test_a_few_long_tokens_are_too_many() -> None:
+    looker = Looker()
+    memory = TokenMemory(looker, most=10)
+    for tokens in (["a"], ["b" * 11], ["a"]):
+        memory.read(tokens)
+    assert looker.seen == ["a", "b" * 11, "a"]
+
+
 def test_what_went_wrong_is_not_remembered() -> None:
     memory = TokenMemory(Looker())
     memory.read(["a"])
