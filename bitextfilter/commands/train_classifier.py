@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,8 @@ import click
 from click.core import ParameterSource
 
 from bitextfilter.commands.frame import Run, command, model_options, row_options
+from bitextfilter.commands.pair_files import NoisyCorpus, pairs_of
 from bitextfilter.errors import InputError
-from bitextfilter.io.rows import BadRow
 
 if TYPE_CHECKING:
     from bitextfilter.training.calibration import Figures
@@ -48,6 +48,18 @@ _FRACTION = click.FloatRange(0, 1, max_open=True)
     type=click.IntRange(min=1),
     metavar="N",
     help="How many negatives; not with given.  [default: one for each translation]",
+)
+@click.option(
+    "--nearly",
+    metavar="FILE",
+    help="Pairs with a small mistake: negatives, but worth part of a translation.",
+)
+@click.option(
+    "--worth",
+    type=click.FloatRange(0, 0.5, max_open=True),
+    default=0.25,
+    show_default=True,
+    help="What those of --nearly are taught to score.",
 )
 @click.option(
     "--kind",
@@ -148,37 +160,49 @@ def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) ->
     from bitextfilter.models.checkpoint import check_replaceable
     from bitextfilter.workflows import classifier_training as workflow
 
-    _check_kind(choices["kind"])
     plan, noisy = _plan(choices), choices["noisy"]
+    _check_together(plan, choices)
+    if choices["folder"] is not None:
+        check_replaceable(Path(choices["folder"]))
+    output, model = run.output("-"), run.model()
+    right = [pair for path in positives for pair in pairs_of(run, path)]
+    if not right:
+        raise InputError("no translations to learn from", file=positives[0])
+    corpus = None if noisy is None else NoisyCorpus(run, noisy)
+    wrong = workflow.choose_negatives(model, right, corpus, plan)
+    nearly = pairs_of(run, choices["nearly"]) if choices["nearly"] else []
+    run.counts.update(positives=len(right), negatives=len(wrong))
+    if nearly:
+        run.counts["nearly"] = len(nearly)
+    run.facts["seed"] = plan.training.seed
+    examples = workflow.Examples(right, wrong, nearly)
+    classifier, report = workflow.train_on_pairs(model, examples, plan, _notifier(run))
+    record = workflow.described(plan, report, examples)
+    folder = model.folder if choices["in_place"] else Path(choices["folder"])
+    workflow.write_model(model, folder, classifier, record, plan.quantise)
+    output.write((json.dumps(record, indent=2) + "\n" if as_json else _table(report)).encode())
+
+
+def _check_together(plan: ClassifierPlan, choices: dict[str, Any]) -> None:
+    """Raise UsageError for options that do not go together."""
+    noisy, kind = choices["noisy"], choices["kind"]
     if (noisy is None) != (plan.negatives.kind == "repaired"):
         raise click.UsageError("--noisy FILE goes with all --negatives but repaired")
     if (choices["folder"] is None) != choices["in_place"]:
         raise click.UsageError("say where the model goes: either -o FOLDER or --in-place")
     if noisy == "-":
         raise click.UsageError("--noisy is read twice: it cannot be stdin")
-    if choices["folder"] is not None:
-        check_replaceable(Path(choices["folder"]))
-    output, model = run.output("-"), run.model()
-    right = [pair for path in positives for window in _windows(run, path) for pair in window]
-    if not right:
-        raise InputError("no translations to learn from", file=positives[0])
-    corpus = None if noisy is None else _NoisyCorpus(run, noisy)
-    wrong = workflow.choose_negatives(model, right, corpus, plan)
-    run.counts.update(positives=len(right), negatives=len(wrong))
-    run.facts["seed"] = plan.training.seed
-    classifier, report = workflow.train_on_pairs(model, right, wrong, plan, _notifier(run))
-    record = workflow.described(plan, report, (len(right), len(wrong)))
-    folder = model.folder if choices["in_place"] else Path(choices["folder"])
-    workflow.write_model(model, folder, classifier, record, plan.quantise)
-    output.write((json.dumps(record, indent=2) + "\n" if as_json else _table(report)).encode())
-
-
-def _check_kind(kind: str) -> None:
-    """Raise UsageError for an option of the other kind of classifier."""
-    context = click.get_current_context()
+    if choices["nearly"] is None and _said("worth"):
+        raise click.UsageError("--worth goes with --nearly FILE")
     for name in {"sentences": ["width"], "words": ["features", "surface"]}[kind]:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if _said(name):
             raise click.UsageError(f"--{name} is not for --kind {kind}")
+
+
+def _said(option: str) -> bool:
+    """Whether the command line has an option."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is ParameterSource.COMMANDLINE
 
 
 def _plan(choices: dict[str, Any]) -> ClassifierPlan:
@@ -197,24 +221,6 @@ def _fields(settings: type[Any], given: dict[str, Any]) -> dict[str, Any]:
     """Return what is given of some settings."""
     names = {field.name for field in dataclasses.fields(settings)}
     return {name: value for name, value in given.items() if name in names}
-
-
-class _NoisyCorpus:
-    """Gives the windows of a file from its beginning at each call; its rows are counted once."""
-
-    def __init__(self, run: Run, path: str) -> None:
-        self._run, self._path, self._again = run, path, False
-
-    def __call__(self) -> Iterator[list[tuple[str, str]]]:
-        again, self._again = self._again, True
-        return _windows(self._run, self._path, again)
-
-
-def _windows(run: Run, path: str, again: bool = False) -> Iterator[list[tuple[str, str]]]:
-    """Yield the pairs of the file *path*, many at a time, rejected rows aside."""
-    run.row_settings = dataclasses.replace(run.row_settings, input=path)
-    for window in run.windows(run.rows(), again):
-        yield [(row.source, row.target) for row in window if not isinstance(row, BadRow)]
 
 
 def _notifier(run: Run) -> Callable[[int, float], None]:

@@ -2,7 +2,8 @@
 
 Kim et al. 2019, section 3.3: binary cross-entropy on clean pairs and negatives (eq. 15, whose
 second term should read log(1 - q)). To give a smoother score than theirs, the weights decay, the
-labels may be smoothed, and a temperature is fitted to pairs kept apart.
+labels may be smoothed, and a temperature is fitted to pairs kept apart. And what is nearly a
+translation may count as a part of one, so that a doubtful detail costs a pair less than all.
 """
 
 from __future__ import annotations
@@ -45,6 +46,11 @@ class LabelledPairs(Protocol):
     @property
     def labels(self) -> NDArray[np.bool_]:
         """``(n,)``."""
+        ...
+
+    @property
+    def worths(self) -> NDArray[np.float32]:
+        """What the classifier is taught to say of each, ``(n,)``: 1 for a translation."""
         ...
 
     def prepare(self, classifier: PairClassifier) -> None:
@@ -177,7 +183,7 @@ def _fit(
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimiser, lambda update: min((update + 1) / (_WARMUP * total), 1 - update / total)
     )
-    labels = torch.from_numpy(pairs.labels[parts[1]].astype(np.float64))
+    worths = torch.from_numpy(pairs.worths[parts[1]].astype(np.float64))
     losses: list[float] = []
     best: dict[str, Tensor] = {}
     for epoch in range(1, training.epochs + 1):
@@ -189,7 +195,7 @@ def _fit(
             optimiser.step()
             schedule.step()
         tuning = torch.from_numpy(_logits(classifier, pairs, parts[1], training))
-        losses.append(float(binary_cross_entropy_with_logits(tuning, labels)))
+        losses.append(float(binary_cross_entropy_with_logits(tuning, worths)))
         notify(epoch, losses[-1])
         lowest = losses.index(min(losses)) + 1
         if lowest == epoch:
@@ -203,9 +209,9 @@ def _fit(
 def _loss(
     classifier: PairClassifier, pairs: LabelledPairs, rows: Indices, training: ClassifierTraining
 ) -> Tensor:
-    """Mean cross-entropy of some pairs against their smoothed labels, in nats."""
-    labels = torch.from_numpy(pairs.labels[rows].astype(np.float32))
-    smooth = labels * (1 - training.label_smoothing) + training.label_smoothing / 2
+    """Mean cross-entropy of some pairs against their smoothed worths, in nats."""
+    worths, smoothing = torch.from_numpy(pairs.worths[rows]), training.label_smoothing
+    smooth = worths * (1 - smoothing) + smoothing / 2
     return binary_cross_entropy_with_logits(pairs.logits(classifier, rows, training), smooth)
 
 

@@ -19,14 +19,20 @@ __all__ = ["LabelledVectors"]
 
 @dataclass(frozen=True)
 class LabelledVectors:
-    """Vectors of ``n`` pairs, each ``(n, dim)`` float32, and whether they are translations.
+    """Vectors of ``n`` pairs, each ``(n, dim)`` float32, and how much of a translation they are.
 
     Implements ``LabelledPairs``.
     """
 
     source: NDArray[np.float32]
     target: NDArray[np.float32]
-    labels: NDArray[np.bool_]
+    worths: NDArray[np.float32]
+    """``(n,)``: 1 for translations; for others, below 1/2, how much of one they are."""
+
+    @property
+    def labels(self) -> NDArray[np.bool_]:
+        """See ``LabelledPairs``."""
+        return self.worths > 0.5
 
     def prepare(self, classifier: PairClassifier) -> None:
         """See ``LabelledPairs``: that is nothing here."""

@@ -81,11 +81,17 @@ def _units(vectors: NDArray[np.float16]) -> NDArray[np.float16]:
 
 @dataclass(frozen=True)
 class LabelledWords:
-    """``n`` pairs, word by word, and whether they are translations. Is a ``LabelledPairs``."""
+    """``n`` pairs, word by word, and how much of a translation they are. Is a ``LabelledPairs``."""
 
     source: ReadSide
     target: ReadSide
-    labels: NDArray[np.bool_]
+    worths: NDArray[np.float32]
+    """``(n,)``: 1 for translations; for others, below 1/2, how much of one they are."""
+
+    @property
+    def labels(self) -> NDArray[np.bool_]:
+        """See ``LabelledPairs``."""
+        return self.worths > 0.5
 
     @property
     def lengths(self) -> Indices:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.errors import InputError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.models.folders import THRESHOLDS
 from bitextfilter.scoring.model import Model
@@ -33,7 +33,7 @@ from bitextfilter.training.labelled_vectors import LabelledVectors
 from bitextfilter.training.labelled_words import LabelledWords, ReadSide
 from bitextfilter.training.negatives import Negatives, drawn, last_of_best, repaired
 
-__all__ = ["ClassifierPlan", "choose_negatives", "train_on_pairs", "write_model"]
+__all__ = ["ClassifierPlan", "Examples", "choose_negatives", "train_on_pairs", "write_model"]
 
 Pair = tuple[str, str]
 Sides = tuple[Sequence[str], Sequence[str]]
@@ -51,6 +51,8 @@ class ClassifierPlan:
     negatives: Negatives = field(default_factory=Negatives)
     count: int | None = None
     """How many negatives; None for as many as there are positives."""
+    worth: float = 0.25
+    """What is nearly a translation is taught to score so much, below 1/2."""
     kind: str = "sentences"
     """What the classifier reads: sentences by their vectors, or their words."""
     features: str = "products"
@@ -62,6 +64,11 @@ class ClassifierPlan:
     training: ClassifierTraining = field(default_factory=ClassifierTraining)
     quantise: bool = False
     """Whether the model keeps the matrices as int8; the report is of the float32 ones."""
+
+    def __post_init__(self) -> None:
+        """Raise SettingsError for a worth out of range."""
+        if not 0 <= self.worth < 0.5:
+            raise SettingsError(f"a worth of {self.worth:g}: must be from 0 to below 0.5")
 
 
 def choose_negatives(
@@ -112,42 +119,57 @@ def _cosines(model: Model, pairs: Sequence[Pair]) -> np.ndarray[Any, np.dtype[np
     return model.score(sources, targets, ("cosine",))["cosine"]
 
 
+@dataclass(frozen=True)
+class Examples:
+    """Pairs to learn from."""
+
+    positives: Sequence[Pair]
+    """Translations."""
+    negatives: Sequence[Pair]
+    nearly: Sequence[Pair] = ()
+    """Negatives with a small mistake: of the worth that the plan says."""
+
+
 def train_on_pairs(
     model: Model,
-    positives: Sequence[Pair],
-    negatives: Sequence[Pair],
+    examples: Examples,
     plan: ClassifierPlan,
     notify: Callable[[int, float], None],
 ) -> tuple[PairClassifier, ClassifierReport]:
-    """Encode both kinds of pairs, train a classifier on them, and measure it.
+    """Encode all kinds of pairs, train a classifier on them, and measure it.
 
-    A negative that is also a positive is left out. Pairs with the same source text are never in
-    two parts. *notify* is told the epoch and the tuning loss after each.
+    A negative that is also a positive is left out, and one that is also nearly a translation
+    counts as that. Pairs with the same source text are never in two parts. *notify* is told the
+    epoch and the tuning loss after each.
     """
-    known = set(positives)
-    wrong = [pair for pair in negatives if pair not in known]
-    sources, targets = ([pair[side] for pair in (*positives, *wrong)] for side in (0, 1))
-    labels = np.repeat([True, False], [len(positives), len(wrong)])
+    right = set(examples.positives)
+    nearly = [pair for pair in examples.nearly if pair not in right]
+    known = right.union(nearly)
+    wrong = [pair for pair in examples.negatives if pair not in known]
+    rows = [*examples.positives, *wrong, *nearly]
+    sources, targets = ([pair[side] for pair in rows] for side in (0, 1))
+    counts = [len(examples.positives), len(wrong), len(nearly)]
+    worths = np.repeat(np.array([1, 0, plan.worth], dtype=np.float32), counts)
     read = _by_words if plan.kind == WordClassifier.kind else _by_vectors
-    shape, pairs = read(model, (sources, targets), labels, plan)
+    shape, pairs = read(model, (sources, targets), worths, plan)
     return train_classifier(pairs, sources, shape, plan.training, notify)
 
 
 def _by_words(
-    model: Model, sides: Sides, labels: NDArray[np.bool_], plan: ClassifierPlan
+    model: Model, sides: Sides, worths: NDArray[np.float32], plan: ClassifierPlan
 ) -> tuple[Shape, LabelledPairs]:
     """Read the pairs for a classifier of words, and say which shape it has."""
     source, target = (
         ReadSide.of(side, partial(model.encode, language=language))
         for side, language in zip(sides, model.languages, strict=True)
     )
-    pairs = LabelledWords(source, target, labels)
+    pairs = LabelledWords(source, target, worths)
     dim, length = model.encoder.dim, pairs.word_length
     return WordClassifierSettings(dim, length, plan.width, hidden=plan.hidden), pairs
 
 
 def _by_vectors(
-    model: Model, sides: Sides, labels: NDArray[np.bool_], plan: ClassifierPlan
+    model: Model, sides: Sides, worths: NDArray[np.float32], plan: ClassifierPlan
 ) -> tuple[Shape, LabelledPairs]:
     """Encode the pairs for a classifier of sentences, and say which shape it has."""
     surface = WIDTH if plan.surface else 0
@@ -156,7 +178,7 @@ def _by_vectors(
     for side, language in zip(sides, model.languages, strict=True):
         different, places = distinct(side)
         rows.append(classifier.rows(model.encode(different, language), different)[places])
-    return shape, LabelledVectors(rows[0], rows[1], labels)
+    return shape, LabelledVectors(rows[0], rows[1], worths)
 
 
 def write_model(
@@ -178,9 +200,7 @@ def write_model(
         (draft / RECORD).write_text(text, encoding="utf-8")
 
 
-def described(
-    plan: ClassifierPlan, report: ClassifierReport, counts: tuple[int, int]
-) -> dict[str, Any]:
-    """Return settings, numbers of positives and negatives, and report, as JSON takes them."""
-    pairs = {"positives": counts[0], "negatives": counts[1]}
+def described(plan: ClassifierPlan, report: ClassifierReport, examples: Examples) -> dict[str, Any]:
+    """Return settings, numbers of examples, and report, as JSON takes them."""
+    pairs = {name: len(getattr(examples, name)) for name in ("positives", "negatives", "nearly")}
     return {"settings": asdict(plan), **pairs, "report": asdict(report)}

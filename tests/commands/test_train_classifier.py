@@ -88,6 +88,26 @@ def test_words_are_read(data: Path, tmp_path: Path) -> None:
     assert tells_apart(tmp_path / "new")
 
 
+def test_what_is_nearly_a_translation_counts_as_part_of_one(data: Path, tmp_path: Path) -> None:
+    """Pairs with a word left out are negatives like others, or nearly translations."""
+    sources, targets = sentences(300, seed=11)
+    short = [
+        (text, " ".join(other.split()[1:])) for text, other in zip(sources, targets, strict=True)
+    ]
+    nearly = write(tmp_path / "nearly.tsv", short)
+    noisy = ("--noisy", data / "noisy.tsv", "--negatives", "given", "--no-calibrate", "--json")
+    given = (data / "clean.tsv", *noisy, "--nearly", nearly, "--model", data / "model")
+    means = []
+    for worth in "0", "0.45":
+        done = train(*given, "--worth", worth, "-o", tmp_path / worth)
+        assert "300 positives, 600 negatives, 300 nearly" in done.stderr
+        record = json.loads(done.stdout)
+        assert (record["nearly"], record["settings"]["worth"]) == (300, float(worth))
+        scores = load(tmp_path / worth).score(*zip(*short, strict=True), ("mlp",))["mlp"]
+        means.append(float(np.mean(scores)))
+    assert means[0] + 0.05 < means[1] < 0.75
+
+
 @pytest.mark.parametrize(
     ("kind", "option"),
     [("words", "--features=products"), ("words", "--no-surface"), ("sentences", "--width=8")],
@@ -216,6 +236,8 @@ def test_columns_files_and_rejected_rows(data: Path, tmp_path: Path) -> None:
         (("--negatives", "worst", "-o", "new"), "--noisy"),
         (("--negatives", "repaired", "--noisy", "x", "-o", "new"), "--noisy"),
         (("--noisy", "-", "-o", "new"), "stdin"),
+        (("--noisy", "x", "-o", "new", "--worth", "0.3"), "--nearly"),
+        (("--noisy", "x", "-o", "new", "--nearly", "x", "--worth", "0.5"), "--worth"),
         (("--negatives", "repaired"), "--in-place"),
         (("--negatives", "repaired", "-o", "new", "--seed", "-1"), "--seed"),
         (("--negatives", "repaired", "-o", "new", "--in-place"), "--in-place"),

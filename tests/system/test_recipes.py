@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
+import importlib
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -16,6 +16,7 @@ import pytest
 import toys
 from console import BIN, ROOT
 
+from bitextfilter.corpus.noise import KINDS
 from bitextfilter.scoring.model import load
 from bitextfilter.training.settings import read_settings
 from bitextfilter.workflows.plan import Plan
@@ -92,13 +93,14 @@ def test_the_recipe_makes_a_whole_model_and_keeps_it(data: Path, tmp_path: Path)
     model = load(tmp_path / "en-fr")
     assert model.languages == ("en", "fr") and model.classifier is not None
     assert model.reference is not None and model.encoder.dim == 512
-    names = {path.name for path in model.folder.iterdir()}
-    assert {"card.md", "attribution.md", "thresholds.json", "classifier.json"} <= names
+    held = {path.name for path in model.folder.iterdir()}
+    assert {"card.md", "attribution.md", "thresholds.json", "classifier.json"} <= held
     shown = run(BIN / "bitext-models", "show", tmp_path / "en-fr").stdout
     measures = [line.split(".")[2] for line in shown.split("\n") if line.startswith("threshold")]
     assert sorted(measures) == ["cosine", "csls", "distance", "euclidean", "mlp", "ratio"]
-    positives, negatives = (set(lines(tmp_path / f"{n}.tsv")) for n in ("positives", "negatives"))
-    assert not positives & negatives
+    names = "positives", "negatives", "nearly"
+    positives, negatives, nearly = (set(lines(tmp_path / f"{name}.tsv")) for name in names)
+    assert not positives & negatives and not nearly & (positives | negatives)
     assert 5 * 25 < len(positives) <= 6 * 25 and len(negatives) > len(positives)
     again = run(*words)
     assert again.returncode == 0, again.stderr
@@ -195,14 +197,11 @@ def test_the_curve_draws_from_each_file_its_share(
 
 
 @pytest.fixture(scope="module")
-def maker() -> ModuleType:
+def maker() -> Iterator[ModuleType]:
     """The script that makes positives and negatives."""
-    path = EXAMPLES / "train-a-pair" / "pairs.py"
-    specification = importlib.util.spec_from_file_location("recipe_pairs", path)
-    assert specification is not None and specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(EXAMPLES / "train-a-pair")
+        yield importlib.import_module("pairs")
 
 
 def test_some_blocks_of_fitting_pairs_are_chosen(
@@ -242,8 +241,33 @@ def test_what_a_language_lacks_is_not_made(maker: ModuleType) -> None:
     target = "wir gehen mit ihnen allen jetzt doch nicht zu dem alten Bahnhof"
     negated = [(f"{source} {word}", f"{target} {word}") for word in "abcdefgh"]
     for languages, negations in (("xx", "yy"), False), (("en", "de"), True):
-        made = list(maker.noise([[*pairs, *negated]], languages, []))
+        noisy = list(maker.noise([[*pairs, *negated]], languages, [], ()))
+        made = [pair for *pair, _ in noisy]
         assert len(made) >= 2 * len(pairs)
         dropped = {(s.replace(" not", ""), t) for s, t in negated}
         dropped |= {(s, t.replace(" nicht", "")) for s, t in negated}
-        assert bool(dropped & set(made)) == negations
+        assert bool(dropped & set(map(tuple, made))) == negations
+        assert {kind for *_, kind in noisy} - set(KINDS) == set()
+
+
+def test_no_other_number_is_put_where_one_is_converted(
+    maker: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [(f"it is {n} feet long", f"er ist {n // 3} Meter lang") for n in range(100, 190)]
+    monkeypatch.setattr(maker, "VERSIONS", [(3, {"number": 1})])
+    sources, targets = (set(side) for side in zip(*pairs, strict=True))
+    noisy = list(maker.noise([pairs], ("en", "de"), [], pairs[:40]))
+    made = [(source, target) for source, target, kind in noisy if kind == "number"]
+    assert len(made) == len(noisy) == 50
+    assert all((source in sources) + (target in targets) >= 1 for source, target in made)
+    assert not set(made) & set(pairs) and not {s for s, _ in made} & set(dict(pairs[:40]))
+    monkeypatch.setattr(maker, "VERSIONS", [(3, {"truncated": 1})])
+    assert len(list(maker.noise([pairs], ("en", "de"), [], pairs))) == 90
+
+
+def test_a_spoilt_word_makes_a_pair_nearly_a_translation(maker: ModuleType) -> None:
+    kinds = {"bx": "shuffled", "y": "name", "z": "copied", "w": "number"}
+    made = [("a", target, kind) for targets, kind in kinds.items() for target in targets]
+    made += [("a", "z", "negation"), ("a", "b", "number")]
+    wrong, nearly = maker.negatives(iter(made), {("a", "b")})
+    assert (wrong, nearly) == ({("a", "x")}, {("a", "y"), ("a", "z"), ("a", "w")})

@@ -27,7 +27,7 @@ def toy_pairs(seed: int = 1) -> tuple[LabelledVectors, list[str]]:
     target = source + 0.2 * generator.standard_normal((ROWS, DIM)).astype(np.float32)
     labels = generator.random(ROWS) < 0.5
     target[~labels] = generator.permutation(target[~labels])
-    return LabelledVectors(source, target, labels), [str(i) for i in range(ROWS)]
+    return LabelledVectors(source, target, labels.astype(np.float32)), [str(i) for i in range(ROWS)]
 
 
 def trained(features: str = "products", **settings: float) -> ClassifierReport:
@@ -45,14 +45,40 @@ def test_it_learns() -> None:
     assert sum(report.after.positives) + sum(report.after.negatives) == report.pairs[2]
 
 
+def test_what_is_nearly_a_translation_is_taught_its_worth() -> None:
+    """A third of the negatives have one number of another vector: they are worth 0.3."""
+    pairs, groups = toy_pairs()
+    target, worths = pairs.target.copy(), pairs.worths.copy()
+    nearly = np.flatnonzero(worths == 0)[::3]
+    target[nearly] = pairs.source[nearly]
+    target[nearly, 0] += 3
+    worths[nearly] = 0.3
+    near = LabelledVectors(pairs.source, target, worths)
+    assert (near.labels == pairs.labels).all()
+    training = ClassifierTraining(epochs=30, learning_rate=0.01, calibrate=False, vector_noise=0.2)
+    classifier, report = train_classifier(
+        near, groups, ClassifierSettings(DIM, hidden=32), training
+    )
+    held_out = split(groups, training.held_out, training.seed)[2]
+    with torch.no_grad():
+        scores = torch.sigmoid(near.logits(classifier, held_out)).numpy()
+    means = [scores[worths[held_out] == worth].mean() for worth in worths[[*nearly[:1]]]]
+    others = [scores[(worths == worth)[held_out]].mean() for worth in (0, 1)]
+    assert means == [pytest.approx(0.3, abs=0.1)]
+    assert others[0] < 0.15 and others[1] > 0.8
+    logits = torch.logit(torch.from_numpy(scores).double())
+    assert report.tuning_losses[report.epoch - 1] == min(report.tuning_losses)
+    assert logits.isfinite().all()
+
+
 def test_the_papers_input_learns_too() -> None:
     assert trained("concatenation", epochs=30, patience=30).after.auc > 0.8
 
 
 def test_labels_that_say_nothing_teach_nothing() -> None:
     pairs, groups = toy_pairs()
-    labels = np.random.default_rng(2).permutation(pairs.labels)
-    blind = LabelledVectors(pairs.source, pairs.target, labels)
+    worths = np.random.default_rng(2).permutation(pairs.worths)
+    blind = LabelledVectors(pairs.source, pairs.target, worths)
     _, report = train_classifier(
         blind, groups, ClassifierSettings(DIM, hidden=32), ClassifierTraining(epochs=3)
     )

@@ -47,7 +47,7 @@ def toy_texts() -> tuple[list[str], list[str], NDArray[np.bool_]]:
 def toy_pairs() -> tuple[LabelledWords, list[str]]:
     sources, targets, labels = toy_texts()
     source, target = ReadSide.of(sources, encode), ReadSide.of(targets, encode)
-    return LabelledWords(source, target, labels), [str(i) for i in range(ROWS)]
+    return LabelledWords(source, target, labels.astype(np.float32)), [str(i) for i in range(ROWS)]
 
 
 def test_one_wrong_word_is_learnt() -> None:
