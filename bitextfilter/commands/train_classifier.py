@@ -161,21 +161,21 @@ def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) ->
     from bitextfilter.workflows import classifier_training as workflow
 
     plan, noisy = _plan(choices), choices["noisy"]
-    _check_together(plan, choices)
+    _check_together(plan, {**choices, "positives": positives})
     if choices["folder"] is not None:
         check_replaceable(Path(choices["folder"]))
     output, model = run.output("-"), run.model()
     right = [pair for path in positives for pair in pairs_of(run, path)]
     if not right:
         raise InputError("no translations to learn from", file=positives[0])
+    nearly = [] if choices["nearly"] is None else pairs_of(run, choices["nearly"])
     corpus = None if noisy is None else NoisyCorpus(run, noisy)
     wrong = workflow.choose_negatives(model, right, corpus, plan)
-    nearly = pairs_of(run, choices["nearly"]) if choices["nearly"] else []
-    run.counts.update(positives=len(right), negatives=len(wrong))
-    if nearly:
-        run.counts["nearly"] = len(nearly)
+    examples = workflow.Examples(right, wrong, nearly).apart()
+    run.counts.update(positives=len(right), negatives=len(examples.negatives))
+    if choices["nearly"] is not None:
+        run.counts["nearly"] = len(examples.nearly)
     run.facts["seed"] = plan.training.seed
-    examples = workflow.Examples(right, wrong, nearly)
     classifier, report = workflow.train_on_pairs(model, examples, plan, _notifier(run))
     record = workflow.described(plan, report, examples)
     folder = model.folder if choices["in_place"] else Path(choices["folder"])
@@ -192,6 +192,8 @@ def _check_together(plan: ClassifierPlan, choices: dict[str, Any]) -> None:
         raise click.UsageError("say where the model goes: either -o FOLDER or --in-place")
     if noisy == "-":
         raise click.UsageError("--noisy is read twice: it cannot be stdin")
+    if [*choices["positives"], choices["nearly"]].count("-") > 1:
+        raise click.UsageError("only one file can be stdin")
     if choices["nearly"] is None and _said("worth"):
         raise click.UsageError("--worth goes with --nearly FILE")
     for name in {"sentences": ["width"], "words": ["features", "surface"]}[kind]:

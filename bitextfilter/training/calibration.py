@@ -11,6 +11,7 @@ __all__ = ["TENTHS", "Figures", "figures", "fit_temperature"]
 
 Numbers = NDArray[np.float64]
 Labels = NDArray[np.bool_]
+Worths = NDArray[np.float32]
 
 TENTHS = 10
 _COLDEST, _HOTTEST = 0.05, 100.0
@@ -26,44 +27,45 @@ class Figures:
     """Chance that a positive scores above a negative; a tie counts half."""
     calibration_error: float
     """Expected calibration error (Guo et al. 2017) over tenths: by how much a probability differs
-    from the part of positives among the pairs with about that probability."""
+    from the part of positives among the pairs with about that probability. What is worth a part of
+    a positive counts as that."""
     positives: tuple[int, ...]
     """Positives with a score in 0-.1, .1-.2, ..., .9-1."""
     negatives: tuple[int, ...]
     """Negatives likewise."""
 
 
-def figures(logits: Numbers, labels: Labels, temperature: float = 1.0) -> Figures:
-    """Measure the probabilities of logits ``(n,)`` against labels ``(n,)`` (true: positive).
+def figures(logits: Numbers, worths: Worths, temperature: float = 1.0) -> Figures:
+    """Measure the probabilities of logits ``(n,)`` against worths ``(n,)``, 1 for a positive.
 
-    Raises ValueError if either kind is missing.
+    A negative is worth less than 1/2. Raises ValueError if either kind is missing.
     """
+    labels = worths > 0.5
     if labels.all() or not labels.any():
         raise ValueError("figures need positives and negatives")
     probabilities = _sigmoid(logits / temperature)
     tenths = np.minimum((probabilities * TENTHS).astype(np.int64), TENTHS - 1)
     counts = np.stack([np.bincount(tenths[labels == kind], minlength=TENTHS) for kind in (1, 0)])
-    said = np.bincount(tenths, weights=probabilities, minlength=TENTHS)
+    said = np.bincount(tenths, weights=probabilities - worths, minlength=TENTHS)
     return Figures(
         accuracy=float(np.mean((probabilities > 0.5) == labels)),
         auc=_auc(logits, labels),
-        calibration_error=float(np.abs(said - counts[0]).sum() / len(labels)),
+        calibration_error=float(np.abs(said).sum() / len(labels)),
         positives=tuple(counts[0].tolist()),
         negatives=tuple(counts[1].tolist()),
     )
 
 
-def fit_temperature(logits: Numbers, labels: Labels) -> float:
+def fit_temperature(logits: Numbers, worths: Worths) -> float:
     """Return the T that makes sigmoid(logit / T) most probable, between .05 and 100.
 
-    Temperature scaling (Guo et al. 2017) with Platt's targets (1999): a positive counts as
-    (p + 1) / (p + 2) and a negative as 1 / (q + 2), where p and q are their numbers, so that T
-    stays above 0 even where no pair is on the wrong side. The likelihood is concave in 1 / T:
-    its slope is followed to 0 by bisection.
+    Temperature scaling (Guo et al. 2017) with Platt's targets (1999): a positive, worth 1, counts
+    as (p + 1) / (p + 2) and a negative of no worth as 1 / (q + 2), where p and q are their numbers,
+    so that T stays above 0 even where no pair is on the wrong side; others count as what they are
+    worth. The likelihood is concave in 1 / T: its slope is followed to 0 by bisection.
     """
-    positives = int(labels.sum())
-    negatives = len(labels) - positives
-    targets = np.where(labels, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    positives, negatives = np.count_nonzero(worths == 1), np.count_nonzero(worths == 0)
+    targets = worths.clip(1 / (negatives + 2), (positives + 1) / (positives + 2))
     low, high = 1 / _HOTTEST, 1 / _COLDEST
     for _ in range(60):
         middle = (low + high) / 2

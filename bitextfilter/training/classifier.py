@@ -124,15 +124,15 @@ def train_classifier(
     with one_torch_thread():
         tuning, held_out = (_logits(classifier, pairs, part, training) for part in parts[1:])
     if training.calibrate:
-        classifier.temperature.fill_(fit_temperature(tuning, pairs.labels[parts[1]]))
+        classifier.temperature.fill_(fit_temperature(tuning, pairs.worths[parts[1]]))
     temperature = float(classifier.temperature)
     report = ClassifierReport(
         pairs=(len(parts[0]), len(parts[1]), len(parts[2])),
         epoch=epoch,
         tuning_losses=tuple(losses),
         temperature=temperature,
-        before=figures(held_out, pairs.labels[parts[2]]),
-        after=figures(held_out, pairs.labels[parts[2]], temperature),
+        before=figures(held_out, pairs.worths[parts[2]]),
+        after=figures(held_out, pairs.worths[parts[2]], temperature),
     )
     return classifier, report
 

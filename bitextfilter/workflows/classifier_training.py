@@ -129,6 +129,13 @@ class Examples:
     nearly: Sequence[Pair] = ()
     """Negatives with a small mistake: of the worth that the plan says."""
 
+    def apart(self) -> Examples:
+        """Return the same without negatives that are positives, or that are nearly, too."""
+        right = set(self.positives)
+        nearly = [pair for pair in self.nearly if pair not in right]
+        known = right.union(nearly)
+        return Examples(self.positives, [p for p in self.negatives if p not in known], nearly)
+
 
 def train_on_pairs(
     model: Model,
@@ -138,17 +145,13 @@ def train_on_pairs(
 ) -> tuple[PairClassifier, ClassifierReport]:
     """Encode all kinds of pairs, train a classifier on them, and measure it.
 
-    A negative that is also a positive is left out, and one that is also nearly a translation
-    counts as that. Pairs with the same source text are never in two parts. *notify* is told the
-    epoch and the tuning loss after each.
+    Pairs with the same source text are never in two parts. *notify* is told the epoch and the
+    tuning loss after each.
     """
-    right = set(examples.positives)
-    nearly = [pair for pair in examples.nearly if pair not in right]
-    known = right.union(nearly)
-    wrong = [pair for pair in examples.negatives if pair not in known]
-    rows = [*examples.positives, *wrong, *nearly]
+    kinds = examples.positives, examples.negatives, examples.nearly
+    rows = [pair for kind in kinds for pair in kind]
     sources, targets = ([pair[side] for pair in rows] for side in (0, 1))
-    counts = [len(examples.positives), len(wrong), len(nearly)]
+    counts = [len(kind) for kind in kinds]
     worths = np.repeat(np.array([1, 0, plan.worth], dtype=np.float32), counts)
     read = _by_words if plan.kind == WordClassifier.kind else _by_vectors
     shape, pairs = read(model, (sources, targets), worths, plan)

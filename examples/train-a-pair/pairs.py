@@ -2,13 +2,12 @@
 
     python pairs.py MODEL OUTPUT FOREIGN FILE.tsv...
 
-Writes OUTPUT/positives.tsv: distinct pairs of 3 to 60 words a side, at most 30,000 of each FILE,
-some with a measure put in (measures.py, beside this script); and what is made of them: noisy
-versions in all the kinds of bitext-noise that the languages have (sentences in neither language
-come from FOREIGN), and hard negatives, which are sources with the nearest other target. They go
-to OUTPUT/negatives.tsv, those with another name, number or negation to OUTPUT/nearly.tsv. The
-same MODEL and FILEs give the same pairs. Memory holds the text and the vectors of the positives:
-some 5 kB each.
+Writes OUTPUT/positives.tsv: distinct pairs of 3 to 60 words a side, at most 30,000 of each FILE;
+and what is made of them: noisy versions in all the kinds of bitext-noise that the languages have
+(sentences in neither language come from FOREIGN), and hard negatives, which are sources with the
+nearest other target. They go to OUTPUT/negatives.tsv, those with another name, number or negation
+to OUTPUT/nearly.tsv. The same MODEL and FILEs give the same pairs. Memory holds the text and the
+vectors of the positives: some 5 kB each.
 """
 
 from __future__ import annotations
@@ -18,8 +17,6 @@ import random
 import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
-
-from measures import measured
 
 from bitextfilter.corpus.noise import CLEAN, KINDS, NoiseSettings, noisy_pairs
 from bitextfilter.io.files import open_output, read_lines
@@ -82,23 +79,16 @@ def chosen(path: str) -> list[Pair]:
 
 
 def noise(
-    files: Collection[list[Pair]],
-    languages: tuple[str, str],
-    foreign: list[str],
-    converted: Collection[Pair],
+    files: Collection[list[Pair]], languages: tuple[str, str], foreign: list[str]
 ) -> Iterator[tuple[str, str, str]]:
-    """Several noisy versions of each pair, with their kinds, made of what is near it in its file.
-
-    Another number is not noise that could be told from the right one where it is converted.
-    """
+    """Several noisy versions of each pair, made of what is near it in its file, and their kinds."""
     for seed, (fewest, weights) in enumerate(VERSIONS, SEED):
         settings = NoiseSettings(languages, foreign, (fewest, WORDS.stop - 1), PAIRS_PER_FILE)
         possible = {kind: w for kind, w in weights.items() if settings.lacks(kind) is None}
         rates = {kind: weight / sum(possible.values()) for kind, weight in possible.items()}
         for pairs in files:
-            made = noisy_pairs(pairs, rates, seed, settings)
-            for pair, (source, target, kind) in zip(pairs, made, strict=True):
-                if kind != CLEAN and not (kind == "number" and pair in converted):
+            for source, target, kind in noisy_pairs(pairs, rates, seed, settings):
+                if kind != CLEAN:
                     yield source, target, kind
 
 
@@ -139,18 +129,13 @@ def negatives(
 
 
 def main(folder: str, output: Path, foreign: str, paths: list[str]) -> None:
-    """Write both files."""
+    """Write the three files."""
     model = load(folder, threads=int(os.environ.get("THREADS", "1")))
     files = [chosen(path) for path in paths]
-    swaps = [measured(pairs, model.languages, SEED) for pairs in files]
-    files = [
-        [swap.get(pair, pair) for pair in pairs] for swap, pairs in zip(swaps, files, strict=True)
-    ]
-    converted = {pair for swap in swaps for pair in swap.values()}
     positives = {pair for pairs in files for pair in pairs}
     if not positives:
         sys.exit(f"no pairs of {WORDS.start} to {WORDS.stop - 1} words a side to learn from")
-    noisy = noise(files, model.languages, list(read_lines(foreign)), converted)
+    noisy = noise(files, model.languages, list(read_lines(foreign)))
     wrong, nearly = negatives(noisy, positives)
     wrong.update({*hard(model, sorted(positives))} - positives - nearly)
     write(output / "positives.tsv", positives)

@@ -48,7 +48,7 @@ train_encoder() { # FILE...
 }
 
 [ -e "$output/encoder.done" ] || train_encoder "$@"
-[ -e "$output/negatives.tsv" ] ||
+[ -e "$output/negatives.tsv" ] && [ -e "$output/nearly.tsv" ] ||
     python3 "$recipe/pairs.py" "$output/encoder" "$output" "$foreign" "$@"
 [ -e "$model" ] ||
     bitext-train-classifier --kind "$classifier" --epochs "$passes" --model "$output/encoder" \

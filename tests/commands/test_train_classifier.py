@@ -88,14 +88,17 @@ def test_words_are_read(data: Path, tmp_path: Path) -> None:
     assert tells_apart(tmp_path / "new")
 
 
-def test_what_is_nearly_a_translation_counts_as_part_of_one(data: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["sentences", "words"])
+def test_what_is_nearly_a_translation_counts_as_part_of_one(
+    data: Path, tmp_path: Path, kind: str
+) -> None:
     """Pairs with a word left out are negatives like others, or nearly translations."""
     sources, targets = sentences(300, seed=11)
     short = [
         (text, " ".join(other.split()[1:])) for text, other in zip(sources, targets, strict=True)
     ]
     nearly = write(tmp_path / "nearly.tsv", short)
-    noisy = ("--noisy", data / "noisy.tsv", "--negatives", "given", "--no-calibrate", "--json")
+    noisy = ("--noisy", data / "noisy.tsv", "--negatives", "given", "--kind", kind, "--json")
     given = (data / "clean.tsv", *noisy, "--nearly", nearly, "--model", data / "model")
     means = []
     for worth in "0", "0.45":
@@ -106,6 +109,16 @@ def test_what_is_nearly_a_translation_counts_as_part_of_one(data: Path, tmp_path
         scores = load(tmp_path / worth).score(*zip(*short, strict=True), ("mlp",))["mlp"]
         means.append(float(np.mean(scores)))
     assert means[0] + 0.05 < means[1] < 0.75
+
+
+def test_a_pair_counts_once_as_the_best_that_it_is_said_to_be(data: Path, tmp_path: Path) -> None:
+    clean, noisy = data / "clean.tsv", data / "noisy.tsv"
+    model = ("--model", data / "model", "-o", tmp_path / "new")
+    given = (clean, "--noisy", noisy, "--negatives", "given", *model)
+    done = train(*given, "--nearly", clean)
+    assert "300 positives, 600 negatives, 0 nearly" in done.stderr
+    done = train(*given, "--nearly", noisy)
+    assert "300 positives, 0 negatives, 600 nearly" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -237,6 +250,7 @@ def test_columns_files_and_rejected_rows(data: Path, tmp_path: Path) -> None:
         (("--negatives", "repaired", "--noisy", "x", "-o", "new"), "--noisy"),
         (("--noisy", "-", "-o", "new"), "stdin"),
         (("--noisy", "x", "-o", "new", "--worth", "0.3"), "--nearly"),
+        (("-", "--noisy", "x", "-o", "new", "--nearly", "-"), "stdin"),
         (("--noisy", "x", "-o", "new", "--nearly", "x", "--worth", "0.5"), "--worth"),
         (("--negatives", "repaired"), "--in-place"),
         (("--negatives", "repaired", "-o", "new", "--seed", "-1"), "--seed"),
@@ -256,6 +270,8 @@ def test_what_cannot_be_done(data: Path, tmp_path: Path) -> None:
     assert train(tmp_path / "empty", *words, "repaired").exit_code == 65
     assert train(clean, *words, "worst", "--noisy", tmp_path / "empty").exit_code == 65
     assert train(clean, *words, "worst", "--noisy", tmp_path / "missing").exit_code == 66
+    nearly = ("--noisy", tmp_path / "empty", "--nearly", tmp_path / "missing")
+    assert train(clean, *words, "worst", *nearly).exit_code == 66
     few = write(tmp_path / "few.tsv", [("a1", "b1"), ("a2", "b2")])
     failed = train(few, *words, "repaired")
     assert (failed.exit_code, "too few pairs" in failed.stderr) == (78, True)

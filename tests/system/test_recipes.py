@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import importlib
+import importlib.util
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
@@ -197,11 +197,14 @@ def test_the_curve_draws_from_each_file_its_share(
 
 
 @pytest.fixture(scope="module")
-def maker() -> Iterator[ModuleType]:
+def maker() -> ModuleType:
     """The script that makes positives and negatives."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(EXAMPLES / "train-a-pair")
-        yield importlib.import_module("pairs")
+    path = EXAMPLES / "train-a-pair" / "pairs.py"
+    specification = importlib.util.spec_from_file_location("recipe_pairs", path)
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
 
 
 def test_some_blocks_of_fitting_pairs_are_chosen(
@@ -241,28 +244,13 @@ def test_what_a_language_lacks_is_not_made(maker: ModuleType) -> None:
     target = "wir gehen mit ihnen allen jetzt doch nicht zu dem alten Bahnhof"
     negated = [(f"{source} {word}", f"{target} {word}") for word in "abcdefgh"]
     for languages, negations in (("xx", "yy"), False), (("en", "de"), True):
-        noisy = list(maker.noise([[*pairs, *negated]], languages, [], ()))
+        noisy = list(maker.noise([[*pairs, *negated]], languages, []))
         made = [pair for *pair, _ in noisy]
         assert len(made) >= 2 * len(pairs)
         dropped = {(s.replace(" not", ""), t) for s, t in negated}
         dropped |= {(s, t.replace(" nicht", "")) for s, t in negated}
         assert bool(dropped & set(map(tuple, made))) == negations
         assert {kind for *_, kind in noisy} - set(KINDS) == set()
-
-
-def test_no_other_number_is_put_where_one_is_converted(
-    maker: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pairs = [(f"it is {n} feet long", f"er ist {n // 3} Meter lang") for n in range(100, 190)]
-    monkeypatch.setattr(maker, "VERSIONS", [(3, {"number": 1})])
-    sources, targets = (set(side) for side in zip(*pairs, strict=True))
-    noisy = list(maker.noise([pairs], ("en", "de"), [], pairs[:40]))
-    made = [(source, target) for source, target, kind in noisy if kind == "number"]
-    assert len(made) == len(noisy) == 50
-    assert all((source in sources) + (target in targets) >= 1 for source, target in made)
-    assert not set(made) & set(pairs) and not {s for s, _ in made} & set(dict(pairs[:40]))
-    monkeypatch.setattr(maker, "VERSIONS", [(3, {"truncated": 1})])
-    assert len(list(maker.noise([pairs], ("en", "de"), [], pairs))) == 90
 
 
 def test_a_spoilt_word_makes_a_pair_nearly_a_translation(maker: ModuleType) -> None:

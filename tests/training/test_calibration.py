@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 from bitextfilter.training.calibration import figures, fit_temperature
 
-Scored = list[tuple[float, bool]]
+Scored = list[tuple[float, float]]
 LOGITS = st.floats(-9, 9).map(lambda x: round(x, 1))
-SCORED = st.lists(st.tuples(LOGITS, st.booleans()), min_size=2, max_size=40).filter(
-    lambda rows: len({label for _, label in rows}) == 2
+WORTHS = st.sampled_from([0.0, 0.0, 0.25, 1.0])
+SCORED = st.lists(st.tuples(LOGITS, WORTHS), min_size=2, max_size=40).filter(
+    lambda rows: len({worth == 1 for _, worth in rows}) == 2
 )
 
 
 def arrays(rows: Scored) -> tuple[np.ndarray, np.ndarray]:
-    return np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    return np.array([row[0] for row in rows]), np.array([row[1] for row in rows], dtype=np.float32)
 
 
 def sigmoid(x: float) -> float:
@@ -29,34 +30,38 @@ def sigmoid(x: float) -> float:
 @given(SCORED, st.sampled_from([0.5, 1.0, 3.0]))
 def test_figures_as_counted(rows: Scored, temperature: float) -> None:
     found = figures(*arrays(rows), temperature)
-    scores = [(sigmoid(logit / temperature), label) for logit, label in rows]
+    scores = [(sigmoid(logit / temperature), worth == 1) for logit, worth in rows]
+    worths = [(sigmoid(logit / temperature), worth) for logit, worth in rows]
     assert found.accuracy == pytest.approx(sum((p > 0.5) == y for p, y in scores) / len(scores))
-    won = [(p > q) + (p == q) / 2 for p, y in rows if y for q, z in rows if not z]
+    won = [(p > q) + (p == q) / 2 for p, w in rows if w == 1 for q, v in rows if v < 1]
     assert found.auc == pytest.approx(sum(won) / len(won))
     tenths = [[(p, y) for p, y in scores if min(int(p * 10), 9) == t] for t in range(10)]
-    gap = sum(abs(sum(p for p, _ in part) - sum(y for _, y in part)) for part in tenths)
+    parts = [[(p, w) for p, w in worths if min(int(p * 10), 9) == t] for t in range(10)]
+    gap = sum(abs(sum(p for p, _ in part) - sum(w for _, w in part)) for part in parts)
     assert found.calibration_error == pytest.approx(gap / len(scores))
     assert list(found.positives) == [sum(y for _, y in part) for part in tenths]
     assert list(found.negatives) == [sum(not y for _, y in part) for part in tenths]
 
 
 def test_figures_need_both_kinds() -> None:
-    for label in (True, False):
+    for worths in ([1, 1, 1], [0, 0.25, 0]):
         with pytest.raises(ValueError, match="positives and negatives"):
-            figures(np.zeros(3), np.full(3, label))
+            figures(np.zeros(3), np.array(worths, dtype=np.float32))
 
 
 @given(SCORED)
 def test_temperature_is_the_likeliest(rows: Scored) -> None:
-    logits, labels = arrays(rows)
-    positives, negatives = labels.sum(), (~labels).sum()
-    targets = np.where(labels, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    logits, worths = arrays(rows)
+    positives, negatives = (worths == 1).sum(), (worths == 0).sum()
+    targets = np.where(worths == 0.25, 0.25, 1 / (negatives + 2))
+    targets[worths == 1] = (positives + 1) / (positives + 2)
+    targets[worths == 0.25] = max(0.25, 1 / (negatives + 2))
 
     def loss(temperature: float) -> float:
         z = logits / temperature
         return float((np.logaddexp(0, z) - targets * z).sum())
 
-    found = fit_temperature(logits, labels)
+    found = fit_temperature(logits, worths)
     assert 0.05 <= found <= 100.01
     grid = np.geomspace(0.05, 100, 400)
     assert loss(found) <= min(map(loss, grid)) + 1e-6
@@ -65,7 +70,18 @@ def test_temperature_is_the_likeliest(rows: Scored) -> None:
 def test_temperature_finds_what_was_put_in() -> None:
     generator = np.random.default_rng(1)
     logits = generator.normal(0, 3, 20_000)
-    labels = generator.random(20_000) < 1 / (1 + np.exp(-logits))
-    assert fit_temperature(logits * 4, labels) == pytest.approx(4, rel=0.05)
-    after = figures(logits * 4, labels, 4.0).calibration_error
-    assert after < 0.01 < figures(logits * 4, labels).calibration_error
+    right = generator.random(20_000) < 1 / (1 + np.exp(-logits))
+    worths = right.astype(np.float32)
+    assert fit_temperature(logits * 4, worths) == pytest.approx(4, rel=0.05)
+    after = figures(logits * 4, worths, 4.0).calibration_error
+    assert after < 0.01 < figures(logits * 4, worths).calibration_error
+
+
+def test_what_is_nearly_a_positive_keeps_its_worth() -> None:
+    """Of those that are as good as known to be worth a quarter, the temperature changes nothing."""
+    generator = np.random.default_rng(1)
+    logits = generator.normal(0, 3, 20_000)
+    worths = (generator.random(20_000) < 1 / (1 + np.exp(-logits))).astype(np.float32)
+    logits[:8000], worths[:8000] = np.log(0.25 / 0.75), 0.25
+    assert fit_temperature(logits, worths) == pytest.approx(1, rel=0.05)
+    assert figures(logits, worths).calibration_error < 0.01

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.similarity.classifier import ClassifierSettings
@@ -55,20 +56,19 @@ def test_what_is_nearly_a_translation_is_taught_its_worth() -> None:
     worths[nearly] = 0.3
     near = LabelledVectors(pairs.source, target, worths)
     assert (near.labels == pairs.labels).all()
-    training = ClassifierTraining(epochs=30, learning_rate=0.01, calibrate=False, vector_noise=0.2)
-    classifier, report = train_classifier(
-        near, groups, ClassifierSettings(DIM, hidden=32), training
-    )
-    held_out = split(groups, training.held_out, training.seed)[2]
+    training = ClassifierTraining(epochs=30, learning_rate=0.01, vector_noise=0.2)
+    shape = ClassifierSettings(DIM, hidden=32)
+    classifier, report = train_classifier(near, groups, shape, training)
+    _, tuning, held_out = split(groups, training.held_out, training.seed)
     with torch.no_grad():
-        scores = torch.sigmoid(near.logits(classifier, held_out)).numpy()
-    means = [scores[worths[held_out] == worth].mean() for worth in worths[[*nearly[:1]]]]
-    others = [scores[(worths == worth)[held_out]].mean() for worth in (0, 1)]
-    assert means == [pytest.approx(0.3, abs=0.1)]
-    assert others[0] < 0.15 and others[1] > 0.8
-    logits = torch.logit(torch.from_numpy(scores).double())
-    assert report.tuning_losses[report.epoch - 1] == min(report.tuning_losses)
-    assert logits.isfinite().all()
+        logits = near.logits(classifier, held_out) / classifier.temperature
+        kept = near.logits(classifier, tuning)
+    scores, worth = torch.sigmoid(logits).numpy(), worths[held_out]
+    assert scores[worth == np.float32(0.3)].mean() == pytest.approx(0.3, abs=0.1)
+    assert scores[worth == 0].mean() < 0.15 and scores[worth == 1].mean() > 0.8
+    loss = binary_cross_entropy_with_logits(kept, torch.from_numpy(worths[tuning]))
+    assert report.tuning_losses[report.epoch - 1] == pytest.approx(float(loss), rel=1e-4)
+    assert report.after.calibration_error < 0.1
 
 
 def test_the_papers_input_learns_too() -> None:

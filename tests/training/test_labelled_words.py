@@ -80,7 +80,7 @@ def test_words_of_translations_are_counted_but_for_one_time() -> None:
     sides = (
         ReadSide.of(texts, lambda words: np.ones((len(words), DIM))) for texts in (sources, targets)
     )
-    pairs = LabelledWords(*sides, np.array([True, True, True, False, True]))
+    pairs = LabelledWords(*sides, np.array([1, 1, 1, 0.4, 1], dtype=np.float32))
     classifier = WordClassifier(WordClassifierSettings(DIM))
     pairs.prepare(classifier)
     words = spellings(["a", "b", "c", "d", "e", "x", "y", "z"])

@@ -184,7 +184,7 @@ def _encoded(run: Run, model: Model, pairs: _Pairs, languages: tuple[str, str]) 
             where = "(--language, --scol, --tcol)"
             run.warn(f"{pairs.file}: the {name} column does not look like {language} {where}")
     source, target = map(model.encode, sides.values(), languages)
-    return LabelledVectors(source, target, np.array(pairs.labels, dtype=np.bool_))
+    return LabelledVectors(source, target, np.array(pairs.labels, dtype=np.float32))
 
 
 def _table(results: Results) -> str:
