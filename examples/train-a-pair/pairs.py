@@ -3,11 +3,10 @@
     python pairs.py MODEL OUTPUT FOREIGN FILE.tsv...
 
 Writes OUTPUT/positives.tsv: distinct pairs of 3 to 60 words a side, at most 30,000 of each FILE;
-and what is made of them: noisy versions in all the kinds of bitext-noise that the languages have
-(sentences in neither language come from FOREIGN), and hard negatives, which are sources with the
-nearest other target. They go to OUTPUT/negatives.tsv, those with another name, number or negation
-to OUTPUT/nearly.tsv. The same MODEL and FILEs give the same pairs. Memory holds the text and the
-vectors of the positives: some 5 kB each.
+and OUTPUT/negatives.tsv, what is made of them: noisy versions in all the kinds of bitext-noise that
+the languages have (sentences in neither language come from FOREIGN), and hard negatives, which are
+sources with the nearest other target. The same MODEL and FILEs give the same pairs. Memory holds
+the text and the vectors of the positives: some 5 kB each.
 """
 
 from __future__ import annotations
@@ -38,10 +37,9 @@ COPY = 0.75
 """Sides that share so much of their words are no translation."""
 
 FINE = {"name": 1, "negation": 1, "number": 1}
-"""Kinds that few pairs allow, and that are hard to see, with their weights. They spoil a word, not
-the pair: where a classifier can only guess, it need not put the pair among the worst."""
+"""Kinds that few pairs allow, and that are hard to see, with their weights."""
 EVERY = {**dict.fromkeys(KINDS, 2), "shuffled": 3, "neighbouring": 3, "extra": 3}
-VERSIONS = [(3, EVERY), (3, EVERY), (12, EVERY), (6, FINE)]
+VERSIONS = [(3, EVERY), (3, EVERY), (12, EVERY), (12, FINE)]
 """A pair is damaged once for each of these numbers of words it reaches, in one of the kinds."""
 
 HARD = 40_000
@@ -80,8 +78,8 @@ def chosen(path: str) -> list[Pair]:
 
 def noise(
     files: Collection[list[Pair]], languages: tuple[str, str], foreign: list[str]
-) -> Iterator[tuple[str, str, str]]:
-    """Several noisy versions of each pair, made of what is near it in its file, and their kinds."""
+) -> Iterator[Pair]:
+    """Several noisy versions of each pair, made of what is near it in its file."""
     for seed, (fewest, weights) in enumerate(VERSIONS, SEED):
         settings = NoiseSettings(languages, foreign, (fewest, WORDS.stop - 1), PAIRS_PER_FILE)
         possible = {kind: w for kind, w in weights.items() if settings.lacks(kind) is None}
@@ -89,7 +87,7 @@ def noise(
         for pairs in files:
             for source, target, kind in noisy_pairs(pairs, rates, seed, settings):
                 if kind != CLEAN:
-                    yield source, target, kind
+                    yield source, target
 
 
 def hard(model: Model, pairs: list[Pair]) -> Iterator[Pair]:
@@ -116,31 +114,17 @@ def write(path: Path, pairs: Collection[Pair]) -> None:
         file.writelines(f"{source}\t{target}\n".encode() for source, target in sorted(pairs))
 
 
-def negatives(
-    noisy: Iterator[tuple[str, str, str]], positives: Collection[Pair]
-) -> tuple[set[Pair], set[Pair]]:
-    """Tell the noisy pairs that are no translations from those that are nearly."""
-    sides: tuple[set[Pair], set[Pair]] = set(), set()
-    for source, target, kind in noisy:
-        if (source, target) not in positives:
-            sides[kind in FINE].add((source, target))
-    wrong, nearly = sides
-    return wrong - nearly, nearly
-
-
 def main(folder: str, output: Path, foreign: str, paths: list[str]) -> None:
-    """Write the three files."""
+    """Write both files."""
     model = load(folder, threads=int(os.environ.get("THREADS", "1")))
     files = [chosen(path) for path in paths]
     positives = {pair for pairs in files for pair in pairs}
     if not positives:
         sys.exit(f"no pairs of {WORDS.start} to {WORDS.stop - 1} words a side to learn from")
-    noisy = noise(files, model.languages, list(read_lines(foreign)))
-    wrong, nearly = negatives(noisy, positives)
-    wrong.update({*hard(model, sorted(positives))} - positives - nearly)
+    negatives = {*noise(files, model.languages, list(read_lines(foreign)))}
+    negatives.update(hard(model, sorted(positives)))
     write(output / "positives.tsv", positives)
-    write(output / "nearly.tsv", nearly)
-    write(output / "negatives.tsv", wrong)
+    write(output / "negatives.tsv", negatives - positives)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,7 @@
 # FILEs and DEVELOPMENT are TSVs of pairs, source first, .gz or plain, with no pair in both; FOREIGN
 # has sentences in other languages, one a line, or is /dev/null. OUTPUT gets:
 #   encoder/                        the encoder, by encoder.json
-#   positives.tsv, nearly.tsv, negatives.tsv
-#                                   what the classifier learns from, by pairs.py
+#   positives.tsv, negatives.tsv    what the classifier learns from, by pairs.py
 #   SOURCE-TARGET/                  encoder, classifier, and thresholds by DEVELOPMENT: the model
 #   held-out.tsv                    how good the classifier is on pairs kept from it
 # Thresholds go to stdout.
@@ -48,13 +47,13 @@ train_encoder() { # FILE...
 }
 
 [ -e "$output/encoder.done" ] || train_encoder "$@"
-[ -e "$output/negatives.tsv" ] && [ -e "$output/nearly.tsv" ] ||
+[ -e "$output/negatives.tsv" ] ||
     python3 "$recipe/pairs.py" "$output/encoder" "$output" "$foreign" "$@"
 [ -e "$model" ] ||
     bitext-train-classifier --kind "$classifier" --epochs "$passes" --model "$output/encoder" \
-        --noisy "$output/negatives.tsv" --negatives given --nearly "$output/nearly.tsv" \
-        --held-out 0.02 --quantise --threads "$THREADS" --manifest "$output/classifier.run.json" \
-        -o "$model" "$output/positives.tsv" > "$output/held-out.tsv"
+        --held-out 0.02 --quantise --negatives given --noisy "$output/negatives.tsv" --threads "$THREADS" \
+        --manifest "$output/classifier.run.json" -o "$model" "$output/positives.tsv" \
+        > "$output/held-out.tsv"
 
 recommend() { # the thresholds of highest F1 on DEVELOPMENT and the noise made of it
     for measure in mlp csls ratio distance cosine euclidean; do
