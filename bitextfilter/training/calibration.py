@@ -65,7 +65,9 @@ def fit_temperature(logits: Numbers, worths: Worths) -> float:
     worth. The likelihood is concave in 1 / T: its slope is followed to 0 by bisection.
     """
     positives, negatives = np.count_nonzero(worths == 1), np.count_nonzero(worths == 0)
-    targets = worths.clip(1 / (negatives + 2), (positives + 1) / (positives + 2))
+    targets = worths.astype(np.float64)
+    targets[worths == 1] = (positives + 1) / (positives + 2)
+    targets[worths == 0] = 1 / (negatives + 2)
     low, high = 1 / _HOTTEST, 1 / _COLDEST
     for _ in range(60):
         middle = (low + high) / 2

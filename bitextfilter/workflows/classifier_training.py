@@ -145,7 +145,8 @@ def train_on_pairs(
 ) -> tuple[PairClassifier, ClassifierReport]:
     """Encode all kinds of pairs, train a classifier on them, and measure it.
 
-    Pairs with the same source text are never in two parts. *notify* is told the epoch and the
+    A pair that is in several kinds counts in each: see :meth:`Examples.apart`. Pairs with the same
+    source text are never in two parts. *notify* is told the epoch and the
     tuning loss after each.
     """
     kinds = examples.positives, examples.negatives, examples.nearly

@@ -272,6 +272,7 @@ def test_what_cannot_be_done(data: Path, tmp_path: Path) -> None:
     assert train(clean, *words, "worst", "--noisy", tmp_path / "missing").exit_code == 66
     nearly = ("--noisy", tmp_path / "empty", "--nearly", tmp_path / "missing")
     assert train(clean, *words, "worst", *nearly).exit_code == 66
+    assert train(clean, *nearly, *words, "worst", "--worth", "nan").exit_code == 78
     few = write(tmp_path / "few.tsv", [("a1", "b1"), ("a2", "b2")])
     failed = train(few, *words, "repaired")
     assert (failed.exit_code, "too few pairs" in failed.stderr) == (78, True)

@@ -53,9 +53,8 @@ def test_figures_need_both_kinds() -> None:
 def test_temperature_is_the_likeliest(rows: Scored) -> None:
     logits, worths = arrays(rows)
     positives, negatives = (worths == 1).sum(), (worths == 0).sum()
-    targets = np.where(worths == 0.25, 0.25, 1 / (negatives + 2))
-    targets[worths == 1] = (positives + 1) / (positives + 2)
-    targets[worths == 0.25] = max(0.25, 1 / (negatives + 2))
+    target = {0: 1 / (negatives + 2), 0.25: 0.25, 1: (positives + 1) / (positives + 2)}
+    targets = np.array([target[worth] for worth in worths.tolist()])
 
     def loss(temperature: float) -> float:
         z = logits / temperature
