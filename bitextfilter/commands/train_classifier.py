@@ -52,14 +52,14 @@ _FRACTION = click.FloatRange(0, 1, max_open=True)
 @click.option(
     "--nearly",
     metavar="FILE",
-    help="Pairs with a small mistake: negatives, but worth part of a translation.",
+    help="Translations but for a small mistake, which is then asked for by itself.",
 )
 @click.option(
     "--worth",
     type=click.FloatRange(0, 0.5, max_open=True),
-    default=0.25,
+    default=0.05,
     show_default=True,
-    help="What those of --nearly are taught to score.",
+    help="What those of --nearly are to score.",
 )
 @click.option(
     "--kind",

@@ -5,6 +5,7 @@ Kim et al. 2019: q(a, b) in (0, 1) from two hidden layers of 512 ReLU units over
 (so that all encoders' numbers are of one size), |a − b| and a ⊙ b may stand beside [a; b], the
 vectors may be followed by a description of the sentence's surface (its look is treated like the
 vector, the rest is compared), and the logit is divided by a temperature (1 until it is calibrated).
+There may be a second logit: see ``Answers``.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from bitextfilter.similarity.pair_classifier import (
     Scoring,
     Side,
     check_whole_numbers,
+    check_worth,
+    expected,
     sigmoid,
 )
 from bitextfilter.similarity.surface import COMPARISONS, compare
@@ -69,6 +72,13 @@ class ClassifierSettings:
     """Numbers of a description that stand behind each vector (``text/surface.py``); 0 for none."""
     layers: int = 2
     """Hidden layers."""
+    worth: float = 0.0
+    """What a pair with a small mistake is worth, below 1/2; 0 where that is not asked."""
+
+    @property
+    def answers(self) -> int:
+        """How many: see ``Answers``."""
+        return 2 if self.worth else 1
 
     @property
     def width(self) -> int:
@@ -80,6 +90,7 @@ class ClassifierSettings:
         if self.features not in FEATURES:
             raise SettingsError(f"features {self.features!r} is none of {', '.join(FEATURES)}")
         check_whole_numbers(self, ("dim", "hidden", "layers"))
+        check_worth(self.worth)
         if self.layers > MOST_LAYERS:
             raise SettingsError(f"layers must be at most {MOST_LAYERS}")
         if self.surface not in (0, WIDTH):
@@ -99,21 +110,21 @@ class Classifier(nn.Module):
         inputs = times * settings.dim
         if settings.surface:
             inputs += times * LOOK.stop + COMPARISONS
-        sizes = [inputs, *[settings.hidden] * settings.layers, 1]
+        sizes = [inputs, *[settings.hidden] * settings.layers, settings.answers]
         self.layers = nn.ModuleList(
             nn.Linear(inward, outward) for inward, outward in pairwise(sizes)
         )
         self.register_buffer("temperature", torch.ones(()))
 
     def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        """Logits ``(n,)`` of pairs of rows ``(n, width)``, for training: no temperature applied."""
+        """Answers ``(n, 1 or 2)`` to pairs of rows ``(n, width)``, for training: no temperature."""
         dim = self.settings.dim
         units = [nn.functional.normalize(rows[:, :dim], dim=1) for rows in (a, b)]
         hidden = self._input(units, [a[:, dim:], b[:, dim:]])
         for layer in self.layers[:-1]:
             hidden = torch.relu(layer(hidden))
-        logits: Tensor = self.layers[-1](hidden)
-        return logits.squeeze(1)
+        answers: Tensor = self.layers[-1](hidden)
+        return answers
 
     def _input(self, units: list[Tensor], surfaces: list[Tensor]) -> Tensor:
         """Return the input of unit vectors and descriptions, of both sides each."""
@@ -156,7 +167,8 @@ class Classifier(nn.Module):
 
         def block(first: int) -> Scores:
             rows = slice(first, first + BLOCK_ROWS)
-            return sigmoid(_logits(self._exact_features(a[rows], b[rows]), layers) / temperature)
+            answers = _answers(self._exact_features(a[rows], b[rows]), layers)
+            return sigmoid(expected(answers, self.settings.worth) / temperature)
 
         with one_torch_thread():
             parts = map_blocks(block, range(0, len(a), BLOCK_ROWS), threads)
@@ -179,12 +191,12 @@ class Classifier(nn.Module):
         return layers
 
 
-def _logits(
+def _answers(
     features: NDArray[np.float64], layers: list[tuple[NDArray[np.float64], NDArray[np.float64]]]
 ) -> NDArray[np.float64]:
-    """Run the layers on ``(n, width)`` → ``(n,)``, every sum exact."""
+    """Run the layers on ``(n, width)`` → ``(n, 1 or 2)``, every sum exact."""
     hidden = features
     for weight, bias in layers[:-1]:
         hidden = np.maximum(on_grid(hidden) @ weight + bias, 0.0)
     weight, bias = layers[-1]
-    return np.asarray((on_grid(hidden) @ weight + bias)[:, 0])
+    return np.asarray(on_grid(hidden) @ weight + bias)

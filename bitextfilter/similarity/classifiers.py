@@ -14,7 +14,8 @@ from bitextfilter.models.checkpoint import (
     write_config,
 )
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
-from bitextfilter.similarity.word_classifier import WordClassifier, WordClassifierSettings
+from bitextfilter.similarity.word_classifier import WordClassifier
+from bitextfilter.similarity.word_settings import WordClassifierSettings
 
 __all__ = ["PairClassifier", "Shape", "build", "load", "save"]
 

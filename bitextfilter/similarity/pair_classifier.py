@@ -11,9 +11,24 @@ from numpy.typing import NDArray
 from bitextfilter.errors import SettingsError
 from bitextfilter.similarity.vectors import Scores, Vectors
 
-__all__ = ["Encode", "Indices", "PairScorer", "Scoring", "Side", "check_whole_numbers", "sigmoid"]
+__all__ = [
+    "Answers",
+    "Encode",
+    "Indices",
+    "PairScorer",
+    "Scoring",
+    "Side",
+    "check_whole_numbers",
+    "check_worth",
+    "expected",
+    "sigmoid",
+]
 
 Indices = NDArray[np.int64]
+
+Answers = NDArray[np.floating]
+"""``(n, 1)`` or ``(n, 2)``, logits: of a pair's being a translation, with a small mistake perhaps;
+and of its having none, if it is one."""
 
 Side = tuple[Vectors, Sequence[str]]
 """Sentences of one language, and their vectors ``(n, dim)``."""
@@ -33,6 +48,32 @@ def check_whole_numbers(settings: object, names: Iterable[str]) -> None:
     for name in names:
         if type(getattr(settings, name)) is not int or getattr(settings, name) < 1:
             raise SettingsError(f"{name} must be a whole number of at least 1")
+
+
+def check_worth(worth: object) -> None:
+    """Raise SettingsError where what a pair with a small mistake is worth is not from 0 to 1/2."""
+    if type(worth) not in (int, float) or not 0 <= worth < 0.5:  # type: ignore[operator]
+        raise SettingsError(f"a worth of {worth}: must be from 0 to below 0.5")
+
+
+def expected(answers: Answers, worth: float) -> NDArray[np.float64]:
+    """From answers to one logit each, ``(n,)``: of what the pairs may be expected to be worth.
+
+    A translation is worth 1, one with a small mistake *worth*, anything else 0. With logits c, f
+    and σ = sigmoid, that is σ(c) (worth + (1 - worth) σ(f)): c alone, where only it was asked for.
+    One number at a time, as in :func:`sigmoid`.
+    """
+    if answers.shape[1] == 1:
+        return answers[:, 0].astype(np.float64)
+    rows = (_expected(c, f, worth) for c, f in np.clip(answers, -300, 300).tolist())
+    return np.fromiter(rows, dtype=np.float64, count=len(answers))
+
+
+def _expected(translation: float, flawless: float, worth: float) -> float:
+    """Where p = σ(c) g, and g = worth + (1 - worth) σ(f), p / (1 - p) is g / (1 / e^c + 1 - g)."""
+    if_right = worth + (1 - worth) / (1 + math.exp(-flawless))
+    lost = (1 - worth) / (1 + math.exp(flawless))
+    return math.log(if_right / (math.exp(-translation) + lost))
 
 
 def sigmoid(logits: NDArray[np.floating]) -> Scores:

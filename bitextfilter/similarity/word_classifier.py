@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from bitextfilter.errors import SettingsError
 from bitextfilter.io.batches import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.pair_classifier import (
@@ -25,16 +24,17 @@ from bitextfilter.similarity.pair_classifier import (
     Indices,
     PairScorer,
     Side,
-    check_whole_numbers,
+    expected,
     sigmoid,
 )
 from bitextfilter.similarity.vectors import Scores, Vectors
 from bitextfilter.similarity.word_memory import WordMemory
 from bitextfilter.similarity.word_network import Sentences, WordNetwork
 from bitextfilter.similarity.word_rows import WordRows
+from bitextfilter.similarity.word_settings import WordClassifierSettings
 from bitextfilter.text.spelling import RARITY, Spelling
 
-__all__ = ["WordClassifier", "WordClassifierSettings", "WordScoring"]
+__all__ = ["WordClassifier", "WordScoring"]
 
 _PAIRS = 8192
 _COMMON = 64
@@ -44,32 +44,6 @@ _LADDER = np.array(_STEPS)
 """The numbers of words that a block of pairs may have; sentences are filled up to the next."""
 _LONG = 128
 _BLOCK_WORDS, _BLOCK_PAIRS = 1024, 32
-
-
-@dataclass(frozen=True)
-class WordClassifierSettings:
-    """The shape of such a classifier. Raises SettingsError for one that cannot be."""
-
-    dim: int
-    """Width of the encoder's vectors."""
-    word_length: float = 1.0
-    """Mean length of the encoder's vectors of words, which they are measured by."""
-    width: int = 64
-    """Units of a word in its context."""
-    meaning: int = 128
-    """Width in which words by themselves are compared."""
-    word_kinds: int = 8
-    """How many kinds of words, beside those that the spelling tells, are counted apart."""
-    hidden: int = 256
-    """Units of the hidden layer."""
-    buckets: int = 1 << 19
-    """Words are counted by their hash, in so many buckets: some share one."""
-
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        check_whole_numbers(self, ("dim", "width", "meaning", "word_kinds", "hidden", "buckets"))
-        if not self.word_length > 0:
-            raise SettingsError("word_length must be above 0")
 
 
 class WordClassifier(nn.Module):
@@ -83,9 +57,7 @@ class WordClassifier(nn.Module):
     def __init__(self, settings: WordClassifierSettings) -> None:
         super().__init__()
         self.settings = settings
-        self.network = WordNetwork(
-            settings.dim, settings.width, settings.meaning, settings.word_kinds, settings.hidden
-        )
+        self.network = WordNetwork(settings)
         self.register_buffer("temperature", torch.ones(()))
         self.register_buffer("counts", torch.zeros(2, settings.buckets, dtype=torch.uint8))
 
@@ -109,9 +81,9 @@ class WordClassifier(nn.Module):
         return rows
 
     def forward(self, tables: Sequence[Tensor], pairs: Sequence[Sentences]) -> Tensor:
-        """Logits ``(n,)``, for training: no temperature applied."""
-        logits: Tensor = self.network(tables, pairs)
-        return logits
+        """Answers ``(n, 1 or 2)``, as ``Answers`` tells, for training: no temperature applied."""
+        answers: Tensor = self.network(tables, pairs)
+        return answers
 
     def scoring(self, encode: Encode, threads: int = 1) -> WordScoring:
         """Return what scores pairs of sentences that *encode* knows the words of."""
@@ -155,7 +127,8 @@ class WordScoring:
         """
         longest = np.maximum(source.lengths(), target.lengths())
         steps = np.searchsorted(_LADDER, longest)
-        logits = np.empty(len(longest), dtype=np.float32)
+        settings = self._classifier.settings
+        answers = np.empty((len(longest), settings.answers), dtype=np.float32)
         tables = [side.table for side in (source, target)]
 
         def run(block: tuple[int, Indices]) -> None:
@@ -164,11 +137,11 @@ class WordScoring:
             with torch.inference_mode():
                 sides = [side.sentences(rows, words) for side in (source, target)]
                 sides = [replace(some, vectors=normalize(some.vectors, dim=1)) for some in sides]
-                logits[pairs] = self._classifier(tables, sides)[: len(pairs)].numpy()
+                answers[pairs] = self._classifier(tables, sides)[: len(pairs)].numpy()
 
         with one_torch_thread():
             map_blocks(run, _blocks(steps), self._threads)
-        return sigmoid(logits / float(self._classifier.temperature))
+        return sigmoid(expected(answers, settings.worth) / float(self._classifier.temperature))
 
 
 def _block_pairs(words: int) -> int:

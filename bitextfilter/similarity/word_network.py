@@ -5,7 +5,7 @@ the other side by attention, by itself and in its context, and is compared with 
 in the decomposable attention model (Parikh et al. 2016: attend, compare, aggregate); how well the
 words are covered is counted by kernel pooling (:mod:`bitextfilter.similarity.coverage`). What was
 compared and counted, the sentence vectors' difference and product, and what the sentences look
-like go through one hidden layer to one logit.
+like go through one hidden layer to one logit, or two.
 
 What depends on a word alone comes first (:meth:`WordNetwork.table`), so that it need be computed
 only once for each distinct word.
@@ -34,6 +34,7 @@ from bitextfilter.similarity.coverage import (
     pooled,
     swapped,
 )
+from bitextfilter.similarity.word_settings import WordClassifierSettings
 from bitextfilter.text.spelling import LOOKS, TRAITS
 
 __all__ = ["Sentences", "WordNetwork"]
@@ -81,11 +82,12 @@ class _Read:
 
 
 class WordNetwork(nn.Module):
-    """From both sides of pairs to logits."""
+    """From both sides of pairs to answers."""
 
-    def __init__(self, dim: int, width: int, meaning: int, kinds: int, hidden: int) -> None:
-        """``dim``: e; ``width``: w; ``meaning``: m, of words by themselves; ``kinds``: c."""
+    def __init__(self, settings: WordClassifierSettings) -> None:
         super().__init__()
+        dim, width, kinds = settings.dim, settings.width, settings.word_kinds
+        meaning, hidden = settings.meaning, settings.hidden
         self.meaning = nn.Linear(dim, meaning, bias=False)
         self.contexts = nn.Linear(dim + LOOKS, 3 * width, bias=False)
         self.kinds = nn.Linear(dim + LOOKS, kinds)
@@ -100,7 +102,7 @@ class WordNetwork(nn.Module):
         self.sentence = nn.Linear(2 * dim, _SENTENCE_UNITS)
         side = (kinds + _TRAITS + 1) * FEATURES + kinds + 2 * width + 3 * LOOKS + 1
         self.hidden = nn.Linear(2 * side + LOOKS + _SENTENCE_UNITS + 1, hidden)
-        self.out = nn.Linear(hidden, 1)
+        self.out = nn.Linear(hidden, settings.answers)
         self.dropout = nn.Dropout(_DROPOUT)
         self._columns = [3 * width, meaning, kinds, LOOKS]
 
@@ -115,7 +117,7 @@ class WordNetwork(nn.Module):
         return torch.cat([self.contexts(words), meanings, self.kinds(words), looks], dim=1)
 
     def forward(self, tables: Sequence[Tensor], pairs: Sequence[Sentences]) -> Tensor:
-        """Both sides' tables of words, and both sides of n pairs → logits ``(n,)``.
+        """Both sides' tables of words, and both sides of n pairs → answers ``(n, 1 or 2)``.
 
         The sources, and behind them the targets, are read together: half as many steps.
         """
@@ -128,8 +130,8 @@ class WordNetwork(nn.Module):
         sides = self._sides(both, self._covering(both, pairs)).chunk(2)
         source, target = density(both.looks).chunk(2)
         seen = torch.cat([*sides, self._sentences(*pairs), (source - target).abs()], dim=1)
-        logits: Tensor = self.out(self.dropout(torch.relu(self.hidden(seen))))
-        return logits[:, 0]
+        answers: Tensor = self.out(self.dropout(torch.relu(self.hidden(seen))))
+        return answers
 
     def _read(self, rows: Tensor, lengths: Tensor, repeats: Tensor) -> _Read:
         """Rows of the tables, ``(2 n, t, columns)``, and so on → words in their contexts."""

@@ -2,8 +2,9 @@
 
 Kim et al. 2019, section 3.3: binary cross-entropy on clean pairs and negatives (eq. 15, whose
 second term should read log(1 - q)). To give a smoother score than theirs, the weights decay, the
-labels may be smoothed, and a temperature is fitted to pairs kept apart. And what is nearly a
-translation may count as a part of one, so that a doubtful detail costs a pair less than all.
+labels may be smoothed, and a temperature is fitted to pairs kept apart. And where pairs with a
+small mistake are known, two questions are taught apart: is it a translation, with a small mistake
+perhaps; and has it none, if it is one.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.classifiers import PairClassifier, Shape, build
+from bitextfilter.similarity.pair_classifier import expected
 from bitextfilter.training.calibration import Figures, figures, fit_temperature
 from bitextfilter.training.classifier_settings import ClassifierTraining
 
@@ -50,7 +52,7 @@ class LabelledPairs(Protocol):
 
     @property
     def worths(self) -> NDArray[np.float32]:
-        """What the classifier is taught to say of each, ``(n,)``: 1 for a translation."""
+        """``(n,)``: 1 for a translation, the classifier's worth for nearly one, 0 for others."""
         ...
 
     def prepare(self, classifier: PairClassifier) -> None:
@@ -61,10 +63,10 @@ class LabelledPairs(Protocol):
         """Yield all of some rows in an order drawn by torch, at most *size* at a time."""
         ...
 
-    def logits(
+    def answers(
         self, classifier: PairClassifier, rows: Indices, training: ClassifierTraining | None = None
     ) -> Tensor:
-        """Return the logits of some pairs, ``(rows,)``: as they are, or with noise for training."""
+        """Return the answers ``(rows, 1 or 2)`` to some pairs: as they are, or with noise."""
         ...
 
 
@@ -209,22 +211,31 @@ def _fit(
 def _loss(
     classifier: PairClassifier, pairs: LabelledPairs, rows: Indices, training: ClassifierTraining
 ) -> Tensor:
-    """Mean cross-entropy of some pairs against their smoothed worths, in nats."""
+    """Mean cross-entropy of the answers to some pairs, against smoothed labels, in nats.
+
+    Whether a pair has a small mistake is asked only of what is a translation otherwise.
+    """
+    answers = pairs.answers(classifier, rows, training)
     worths, smoothing = torch.from_numpy(pairs.worths[rows]), training.label_smoothing
-    smooth = worths * (1 - smoothing) + smoothing / 2
-    return binary_cross_entropy_with_logits(pairs.logits(classifier, rows, training), smooth)
+    questions = (torch.ones_like(worths), worths > 0), (worths > 0, worths == 1)
+    loss = torch.zeros(())
+    for logits, (asked, labels) in zip(answers.T, questions, strict=False):
+        smooth = labels * (1 - smoothing) + smoothing / 2
+        each = binary_cross_entropy_with_logits(logits, smooth, reduction="none")
+        loss = loss + (each * asked).mean()
+    return loss
 
 
 @torch.no_grad()
 def _logits(
     classifier: PairClassifier, pairs: LabelledPairs, rows: Indices, training: ClassifierTraining
 ) -> NDArray[np.float64]:
-    """Return the logits of some pairs as they are, ``(rows,)``."""
+    """Return the logits of what some pairs are expected to be worth, ``(rows,)``."""
     classifier.eval()
-    logits = np.empty(len(rows), dtype=np.float64)
+    worth, logits = classifier.settings.worth, np.empty(len(rows), dtype=np.float64)
     places = np.empty(len(pairs.labels), dtype=np.int64)
     places[rows] = np.arange(len(rows))
     with torch.random.fork_rng(devices=[]):
         for some in pairs.batches(rows, training.batch_size):
-            logits[places[some]] = pairs.logits(classifier, some).double().numpy()
+            logits[places[some]] = expected(pairs.answers(classifier, some).numpy(), worth)
     return logits

@@ -42,7 +42,7 @@ class LabelledVectors:
         order = rows[torch.randperm(len(rows)).numpy()]
         return (order[start : start + size] for start in range(0, len(order), size))
 
-    def logits(
+    def answers(
         self, classifier: PairClassifier, rows: Indices, training: ClassifierTraining | None = None
     ) -> Tensor:
         """See ``LabelledPairs``."""
@@ -51,8 +51,8 @@ class LabelledVectors:
         if training is not None:
             dim = classifier.settings.dim
             sides = [_blurred(side, dim, training.vector_noise) for side in sides]
-        logits: Tensor = classifier(*sides)
-        return logits
+        answers: Tensor = classifier(*sides)
+        return answers
 
 
 def _blurred(rows: Tensor, dim: int, noise: float) -> Tensor:

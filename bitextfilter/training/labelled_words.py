@@ -123,7 +123,7 @@ class LabelledWords:
         starts = torch.randperm(-(-len(order) // size)) * size
         return (order[start : start + size] for start in starts.tolist())
 
-    def logits(
+    def answers(
         self, classifier: PairClassifier, rows: Indices, training: ClassifierTraining | None = None
     ) -> Tensor:
         """See ``LabelledPairs``."""
@@ -143,8 +143,8 @@ class LabelledWords:
             tables.append(classifier.table(vectors, looks) * (places > 0)[:, None])
             words = torch.arange(len(places)).view(-1, size)
             pairs.append(replace(sentences, words=words))
-        logits: Tensor = classifier(tables, pairs)
-        return logits
+        answers: Tensor = classifier(tables, pairs)
+        return answers
 
 
 def _hidden(vectors: Tensor, size: int, training: ClassifierTraining) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.errors import InputError
 from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.models.folders import THRESHOLDS
 from bitextfilter.scoring.model import Model
@@ -21,7 +21,9 @@ from bitextfilter.scoring.scorers import distinct
 from bitextfilter.similarity import classifiers
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.classifiers import PairClassifier, Shape
-from bitextfilter.similarity.word_classifier import WordClassifier, WordClassifierSettings
+from bitextfilter.similarity.pair_classifier import check_worth
+from bitextfilter.similarity.word_classifier import WordClassifier
+from bitextfilter.similarity.word_settings import WordClassifierSettings
 from bitextfilter.text.surface import WIDTH
 from bitextfilter.training.classifier import (
     ClassifierReport,
@@ -51,8 +53,8 @@ class ClassifierPlan:
     negatives: Negatives = field(default_factory=Negatives)
     count: int | None = None
     """How many negatives; None for as many as there are positives."""
-    worth: float = 0.25
-    """What is nearly a translation is taught to score so much, below 1/2."""
+    worth: float = 0.05
+    """What a pair with a small mistake is worth, below 1/2; with 0 it is as bad as any other."""
     kind: str = "sentences"
     """What the classifier reads: sentences by their vectors, or their words."""
     features: str = "products"
@@ -66,9 +68,8 @@ class ClassifierPlan:
     """Whether the model keeps the matrices as int8; the report is of the float32 ones."""
 
     def __post_init__(self) -> None:
-        """Raise SettingsError for a worth out of range."""
-        if not 0 <= self.worth < 0.5:
-            raise SettingsError(f"a worth of {self.worth:g}: must be from 0 to below 0.5")
+        """Refuse a worth out of range."""
+        check_worth(self.worth)
 
 
 def choose_negatives(
@@ -127,7 +128,7 @@ class Examples:
     """Translations."""
     negatives: Sequence[Pair]
     nearly: Sequence[Pair] = ()
-    """Negatives with a small mistake: of the worth that the plan says."""
+    """Translations but for a small mistake."""
 
     def apart(self) -> Examples:
         """Return the same without negatives that are positives, or that are nearly, too."""
@@ -153,6 +154,7 @@ def train_on_pairs(
     rows = [pair for kind in kinds for pair in kind]
     sources, targets = ([pair[side] for pair in rows] for side in (0, 1))
     counts = [len(kind) for kind in kinds]
+    plan = replace(plan, worth=plan.worth if examples.nearly else 0.0)
     worths = np.repeat(np.array([1, 0, plan.worth], dtype=np.float32), counts)
     read = _by_words if plan.kind == WordClassifier.kind else _by_vectors
     shape, pairs = read(model, (sources, targets), worths, plan)
@@ -169,7 +171,8 @@ def _by_words(
     )
     pairs = LabelledWords(source, target, worths)
     dim, length = model.encoder.dim, pairs.word_length
-    return WordClassifierSettings(dim, length, plan.width, hidden=plan.hidden), pairs
+    settings = WordClassifierSettings(dim, length, plan.width, hidden=plan.hidden, worth=plan.worth)
+    return settings, pairs
 
 
 def _by_vectors(
@@ -177,7 +180,9 @@ def _by_vectors(
 ) -> tuple[Shape, LabelledPairs]:
     """Encode the pairs for a classifier of sentences, and say which shape it has."""
     surface = WIDTH if plan.surface else 0
-    shape = ClassifierSettings(model.encoder.dim, plan.features, plan.hidden, surface)
+    shape = ClassifierSettings(
+        model.encoder.dim, plan.features, plan.hidden, surface, worth=plan.worth
+    )
     classifier, rows = Classifier(shape), []
     for side, language in zip(sides, model.languages, strict=True):
         different, places = distinct(side)

@@ -19,10 +19,12 @@ from bitextfilter.similarity.vectors import Vectors
 DIM = 24
 
 
-def make(features: str, hidden: int = 32, dim: int = DIM, layers: int = 2) -> Classifier:
+def make(
+    features: str, hidden: int = 32, dim: int = DIM, layers: int = 2, worth: float = 0.0
+) -> Classifier:
     """A classifier with random weights, large enough for scores of all sizes."""
     torch.manual_seed(0)
-    classifier = Classifier(ClassifierSettings(dim, features, hidden, layers=layers))
+    classifier = Classifier(ClassifierSettings(dim, features, hidden, layers=layers, worth=worth))
     with torch.no_grad():
         for parameter in classifier.parameters():
             parameter.mul_(3.0)
@@ -51,13 +53,19 @@ def naive_probability(classifier: Classifier, x: Vectors, y: Vectors) -> float:
         ]
         if number < classifier.settings.layers:
             hidden = [max(h, 0.0) for h in hidden]
-    return 1 / (1 + math.exp(-hidden[0] / float(classifier.temperature)))
+    worth = classifier.settings.worth
+    probability = 1 / (1 + math.exp(-hidden[0]))
+    if worth:
+        probability *= worth + (1 - worth) / (1 + math.exp(-hidden[1]))
+    odds = probability / (1 - probability)
+    return 1 / (1 + odds ** (-1 / float(classifier.temperature)))
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
 @pytest.mark.parametrize("features", FEATURES)
-def test_agrees_with_the_definition(features: str, layers: int) -> None:
-    classifier = make(features, layers=layers)
+@pytest.mark.parametrize("worth", [0.0, 0.2])
+def test_agrees_with_the_definition(features: str, layers: int, worth: float) -> None:
+    classifier = make(features, layers=layers, worth=worth)
     assert len(classifier.layers) == layers + 1
     classifier.temperature.fill_(1.7)
     a, b = vectors(12, 1) * 5, vectors(12, 2)
@@ -73,8 +81,8 @@ def test_training_and_scoring_compute_the_same(features: str) -> None:
     classifier = make(features)
     a, b = vectors(50, 3), vectors(50, 4)
     logits = classifier(torch.from_numpy(a), torch.from_numpy(b))
-    assert logits.shape == (50,)
-    expected = torch.sigmoid(logits).detach().numpy()
+    assert logits.shape == (50, 1)
+    expected = torch.sigmoid(logits[:, 0]).detach().numpy()
     np.testing.assert_allclose(classifier.probabilities(a, b), expected, atol=1e-5)
 
 
@@ -101,7 +109,7 @@ def test_it_can_learn_to_tell_pairs_from_others() -> None:
     optimiser = torch.optim.Adam(classifier.parameters(), 0.003)
     for _ in range(60):
         optimiser.zero_grad()
-        logits = classifier(torch.from_numpy(a), torch.from_numpy(b))
+        logits = classifier(torch.from_numpy(a), torch.from_numpy(b))[:, 0]
         torch.nn.functional.binary_cross_entropy_with_logits(logits, labels.float()).backward()
         optimiser.step()
     assert ((classifier.probabilities(a, b) > 0.5) == labels.numpy()).mean() > 0.95

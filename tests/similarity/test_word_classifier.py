@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from zlib import crc32
@@ -20,9 +21,10 @@ from bitextfilter.similarity.classifiers import load, save
 from bitextfilter.similarity.coverage import Extent, covering
 from bitextfilter.similarity.pair_classifier import Side
 from bitextfilter.similarity.vectors import Vectors
-from bitextfilter.similarity.word_classifier import WordClassifier, WordClassifierSettings
+from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.similarity.word_memory import WordMemory
 from bitextfilter.similarity.word_rows import MOST_WORDS
+from bitextfilter.similarity.word_settings import WordClassifierSettings
 from bitextfilter.text.spelling import WordReader, repeats, spellings
 
 DIM = 10
@@ -150,7 +152,7 @@ class Naive:
         parts = [*pooled, counts[0], compared.mean(axis=0), compared.max(axis=0), counts[1]]
         return np.concatenate([*parts, a["looks"][0], a["looks"][-1], [np.log(n)]])
 
-    def logit(self, source: str, target: str) -> float:
+    def answers(self, source: str, target: str) -> list[float]:
         a, b = self.read(source, 0), self.read(target, 1)
         same_figures = (a["figures"][:, None] == b["figures"]) & (a["figures"] != 0)[:, None]
         alike = [
@@ -173,7 +175,8 @@ class Naive:
             ]
         )
         hidden = np.maximum(self.linear("hidden", seen), 0)
-        return float(self.linear("out", hidden)[0])
+        answers: list[float] = self.linear("out", hidden).tolist()
+        return answers
 
 
 def half(rows: Matrix) -> Matrix:
@@ -186,10 +189,15 @@ def unit(rows: Matrix) -> Matrix:
     return result
 
 
-def test_agrees_with_the_definition() -> None:
-    classifier, places = make(), np.arange(3)
-    naive = Naive(classifier)
-    logits = [naive.logit(*pair) for pair in zip(SOURCES[:3], TARGETS[:3], strict=True)]
+@pytest.mark.parametrize("worth", [0.0, 0.1])
+def test_agrees_with_the_definition(worth: float) -> None:
+    classifier, places = make(replace(SETTINGS, worth=worth)), np.arange(3)
+    naive, logits = Naive(classifier), []
+    for pair in zip(SOURCES[:3], TARGETS[:3], strict=True):
+        answers = [1 / (1 + math.exp(-logit)) for logit in naive.answers(*pair)]
+        assert len(answers) == (2 if worth else 1)
+        score = answers[0] * (worth + (1 - worth) * answers[1]) if worth else answers[0]
+        logits.append(math.log(score / (1 - score)))
     classifier.temperature.fill_(max(map(abs, logits)) / 3)
     found = classifier.scoring(encode)(*sides(SOURCES, TARGETS))(places, places)
     expected = 1 / (1 + np.exp(-np.array(logits) / float(classifier.temperature)))
@@ -297,6 +305,6 @@ def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
 
 
 def test_shapes_that_cannot_be() -> None:
-    for wrong in ({"width": 0}, {"word_kinds": 1.5}, {"word_length": -1.0}):
+    for wrong in ({"width": 0}, {"word_kinds": 1.5}, {"word_length": -1.0}, {"worth": 0.5}):
         with pytest.raises(SettingsError):
             WordClassifierSettings(DIM, **wrong)  # type: ignore[arg-type]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
-from torch.nn.functional import binary_cross_entropy_with_logits
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.similarity.classifier import ClassifierSettings
+from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.training.classifier import (
     ClassifierReport,
     ClassifierTraining,
+    _loss,
     split,
     train_classifier,
 )
@@ -46,7 +48,7 @@ def test_it_learns() -> None:
     assert sum(report.after.positives) + sum(report.after.negatives) == report.pairs[2]
 
 
-def test_what_is_nearly_a_translation_is_taught_its_worth() -> None:
+def test_a_small_mistake_is_asked_for_by_itself() -> None:
     """A third of the negatives have one number of another vector: they are worth 0.3."""
     pairs, groups = toy_pairs()
     target, worths = pairs.target.copy(), pairs.worths.copy()
@@ -57,18 +59,39 @@ def test_what_is_nearly_a_translation_is_taught_its_worth() -> None:
     near = LabelledVectors(pairs.source, target, worths)
     assert (near.labels == pairs.labels).all()
     training = ClassifierTraining(epochs=30, learning_rate=0.01, vector_noise=0.2)
-    shape = ClassifierSettings(DIM, hidden=32)
+    shape = ClassifierSettings(DIM, hidden=32, worth=0.3)
     classifier, report = train_classifier(near, groups, shape, training)
+    assert isinstance(classifier, Classifier)
     _, tuning, held_out = split(groups, training.held_out, training.seed)
     with torch.no_grad():
-        logits = near.logits(classifier, held_out) / classifier.temperature
-        kept = near.logits(classifier, tuning)
-    scores, worth = torch.sigmoid(logits).numpy(), worths[held_out]
+        translation, flawless = torch.sigmoid(near.answers(classifier, held_out)).numpy().T
+        c, f = torch.sigmoid(near.answers(classifier, tuning)).double().T
+    worth = worths[held_out]
+    assert translation[worth > 0].mean() > 0.85 and translation[worth == 0].mean() < 0.15
+    assert flawless[worth == 1].mean() > 0.85 and flawless[worth == np.float32(0.3)].mean() < 0.15
+    scores = classifier.probabilities(near.source[held_out], near.target[held_out])
     assert scores[worth == np.float32(0.3)].mean() == pytest.approx(0.3, abs=0.1)
     assert scores[worth == 0].mean() < 0.15 and scores[worth == 1].mean() > 0.8
-    loss = binary_cross_entropy_with_logits(kept, torch.from_numpy(worths[tuning]))
+    kept = c * (0.3 + 0.7 * f)
+    loss = torch.nn.functional.binary_cross_entropy(kept, torch.from_numpy(worths[tuning]).double())
     assert report.tuning_losses[report.epoch - 1] == pytest.approx(float(loss), rel=1e-4)
     assert report.after.calibration_error < 0.1
+
+
+def test_the_loss_of_both_questions_is_that_of_three_kinds_of_pairs() -> None:
+    """Unsmoothed: minus the log probability of a translation, of nearly one, or of neither."""
+    pairs, _ = toy_pairs()
+    worths = np.resize(np.array([0, 0.3, 1], dtype=np.float32), ROWS)
+    near, rows = LabelledVectors(pairs.source, pairs.target, worths), np.arange(31)
+    training = ClassifierTraining(label_smoothing=0.0, vector_noise=0.0)
+    torch.manual_seed(1)
+    classifier = Classifier(ClassifierSettings(DIM, hidden=8, worth=0.3))
+    loss = _loss(classifier, near, rows, training).detach()
+    total = 0.0
+    for (c, f), worth in zip(near.answers(classifier, rows).tolist(), worths[rows], strict=True):
+        p, q = 1 / (1 + math.exp(-c)), 1 / (1 + math.exp(-f))
+        total -= math.log({0: 1 - p, 1: p * q}.get(float(worth), p * (1 - q)))
+    assert float(loss) == pytest.approx(total / 31, rel=1e-5)
 
 
 def test_the_papers_input_learns_too() -> None:
@@ -113,9 +136,9 @@ def test_the_best_epoch_is_kept_and_patience_ends() -> None:
     assert [loss for _, loss in seen] == list(report.tuning_losses)
     places = split(groups, training.held_out, training.seed)[1]
     with torch.no_grad():
-        logits = classifier(*(torch.from_numpy(v[places]) for v in (pairs.source, pairs.target)))
+        answers = classifier(*(torch.from_numpy(v[places]) for v in (pairs.source, pairs.target)))
     labels = torch.from_numpy(pairs.labels[places].astype(np.float32))
-    loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, labels)
+    loss = torch.nn.functional.binary_cross_entropy_with_logits(answers[:, 0], labels)
     assert float(loss) == pytest.approx(min(report.tuning_losses), rel=1e-4)
 
 

@@ -59,8 +59,8 @@ def test_one_wrong_word_is_learnt() -> None:
     assert isinstance(classifier, WordClassifier)
     assert classifier.counts.any(dim=1).all()
     with torch.no_grad():
-        one, again = (pairs.logits(classifier, rows) for _ in range(2))
-        noisy = pairs.logits(classifier, rows, TRAINING)
+        one, again = (pairs.answers(classifier, rows) for _ in range(2))
+        noisy = pairs.answers(classifier, rows, TRAINING)
     assert torch.equal(one, again)
     assert not torch.equal(one, noisy)
 
@@ -111,6 +111,6 @@ def test_training_and_scoring_see_the_same_words() -> None:
     scoring = classifier.scoring(lambda texts, _side: encode(texts))
     found = scoring((encode(sources), sources), (encode(targets), targets))(rows, rows)
     with torch.no_grad():
-        expected = torch.sigmoid(pairs.logits(classifier, rows)).numpy()
+        expected = torch.sigmoid(pairs.answers(classifier, rows)[:, 0]).numpy()
     np.testing.assert_allclose(found, expected, atol=1e-3)
     assert np.ptp(expected) > 0.01

@@ -1,0 +1,43 @@
+"""One score of two answers."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.similarity.pair_classifier import check_worth, expected
+
+
+def test_the_only_answer_is_the_logit() -> None:
+    answers = np.array([[-2.5], [0], [1000]], dtype=np.float32)
+    assert expected(answers, 0.0).tolist() == [-2.5, 0, 1000]
+
+
+@pytest.mark.parametrize("worth", [0.0, 0.05, 0.4])
+def test_the_logit_of_two_answers_is_that_of_the_worth_to_be_expected(worth: float) -> None:
+    """A translation with a small mistake is worth so much, one without 1, anything else nothing."""
+    grid = [-40.0, -3.0, -0.25, 0.0, 0.5, 9.0, 40.0, 250.0]
+    answers = np.array([(c, f) for c in grid for f in grid])
+    with localcontext() as context:
+        context.prec = 400
+        for found, (c, f) in zip(expected(answers, worth), answers.tolist(), strict=True):
+            right, whole = (1 / (1 + (-Decimal(logit)).exp()) for logit in (c, f))
+            score = right * whole + right * (1 - whole) * Decimal(worth)
+            assert found == pytest.approx(float((score / (1 - score)).ln()), rel=1e-9, abs=1e-12)
+
+
+def test_more_of_either_is_never_less_whatever_the_size() -> None:
+    far = np.array([-1e30, -400, -30, 0, 30, 400, 1e30], dtype=np.float32)
+    for other in far:
+        for columns in ((far, np.full(7, other)), (np.full(7, other), far)):
+            found = expected(np.stack(columns, axis=1), 0.05)
+            assert np.isfinite(found).all() and (np.diff(found) >= 0).all()
+
+
+@pytest.mark.parametrize("worth", [-0.1, 0.5, float("nan"), "0.1", True])
+def test_a_worth_that_cannot_be(worth: object) -> None:
+    with pytest.raises(SettingsError, match="worth"):
+        check_worth(worth)
