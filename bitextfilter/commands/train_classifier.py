@@ -51,8 +51,9 @@ _FRACTION = click.FloatRange(0, 1, max_open=True)
 )
 @click.option(
     "--nearly",
+    multiple=True,
     metavar="FILE",
-    help="Translations but for a small mistake, which is then asked for by itself.",
+    help="Translations but for a small mistake: asked for by itself; may be repeated.",
 )
 @click.option(
     "--worth",
@@ -137,11 +138,7 @@ _FRACTION = click.FloatRange(0, 1, max_open=True)
     help="Part of the pairs to measure on.",
 )
 @click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    help="Seed of everything.",
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of everything."
 )
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
 def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) -> None:
@@ -168,12 +165,12 @@ def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) ->
     right = [pair for path in positives for pair in pairs_of(run, path)]
     if not right:
         raise InputError("no translations to learn from", file=positives[0])
-    nearly = [] if choices["nearly"] is None else pairs_of(run, choices["nearly"])
+    nearly = [pair for path in choices["nearly"] for pair in pairs_of(run, path)]
     corpus = None if noisy is None else NoisyCorpus(run, noisy)
     wrong = workflow.choose_negatives(model, right, corpus, plan)
     examples = workflow.Examples(right, wrong, nearly).apart()
     run.counts.update(positives=len(right), negatives=len(examples.negatives))
-    if choices["nearly"] is not None:
+    if choices["nearly"]:
         run.counts["nearly"] = len(examples.nearly)
     run.facts["seed"] = plan.training.seed
     classifier, report = workflow.train_on_pairs(model, examples, plan, _notifier(run))
@@ -192,9 +189,9 @@ def _check_together(plan: ClassifierPlan, choices: dict[str, Any]) -> None:
         raise click.UsageError("say where the model goes: either -o FOLDER or --in-place")
     if noisy == "-":
         raise click.UsageError("--noisy is read twice: it cannot be stdin")
-    if [*choices["positives"], choices["nearly"]].count("-") > 1:
+    if [*choices["positives"], *choices["nearly"]].count("-") > 1:
         raise click.UsageError("only one file can be stdin")
-    if choices["nearly"] is None and _said("worth"):
+    if not choices["nearly"] and _said("worth"):
         raise click.UsageError("--worth goes with --nearly FILE")
     for name in {"sentences": ["width"], "words": ["features", "surface"]}[kind]:
         if _said(name):

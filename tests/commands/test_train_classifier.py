@@ -119,6 +119,9 @@ def test_a_pair_counts_once_as_the_best_that_it_is_said_to_be(data: Path, tmp_pa
     assert "300 positives, 600 negatives, 0 nearly" in done.stderr
     done = train(*given, "--nearly", noisy)
     assert "300 positives, 0 negatives, 600 nearly" in done.stderr
+    one, other = (write(tmp_path / name, [(f"a1 {name}", "b1")]) for name in ("one", "other"))
+    done = train(*given, "--nearly", one, "--nearly", other)
+    assert "300 positives, 600 negatives, 2 nearly" in done.stderr
 
 
 @pytest.mark.parametrize(
