@@ -53,7 +53,7 @@ _FRACTION = click.FloatRange(0, 1, max_open=True)
     "--nearly",
     multiple=True,
     metavar="FILE",
-    help="Translations but for a small mistake: asked for by itself; may be repeated.",
+    help="Pairs with a small mistake, which is a question of its own; may be repeated.",
 )
 @click.option(
     "--worth",

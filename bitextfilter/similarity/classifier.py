@@ -98,7 +98,7 @@ class ClassifierSettings:
 
 
 class Classifier(nn.Module):
-    """Hidden layers and a logit. ``temperature`` is a buffer that calibration may set."""
+    """Hidden layers and one logit, or two. ``temperature`` is a buffer that calibration may set."""
 
     kind = "sentences"
     temperature: Tensor
@@ -151,7 +151,7 @@ class Classifier(nn.Module):
         return np.hstack([vectors, describe(sentences)]) if self.settings.surface else vectors
 
     def probabilities(self, a: Vectors, b: Vectors, threads: int = 1) -> Scores:
-        """Probability ``(n,)`` in [0, 1] that row i of ``a`` and row i of ``b`` are translations.
+        """Score ``(n,)`` in [0, 1] of row i of ``a`` and row i of ``b``, as ``PairScorer`` tells.
 
         The same as :meth:`forward` with temperature and sigmoid, but for rounding: here each
         layer's sums are made exact, so that a row's result is the same to the last bit in any

@@ -34,7 +34,10 @@ Side = tuple[Vectors, Sequence[str]]
 """Sentences of one language, and their vectors ``(n, dim)``."""
 
 PairScorer = Callable[[Indices, Indices], Scores]
-"""From places of pairs among the sentences of both sides, each ``(m,)``, to probabilities."""
+"""From places of pairs among the sentences of both sides, each ``(m,)``, to scores.
+
+From 0 to 1, higher is better: the probability that they are translations, or, of two answers, what
+they may be expected to be worth (:func:`expected`)."""
 
 Encode = Callable[[Sequence[str], int], Vectors]
 """From sentences of one side, 0 or 1, to vectors ``(n, dim)``."""
@@ -53,24 +56,24 @@ def check_whole_numbers(settings: object, names: Iterable[str]) -> None:
 def check_worth(worth: object) -> None:
     """Raise SettingsError where what a pair with a small mistake is worth is not from 0 to 1/2."""
     if type(worth) not in (int, float) or not 0 <= worth < 0.5:  # type: ignore[operator]
-        raise SettingsError(f"a worth of {worth}: must be from 0 to below 0.5")
+        raise SettingsError(f"worth {worth!r}: must be a number from 0 to below 0.5")
 
 
-def expected(answers: Answers, worth: float) -> NDArray[np.float64]:
+def expected(answers: Answers, worth: float) -> NDArray[np.floating]:
     """From answers to one logit each, ``(n,)``: of what the pairs may be expected to be worth.
 
     A translation is worth 1, one with a small mistake *worth*, anything else 0. With logits c, f
-    and σ = sigmoid, that is σ(c) (worth + (1 - worth) σ(f)): c alone, where only it was asked for.
-    One number at a time, as in :func:`sigmoid`.
+    and σ = sigmoid, that is σ(c) (worth + (1 - worth) σ(f)). Where c is the only answer, it is
+    returned as it is. One number at a time, as in :func:`sigmoid`.
     """
     if answers.shape[1] == 1:
-        return answers[:, 0].astype(np.float64)
+        return answers[:, 0]
     rows = (_expected(c, f, worth) for c, f in np.clip(answers, -300, 300).tolist())
     return np.fromiter(rows, dtype=np.float64, count=len(answers))
 
 
 def _expected(translation: float, flawless: float, worth: float) -> float:
-    """Where p = σ(c) g, and g = worth + (1 - worth) σ(f), p / (1 - p) is g / (1 / e^c + 1 - g)."""
+    """With p = σ(c) g and g = worth + (1 - worth) σ(f), p / (1 - p) = g / (1 / e^c + 1 - g)."""
     if_right = worth + (1 - worth) / (1 + math.exp(-flawless))
     lost = (1 - worth) / (1 + math.exp(flawless))
     return math.log(if_right / (math.exp(-translation) + lost))

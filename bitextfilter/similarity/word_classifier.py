@@ -1,4 +1,4 @@
-"""The classifier that reads both sentences of a pair word by word: its shape, files and scores.
+"""The classifier that reads both sentences of a pair word by word, and its scores.
 
 See :mod:`bitextfilter.similarity.word_network` for what it computes. A word's vector is what the
 encoder makes of the word as a sentence, so that it serves with any encoder.

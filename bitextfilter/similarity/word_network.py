@@ -12,7 +12,8 @@ only once for each distinct word.
 
 Kinds of words are learnt; beside them stand the traits that their spelling tells, and rarity.
 
-Letters: n pairs, t words a sentence, u words, e the encoder's width, w ours, c kinds of words.
+Letters: n pairs, t words a sentence, u words, e the encoder's width, w ours, m that of words by
+themselves, c kinds of words.
 """
 
 from __future__ import annotations

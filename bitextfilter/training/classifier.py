@@ -52,7 +52,7 @@ class LabelledPairs(Protocol):
 
     @property
     def worths(self) -> NDArray[np.float32]:
-        """``(n,)``: 1 for a translation, the classifier's worth for nearly one, 0 for others."""
+        """``(n,)``: 1 for a translation, the classifier's worth for nearly one, 0 for any other."""
         ...
 
     def prepare(self, classifier: PairClassifier) -> None:
@@ -213,13 +213,16 @@ def _loss(
 ) -> Tensor:
     """Mean cross-entropy of the answers to some pairs, against smoothed labels, in nats.
 
-    Whether a pair has a small mistake is asked only of what is a translation otherwise.
+    Whether a pair has a small mistake is asked only of what is a translation otherwise. Where it
+    is not asked, the one answer is taught what pairs are worth.
     """
     answers = pairs.answers(classifier, rows, training)
     worths, smoothing = torch.from_numpy(pairs.worths[rows]), training.label_smoothing
-    questions = (torch.ones_like(worths), worths > 0), (worths > 0, worths == 1)
+    ever = torch.ones_like(worths)
+    apart = (ever, (worths > 0).float()), (worths > 0, (worths == 1).float())
+    questions = [(ever, worths)] if answers.shape[1] == 1 else apart
     loss = torch.zeros(())
-    for logits, (asked, labels) in zip(answers.T, questions, strict=False):
+    for logits, (asked, labels) in zip(answers.T, questions, strict=True):
         smooth = labels * (1 - smoothing) + smoothing / 2
         each = binary_cross_entropy_with_logits(logits, smooth, reduction="none")
         loss = loss + (each * asked).mean()

@@ -27,7 +27,7 @@ class LabelledVectors:
     source: NDArray[np.float32]
     target: NDArray[np.float32]
     worths: NDArray[np.float32]
-    """``(n,)``: 1 for translations; for others, below 1/2, how much of one they are."""
+    """See ``LabelledPairs``."""
 
     @property
     def labels(self) -> NDArray[np.bool_]:

@@ -86,7 +86,7 @@ class LabelledWords:
     source: ReadSide
     target: ReadSide
     worths: NDArray[np.float32]
-    """``(n,)``: 1 for translations; for others, below 1/2, how much of one they are."""
+    """See ``LabelledPairs``."""
 
     @property
     def labels(self) -> NDArray[np.bool_]:

@@ -71,6 +71,10 @@ class ClassifierPlan:
         """Refuse a worth out of range."""
         check_worth(self.worth)
 
+    def fitting(self, examples: Examples) -> ClassifierPlan:
+        """Return the same without a worth, if no pair of the examples is nearly a translation."""
+        return self if examples.nearly else replace(self, worth=0.0)
+
 
 def choose_negatives(
     model: Model, positives: Sequence[Pair], noisy: NoisyCorpus | None, plan: ClassifierPlan
@@ -154,7 +158,7 @@ def train_on_pairs(
     rows = [pair for kind in kinds for pair in kind]
     sources, targets = ([pair[side] for pair in rows] for side in (0, 1))
     counts = [len(kind) for kind in kinds]
-    plan = replace(plan, worth=plan.worth if examples.nearly else 0.0)
+    plan = plan.fitting(examples)
     worths = np.repeat(np.array([1, 0, plan.worth], dtype=np.float32), counts)
     read = _by_words if plan.kind == WordClassifier.kind else _by_vectors
     shape, pairs = read(model, (sources, targets), worths, plan)
@@ -211,5 +215,6 @@ def write_model(
 
 def described(plan: ClassifierPlan, report: ClassifierReport, examples: Examples) -> dict[str, Any]:
     """Return settings, numbers of examples, and report, as JSON takes them."""
+    plan = plan.fitting(examples)
     pairs = {name: len(getattr(examples, name)) for name in ("positives", "negatives", "nearly")}
     return {"settings": asdict(plan), **pairs, "report": asdict(report)}

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
 from bitextfilter.commands.train_classifier import main
-from bitextfilter.scoring.model import load
+from bitextfilter.scoring.model import Model, load
 
 QUICK = ("--hidden", "32", "--epochs", "8", "--threads", "1", "--device", "cpu")
 
@@ -88,6 +88,10 @@ def test_words_are_read(data: Path, tmp_path: Path) -> None:
     assert tells_apart(tmp_path / "new")
 
 
+def mean_score(model: Model, pairs: list[tuple[str, str]]) -> float:
+    return float(np.mean(model.score(*zip(*pairs, strict=True), ("mlp",))["mlp"]))
+
+
 @pytest.mark.parametrize("kind", ["sentences", "words"])
 def test_what_is_nearly_a_translation_counts_as_part_of_one(
     data: Path, tmp_path: Path, kind: str
@@ -106,22 +110,29 @@ def test_what_is_nearly_a_translation_counts_as_part_of_one(
         assert "300 positives, 600 negatives, 300 nearly" in done.stderr
         record = json.loads(done.stdout)
         assert (record["nearly"], record["settings"]["worth"]) == (300, float(worth))
-        scores = load(tmp_path / worth).score(*zip(*short, strict=True), ("mlp",))["mlp"]
-        means.append(float(np.mean(scores)))
+        model = load(tmp_path / worth)
+        assert model.classifier is not None and model.classifier.settings.worth == float(worth)
+        means.append(mean_score(model, short))
     assert means[0] + 0.05 < means[1] < 0.75
+    assert means[1] < mean_score(model, list(zip(sources, targets, strict=True)))
 
 
 def test_a_pair_counts_once_as_the_best_that_it_is_said_to_be(data: Path, tmp_path: Path) -> None:
     clean, noisy = data / "clean.tsv", data / "noisy.tsv"
     model = ("--model", data / "model", "-o", tmp_path / "new")
     given = (clean, "--noisy", noisy, "--negatives", "given", *model)
-    done = train(*given, "--nearly", clean)
+    done = train(*given, "--nearly", clean, "--json")
     assert "300 positives, 600 negatives, 0 nearly" in done.stderr
+    classifier = load(tmp_path / "new").classifier
+    assert classifier is not None and classifier.settings.worth == 0
+    assert json.loads(done.stdout)["settings"]["worth"] == 0
     done = train(*given, "--nearly", noisy)
     assert "300 positives, 0 negatives, 600 nearly" in done.stderr
     one, other = (write(tmp_path / name, [(f"a1 {name}", "b1")]) for name in ("one", "other"))
     done = train(*given, "--nearly", one, "--nearly", other)
     assert "300 positives, 600 negatives, 2 nearly" in done.stderr
+    classifier = load(tmp_path / "new").classifier
+    assert classifier is not None and classifier.settings.worth == 0.05
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,10 @@ from bitextfilter.similarity.pair_classifier import check_worth, expected
 
 
 def test_the_only_answer_is_the_logit() -> None:
+    """Of the same type: what it is divided by rounds as it always did."""
     answers = np.array([[-2.5], [0], [1000]], dtype=np.float32)
-    assert expected(answers, 0.0).tolist() == [-2.5, 0, 1000]
+    logits = expected(answers, 0.0)
+    assert (logits.tolist(), logits.dtype) == ([-2.5, 0, 1000], np.float32)
 
 
 @pytest.mark.parametrize("worth", [0.0, 0.05, 0.4])
@@ -34,6 +36,7 @@ def test_more_of_either_is_never_less_whatever_the_size() -> None:
     for other in far:
         for columns in ((far, np.full(7, other)), (np.full(7, other), far)):
             found = expected(np.stack(columns, axis=1), 0.05)
+            assert found.dtype == np.float64
             assert np.isfinite(found).all() and (np.diff(found) >= 0).all()
 
 

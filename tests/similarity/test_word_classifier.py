@@ -205,14 +205,15 @@ def test_agrees_with_the_definition(worth: float) -> None:
     assert np.ptp(expected) > 0.01
 
 
-def test_a_pair_has_the_same_score_in_any_company() -> None:
+@pytest.mark.parametrize("worth", [0.0, 0.3])
+def test_a_pair_has_the_same_score_in_any_company(worth: float) -> None:
     chance = np.random.default_rng(1)
     words = ["Tom", "5", "cats", ",", "not", "Hund", "nicht", "and", "Übel", "1.5"]
     texts = [" ".join(chance.choice(words, chance.integers(1, 60))) for _ in range(300)]
     texts += [SOURCES[4], TARGETS[4]]
     i, j = (chance.integers(0, len(texts), 400) for _ in range(2))
     both = sides(texts, texts)
-    classifier = make()
+    classifier = make(replace(SETTINGS, worth=worth))
     whole = classifier.scoring(encode)(*both)(i, j)
     assert np.ptp(whole) > 0.5
     order = chance.permutation(400)

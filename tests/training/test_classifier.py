@@ -78,20 +78,46 @@ def test_a_small_mistake_is_asked_for_by_itself() -> None:
     assert report.after.calibration_error < 0.1
 
 
-def test_the_loss_of_both_questions_is_that_of_three_kinds_of_pairs() -> None:
-    """Unsmoothed: minus the log probability of a translation, of nearly one, or of neither."""
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_the_loss_of_both_questions_is_that_of_three_kinds_of_pairs(smoothing: float) -> None:
+    """Unsmoothed: minus the log probability of a translation, of nearly one, or of neither.
+
+    Smoothed, each answer is to some part the other one, where it is asked.
+    """
     pairs, _ = toy_pairs()
     worths = np.resize(np.array([0, 0.3, 1], dtype=np.float32), ROWS)
     near, rows = LabelledVectors(pairs.source, pairs.target, worths), np.arange(31)
-    training = ClassifierTraining(label_smoothing=0.0, vector_noise=0.0)
+    training = ClassifierTraining(label_smoothing=smoothing, vector_noise=0.0)
     torch.manual_seed(1)
     classifier = Classifier(ClassifierSettings(DIM, hidden=8, worth=0.3))
     loss = _loss(classifier, near, rows, training).detach()
-    total = 0.0
+    total = unsmoothed = 0.0
     for (c, f), worth in zip(near.answers(classifier, rows).tolist(), worths[rows], strict=True):
         p, q = 1 / (1 + math.exp(-c)), 1 / (1 + math.exp(-f))
-        total -= math.log({0: 1 - p, 1: p * q}.get(float(worth), p * (1 - q)))
+        yes, no = 1 - smoothing / 2, smoothing / 2
+        total -= (yes if worth else no) * math.log(p) + (no if worth else yes) * math.log(1 - p)
+        if worth:
+            total -= (yes if worth == 1 else no) * math.log(q)
+            total -= (no if worth == 1 else yes) * math.log(1 - q)
+        if not smoothing:
+            each = {0: 1 - p, 1: p * q}.get(float(worth), p * (1 - q))
+            unsmoothed -= math.log(each)
     assert float(loss) == pytest.approx(total / 31, rel=1e-5)
+    assert smoothing or unsmoothed == pytest.approx(total)
+
+
+def test_one_answer_is_taught_what_pairs_are_worth() -> None:
+    pairs, _ = toy_pairs()
+    worths = np.resize(np.array([0, 0.3, 1], dtype=np.float32), ROWS)
+    near, rows = LabelledVectors(pairs.source, pairs.target, worths), np.arange(31)
+    torch.manual_seed(1)
+    classifier = Classifier(ClassifierSettings(DIM, hidden=8))
+    training = ClassifierTraining(label_smoothing=0.1, vector_noise=0.0)
+    loss = float(_loss(classifier, near, rows, training).detach())
+    logits = near.answers(classifier, rows)[:, 0]
+    smooth = torch.from_numpy(worths[rows]) * 0.9 + 0.05
+    each = torch.nn.functional.binary_cross_entropy(torch.sigmoid(logits), smooth)
+    assert loss == pytest.approx(float(each.detach()), rel=1e-5)
 
 
 def test_the_papers_input_learns_too() -> None:

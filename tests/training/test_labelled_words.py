@@ -9,7 +9,8 @@ import torch
 from numpy.typing import NDArray
 
 from bitextfilter.similarity.vectors import Vectors
-from bitextfilter.similarity.word_classifier import WordClassifier, WordClassifierSettings
+from bitextfilter.similarity.word_classifier import WordClassifier
+from bitextfilter.similarity.word_settings import WordClassifierSettings
 from bitextfilter.text.spelling import spellings
 from bitextfilter.training.classifier import ClassifierTraining, train_classifier
 from bitextfilter.training.labelled_words import LabelledWords, ReadSide
