@@ -48,7 +48,7 @@ _TABS = f"replace it by a space (its columns would shift); or {REMEDY}"
     "-k",
     "--neighbours-count",
     type=click.IntRange(min=1),
-    default=10,
+    default=4,
     show_default=True,
     metavar="K",
     help="Candidates of each sentence, and neighbours of a margin.",

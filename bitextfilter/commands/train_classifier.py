@@ -58,7 +58,7 @@ _FRACTION = click.FloatRange(0, 1, max_open=True)
 @click.option(
     "--worth",
     type=click.FloatRange(0, 0.5, max_open=True),
-    default=0.05,
+    default=0.01,
     show_default=True,
     help="What those of --nearly are to score.",
 )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.similarity.both_ways import nearest_both_ways
-from bitextfilter.similarity.margins import MARGINS, NEIGHBOURS, highest_means
+from bitextfilter.similarity.margins import MARGINS, highest_means
 from bitextfilter.similarity.neighbours import Indices
 from bitextfilter.similarity.vectors import Scores, Vectors, euclidean_pairs, unit_rows
 
@@ -60,8 +60,9 @@ class MiningSettings:
     chooses the pairs, and other evidence is then added to it."""
     retrieval: str = "max"
     """A name in ``RETRIEVALS``."""
-    neighbours: int = NEIGHBOURS
-    """k: how many candidates a sentence has, and how many neighbours a margin's mean is over."""
+    neighbours: int = 4
+    """k: how many candidates a sentence has, and how many neighbours a margin's mean is over; as in
+    Artetxe & Schwenk 2019."""
     min_score: float | None = None
     """Pairs below it are left out, whatever the retrieval."""
     threads: int = 1

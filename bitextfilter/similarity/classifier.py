@@ -116,6 +116,13 @@ class Classifier(nn.Module):
         )
         self.register_buffer("temperature", torch.ones(()))
 
+    @property
+    def last(self) -> nn.Linear:
+        """The layer of the answers."""
+        layer = self.layers[-1]
+        assert isinstance(layer, nn.Linear)
+        return layer
+
     def forward(self, a: Tensor, b: Tensor) -> Tensor:
         """Answers ``(n, 1 or 2)`` to pairs of rows ``(n, width)``, for training: no temperature."""
         dim = self.settings.dim

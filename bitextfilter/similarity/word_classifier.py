@@ -61,6 +61,11 @@ class WordClassifier(nn.Module):
         self.register_buffer("temperature", torch.ones(()))
         self.register_buffer("counts", torch.zeros(2, settings.buckets, dtype=torch.uint8))
 
+    @property
+    def last(self) -> nn.Linear:
+        """The layer of the answers."""
+        return self.network.out
+
     def looks(self, side: int, spelling: Spelling) -> NDArray[np.float32]:
         """Looks of words ``(u, LOOKS)`` of a side, 0 or 1, with their rarity.
 

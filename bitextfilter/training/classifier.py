@@ -24,6 +24,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.classifiers import PairClassifier, Shape, build
 from bitextfilter.similarity.pair_classifier import expected
+from bitextfilter.training.answers import answers_loss, weigh_answers
 from bitextfilter.training.calibration import Figures, figures, fit_temperature
 from bitextfilter.training.classifier_settings import ClassifierTraining
 
@@ -123,6 +124,7 @@ def train_classifier(
     parts = split(groups, training.held_out, training.seed)
     _both_kinds(pairs, *parts)
     classifier, losses, epoch = fit_classifier(pairs, parts[:2], shape, training, notify)
+    weigh_answers(classifier, training.sharpness, training.lenience)
     with one_torch_thread():
         tuning, held_out = (_logits(classifier, pairs, part, training) for part in parts[1:])
     if training.calibrate:
@@ -211,22 +213,8 @@ def _fit(
 def _loss(
     classifier: PairClassifier, pairs: LabelledPairs, rows: Indices, training: ClassifierTraining
 ) -> Tensor:
-    """Mean cross-entropy of the answers to some pairs, against smoothed labels, in nats.
-
-    Whether a pair has a small mistake is asked only of what is a translation otherwise. Where it
-    is not asked, the one answer is taught what pairs are worth.
-    """
     answers = pairs.answers(classifier, rows, training)
-    worths, smoothing = torch.from_numpy(pairs.worths[rows]), training.label_smoothing
-    ever = torch.ones_like(worths)
-    apart = (ever, (worths > 0).float()), (worths > 0, (worths == 1).float())
-    questions = [(ever, worths)] if answers.shape[1] == 1 else apart
-    loss = torch.zeros(())
-    for logits, (asked, labels) in zip(answers.T, questions, strict=True):
-        smooth = labels * (1 - smoothing) + smoothing / 2
-        each = binary_cross_entropy_with_logits(logits, smooth, reduction="none")
-        loss = loss + (each * asked).mean()
-    return loss
+    return answers_loss(answers, torch.from_numpy(pairs.worths[rows]), training.label_smoothing)
 
 
 @torch.no_grad()

@@ -53,7 +53,7 @@ class ClassifierPlan:
     negatives: Negatives = field(default_factory=Negatives)
     count: int | None = None
     """How many negatives; None for as many as there are positives."""
-    worth: float = 0.05
+    worth: float = 0.01
     """What a pair with a small mistake is worth, below 1/2; with 0 it is as bad as any other."""
     kind: str = "sentences"
     """What the classifier reads: sentences by their vectors, or their words."""

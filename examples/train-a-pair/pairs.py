@@ -3,10 +3,11 @@
     python pairs.py MODEL OUTPUT FOREIGN FILE.tsv...
 
 Writes OUTPUT/positives.tsv: distinct pairs of 3 to 60 words a side, at most 30,000 of each FILE;
-and OUTPUT/negatives.tsv, what is made of them: noisy versions in all the kinds of bitext-noise that
-the languages have (sentences in neither language come from FOREIGN), and hard negatives, which are
-sources with the nearest other target. The same MODEL and FILEs give the same pairs. Memory holds
-the text and the vectors of the positives: some 5 kB each.
+and what is made of them: noisy versions in all the kinds of bitext-noise that the languages have
+(sentences in neither language come from FOREIGN), and hard negatives, which are sources with the
+nearest other target, and the other way. They go to OUTPUT/negatives.tsv, those with another name,
+number or negation to OUTPUT/nearly.tsv. The same MODEL and FILEs give the same pairs. Memory holds
+the text and the vectors of the positives: some 12 kB each.
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ COPY = 0.75
 """Sides that share so much of their words are no translation."""
 
 FINE = {"name": 1, "negation": 1, "number": 1}
-"""Kinds that few pairs allow, and that are hard to see, with their weights."""
+"""Kinds that few pairs allow, and that are hard to see, with their weights. They spoil a word, not
+the pair: where a classifier can only guess, it need not put the pair among the worst."""
 EVERY = {**dict.fromkeys(KINDS, 2), "shuffled": 3, "neighbouring": 3, "extra": 3}
-VERSIONS = [(3, EVERY), (3, EVERY), (12, EVERY), (12, FINE)]
+VERSIONS = [(3, EVERY), (3, EVERY), (12, EVERY), (6, FINE)]
 """A pair is damaged once for each of these numbers of words it reaches, in one of the kinds."""
 
-HARD = 40_000
+HARD = 70_000
 HARD_WORDS = 6
 """In shorter sentences, what is near is often a translation too."""
 CANDIDATES = 8
@@ -78,8 +80,8 @@ def chosen(path: str) -> list[Pair]:
 
 def noise(
     files: Collection[list[Pair]], languages: tuple[str, str], foreign: list[str]
-) -> Iterator[Pair]:
-    """Several noisy versions of each pair, made of what is near it in its file."""
+) -> Iterator[tuple[str, str, str]]:
+    """Several noisy versions of each pair, made of what is near it in its file, and their kinds."""
     for seed, (fewest, weights) in enumerate(VERSIONS, SEED):
         settings = NoiseSettings(languages, foreign, (fewest, WORDS.stop - 1), PAIRS_PER_FILE)
         possible = {kind: w for kind, w in weights.items() if settings.lacks(kind) is None}
@@ -87,25 +89,27 @@ def noise(
         for pairs in files:
             for source, target, kind in noisy_pairs(pairs, rates, seed, settings):
                 if kind != CLEAN:
-                    yield source, target
+                    yield source, target, kind
 
 
 def hard(model: Model, pairs: list[Pair]) -> Iterator[Pair]:
-    """Sources with the nearest target that is unlikely to be a translation of theirs."""
-    sources, targets = zip(*pairs, strict=True)
-    right = unit_rows(model.encode(targets, model.languages[1]))
-    rows = [row for row, text in enumerate(sources) if len(text.split()) >= HARD_WORDS]
+    """Sources with the nearest target that is unlikely to be a translation, and the other way."""
+    sides = list(zip(*pairs, strict=True))
+    vectors = [
+        unit_rows(model.encode(side, language))
+        for side, language in zip(sides, model.languages, strict=True)
+    ]
+    rows = [row for row, text in enumerate(sides[0]) if len(text.split()) >= HARD_WORDS]
     rows = sorted(random.Random(SEED).sample(rows, min(HARD, len(rows))))
-    left = unit_rows(model.encode([sources[row] for row in rows], model.languages[0]))
-    for row, vector, near in zip(rows, left, matches(left, right, CANDIDATES), strict=True):
-        farthest = vector @ right[row] - DISTANCE
-        for other, cosine in zip(near, right[near] @ vector, strict=True):
-            likeness = max(
-                shared(sources[row], sources[other]), shared(targets[row], targets[other])
-            )
-            if cosine <= farthest and likeness < LIKE:
-                yield sources[row], targets[other]
-                break
+    for here, there in ((0, 1), (1, 0)):
+        near = matches(vectors[here][rows], vectors[there], CANDIDATES)
+        for row, places in zip(rows, near, strict=True):
+            cosines = vectors[there][[row, *places]] @ vectors[here][row]
+            for other, cosine in zip(places, cosines[1:], strict=True):
+                likeness = max(shared(side[row], side[other]) for side in sides)
+                if cosine <= cosines[0] - DISTANCE and likeness < LIKE:
+                    yield sides[0][(row, other)[here]], sides[1][(row, other)[there]]
+                    break
 
 
 def write(path: Path, pairs: Collection[Pair]) -> None:
@@ -114,17 +118,31 @@ def write(path: Path, pairs: Collection[Pair]) -> None:
         file.writelines(f"{source}\t{target}\n".encode() for source, target in sorted(pairs))
 
 
+def negatives(
+    noisy: Iterator[tuple[str, str, str]], positives: Collection[Pair]
+) -> tuple[set[Pair], set[Pair]]:
+    """Tell the noisy pairs that are no translations from those that are nearly."""
+    sides: tuple[set[Pair], set[Pair]] = set(), set()
+    for source, target, kind in noisy:
+        if (source, target) not in positives:
+            sides[kind in FINE].add((source, target))
+    wrong, nearly = sides
+    return wrong - nearly, nearly
+
+
 def main(folder: str, output: Path, foreign: str, paths: list[str]) -> None:
-    """Write both files."""
+    """Write the three files."""
     model = load(folder, threads=int(os.environ.get("THREADS", "1")))
     files = [chosen(path) for path in paths]
     positives = {pair for pairs in files for pair in pairs}
     if not positives:
         sys.exit(f"no pairs of {WORDS.start} to {WORDS.stop - 1} words a side to learn from")
-    negatives = {*noise(files, model.languages, list(read_lines(foreign)))}
-    negatives.update(hard(model, sorted(positives)))
+    noisy = noise(files, model.languages, list(read_lines(foreign)))
+    wrong, nearly = negatives(noisy, positives)
+    wrong.update({*hard(model, sorted(positives))} - positives - nearly)
     write(output / "positives.tsv", positives)
-    write(output / "negatives.tsv", negatives - positives)
+    write(output / "nearly.tsv", nearly)
+    write(output / "negatives.tsv", wrong)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@
 # FILEs and DEVELOPMENT are TSVs of pairs, source first, .gz or plain, with no pair in both; FOREIGN
 # has sentences in other languages, one a line, or is /dev/null. OUTPUT gets:
 #   encoder/                        the encoder, by encoder.json
-#   positives.tsv, negatives.tsv    what the classifier learns from, by pairs.py
+#   positives.tsv, nearly.tsv, negatives.tsv
+#                                   what the classifier learns from, by pairs.py
 #   SOURCE-TARGET/                  encoder, classifier, and thresholds by DEVELOPMENT: the model
 #   held-out.tsv                    how good the classifier is on pairs kept from it
 # Thresholds go to stdout.
@@ -28,7 +29,8 @@ done | wc -l)
 whole() { # LEAST NUMBER MOST: the whole number in these bounds
     awk "BEGIN { n = $2; print int(n < $1 ? $1 : n > $3 ? $3 : n) }"
 }
-passes=$(whole 3 "500000 / $pairs" 10)
+passes=$(whole 3 "500000 / $pairs" 10) # of the encoder
+epochs=$(whole 5 "500000 / $pairs" 10) # of the classifier
 validate_every=$((40 * $(whole 1 "$pairs / 16000" 25)))
 vocabulary=$((1000 * $(whole 2 "4 * ($pairs / 5000) ^ 0.4 + 0.5" 24)))
 maximum_length=$((108 - vocabulary / 500)) # few subwords are short: 60 of 24,000 are 100 of 4,000
@@ -47,13 +49,13 @@ train_encoder() { # FILE...
 }
 
 [ -e "$output/encoder.done" ] || train_encoder "$@"
-[ -e "$output/negatives.tsv" ] ||
+[ -e "$output/negatives.tsv" ] && [ -e "$output/nearly.tsv" ] ||
     python3 "$recipe/pairs.py" "$output/encoder" "$output" "$foreign" "$@"
 [ -e "$model" ] ||
-    bitext-train-classifier --kind "$classifier" --epochs "$passes" --model "$output/encoder" \
-        --held-out 0.02 --quantise --negatives given --noisy "$output/negatives.tsv" --threads "$THREADS" \
-        --manifest "$output/classifier.run.json" -o "$model" "$output/positives.tsv" \
-        > "$output/held-out.tsv"
+    bitext-train-classifier --kind "$classifier" --epochs "$epochs" --model "$output/encoder" \
+        --noisy "$output/negatives.tsv" --negatives given --nearly "$output/nearly.tsv" \
+        --held-out 0.02 --quantise --threads "$THREADS" --manifest "$output/classifier.run.json" \
+        -o "$model" "$output/positives.tsv" > "$output/held-out.tsv"
 
 recommend() { # the thresholds of highest F1 on DEVELOPMENT and the noise made of it
     for measure in mlp csls ratio distance cosine euclidean; do

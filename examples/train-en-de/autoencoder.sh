@@ -39,9 +39,9 @@ train averaging
 [ $# -gt 0 ] || set -- averaging autoencoder paper
 for name; do
     [ "$name" = averaging ] || train "$name" --start "$output/averaging"
-    if [ -e "$output/negatives.tsv" ] && [ ! -e "$output/$name-mlp" ]; then
+    if [ -e "$output/nearly.tsv" ] && [ ! -e "$output/$name-mlp" ]; then
         bitext-train-classifier --epochs 6 --model "$output/$name" --negatives given --quantise \
-            --noisy "$output/negatives.tsv" --threads "$threads" -o "$output/$name-mlp" \
-            "$output/positives.tsv"
+            --noisy "$output/negatives.tsv" --nearly "$output/nearly.tsv" --threads "$threads" \
+            -o "$output/$name-mlp" "$output/positives.tsv"
     fi
 done

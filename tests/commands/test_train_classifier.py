@@ -132,7 +132,7 @@ def test_a_pair_counts_once_as_the_best_that_it_is_said_to_be(data: Path, tmp_pa
     done = train(*given, "--nearly", one, "--nearly", other)
     assert "300 positives, 600 negatives, 2 nearly" in done.stderr
     classifier = load(tmp_path / "new").classifier
-    assert classifier is not None and classifier.settings.worth == 0.05
+    assert classifier is not None and classifier.settings.worth == 0.01
 
 
 @pytest.mark.parametrize(

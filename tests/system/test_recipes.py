@@ -16,6 +16,7 @@ import pytest
 import toys
 from console import BIN, ROOT
 
+from bitextfilter.corpus.noise import KINDS
 from bitextfilter.scoring.model import load
 from bitextfilter.training.settings import read_settings
 from bitextfilter.workflows.plan import Plan
@@ -58,7 +59,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in [*OPEN, "train/en-fr/infopankki.tsv.gz", "train/en-fr/captions.research.tsv.gz"]:
         left, right = Path(name).parent.name.split("-")
         kind = Path(name).name.split(".")[0]
-        write(folder / name, [f"{a} {kind} {left}\t{b} {kind} {right}" for a, b in pairs])
+        rows = [f"{a} {n} {kind} {left}\t{b} {n} {kind} {right}" for n, (a, b) in enumerate(pairs)]
+        write(folder / name, rows)
     captions = toys.invented_pairs(40, seed=2)
     for language in ("de", "fr", "cs"):
         rows = [f"{a}\t{b} so {language}" for a, b in captions]
@@ -92,13 +94,15 @@ def test_the_recipe_makes_a_whole_model_and_keeps_it(data: Path, tmp_path: Path)
     model = load(tmp_path / "en-fr")
     assert model.languages == ("en", "fr") and model.classifier is not None
     assert model.reference is not None and model.encoder.dim == 512
-    names = {path.name for path in model.folder.iterdir()}
-    assert {"card.md", "attribution.md", "thresholds.json", "classifier.json"} <= names
+    held = {path.name for path in model.folder.iterdir()}
+    assert {"card.md", "attribution.md", "thresholds.json", "classifier.json"} <= held
     shown = run(BIN / "bitext-models", "show", tmp_path / "en-fr").stdout
     measures = [line.split(".")[2] for line in shown.split("\n") if line.startswith("threshold")]
     assert sorted(measures) == ["cosine", "csls", "distance", "euclidean", "mlp", "ratio"]
-    positives, negatives = (set(lines(tmp_path / f"{n}.tsv")) for n in ("positives", "negatives"))
-    assert not positives & negatives
+    names = "positives", "negatives", "nearly"
+    positives, negatives, nearly = (set(lines(tmp_path / f"{name}.tsv")) for name in names)
+    assert nearly and not positives & negatives and not nearly & (positives | negatives)
+    assert model.classifier.settings.worth == 0.01
     assert 5 * 25 < len(positives) <= 6 * 25 and len(negatives) > len(positives)
     again = run(*words)
     assert again.returncode == 0, again.stderr
@@ -128,7 +132,8 @@ def test_the_autoencoder_starts_from_averages_and_is_measured_beside_the_others(
     data: Path, tmp_path: Path
 ) -> None:
     output, asked = tmp_path / "models", tmp_path / "asked"
-    write(output / "negatives.tsv", ["not a\tpair"])
+    for name in "negatives", "nearly":
+        write(output / f"{name}.tsv", ["not a\tpair"])
     for name in ("train-encoder", "train-classifier", "evaluate"):
         stub = write(tmp_path / "bin" / f"bitext-{name}", [
             "#!/bin/sh", f'echo {name} "$@" >> {asked}',
@@ -145,6 +150,7 @@ def test_the_autoencoder_starts_from_averages_and_is_measured_beside_the_others(
         assert sum(word.startswith("--pairs=") for word in words) == 8
     assert autoencoder[autoencoder.index("--start") + 1] == str(output / "averaging")
     assert classifier[0] == "train-classifier" and str(output / "autoencoder-mlp") in classifier
+    assert classifier[classifier.index("--nearly") + 1] == str(output / "nearly.tsv")
     measured = run(recipe / "evaluate.sh", data, output, "dev", first=tmp_path / "bin").stdout
     found = [line.split("\t") for line in measured.split("\n")[:-1]]
     assert [row[0] for row in found] == ["autoencoder-mlp", "averaging", "autoencoder"] * 2
@@ -220,7 +226,9 @@ def test_some_blocks_of_fitting_pairs_are_chosen(
     assert {number // 10 for number in some} == {number // 10 for number in some[::10]}
 
 
-def test_hard_negatives_are_near_but_no_translations(maker: ModuleType, tmp_path: Path) -> None:
+def test_hard_negatives_are_near_but_no_translations(
+    maker: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = load(toys.toy_model(tmp_path / "model"))
     one = "a0 a1 a2 a3 a4 a5", "b0 b1 b2 b3 b4 b5"
     same_words = "a5 a4 a3 a2 a1 a0", "b5 b4 b3 b2 b1 b0"
@@ -230,10 +238,15 @@ def test_hard_negatives_are_near_but_no_translations(maker: ModuleType, tmp_path
     pairs = [one, same_words, near, far, short]
     found = list(maker.hard(model, pairs))
     wanted = {(one[0], near[1]), (same_words[0], near[1])}
-    assert wanted <= set(found)
-    assert {source for source, _ in found} == {one[0], same_words[0], near[0], far[0]}
+    long = [one, same_words, near, far]
+    assert [source for source, _ in found[:4]] == [source for source, _ in long]
+    assert [target for _, target in found[4:]] == [target for _, target in long]
+    assert wanted <= set(found[:4])
+    assert {(near[0], one[1]), (near[0], same_words[1])} <= set(found[4:])
     assert not set(found) & set(pairs) and (one[0], same_words[1]) not in found
     assert list(maker.hard(model, [short])) == []
+    monkeypatch.setattr(maker, "DISTANCE", 3.0)  # farther than anything
+    assert list(maker.hard(model, pairs)) == []
 
 
 def test_what_a_language_lacks_is_not_made(maker: ModuleType) -> None:
@@ -242,8 +255,18 @@ def test_what_a_language_lacks_is_not_made(maker: ModuleType) -> None:
     target = "wir gehen mit ihnen allen jetzt doch nicht zu dem alten Bahnhof"
     negated = [(f"{source} {word}", f"{target} {word}") for word in "abcdefgh"]
     for languages, negations in (("xx", "yy"), False), (("en", "de"), True):
-        made = list(maker.noise([[*pairs, *negated]], languages, []))
+        noisy = list(maker.noise([[*pairs, *negated]], languages, []))
+        made = [pair for *pair, _ in noisy]
         assert len(made) >= 2 * len(pairs)
         dropped = {(s.replace(" not", ""), t) for s, t in negated}
         dropped |= {(s, t.replace(" nicht", "")) for s, t in negated}
-        assert bool(dropped & set(made)) == negations
+        assert bool(dropped & set(map(tuple, made))) == negations
+        assert {kind for *_, kind in noisy} - set(KINDS) == set()
+
+
+def test_a_spoilt_word_makes_a_pair_nearly_a_translation(maker: ModuleType) -> None:
+    kinds = {"bx": "shuffled", "y": "name", "z": "copied", "w": "number"}
+    made = [("a", target, kind) for targets, kind in kinds.items() for target in targets]
+    made += [("a", "z", "negation"), ("a", "b", "number")]
+    wrong, nearly = maker.negatives(iter(made), {("a", "b")})
+    assert (wrong, nearly) == ({("a", "x")}, {("a", "y"), ("a", "z"), ("a", "w")})

@@ -10,6 +10,9 @@ import torch
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
+from bitextfilter.similarity.classifiers import build
+from bitextfilter.similarity.word_settings import WordClassifierSettings
+from bitextfilter.training.answers import weigh_answers
 from bitextfilter.training.classifier import (
     ClassifierReport,
     ClassifierTraining,
@@ -58,7 +61,9 @@ def test_a_small_mistake_is_asked_for_by_itself() -> None:
     worths[nearly] = 0.3
     near = LabelledVectors(pairs.source, target, worths)
     assert (near.labels == pairs.labels).all()
-    training = ClassifierTraining(epochs=30, learning_rate=0.01, vector_noise=0.2)
+    training = ClassifierTraining(
+        epochs=30, learning_rate=0.01, vector_noise=0.2, sharpness=1, lenience=0
+    )
     shape = ClassifierSettings(DIM, hidden=32, worth=0.3)
     classifier, report = train_classifier(near, groups, shape, training)
     assert isinstance(classifier, Classifier)
@@ -219,8 +224,48 @@ def test_too_few_pairs() -> None:
         {"held_out": 0.0},
         {"held_out": 0.5},
         {"weight_decay": -1.0},
+        {"sharpness": 0.0},
+        {"sharpness": float("inf")},
+        {"lenience": float("nan")},
     ],
 )
 def test_settings_that_make_no_sense(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingsError):
         ClassifierTraining(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["sentences", "words"])
+def test_the_first_of_two_answers_is_weighed(kind: str) -> None:
+    torch.manual_seed(1)
+    for worth in (0.0, 0.3):
+        shape = ClassifierSettings(DIM, hidden=8, worth=worth)
+        classifier = build(
+            shape if kind == "sentences" else WordClassifierSettings(DIM, worth=worth)
+        )
+        rows = torch.randn(5, classifier.last.in_features)
+        before = classifier.last(rows).detach()
+        weigh_answers(classifier, 1.6, 1.5)
+        after = classifier.last(rows).detach()
+        if worth:
+            before[:, 0] = 1.6 * (before[:, 0] + 1.5)
+        torch.testing.assert_close(after, before)
+
+
+def test_what_is_trained_is_weighed_in_the_end() -> None:
+    """And neither the tuning losses nor the epoch depend on it; the temperature does."""
+    pairs, groups = toy_pairs()
+    worths = pairs.worths.copy()
+    worths[np.flatnonzero(worths == 0)[::3]] = 0.1
+    near = LabelledVectors(pairs.source, pairs.target, worths)
+    shape = ClassifierSettings(DIM, hidden=32, worth=0.1)
+    settings = {"epochs": 9, "learning_rate": 0.01, "vector_noise": 0.2}
+    (plain, one), (weighed, other) = (
+        train_classifier(near, groups, shape, ClassifierTraining(**settings, **weights))
+        for weights in ({"sharpness": 1.0, "lenience": 0.0}, {"sharpness": 2.0, "lenience": 0.5})
+    )
+    rows = np.arange(20)
+    with torch.no_grad():
+        c, f = near.answers(plain, rows).T
+        torch.testing.assert_close(near.answers(weighed, rows), torch.stack([2 * c + 1, f], dim=1))
+    assert (one.tuning_losses, one.epoch) == (other.tuning_losses, other.epoch)
+    assert one.temperature != other.temperature and one.after != other.after
