@@ -18,7 +18,7 @@ from bitextfilter.similarity.vectors import Scores
 
 __all__ = ["evidence"]
 
-_LOGIT, _LENGTH = 1 / 16, 1 / 5
+_LOGIT, _LENGTH = 1 / 32, 1 / 6
 """What a unit of the classifier's logit, and of the logarithm of length, is worth in CSLS."""
 _LIMIT = 1e-4
 """How near to 0 and to 1 a probability may come."""
@@ -31,7 +31,7 @@ def evidence(
 ) -> Callable[[Indices, Indices], Scores]:
     """Return the function from places of source and target, ``(n,)`` each, to ``(n,)``.
 
-    It gives ``log(p / (1 - p)) / 16 + log(c / 50) / 5``, from -1.36 to 0.8: p is the classifier's
+    It gives ``log(p / (1 - p)) / 32 + log(c / 50) / 6``, from -0.94 to 0.47: p is the classifier's
     probability, not beyond 0.0001 and 0.9999; c the characters of the shorter side, 1 to 150.
 
     Args:

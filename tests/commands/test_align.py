@@ -88,7 +88,7 @@ def test_joint_adds_classifier_and_length_to_csls(model: Path, files: tuple[Path
     for pair, p in zip(csls, known, strict=True):
         logit = math.log(min(max(p, 1e-4), 1 - 1e-4) / (1 - min(max(p, 1e-4), 1 - 1e-4)))
         length = math.log(min(*map(len, pair), 150) / 50)
-        assert joint[pair] == pytest.approx(csls[pair] + logit / 16 + length / 5, abs=1e-4)
+        assert joint[pair] == pytest.approx(csls[pair] + logit / 32 + length / 6, abs=1e-4)
 
 
 def test_score_first_and_digits(model: Path, files: tuple[Path, Path]) -> None:

@@ -26,14 +26,14 @@ def test_it_is_the_logit_and_the_length_of_the_shorter_side() -> None:
     for (i, j), value in zip(pairs, found.tolist(), strict=True):
         p = min(max(float(PROBABILITIES[i, j]), 1e-4), 1 - 1e-4)
         c = min(max(min(CHARACTERS[0][i], CHARACTERS[1][j]), 1), 150)
-        assert value == pytest.approx(math.log(p / (1 - p)) / 16 + math.log(c / 50) / 5, abs=1e-5)
+        assert value == pytest.approx(math.log(p / (1 - p)) / 32 + math.log(c / 50) / 6, abs=1e-5)
     assert asked == [6]
     assert found.dtype == np.float32
 
 
 def test_nothing_outweighs_everything_else() -> None:
     sides = (np.array([0, 10_000]), np.array([0, 10_000]))
-    for place, probability, bound in ((0, 0.0, -1.358), (1, 1.0, 0.795)):
+    for place, probability, bound in ((0, 0.0, -0.940), (1, 1.0, 0.471)):
         known = np.full((2, 2), probability, np.float32)
         score = evidence(lambda i, j, known=known: known[i, j], sides)
         np.testing.assert_allclose(score(*np.array([[place]] * 2)), [bound], atol=1e-3)
