@@ -73,7 +73,7 @@ def main(run: Run, source: str, target: str, **options: Any) -> None:
     - cosine (-1 to 1), euclidean (up to 0: negative distance)
     - csls (-4 to 4): 2 cosine - the mean cosines of both sides to their K nearest
     - distance (-2 to 2): half of csls; ratio: cosine / the mean of those means, 1 is plain
-    - mlp (0 to 1): the model's classifier: how probably they are translations
+    - mlp (0 to 1): the model's classifier: how surely they are good translations
     - joint (-5 to 5): csls chooses the pairs; csls, classifier and length together score them
 
     --retrieval chooses: each source's best (forward), each target's best (backward), what is

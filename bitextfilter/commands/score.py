@@ -63,7 +63,7 @@ def main(run: Run, **options: Any) -> None:
 
     Measures, of all of which higher is better; bitext-models show says where to cut:
 
-        mlp        0 to 1        probability of being translations, by the model's classifier
+        mlp        0 to 1        how surely good translations, by the model's classifier
         cosine     -1 to 1       cosine of the two vectors
         euclidean  -inf to 0     negative Euclidean distance, in the vectors' own unit
         csls       -4 to 4       2 cosine - the mean cosines of both sides to their neighbours

@@ -145,7 +145,7 @@ def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) ->
     """Train a classifier of pairs on the translations in the FILEs, for the score mlp.
 
     The model gets a network over the vectors of both sentences, or of all their words, and a
-    score from 0 to 1: the probability that they are translations. One part of the pairs is held
+    score from 0 to 1: how surely they are good translations. One part of the pairs is held
     out, and accuracy, AUC, calibration error and the scores' distribution over it are written,
     tab-separated: before and after a temperature is fitted. Memory holds the pairs used and their
     vectors.

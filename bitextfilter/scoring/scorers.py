@@ -113,7 +113,7 @@ MEASURES: dict[str, Measure] = {
     "mlp": Measure(
         lambda window: window.probabilities,
         "0 to 1",
-        "probability of being translations, by the model's classifier",
+        "how surely good translations, by the model's classifier",
         "classifier",
     ),
 }

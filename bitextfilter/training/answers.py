@@ -37,8 +37,9 @@ def weigh_answers(classifier: PairClassifier, sharpness: float, lenience: float)
     """Make the first of two answers *sharpness* (c + *lenience*), c being what it was.
 
     Text of another kind than that of the training has translations whose words a classifier has
-    not seen together: lenience forgives them, and sharpness still drops what is surely none. It is
-    as if among the pairs e^lenience times as many were translations.
+    not seen together: lenience forgives them, and sharpness still drops what is surely none.
+    Lenience alone is as if for each pair that is none there were e^lenience times as many
+    translations, those with a small mistake among them.
     """
     if classifier.settings.answers == 2:
         classifier.last.weight[0] *= sharpness

@@ -35,7 +35,7 @@ class ClassifierTraining:
     sharpness: float = 1.6
     """Where small mistakes are a question of their own, the logit c of the other one, whether a
     pair is a translation at all, becomes this times c + lenience in the end. Both were chosen by
-    the mean AUC of fifteen kinds of noise in news and talks, of which nothing was trained on."""
+    the AUC of fifteen kinds of noise in news and talks, of which nothing was trained on."""
     lenience: float = 1.5
     """See ``sharpness``."""
     calibrate: bool = True

@@ -12,7 +12,7 @@
 #   held-out.tsv                    how good the classifier is on pairs kept from it
 # Thresholds go to stdout.
 # What is there is kept, and an interrupted training goes on when the script is run again. 400,000
-# pairs take under two hours on two cores. THREADS in the environment is how many threads compute.
+# pairs take some two hours. THREADS in the environment is how many threads compute.
 set -eu
 
 languages=$1 output=$2 development=$3 foreign=$4

@@ -269,3 +269,7 @@ def test_what_is_trained_is_weighed_in_the_end() -> None:
         torch.testing.assert_close(near.answers(weighed, rows), torch.stack([2 * c + 1, f], dim=1))
     assert (one.tuning_losses, one.epoch) == (other.tuning_losses, other.epoch)
     assert one.temperature != other.temperature and one.after != other.after
+
+
+def test_the_weights_are_those_that_the_pages_tell() -> None:
+    assert (ClassifierTraining().sharpness, ClassifierTraining().lenience) == (1.6, 1.5)
