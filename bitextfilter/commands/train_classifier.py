@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from bitextfilter.commands.classifier_table import table
 from bitextfilter.commands.frame import Run, command, model_options, row_options
 from bitextfilter.commands.pair_files import NoisyCorpus, pairs_of
 from bitextfilter.errors import InputError
 
 if TYPE_CHECKING:
-    from bitextfilter.training.calibration import Figures
-    from bitextfilter.training.classifier import ClassifierReport
     from bitextfilter.workflows.classifier_training import ClassifierPlan
 
 __all__ = ["main"]
@@ -61,6 +60,20 @@ _FRACTION = click.FloatRange(0, 1, max_open=True)
     default=0.01,
     show_default=True,
     help="What those of --nearly are to score.",
+)
+@click.option(
+    "--sharpness",
+    type=click.FloatRange(0, min_open=True),
+    default=1.6,
+    show_default=True,
+    help="With --nearly: how much more whether a pair is a translation at all is to count.",
+)
+@click.option(
+    "--lenience",
+    type=float,
+    default=1.5,
+    show_default=True,
+    help="With --nearly: how far doubts about that are forgiven; 0 for text as in training.",
 )
 @click.option(
     "--kind",
@@ -177,7 +190,7 @@ def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) ->
     record = workflow.described(plan, report, examples)
     folder = model.folder if choices["in_place"] else Path(choices["folder"])
     workflow.write_model(model, folder, classifier, record, plan.quantise)
-    output.write((json.dumps(record, indent=2) + "\n" if as_json else _table(report)).encode())
+    output.write((json.dumps(record, indent=2) + "\n" if as_json else table(report)).encode())
 
 
 def _check_together(plan: ClassifierPlan, choices: dict[str, Any]) -> None:
@@ -191,8 +204,9 @@ def _check_together(plan: ClassifierPlan, choices: dict[str, Any]) -> None:
         raise click.UsageError("--noisy is read twice: it cannot be stdin")
     if [*choices["positives"], *choices["nearly"]].count("-") > 1:
         raise click.UsageError("only one file can be stdin")
-    if not choices["nearly"] and _said("worth"):
-        raise click.UsageError("--worth goes with --nearly FILE")
+    for name in ("worth", "sharpness", "lenience"):
+        if _said(name) and not choices["nearly"]:
+            raise click.UsageError(f"--{name} goes with --nearly FILE")
     for name in {"sentences": ["width"], "words": ["features", "surface"]}[kind]:
         if _said(name):
             raise click.UsageError(f"--{name} is not for --kind {kind}")
@@ -227,21 +241,3 @@ def _notifier(run: Run) -> Callable[[int, float], None]:
         run.note(f"epoch {epoch}: tuning loss {loss:.4f}")
 
     return notify
-
-
-def _table(report: ClassifierReport) -> str:
-    """Return figures and distributions, before and after, a line each."""
-    columns = [_column(figures) for figures in (report.before, report.after)]
-    rows = [["held-out pairs", "before", "after"]]
-    rows += [[name, columns[0][name], columns[1][name]] for name in columns[0]]
-    rows.append(["temperature", "1.0000", f"{report.temperature:.4f}"])
-    return "".join("\t".join(row) + "\n" for row in rows)
-
-
-def _column(figures: Figures) -> dict[str, str]:
-    names = ("accuracy", "auc", "calibration_error")
-    cells = {name.replace("_", " "): f"{getattr(figures, name):.4f}" for name in names}
-    for kind, counts in (("positives", figures.positives), ("negatives", figures.negatives)):
-        for tenth, count in enumerate(counts):
-            cells[f"{kind} {tenth / 10:.1f}-{(tenth + 1) / 10:.1f}"] = str(count)
-    return cells

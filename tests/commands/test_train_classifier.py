@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
@@ -133,6 +134,16 @@ def test_a_pair_counts_once_as_the_best_that_it_is_said_to_be(data: Path, tmp_pa
     assert "300 positives, 600 negatives, 2 nearly" in done.stderr
     classifier = load(tmp_path / "new").classifier
     assert classifier is not None and classifier.settings.worth == 0.01
+    kept = json.loads((tmp_path / "new/classifier.json").read_text(encoding="utf-8"))["settings"]
+    assert (kept["training"]["sharpness"], kept["training"]["lenience"]) == (1.6, 1.5)
+    weights = ("--sharpness", "1", "--lenience", "0", "--json")
+    done = train(*given, "--nearly", one, "--nearly", other, *weights)
+    kept = json.loads(done.stdout)["settings"]["training"]
+    assert (kept["sharpness"], kept["lenience"]) == (1, 0)
+    unweighed = load(tmp_path / "new").classifier
+    assert unweighed is not None
+    torch.testing.assert_close(1.6 * unweighed.last.weight[0], classifier.last.weight[0])
+    torch.testing.assert_close(1.6 * (unweighed.last.bias[0] + 1.5), classifier.last.bias[0])
 
 
 @pytest.mark.parametrize(
@@ -264,6 +275,9 @@ def test_columns_files_and_rejected_rows(data: Path, tmp_path: Path) -> None:
         (("--negatives", "repaired", "--noisy", "x", "-o", "new"), "--noisy"),
         (("--noisy", "-", "-o", "new"), "stdin"),
         (("--noisy", "x", "-o", "new", "--worth", "0.3"), "--nearly"),
+        (("--noisy", "x", "-o", "new", "--sharpness", "2"), "--nearly"),
+        (("--noisy", "x", "-o", "new", "--lenience", "2"), "--nearly"),
+        (("--noisy", "x", "-o", "new", "--nearly", "x", "--sharpness", "0"), "--sharpness"),
         (("-", "--noisy", "x", "-o", "new", "--nearly", "-"), "stdin"),
         (("--noisy", "x", "-o", "new", "--nearly", "x", "--worth", "0.5"), "--worth"),
         (("--negatives", "repaired"), "--in-place"),
