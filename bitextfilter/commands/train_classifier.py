@@ -207,6 +207,8 @@ def _check_together(plan: ClassifierPlan, choices: dict[str, Any]) -> None:
     for name in ("worth", "sharpness", "lenience"):
         if _said(name) and not choices["nearly"]:
             raise click.UsageError(f"--{name} goes with --nearly FILE")
+        if _said(name) and name != "worth" and not plan.worth:
+            raise click.UsageError(f"--{name} goes with a --worth above 0")
     for name in {"sentences": ["width"], "words": ["features", "surface"]}[kind]:
         if _said(name):
             raise click.UsageError(f"--{name} is not for --kind {kind}")

@@ -278,6 +278,10 @@ def test_columns_files_and_rejected_rows(data: Path, tmp_path: Path) -> None:
         (("--noisy", "x", "-o", "new", "--sharpness", "2"), "--nearly"),
         (("--noisy", "x", "-o", "new", "--lenience", "2"), "--nearly"),
         (("--noisy", "x", "-o", "new", "--nearly", "x", "--sharpness", "0"), "--sharpness"),
+        (
+            ("--noisy", "x", "-o", "new", "--nearly", "x", "--worth", "0", "--lenience", "1"),
+            "--worth above 0",
+        ),
         (("-", "--noisy", "x", "-o", "new", "--nearly", "-"), "stdin"),
         (("--noisy", "x", "-o", "new", "--nearly", "x", "--worth", "0.5"), "--worth"),
         (("--negatives", "repaired"), "--in-place"),
