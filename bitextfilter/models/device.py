@@ -64,6 +64,17 @@ _ONE_THREAD = _OneThread()
 
 
 @contextmanager
+def torch_threads(threads: int) -> Iterator[None]:
+    """Let torch have so many threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
 def one_torch_thread() -> Iterator[None]:
     """Let each torch operation run on one thread; blocks run side by side instead.
 

@@ -25,6 +25,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding, normalize, pad
 
+from bitextfilter.models.dropout import Dropout
 from bitextfilter.similarity.coverage import (
     FEATURES,
     SCALARS,
@@ -104,7 +105,7 @@ class WordNetwork(nn.Module):
         side = (kinds + _TRAITS + 1) * FEATURES + kinds + 2 * width + 3 * LOOKS + 1
         self.hidden = nn.Linear(2 * side + LOOKS + _SENTENCE_UNITS + 1, hidden)
         self.out = nn.Linear(hidden, settings.answers)
-        self.dropout = nn.Dropout(_DROPOUT)
+        self.dropout = Dropout(_DROPOUT)
         self._columns = [3 * width, meaning, kinds, LOOKS]
 
     def table(self, vectors: Tensor, looks: Tensor) -> Tensor:

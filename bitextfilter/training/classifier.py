@@ -10,9 +10,8 @@ perhaps; and has it none, if it is one.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -23,52 +22,24 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.classifiers import PairClassifier, Shape, build
-from bitextfilter.similarity.pair_classifier import expected
-from bitextfilter.training.answers import answers_loss, weigh_answers
+from bitextfilter.similarity.pair_classifier import Indices, expected
+from bitextfilter.training.answers import weigh_answers
 from bitextfilter.training.calibration import Figures, figures, fit_temperature
 from bitextfilter.training.classifier_settings import ClassifierTraining
+from bitextfilter.training.labelled_pairs import LabelledPairs
+from bitextfilter.training.side_by_side import Step
 
 __all__ = [
     "ClassifierReport",
     "ClassifierTraining",
-    "LabelledPairs",
     "fit_classifier",
     "split",
     "train_classifier",
 ]
 
-Indices = NDArray[np.int64]
 _CLIP = 5.0
 _WARMUP = 0.01
 """The part of all updates in which the learning rate rises."""
-
-
-class LabelledPairs(Protocol):
-    """``n`` pairs as a kind of classifiers takes them, and whether they are translations."""
-
-    @property
-    def labels(self) -> NDArray[np.bool_]:
-        """``(n,)``."""
-        ...
-
-    @property
-    def worths(self) -> NDArray[np.float32]:
-        """``(n,)``: 1 for a translation, the classifier's worth for nearly one, 0 for any other."""
-        ...
-
-    def prepare(self, classifier: PairClassifier) -> None:
-        """Tell a fresh classifier what it is to know of all pairs."""
-        ...
-
-    def batches(self, rows: Indices, size: int) -> Iterator[Indices]:
-        """Yield all of some rows in an order drawn by torch, at most *size* at a time."""
-        ...
-
-    def answers(
-        self, classifier: PairClassifier, rows: Indices, training: ClassifierTraining | None = None
-    ) -> Tensor:
-        """Return the answers ``(rows, 1 or 2)`` to some pairs: as they are, or with noise."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -115,7 +86,7 @@ def train_classifier(
         groups: for each pair, what it shares with others (its source text): never in two parts.
         shape: of the classifier.
         training: how it is trained; the same pairs and settings give the same classifier,
-            for it is trained on one thread.
+            with any number of torch's threads.
         notify: told the epoch and the tuning loss after each.
 
     Raises:
@@ -164,22 +135,21 @@ def fit_classifier(
         SettingsError: too few pairs for each part to have both kinds.
     """
     _both_kinds(pairs, *parts)
+    threads = torch.get_num_threads()
     with torch.random.fork_rng(devices=[]), one_torch_thread():
         torch.manual_seed(training.seed)
         classifier = build(shape)
         pairs.prepare(classifier)
-        losses, epoch = _fit(classifier, pairs, parts, training, notify)
+        step = Step(classifier, pairs, training, threads)
+        losses, epoch = _fit(step, parts, notify)
     return classifier.eval(), losses, epoch
 
 
 def _fit(
-    classifier: PairClassifier,
-    pairs: LabelledPairs,
-    parts: tuple[Indices, Indices],
-    training: ClassifierTraining,
-    notify: Callable[[int, float], None],
+    step: Step, parts: tuple[Indices, Indices], notify: Callable[[int, float], None]
 ) -> tuple[list[float], int]:
     """Train, leave the classifier as after its best epoch, and return the losses and that epoch."""
+    classifier, pairs, training = step.classifier, step.pairs, step.training
     optimiser = torch.optim.AdamW(
         classifier.parameters(), training.learning_rate, weight_decay=training.weight_decay
     )
@@ -191,10 +161,8 @@ def _fit(
     losses: list[float] = []
     best: dict[str, Tensor] = {}
     for epoch in range(1, training.epochs + 1):
-        classifier.train()
         for rows in pairs.batches(parts[0], training.batch_size):
-            optimiser.zero_grad()
-            torch.autograd.backward(_loss(classifier, pairs, rows, training))
+            step.gradients(rows)
             torch.nn.utils.clip_grad_norm_(classifier.parameters(), _CLIP)
             optimiser.step()
             schedule.step()
@@ -208,13 +176,6 @@ def _fit(
             break
     classifier.load_state_dict(best)
     return losses, lowest
-
-
-def _loss(
-    classifier: PairClassifier, pairs: LabelledPairs, rows: Indices, training: ClassifierTraining
-) -> Tensor:
-    answers = pairs.answers(classifier, rows, training)
-    return answers_loss(answers, torch.from_numpy(pairs.worths[rows]), training.label_smoothing)
 
 
 @torch.no_grad()

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from bitextfilter.similarity.classifier import Classifier
 from bitextfilter.similarity.classifiers import PairClassifier
-from bitextfilter.training.classifier import ClassifierTraining, Indices
+from bitextfilter.similarity.pair_classifier import Indices
+from bitextfilter.training.labelled_pairs import Noise
 
 __all__ = ["LabelledVectors"]
 
@@ -43,20 +44,22 @@ class LabelledVectors:
         return (order[start : start + size] for start in range(0, len(order), size))
 
     def answers(
-        self, classifier: PairClassifier, rows: Indices, training: ClassifierTraining | None = None
+        self, classifier: PairClassifier, rows: Indices, noise: Noise | None = None
     ) -> Tensor:
         """See ``LabelledPairs``."""
         assert isinstance(classifier, Classifier)
         sides = [torch.from_numpy(side[rows]) for side in (self.source, self.target)]
-        if training is not None:
+        if noise is not None:
             dim = classifier.settings.dim
-            sides = [_blurred(side, dim, training.vector_noise) for side in sides]
+            sides = [_blurred(side, dim, noise) for side in sides]
         answers: Tensor = classifier(*sides)
         return answers
 
 
-def _blurred(rows: Tensor, dim: int, noise: float) -> Tensor:
+def _blurred(rows: Tensor, dim: int, noise: Noise) -> Tensor:
     """Add noise to the vectors of rows: of a length from 0 to *noise*, drawn for each by itself."""
     vectors = torch.nn.functional.normalize(rows[:, :dim], dim=1)
-    lengths = torch.rand(len(rows), 1) * noise / dim**0.5
-    return torch.hstack([vectors + torch.randn_like(vectors) * lengths, rows[:, dim:]])
+    most = noise.training.vector_noise / dim**0.5
+    lengths = torch.rand(len(rows), 1, generator=noise.generator) * most
+    blur = torch.randn(vectors.shape, generator=noise.generator)
+    return torch.hstack([vectors + blur * lengths, rows[:, dim:]])

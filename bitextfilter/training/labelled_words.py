@@ -19,7 +19,7 @@ from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.similarity.word_network import Sentences
 from bitextfilter.similarity.word_rows import WordRows
 from bitextfilter.text.spelling import WordReader, spellings
-from bitextfilter.training.classifier import ClassifierTraining
+from bitextfilter.training.labelled_pairs import Noise
 
 __all__ = ["LabelledWords", "ReadSide"]
 
@@ -124,7 +124,7 @@ class LabelledWords:
         return (order[start : start + size] for start in starts.tolist())
 
     def answers(
-        self, classifier: PairClassifier, rows: Indices, training: ClassifierTraining | None = None
+        self, classifier: PairClassifier, rows: Indices, noise: Noise | None = None
     ) -> Tensor:
         """See ``LabelledPairs``."""
         assert isinstance(classifier, WordClassifier)
@@ -136,9 +136,9 @@ class LabelledWords:
             vectors = torch.from_numpy(side.word_vectors[places.numpy()].astype(np.float32))
             spelling = side.words.spelling.take(places.numpy())
             looks = torch.from_numpy(classifier.looks(number, spelling))
-            if training is not None:
-                vectors = _hidden(vectors, size, training)
-                blurred = _blurred(sentences.vectors, training.vector_noise)
+            if noise is not None:
+                vectors = _hidden(vectors, size, noise)
+                blurred = _blurred(sentences.vectors, noise)
                 sentences = replace(sentences, vectors=normalize(blurred, dim=1))
             tables.append(classifier.table(vectors, looks) * (places > 0)[:, None])
             words = torch.arange(len(places)).view(-1, size)
@@ -147,19 +147,20 @@ class LabelledWords:
         return answers
 
 
-def _hidden(vectors: Tensor, size: int, training: ClassifierTraining) -> Tensor:
+def _hidden(vectors: Tensor, size: int, noise: Noise) -> Tensor:
     """Add noise to the word vectors ``(n size, dim)`` of n sentences, and hide some words."""
-    noise = torch.rand(len(vectors) // size, 1, 1) * training.vector_noise
-    noisy = _blurred_by(vectors.view(-1, size, vectors.shape[1]), noise).flatten(0, 1)
-    return noisy * (torch.rand(len(noisy), 1) >= training.word_dropout)
+    noisy = _blurred(vectors.view(-1, size, vectors.shape[1]), noise).flatten(0, 1)
+    drawn = torch.rand(len(noisy), 1, generator=noise.generator)
+    return noisy * (drawn >= noise.training.word_dropout)
 
 
-def _blurred(vectors: Tensor, most: float) -> Tensor:
-    return _blurred_by(vectors, torch.rand(len(vectors), 1) * most)
+def _blurred(vectors: Tensor, noise: Noise) -> Tensor:
+    """Add Gaussian noise to vectors ``(n, ..., dim)``.
 
-
-def _blurred_by(vectors: Tensor, noise: Tensor) -> Tensor:
-    """Add Gaussian noise of an expected length of *noise* times each vector's own."""
+    Its expected length is a part of each vector's own, drawn for each of the n.
+    """
+    parts = torch.rand([len(vectors)] + [1] * (vectors.ndim - 1), generator=noise.generator)
     length = vectors.norm(dim=-1, keepdim=True) / math.sqrt(vectors.shape[-1])
-    noisy: Tensor = vectors + torch.randn_like(vectors) * length * noise
+    blur = torch.randn(vectors.shape, generator=noise.generator)
+    noisy: Tensor = vectors + blur * length * parts * noise.training.vector_noise
     return noisy

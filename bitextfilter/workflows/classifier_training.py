@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.errors import InputError
 from bitextfilter.models.checkpoint import writing_folder
+from bitextfilter.models.device import torch_threads
 from bitextfilter.models.folders import THRESHOLDS
 from bitextfilter.scoring.model import Model
 from bitextfilter.scoring.scorers import distinct
@@ -28,9 +29,9 @@ from bitextfilter.text.surface import WIDTH
 from bitextfilter.training.classifier import (
     ClassifierReport,
     ClassifierTraining,
-    LabelledPairs,
     train_classifier,
 )
+from bitextfilter.training.labelled_pairs import LabelledPairs
 from bitextfilter.training.labelled_vectors import LabelledVectors
 from bitextfilter.training.labelled_words import LabelledWords, ReadSide
 from bitextfilter.training.negatives import Negatives, drawn, last_of_best, repaired
@@ -162,7 +163,8 @@ def train_on_pairs(
     worths = np.repeat(np.array([1, 0, plan.worth], dtype=np.float32), counts)
     read = _by_words if plan.kind == WordClassifier.kind else _by_vectors
     shape, pairs = read(model, (sources, targets), worths, plan)
-    return train_classifier(pairs, sources, shape, plan.training, notify)
+    with torch_threads(model.threads):
+        return train_classifier(pairs, sources, shape, plan.training, notify)
 
 
 def _by_words(

@@ -12,11 +12,10 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.classifiers import build
 from bitextfilter.similarity.word_settings import WordClassifierSettings
-from bitextfilter.training.answers import weigh_answers
+from bitextfilter.training.answers import answers_loss, weigh_answers
 from bitextfilter.training.classifier import (
     ClassifierReport,
     ClassifierTraining,
-    _loss,
     split,
     train_classifier,
 )
@@ -92,10 +91,10 @@ def test_the_loss_of_both_questions_is_that_of_three_kinds_of_pairs(smoothing: f
     pairs, _ = toy_pairs()
     worths = np.resize(np.array([0, 0.3, 1], dtype=np.float32), ROWS)
     near, rows = LabelledVectors(pairs.source, pairs.target, worths), np.arange(31)
-    training = ClassifierTraining(label_smoothing=smoothing, vector_noise=0.0)
     torch.manual_seed(1)
     classifier = Classifier(ClassifierSettings(DIM, hidden=8, worth=0.3))
-    loss = _loss(classifier, near, rows, training).detach()
+    answers = near.answers(classifier, rows)
+    loss = answers_loss(answers, torch.from_numpy(worths[rows]), smoothing).detach()
     total = unsmoothed = 0.0
     for (c, f), worth in zip(near.answers(classifier, rows).tolist(), worths[rows], strict=True):
         p, q = 1 / (1 + math.exp(-c)), 1 / (1 + math.exp(-f))
@@ -117,9 +116,9 @@ def test_one_answer_is_taught_what_pairs_are_worth() -> None:
     near, rows = LabelledVectors(pairs.source, pairs.target, worths), np.arange(31)
     torch.manual_seed(1)
     classifier = Classifier(ClassifierSettings(DIM, hidden=8))
-    training = ClassifierTraining(label_smoothing=0.1, vector_noise=0.0)
-    loss = float(_loss(classifier, near, rows, training).detach())
-    logits = near.answers(classifier, rows)[:, 0]
+    answers = near.answers(classifier, rows)
+    loss = float(answers_loss(answers, torch.from_numpy(worths[rows]), 0.1).detach())
+    logits = answers[:, 0]
     smooth = torch.from_numpy(worths[rows]) * 0.9 + 0.05
     each = torch.nn.functional.binary_cross_entropy(torch.sigmoid(logits), smooth)
     assert loss == pytest.approx(float(each.detach()), rel=1e-5)

@@ -8,11 +8,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bitextfilter.models.device import torch_threads
 from bitextfilter.similarity.vectors import Vectors
 from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.similarity.word_settings import WordClassifierSettings
 from bitextfilter.text.spelling import spellings
 from bitextfilter.training.classifier import ClassifierTraining, train_classifier
+from bitextfilter.training.labelled_pairs import Noise
 from bitextfilter.training.labelled_words import LabelledWords, ReadSide
 
 DIM = 12
@@ -61,16 +63,21 @@ def test_one_wrong_word_is_learnt() -> None:
     assert classifier.counts.any(dim=1).all()
     with torch.no_grad():
         one, again = (pairs.answers(classifier, rows) for _ in range(2))
-        noisy = pairs.answers(classifier, rows, TRAINING)
+        noise = Noise(TRAINING, torch.Generator().manual_seed(1))
+        noisy = pairs.answers(classifier, rows, noise)
     assert torch.equal(one, again)
     assert not torch.equal(one, noisy)
 
 
-def test_the_same_again() -> None:
+def test_the_same_again_with_more_threads() -> None:
     pairs, groups = toy_pairs()
     shape = WordClassifierSettings(DIM, pairs.word_length, width=4, meaning=4, hidden=4)
     training = ClassifierTraining(epochs=1)
-    first, second = (train_classifier(pairs, groups, shape, training)[0] for _ in range(2))
+    found = []
+    for threads in (1, 2):
+        with torch_threads(threads):
+            found.append(train_classifier(pairs, groups, shape, training)[0])
+    first, second = found
     for name, tensor in first.state_dict().items():
         assert torch.equal(tensor, second.state_dict()[name])
 

@@ -1,0 +1,42 @@
+"""Dropout with a generator of its own."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from bitextfilter.models.dropout import Dropout
+
+
+def test_a_part_is_dropped_and_made_up_for() -> None:
+    torch.manual_seed(1)
+    numbers = torch.full((200, 100), 3.0)
+    found = Dropout(0.25)(numbers)
+    assert set(found.flatten().tolist()) == {0.0, 4.0}
+    assert float((found == 0).float().mean()) == pytest.approx(0.25, abs=0.02)
+
+
+def test_nothing_is_dropped_but_in_training() -> None:
+    numbers = torch.ones(50)
+    assert torch.equal(Dropout(0.5).eval()(numbers), numbers)
+    assert torch.equal(Dropout(0.0)(numbers), numbers)
+
+
+def test_its_own_generator_draws_whatever_others_do() -> None:
+    numbers, found = torch.ones(100), []
+    for others in (0, 7):
+        layer = Dropout(0.5)
+        layer.generator = torch.Generator().manual_seed(5)
+        torch.rand(others)
+        state = torch.get_rng_state()
+        found.append(layer(numbers))
+        assert torch.equal(torch.get_rng_state(), state)
+    assert torch.equal(*found)
+
+
+def test_gradients_pass_where_numbers_do() -> None:
+    numbers = torch.ones(100, requires_grad=True)
+    found = Dropout(0.5)(numbers)
+    found.sum().backward()
+    assert numbers.grad is not None
+    assert torch.equal(numbers.grad, found.detach())
