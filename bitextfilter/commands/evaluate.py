@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bitextfilter.commands.evaluations.alignment import alignment
 from bitextfilter.commands.evaluations.corpus import corpus
 from bitextfilter.commands.evaluations.filtering import filtering
 from bitextfilter.commands.evaluations.mining import mining
@@ -25,5 +26,15 @@ main = group(
     """,
 )
 
-for subcommand in (recovery, filtering, mining, sts, paraphrase, neighbours, corpus, words):
+for subcommand in (
+    recovery,
+    filtering,
+    mining,
+    alignment,
+    sts,
+    paraphrase,
+    neighbours,
+    corpus,
+    words,
+):
     main.add_command(subcommand)
