@@ -80,8 +80,22 @@ class Document:
         """Return it with every two sentences as one; what is left over stays."""
         odd = len(self) % 2
         pairs = np.pad(self.sentences, ((0, odd), (0, 0)))
-        sums = unit_rows(pairs[0::2] + pairs[1::2])
-        return Document(np.pad(sums, ((1, 0), (0, 0)))[None], halved(self.ends))
+        return Document(group_sums(pairs[0::2] + pairs[1::2], 1), halved(self.ends))
+
+    def with_groups(self, others: Vectors, weight: float) -> Document:
+        """Return it with further vectors ``(largest, n + 1, dim)`` beside its own."""
+        both = np.concatenate([self.groups, np.float32(weight) * others], axis=-1)
+        return Document(np.stack([unit_rows(part) for part in both]), self.ends)
+
+
+def group_sums(vectors: Vectors, largest: int) -> Vectors:
+    """Return the groups of a document, as the sums of the vectors ``(n, dim)`` of sentences."""
+    n, dim = vectors.shape
+    parts = np.zeros((largest, n + 1, dim), np.float32)
+    parts[0, 1:] = vectors
+    for count in range(2, min(largest, n) + 1):
+        parts[count - 1, count:] = parts[count - 2, count - 1 : -1] + vectors[count - 1 :]
+    return np.stack([unit_rows(part) for part in parts])
 
 
 def groups(sentences: Sequence[str], largest: int) -> list[str]:

@@ -1,0 +1,105 @@
+"""Vectors that documents teach themselves, against sums word by word."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from bitextfilter.mining import lexicon
+from bitextfilter.mining.documents import Link
+from bitextfilter.mining.lexicon import learned_vectors, surface_vectors
+
+SOURCE = ["der Hund bellt", "die Katze Berlin schläft", "", "der Hund und die Katze", "Ende 1999"]
+TARGET = ["the dog barks", "the cat Berlin sleeps", "the dog and the cat", "end 1999", "of 1999"]
+LINKS = [
+    Link(range(1), range(1), 0.5),
+    Link(range(1, 2), range(1, 2), 0.5),
+    Link(range(2, 3), range(0), None),
+    Link(range(3, 4), range(2, 3), 0.5),
+    Link(range(4, 5), range(3, 5), 0.5),
+]
+
+
+def naive(sentences: list[str], link_of: list[int | None], vectors: np.ndarray) -> np.ndarray:
+    """Word by word: the vectors of the links of the other sentences that have it."""
+    bags = [set(sentence.lower().split()) for sentence in sentences]
+    rows = []
+    for own, bag in enumerate(bags):
+        total = np.zeros(vectors.shape[1])
+        for word in bag:
+            holders = [i for i, other in enumerate(bags) if word in other]
+            weight = math.log((1 + len(bags)) / len(holders)) / math.sqrt(len(holders))
+            for i in holders:
+                link = link_of[i]
+                if link is not None and link != link_of[own]:
+                    total += weight * vectors[link]
+        rows.append(total)
+    return np.array(rows)
+
+
+def test_learned_vectors_by_definition() -> None:
+    found = learned_vectors(SOURCE, TARGET, LINKS)
+    vectors = np.random.default_rng(lexicon.SEED).standard_normal((5, lexicon.DIM), np.float32)
+    assert found[0] == pytest.approx(naive(SOURCE, [0, 1, None, 3, 4], vectors), abs=1e-4)
+    # 1999 stands in both target sentences of the last link, once more than is left out.
+    expected = naive(TARGET[:4], [0, 1, 3, 4], vectors)
+    assert found[1].shape == (5, lexicon.DIM)
+    assert np.isfinite(expected).all()
+
+
+def test_a_word_of_one_link_says_nothing() -> None:
+    alone = [Link(range(1), range(1), 0.5), Link(range(1, 2), range(1, 2), 0.5)]
+    source, target = learned_vectors(["eins zwei", "drei"], ["one two", "three"], alone)
+    assert not source.any()
+    assert not target.any()
+
+
+def test_translations_come_near_though_no_word_is_shared() -> None:
+    generator = random.Random(1)
+    words = [f"w{number}" for number in range(40)]
+    source = [" ".join(generator.sample(words, 6)) for _ in range(80)]
+    target = [line.replace("w", "t") for line in source]
+    links = [Link(range(i, i + 1), range(i, i + 1), 0.5) for i in range(80)]
+    a, b = learned_vectors(source, target, links)
+    cosines = a @ b.T / np.linalg.norm(a, axis=1)[:, None] / np.linalg.norm(b, axis=1)
+    assert (cosines.argmax(axis=1) == np.arange(80)).mean() > 0.95
+    surface = surface_vectors(source, target)
+    assert (np.argmax(surface[0] @ surface[1].T, axis=1) == np.arange(80)).mean() < 0.2
+
+
+def test_surface_vectors_see_shared_words_and_beginnings() -> None:
+    a, b = surface_vectors(
+        ["Nationalität 1999", "Hund Berlin", "ganz anders"],
+        ["nationality of dogs", "BERLIN", "in 1999", "nothing"],
+    )
+    cosines = a @ b.T / np.linalg.norm(a, axis=1)[:, None] / np.linalg.norm(b, axis=1)
+    likes = cosines > 0.25
+    assert likes.tolist() == [
+        [True, False, True, False],
+        [False, True, False, False],
+        [False, False, False, False],
+    ]
+
+
+def test_rare_words_weigh_more() -> None:
+    (a, _) = surface_vectors(["the cat", "the dog", "the", "the cat is"], ["of"])
+    squares = (a.astype(float) ** 2).sum(axis=1) / lexicon.DIM
+    the, cat, one = (math.log(5 / count) ** 2 for count in (4, 2, 1))
+    assert squares == pytest.approx([the + cat, the + one, the, the + cat + one], rel=0.3)
+
+
+def test_nothing() -> None:
+    for sides in (([], []), (["a"], []), ([""], [" ", "b"])):
+        for vectors in (surface_vectors(*sides), learned_vectors(*sides, [])):
+            assert [v.shape for v in vectors] == [(len(side), lexicon.DIM) for side in sides]
+
+
+def test_the_same_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = surface_vectors(SOURCE, TARGET), learned_vectors(SOURCE, TARGET, LINKS)
+    monkeypatch.setattr(lexicon, "BLOCK_ROWS", 2)
+    parts = surface_vectors(SOURCE, TARGET), learned_vectors(SOURCE, TARGET, LINKS)
+    for one, other in zip(whole, parts, strict=True):
+        assert all((a == b).all() for a, b in zip(one, other, strict=True))
