@@ -43,6 +43,7 @@ OWNERS = {
     "safetensors": {"models/checkpoint.py"},
     "scipy": {"evaluation/correlation.py"},
     "sentencepiece": {"text/"},
+    "sentencex": {"text/sentences.py"},
     "subword_nmt": {"text/"},
     "tomli": {"io/toml.py"},
     "torch": {

@@ -10,7 +10,9 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from bitextfilter.commands.documents import align_documents, encode, monotonic_options, score_text
 from bitextfilter.commands.frame import Run, command, error_options, model_options, output_option
 from bitextfilter.io.parser import REMEDY
 from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn
@@ -18,18 +20,19 @@ from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn
 if TYPE_CHECKING:
     from bitextfilter.mining.comparable import Mined
     from bitextfilter.scoring.model import Model
-    from bitextfilter.similarity.vectors import Vectors
 
 __all__ = ["main"]
 
 _SIMILARITIES = ["cosine", "euclidean", "csls", "ratio", "distance", "mlp", "joint"]
 _RETRIEVALS = ["forward", "backward", "intersect", "max"]
+_OF_MINING = ("--similarity", "--retrieval", "--neighbours-count", "--keep-duplicates")
+_OF_DOCUMENTS = ("--documents", "--by", "--largest", "--skip", "--links", "--split", "--keep-going")
 _TABS = f"replace it by a space (its columns would shift); or {REMEDY}"
 
 
-@command("bitext-align", output_option(), error_options(), model_options())
-@click.argument("source")
-@click.argument("target")
+@command("bitext-align", output_option(), error_options(), model_options(), monotonic_options())
+@click.argument("source", required=False)
+@click.argument("target", required=False)
 @click.option(
     "--similarity",
     type=click.Choice(_SIMILARITIES),
@@ -64,7 +67,7 @@ _TABS = f"replace it by a space (its columns would shift); or {REMEDY}"
     help="Decimals of the scores.",
 )
 @click.option("--no-column-check", is_flag=True, help="Do not look at the languages of the files.")
-def main(run: Run, source: str, target: str, **options: Any) -> None:
+def main(run: Run, source: str | None, target: str | None, **options: Any) -> None:
     """Find translations in two files of sentences, one a line, that are not aligned.
 
     Writes source, target and score, separated by tabs, best first. A sentence's candidates are
@@ -89,9 +92,11 @@ def main(run: Run, source: str, target: str, **options: Any) -> None:
         bitext-align english.txt german.txt > pairs.tsv
         bitext-align --retrieval intersect --min-score 0.1 en.txt.gz de.txt.gz -o pairs.tsv.gz
     """
-    if source == target == "-":
-        raise click.UsageError("only one of SOURCE and TARGET can be stdin")
-    output, readers, model = run.output(), _readers(run, (source, target)), run.model()
+    files = _files(source, target, options)
+    if options["monotonic"]:
+        align_documents(run, files, options)
+        return
+    output, readers, model = run.output(), _readers(run, files), run.model()
     counts = [_sentences(run, reader) for reader in readers]
     sides = [list(counted) for counted in counts]
     mined = _mine(run, model, sides, options)
@@ -101,6 +106,35 @@ def main(run: Run, source: str, target: str, **options: Any) -> None:
         times = copies if options["keep_duplicates"] else 1
         output.writelines(repeat(_line(texts, row[2], options), times))
         run.counts["pairs"] += times
+
+
+def _files(source: str | None, target: str | None, options: dict[str, Any]) -> list[str]:
+    """SOURCE and TARGET, or nothing with --documents; UsageError for what does not go together."""
+    context = click.get_current_context()
+    given = {
+        parameter.opts[-1]
+        for parameter in context.command.params
+        if context.get_parameter_source(parameter.name or "") == ParameterSource.COMMANDLINE
+    }
+    others = given & set(_OF_MINING if options["monotonic"] else _OF_DOCUMENTS)
+    if others:
+        does = "does not go" if options["monotonic"] else "goes"
+        raise click.UsageError(f"{min(others)} {does} with --monotonic")
+    files = [file for file in (source, target) if file is not None]
+    if len(files) != (0 if options["documents"] else 2):
+        wanted = (
+            "either SOURCE and TARGET or --documents"
+            if options["monotonic"]
+            else "SOURCE and TARGET"
+        )
+        raise click.UsageError(f"{wanted} is needed")
+    if files == ["-", "-"]:
+        raise click.UsageError("only one of SOURCE and TARGET can be stdin")
+    if options["links"] and (options["split"] or options["score_first"]):
+        raise click.UsageError(
+            "--links has numbers of lines: it goes with neither --split nor --score-first"
+        )
+    return files
 
 
 def _readers(run: Run, paths: Sequence[str]) -> list[RowReader]:
@@ -154,7 +188,7 @@ def _mine(run: Run, model: Model, sides: list[list[str]], options: dict[str, Any
     total = sum(map(len, sides))
     run.progress(total, "sentences")
     source, target = (
-        _encode(run, model, side, language)
+        encode(run, model, language, side)
         for side, language in zip(sides, model.languages, strict=True)
     )
     run.note(f"comparing {len(source)} with {len(target)} distinct sentences")
@@ -167,22 +201,7 @@ def _mine(run: Run, model: Model, sides: list[list[str]], options: dict[str, Any
     return mine(source, target, settings, scorer, run.progress().update)
 
 
-def _encode(run: Run, model: Model, sentences: list[str], language: str) -> Vectors:
-    """Vectors ``(n, dim)`` of the sentences of one side, --batch-size at a time."""
-    import numpy as np
-
-    size = run.common.batch_size
-    vectors = np.empty((len(sentences), model.encoder.dim), dtype=np.float32)
-    for first in range(0, len(sentences), size):
-        window = sentences[first : first + size]
-        vectors[first : first + size] = model.encode(window, language)
-        run.progress().update(len(window))
-    return vectors
-
-
 def _line(texts: list[str], score: float, options: dict[str, Any]) -> bytes:
-    """A row of the output; a score that rounds to nothing has no sign."""
-    digits = options["digits"]
-    number = f"{round(float(score), digits) + 0.0:.{digits}f}"
+    number = score_text(score, options["digits"])
     columns = [number, *texts] if options["score_first"] else [*texts, number]
     return ("\t".join(columns) + "\n").encode()

@@ -1,12 +1,14 @@
 """Vectors of groups of sentences as evidence for which groups are translations of each other.
 
 What a link costs is how far the vectors of the two groups' texts are apart, against how far they
-are from unrelated sentences, times the number of sentence pairs in it (Thompson & Koehn 2019,
-"Vecalign", section 3.1), and, ours, how much the groups differ in length.
+are from unrelated sentences, times the size of the link (Thompson & Koehn 2019, "Vecalign", section
+3.1). Ours: how much the groups differ in length costs too, and the size is not only the number of
+sentence pairs in the link; both were chosen on development data.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -29,6 +31,9 @@ SAMPLE = 128
 """So many sentences of a side stand for unrelated ones."""
 SMOOTHING = 10
 """Characters added to every length: ratios of short texts say little."""
+COARSE_LARGEST = 2
+"""So many sentences of a coarser document may be in a link with one: what is two sentences here
+and one and a half there begins, at times, in the middle of the other."""
 BLOCK_ROWS = 1024
 
 
@@ -36,20 +41,19 @@ BLOCK_ROWS = 1024
 class LinkSettings:
     """What is a link, and what it costs. Raises SettingsError for what is out of range."""
 
-    largest: int = 4
+    largest: int = 5
     """So many sentences of a side may be in a link; with one of the other, and less with more."""
-    skip: float = 0.02
-    """Leaving out a sentence costs as much as linking two unrelated ones that are nearer than all
-    but this share (0 to 1) of such pairs."""
-    length: float = 0.5
+    skip: float = 0.9
+    """What leaving out a sentence costs, where linking two unrelated ones costs 1."""
+    length: float = 1.0
     """The weight of the squared logarithm of the lengths' ratio."""
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
         if self.largest < 1:
             raise SettingsError("at least 1 sentence is needed in a link")
-        if not 0 <= self.skip <= 1 or self.length < 0:
-            raise SettingsError("skip is a share, from 0 to 1, and a weight is not below 0")
+        if self.skip < 0 or self.length < 0:
+            raise SettingsError("neither the cost of a skip nor a weight is below 0")
 
     def links(self) -> list[Step]:
         """Return the sizes that links have, small ones first."""
@@ -80,7 +84,7 @@ class Document:
         """Return it with every two sentences as one; what is left over stays."""
         odd = len(self) % 2
         pairs = np.pad(self.sentences, ((0, odd), (0, 0)))
-        return Document(group_sums(pairs[0::2] + pairs[1::2], 1), halved(self.ends))
+        return Document(group_sums(pairs[0::2] + pairs[1::2], COARSE_LARGEST), halved(self.ends))
 
     def with_groups(self, others: Vectors, weight: float) -> Document:
         """Return it with further vectors ``(largest, n + 1, dim)`` beside its own."""
@@ -122,39 +126,41 @@ def document(sentences: Sequence[str], vectors: Vectors, largest: int) -> Docume
 class VectorPairing:
     """Costs of links between two documents by their vectors and lengths."""
 
-    def __init__(self, source: Document, target: Document, settings: LinkSettings) -> None:
+    def __init__(
+        self,
+        source: Document,
+        target: Document,
+        settings: LinkSettings,
+        ratio: float | None = None,
+    ) -> None:
         """Look at unrelated sentences: some of the one document with some of the other.
 
-        Both documents have groups of ``settings.largest``.
+        Args:
+            source: with groups of ``settings.largest``.
+            target: likewise.
+            settings: what links there are, and what counts.
+            ratio: target characters for a source character in translations; None if not known,
+                and lengths do not count.
         """
         self._source, self._target, self._settings = source, target, settings
+        self._ratio = ratio
         self.links = settings.links()
-        places = [np.linspace(1, len(d), min(len(d), SAMPLE)).astype(int) for d in (source, target)]
-        samples = source.groups[0, places[0]], target.groups[0, places[1]]
+        samples = [_sample(side.sentences) for side in (source, target)]
         self._strangeness = _strangeness(source, samples[1]), _strangeness(target, samples[0])
-        unrelated = self._distance(Step(1, 1), places[0], places[1])
-        price = np.quantile(unrelated, settings.skip) if unrelated.size else 1.0
-        skip = _whole(np.asarray(price))
+        skip = int(_whole(np.asarray(settings.skip)))
         self.skip_source = np.full(len(source), skip)
         self.skip_target = np.full(len(target), skip)
 
     def block(self, rows: slice, columns: slice) -> Costs:
-        """Return ``(links, rows, columns)``: the number of pairs in it × how unlike it is."""
+        """Return ``(links, rows, columns)``: the size of a link × how unlike its sides are."""
         ends = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
-        return np.stack(
-            [
-                _whole(
-                    step.source
-                    * step.target
-                    * (self._distance(step, *ends) + self._excess(step, *ends))
-                )
-                for step in self.links
-            ]
-        )
+        unlike = (self._distance(step, *ends) + self._excess(step, *ends) for step in self.links)
+        sizes = map(_size, self.links)
+        return np.stack([_whole(size * part) for size, part in zip(sizes, unlike, strict=True)])
 
     def coarser(self) -> VectorPairing:
-        """Return it with every two sentences of either side as one, and links of one with one."""
-        settings = replace(self._settings, largest=1)
+        """Return it with every two sentences of either side as one, and links of up to two."""
+        settings = replace(self._settings, largest=COARSE_LARGEST)
         return VectorPairing(self._source.coarser(), self._target.coarser(), settings)
 
     def scores(self, spans: Sequence[Span]) -> list[float]:
@@ -173,7 +179,9 @@ class VectorPairing:
         return np.asarray(2 * (1 - cosines.astype(np.float64)) / np.maximum(usual, 2.0**-10))
 
     def _excess(self, step: Step, rows: Places, columns: Places) -> Floats:
-        """The squared logarithm of the lengths' ratio against that of the documents, weighed."""
+        """The squared logarithm of the lengths' ratio against the usual one, weighed."""
+        if self._ratio is None:
+            return np.zeros((len(rows), len(columns)))
         lengths = [
             document.ends[places] - document.ends[np.maximum(places - count, 0)] + SMOOTHING
             for document, places, count in (
@@ -181,9 +189,24 @@ class VectorPairing:
                 (self._target, columns, step.target),
             )
         ]
-        usual = np.log((self._target.ends[-1] + 1) / (self._source.ends[-1] + 1))
-        ratios = np.log(lengths[1]) - np.log(lengths[0])[:, None] - usual
+        ratios = np.log(lengths[1]) - np.log(lengths[0])[:, None] - math.log(self._ratio)
         return np.asarray(self._settings.length * ratios**2)
+
+
+def _size(step: Step) -> float:
+    """Half of the way from how many sentences follow the first pair to how many pairs there are.
+
+    By the former, n + m - 1, long links cost too little, by the latter, n × m, too much.
+    """
+    return (step.source * step.target + step.source + step.target - 1) / 2
+
+
+def _sample(sentences: Vectors) -> Vectors:
+    """Up to so many sentences, from everywhere in a document; nothing is like an empty one."""
+    if not len(sentences):
+        return np.zeros((1, sentences.shape[1]), np.float32)
+    count = min(len(sentences), SAMPLE)
+    return np.asarray(sentences[np.linspace(0, len(sentences) - 1, count).astype(int)])
 
 
 def _strangeness(document: Document, strangers: Vectors) -> Floats:

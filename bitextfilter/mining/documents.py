@@ -1,79 +1,104 @@
-"""Monotonic alignment of two documents: which groups of sentences are translations of each other?
+"""Alignment of two documents: which of their sentences are translations of each other, in order?
 
-A link joins one or more consecutive sentences of either side; sentences without a translation are
-left out; order is kept. The cheapest path is found coarse to fine, in time linear in the number of
-sentences (Thompson & Koehn 2019, "Vecalign", section 3.3): neighbouring sentences are joined until
-few are left, those are aligned in every possible way, and each finer path is looked for near the
-coarser one.
+By vectors of a model, by words that the documents teach (for languages without a model), or by
+lengths alone. Sentences are those of a list; each link is scored as its way scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bitextfilter.mining.monotonic import Band, Span, StepCosts, cheapest_path, whole_band
+from bitextfilter.mining.coarse_to_fine import Link, align
+from bitextfilter.mining.document_vectors import (
+    Document,
+    LinkSettings,
+    VectorPairing,
+    document,
+    group_sums,
+    groups,
+)
+from bitextfilter.mining.lengths import LengthPairing
+from bitextfilter.mining.lexicon import learned_vectors, surface_vectors
+from bitextfilter.similarity.vectors import Vectors
 
-__all__ = ["Link", "Pairing", "align"]
+__all__ = ["Link", "LinkSettings", "align_by_lengths", "align_by_vectors", "align_by_words"]
 
-COARSEST_CELLS = 2**18
-FEWEST = 32
-"""A side is not made coarser than so many sentences."""
-MARGIN = 24
-"""How many sentences to either side of the coarser path are looked at."""
+Encode = Callable[[list[str]], Vectors]
+"""From texts to their vectors ``(n, dim)``."""
+Documents = tuple[Document, Document]
 
-
-class Pairing(StepCosts, Protocol):
-    """What links between the sentences of two documents cost."""
-
-    def coarser(self) -> Pairing:
-        """Return that of the documents with every two sentences as one."""
-        ...
-
-    def scores(self, spans: Sequence[Span]) -> Sequence[float]:
-        """Return how good links are, higher is better."""
-        ...
-
-
-class Link(NamedTuple):
-    """A part of an alignment: consecutive sentences of either side, and how alike they are."""
-
-    source: range
-    target: range
-    score: float | None
-    """What the pairing says; None where one side has no sentence."""
+ROUNDS = 2
+"""How often words are learned from the links found so far."""
 
 
-def align(pairing: Pairing) -> list[Link]:
-    """Align two documents: every sentence of either is in one link, in order."""
-    spans = _path(pairing)
-    linked = [span for span in spans if span[0] < span[1] and span[2] < span[3]]
-    scores = dict(zip(linked, pairing.scores(linked), strict=True))
-    return [Link(range(*span[:2]), range(*span[2:]), scores.get(span)) for span in spans]
+def align_by_vectors(
+    source: Sequence[str],
+    target: Sequence[str],
+    encoders: tuple[Encode, Encode],
+    settings: LinkSettings,
+) -> list[Link]:
+    """Align by the vectors of sentences and of neighbouring sentences joined by a space.
+
+    A link's score is the cosine of its two texts, -1 to 1.
+
+    Args:
+        source: the sentences of one document.
+        target: those of the other.
+        encoders: of either side's texts.
+        settings: what a link may be, and what counts.
+    """
+    source_document, target_document = (
+        document(side, encode(groups(side, settings.largest)), settings.largest)
+        for side, encode in zip((source, target), encoders, strict=True)
+    )
+    links = align(VectorPairing(source_document, target_document, settings))
+    ratio = _ratio(links, (source_document, target_document))
+    return align(VectorPairing(source_document, target_document, settings, ratio), links)
 
 
-def _path(pairing: Pairing) -> list[Span]:
-    """The cheapest path, near the path of the documents made coarser, if they are long."""
-    n, m = len(pairing.skip_source), len(pairing.skip_target)
-    if n * m <= COARSEST_CELLS or min(n, m) <= FEWEST:
-        band = whole_band(n, m)
-    else:
-        band = _near(_path(pairing.coarser()), n, m)
-    return cheapest_path(pairing, band)[0]
+def align_by_words(
+    source: Sequence[str], target: Sequence[str], settings: LinkSettings
+) -> list[Link]:
+    """Align by words that look alike, then by words that are linked with each other elsewhere.
+
+    A link's score is the cosine of what is known of its words, -1 to 1.
+    """
+    surface = [
+        Document(group_sums(vectors, settings.largest), _ends(side))
+        for vectors, side in zip(surface_vectors(source, target), (source, target), strict=True)
+    ]
+    documents = surface[0], surface[1]
+    links = align(VectorPairing(*documents, settings))
+    for _ in range(ROUNDS):
+        learned = [
+            one.with_groups(group_sums(vectors, settings.largest), 1.0)
+            for one, vectors in zip(surface, learned_vectors(source, target, links), strict=True)
+        ]
+        ratio = _ratio(links, documents)
+        links = align(VectorPairing(learned[0], learned[1], settings, ratio), links)
+    return links
 
 
-def _near(path: Sequence[Span], n: int, m: int) -> Band:
-    """The target positions near a path through documents of half as many sentences."""
-    half = (n + 1) // 2
-    low, high = np.full(half + 1, m, np.int64), np.zeros(half + 1, np.int64)
-    for span in path:
-        rows = slice(span.source_start, span.source_stop + 1)
-        low[rows] = np.minimum(low[rows], span.target_start)
-        high[rows] = np.maximum(high[rows], span.target_stop)
-    reach = MARGIN * max(1, -(-m // n))
-    positions = np.arange(n + 1)
-    first = (2 * low[positions // 2] - reach).clip(0, m)
-    last = (2 * high[(positions + 1) // 2] + reach).clip(0, m)
-    return Band(first, last)
+def align_by_lengths(source: Sequence[str], target: Sequence[str]) -> list[Link]:
+    """Align by how many characters sentences have.
+
+    A link's score is how probably translations differ so much, 0 to 1.
+    """
+    return align(LengthPairing(_ends(source), _ends(target)))
+
+
+def _ends(sentences: Sequence[str]) -> NDArray[np.int64]:
+    """The characters up to each position, ``(n + 1,)``."""
+    return np.cumsum([0, *map(len, sentences)], dtype=np.int64)
+
+
+def _ratio(links: Sequence[Link], documents: Documents) -> float:
+    """Target characters for a source character, of sentences that are linked; 1 if none are."""
+    linked = [link for link in links if link.score is not None]
+    source, target = (one.ends for one in documents)
+    before = sum(int(source[link.source.stop] - source[link.source.start]) for link in linked)
+    after = sum(int(target[link.target.stop] - target[link.target.start]) for link in linked)
+    return (after or 1) / (before or 1)

@@ -16,7 +16,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.mining.documents import Link
+from bitextfilter.mining.coarse_to_fine import Link
 from bitextfilter.similarity.vectors import Vectors
 from bitextfilter.text.forms import word_forms
 

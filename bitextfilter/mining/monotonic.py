@@ -86,19 +86,23 @@ class Band:
 class StepCosts(Protocol):
     """What steps cost."""
 
-    links: Sequence[Step]
-    """The links there are; of equally cheap ways, the earliest in this order is taken."""
-    skip_source: Costs
-    """Of leaving out each source item, ``(n,)``."""
-    skip_target: Costs
-    """Of leaving out each target item, ``(m,)``."""
+    @property
+    def links(self) -> Sequence[Step]:
+        """The links there are; of equally cheap ways, the earliest in this order is taken."""
+
+    @property
+    def skip_source(self) -> Costs:
+        """What leaving out each source item costs, ``(n,)``."""
+
+    @property
+    def skip_target(self) -> Costs:
+        """What leaving out each target item costs, ``(m,)``."""
 
     def block(self, rows: slice, columns: slice) -> Costs:
         """Cost of each link that *ends* at these source and target positions.
 
         Returns ``(links, rows, columns)``, anything where a link would begin before 0.
         """
-        ...
 
 
 def whole_band(source: int, target: int) -> Band:

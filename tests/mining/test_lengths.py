@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from bitextfilter.mining.documents import align
+from bitextfilter.mining.coarse_to_fine import align
 from bitextfilter.mining.lengths import UNIT, LengthPairing
 from bitextfilter.mining.monotonic import Span, Step
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.mining import lexicon
-from bitextfilter.mining.documents import Link
+from bitextfilter.mining.coarse_to_fine import Link
 from bitextfilter.mining.lexicon import learned_vectors, surface_vectors
 
 SOURCE = ["der Hund bellt", "die Katze Berlin schläft", "", "der Hund und die Katze", "Ende 1999"]

@@ -1,0 +1,166 @@
+"""What ``bitext-align --monotonic`` does: align documents, and write what is linked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from bitextfilter.commands.document_files import Document, DocumentReader
+from bitextfilter.commands.frame import Run
+from bitextfilter.commands.options import language_pair
+from bitextfilter.errors import BitextError
+from bitextfilter.io.files import open_output
+from bitextfilter.io.links import link_line
+
+if TYPE_CHECKING:
+    from bitextfilter.mining.documents import Link
+    from bitextfilter.scoring.model import Model
+    from bitextfilter.similarity.vectors import Vectors
+
+__all__ = ["align_documents", "encode", "monotonic_options", "score_text"]
+
+
+def monotonic_options() -> list[click.Parameter]:
+    """Return the options that go with --monotonic."""
+    return [
+        click.Option(
+            ["--monotonic"],
+            is_flag=True,
+            help="Both files are one document each: link sentences in their order.",
+        ),
+        click.Option(
+            ["--documents"],
+            metavar="LIST",
+            help="Many documents: a TSV of source and target files, or JSON lines.",
+        ),
+        click.Option(
+            ["--by"],
+            type=click.Choice(["model", "words", "length"]),
+            default="model",
+            show_default=True,
+            help="What says which sentences are translations.",
+        ),
+        click.Option(
+            ["--largest"],
+            type=click.IntRange(1, 10),
+            default=5,
+            show_default=True,
+            metavar="N",
+            help="Up to N sentences of a side may be in a link with one of the other.",
+        ),
+        click.Option(
+            ["--skip"],
+            type=click.FloatRange(0),
+            default=0.9,
+            show_default=True,
+            metavar="C",
+            help="Cost of leaving out a sentence; linking unrelated ones costs 1.",
+        ),
+        click.Option(["--links"], is_flag=True, help="Write [0]:[0,1]:score, not the sentences."),
+        click.Option(
+            ["--split"],
+            type=language_pair,
+            metavar="L1,L2",
+            help="Divide lines into sentences, by the rules of these languages.",
+        ),
+        click.Option(
+            ["--keep-going"],
+            is_flag=True,
+            help="Leave out documents of the list that cannot be read.",
+        ),
+    ]
+
+
+Align = Callable[[Sequence[str], Sequence[str]], "list[Link]"]
+
+
+def align_documents(run: Run, files: Sequence[str], options: dict[str, Any]) -> None:
+    """Align two files, or the documents of --documents, and write what is linked."""
+    output = run.output()
+    reader = DocumentReader(run, options["split"])
+    if options["documents"]:
+        pairs = reader.listed(options["documents"])
+    else:
+        pairs = iter([reader.pair(*files)])
+    align = _way(run, options)
+    run.counts.update(rows=0, documents=0, links=0)
+    for pair in pairs:
+        try:
+            sides = pair.read()
+        except BitextError as error:
+            if not options["keep_going"]:
+                raise
+            run.counts["left out"] += 1
+            run.warn(f"left out: {error}")
+            continue
+        links = align(sides[0].sentences, sides[1].sentences)
+        if pair.output is None:
+            _write(run, output, sides, links, options)
+        else:
+            with open_output(pair.output) as stream:
+                _write(run, stream, sides, links, options)
+        run.counts["documents"] += 1
+        run.advance(1)
+
+
+def _way(run: Run, options: dict[str, Any]) -> Align:
+    """What aligns two documents, as --by says."""
+    from bitextfilter.mining import documents
+
+    settings = documents.LinkSettings(options["largest"], options["skip"])
+    if options["by"] == "length":
+        return documents.align_by_lengths
+    if options["by"] == "words":
+        return partial(documents.align_by_words, settings=settings)
+    model = run.model()
+    first, second = (partial(encode, run, model, language) for language in model.languages)
+    return partial(documents.align_by_vectors, encoders=(first, second), settings=settings)
+
+
+def encode(run: Run, model: Model, language: str, sentences: Sequence[str]) -> Vectors:
+    """Return vectors ``(n, dim)`` of the sentences of one side, --batch-size at a time."""
+    import numpy as np
+
+    size = run.common.batch_size
+    vectors = np.empty((len(sentences), model.encoder.dim), dtype=np.float32)
+    for first in range(0, len(sentences), size):
+        window = sentences[first : first + size]
+        vectors[first : first + size] = model.encode(window, language)
+        run.progress().update(len(window))
+    return vectors
+
+
+def score_text(score: float | None, digits: int) -> str:
+    """Return a score as it is written; none is empty, and what rounds to 0 has no sign."""
+    return "" if score is None else f"{round(float(score), digits) + 0.0:.{digits}f}"
+
+
+def _write(
+    run: Run,
+    stream: BinaryIO,
+    sides: Sequence[Document],
+    links: list[Link],
+    options: dict[str, Any],
+) -> None:
+    """Write the links of a document, in order, that score enough."""
+    least = options["min_score"]
+    for link in links:
+        kept = link.score is not None and (least is None or link.score >= least)
+        run.counts["links"] += kept
+        score = score_text(link.score, options["digits"])
+        places = link.source, link.target
+        if options["links"] and (kept or link.score is None):
+            numbers = [
+                [side.numbers[i] for i in part] for side, part in zip(sides, places, strict=True)
+            ]
+            stream.write(link_line(numbers[0], numbers[1], score))
+        elif kept:
+            texts = [
+                " ".join(side.sentences[i] for i in part)
+                for side, part in zip(sides, places, strict=True)
+            ]
+            row = [score, *texts] if options["score_first"] else [*texts, score]
+            stream.write(("\t".join(row) + "\n").encode())

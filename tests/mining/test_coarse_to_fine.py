@@ -1,0 +1,121 @@
+"""Coarse to fine against every way through, and documents whose links are known."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from bitextfilter.mining import coarse_to_fine
+from bitextfilter.mining.coarse_to_fine import align
+from bitextfilter.mining.document_vectors import LinkSettings, VectorPairing, document, groups
+from bitextfilter.mining.monotonic import cheapest_path, whole_band
+from bitextfilter.similarity.vectors import Vectors
+
+DIM = 128
+
+
+def meaning(text: str) -> Vectors:
+    """A vector that translations share, but for a part that is each language's own."""
+    total = np.zeros(DIM, np.float32)
+    for word in text.split():
+        number = int(word[1:])
+        for weight, seed in ((1.0, number), (0.9, 10**6 * ord(word[0]) + number)):
+            total += weight * np.random.default_rng(seed).standard_normal(DIM, np.float32)
+    return total
+
+
+def pairing_of(source: list[str], target: list[str], settings: LinkSettings) -> VectorPairing:
+    sides = []
+    for sentences in (source, target):
+        texts = groups(sentences, settings.largest)
+        vectors = np.array([meaning(text) for text in texts]).reshape(len(texts), DIM)
+        sides.append(document(sentences, vectors.astype(np.float32), settings.largest))
+    return VectorPairing(sides[0], sides[1], settings, 1.0)
+
+
+Links = list[tuple[range, range]]
+
+
+def translated(n: int, seed: int) -> tuple[list[str], list[str], Links]:
+    """Documents of which sentences are joined, divided and left out here and there."""
+    generator = random.Random(seed)
+    source, target, links = [], [], []
+    words = iter(range(100 * n))
+    for _ in range(n):
+        a, b = generator.choice([(1, 1)] * 8 + [(1, 2), (2, 1), (1, 0), (0, 1), (3, 1)])
+        parts = [f"s{next(words)} s{next(words)} s{next(words)}" for _ in range(max(a, b))]
+        here = [" ".join(parts)] if a == 1 else parts[:a]
+        there = [" ".join(parts)] if b == 1 else parts[:b]
+        i, j = len(source), len(target)
+        source += here
+        target += [sentence.replace("s", "t") for sentence in there]
+        links.append((range(i, i + a), range(j, j + b)))
+    return source, target, links
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_known_links(seed: int) -> None:
+    source, target, links = translated(60, seed)
+    found = align(pairing_of(source, target, LinkSettings()))
+    right = {tuple(link) for link in links} & {(link.source, link.target) for link in found}
+    assert len(right) >= 0.85 * len(links)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_sentence_is_in_one_link_in_order(seed: int) -> None:
+    source, target, _ = translated(40, seed)
+    found = align(pairing_of(source, target, LinkSettings()))
+    assert [i for link in found for i in link.source] == list(range(len(source)))
+    assert [j for link in found for j in link.target] == list(range(len(target)))
+    for link in found:
+        assert (link.score is None) == (not link.source or not link.target)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_coarse_to_fine_finds_the_cheapest_of_all_paths(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target, _ = translated(150, seed)
+    pairing = pairing_of(source, target, LinkSettings(3))
+    spans, _ = cheapest_path(pairing, whole_band(len(source), len(target)))
+    monkeypatch.setattr(coarse_to_fine, "COARSEST_CELLS", 1000)
+    bands = []
+    monkeypatch.setattr(
+        coarse_to_fine,
+        "cheapest_path",
+        lambda costs, band: bands.append(band) or cheapest_path(costs, band),
+    )
+    found = align(pairing)
+    assert [(link.source, link.target) for link in found] == [
+        (range(*span[:2]), range(*span[2:])) for span in spans
+    ]
+    cells = [int((band.last - band.first + 1).sum()) for band in bands]
+    assert len(cells) >= 3
+    assert cells[-1] < 0.6 * len(source) * len(target)
+
+
+def test_a_long_part_that_only_one_side_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coarse_to_fine, "COARSEST_CELLS", 4000)
+    monkeypatch.setattr(coarse_to_fine, "MARGIN", 8)
+    source, target, links = translated(160, 3)
+    extra = [f"t{100_000 + i} t{200_000 + i}" for i in range(150)]
+    cut = links[80][1].start
+    found = align(pairing_of(source, target[:cut] + extra + target[cut:], LinkSettings()))
+    inside = [link for link in found if set(link.target) & set(range(cut + 5, cut + 145))]
+    assert sum(not link.source for link in inside) > 0.9 * len(inside)
+    moved = {
+        (s, t if t.stop <= cut else range(t.start + 150, t.stop + 150)) for s, t in links if s and t
+    }
+    assert len(moved & {(link.source, link.target) for link in found}) >= 0.9 * len(moved)
+
+
+@pytest.mark.parametrize("sides", [(0, 0), (3, 0), (0, 2), (1, 1), (1, 40), (40, 1)])
+def test_short_sides(sides: tuple[int, int]) -> None:
+    n, m = sides
+    source, target = ([f"s{i}" for i in range(count)] for count in (n, m))
+    found = align(pairing_of(source, target, LinkSettings()))
+    assert [i for link in found for i in link.source] == list(range(n))
+    assert [j for link in found for j in link.target] == list(range(m))
+    assert sum(link.score is not None for link in found) == min(n, m, 1)
