@@ -16,11 +16,16 @@ from bitextfilter.io.files import open_output
 from bitextfilter.io.links import link_line
 
 if TYPE_CHECKING:
-    from bitextfilter.mining.documents import Link
+    from bitextfilter.mining.documents import Alignment, Link
     from bitextfilter.scoring.model import Model
     from bitextfilter.similarity.vectors import Vectors
 
 __all__ = ["align_documents", "encode", "monotonic_options", "score_text"]
+
+
+_UNRELATED = {"model": 0.65, "words": 0.75}
+"""Documents farther apart are hardly translations. Of 120 pairs of development documents, right
+ones were 0 to 0.63 (words: 0.12 to 0.78) apart, wrong ones 0.65 (0.7) to 1."""
 
 
 def monotonic_options() -> list[click.Parameter]:
@@ -74,7 +79,7 @@ def monotonic_options() -> list[click.Parameter]:
     ]
 
 
-Align = Callable[[Sequence[str], Sequence[str]], "list[Link]"]
+Align = Callable[[Sequence[str], Sequence[str]], "Alignment"]
 
 
 def align_documents(run: Run, files: Sequence[str], options: dict[str, Any]) -> None:
@@ -96,7 +101,9 @@ def align_documents(run: Run, files: Sequence[str], options: dict[str, Any]) -> 
             run.counts["left out"] += 1
             run.warn(f"left out: {error}")
             continue
-        links = align(sides[0].sentences, sides[1].sentences)
+        links, unlikeness = align(sides[0].sentences, sides[1].sentences)
+        if unlikeness is not None and unlikeness > _UNRELATED[options["by"]]:
+            run.warn(f"{pair.name} do not look like translations ({unlikeness:.2f} of 1 apart)")
         if pair.output is None:
             _write(run, output, sides, links, options)
         else:

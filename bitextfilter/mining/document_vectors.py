@@ -171,6 +171,21 @@ class VectorPairing:
         target = [self._target.groups[span[3] - span[2] - 1, span[3]] for span in spans]
         return list(map(float, cosine_pairs(np.array(source), np.array(target))))
 
+    def unlikeness(self, spans: Sequence[Span]) -> float:
+        """Return how far apart linked groups are, on average of all sentences, 0 to about 1.
+
+        Unrelated ones are 1 apart, and so is a sentence that is left out; 0 for no sentences.
+        """
+        count = len(self._source) + len(self._target)
+        apart = 0.0
+        for span in spans:
+            size = Step(span[1] - span[0], span[3] - span[2])
+            far = 1.0
+            if all(size):
+                far = float(self._distance(size, np.array(span[1:2]), np.array(span[3:4]))[0, 0])
+            apart += sum(size) * far
+        return apart / max(count, 1)
+
     def _distance(self, step: Step, rows: Places, columns: Places) -> Floats:
         """(1 - cosine) of groups, 1 for those as far apart as from unrelated sentences."""
         a, b = step.source - 1, step.target - 1

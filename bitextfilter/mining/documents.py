@@ -7,6 +7,7 @@ lengths alone. Sentences are those of a list; each link is scored as its way sco
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,17 @@ from bitextfilter.mining.document_vectors import (
 )
 from bitextfilter.mining.lengths import LengthPairing
 from bitextfilter.mining.lexicon import learned_vectors, surface_vectors
+from bitextfilter.mining.monotonic import Span
 from bitextfilter.similarity.vectors import Vectors
 
-__all__ = ["Link", "LinkSettings", "align_by_lengths", "align_by_vectors", "align_by_words"]
+__all__ = [
+    "Alignment",
+    "Link",
+    "LinkSettings",
+    "align_by_lengths",
+    "align_by_vectors",
+    "align_by_words",
+]
 
 Encode = Callable[[list[str]], Vectors]
 """From texts to their vectors ``(n, dim)``."""
@@ -34,12 +43,21 @@ ROUNDS = 2
 """How often words are learned from the links found so far."""
 
 
+class Alignment(NamedTuple):
+    """The links between two documents, in order; every sentence of either is in one."""
+
+    links: list[Link]
+    unlikeness: float | None
+    """How far linked sentences are apart, from 0 to about 1, as far as unrelated ones; sentences
+    that are left out count as 1. None if lengths alone were looked at."""
+
+
 def align_by_vectors(
     source: Sequence[str],
     target: Sequence[str],
     encoders: tuple[Encode, Encode],
     settings: LinkSettings,
-) -> list[Link]:
+) -> Alignment:
     """Align by the vectors of sentences and of neighbouring sentences joined by a space.
 
     A link's score is the cosine of its two texts, -1 to 1.
@@ -56,12 +74,13 @@ def align_by_vectors(
     )
     links = align(VectorPairing(source_document, target_document, settings))
     ratio = _ratio(links, (source_document, target_document))
-    return align(VectorPairing(source_document, target_document, settings, ratio), links)
+    pairing = VectorPairing(source_document, target_document, settings, ratio)
+    return _alignment(pairing, align(pairing, links))
 
 
 def align_by_words(
     source: Sequence[str], target: Sequence[str], settings: LinkSettings
-) -> list[Link]:
+) -> Alignment:
     """Align by words that look alike, then by words that are linked with each other elsewhere.
 
     A link's score is the cosine of what is known of its words, -1 to 1.
@@ -71,23 +90,34 @@ def align_by_words(
         for vectors, side in zip(surface_vectors(source, target), (source, target), strict=True)
     ]
     documents = surface[0], surface[1]
-    links = align(VectorPairing(*documents, settings))
+    pairing = VectorPairing(*documents, settings)
+    links = align(pairing)
     for _ in range(ROUNDS):
         learned = [
             one.with_groups(group_sums(vectors, settings.largest), 1.0)
             for one, vectors in zip(surface, learned_vectors(source, target, links), strict=True)
         ]
         ratio = _ratio(links, documents)
-        links = align(VectorPairing(learned[0], learned[1], settings, ratio), links)
-    return links
+        pairing = VectorPairing(learned[0], learned[1], settings, ratio)
+        links = align(pairing, links)
+    return _alignment(pairing, links)
 
 
-def align_by_lengths(source: Sequence[str], target: Sequence[str]) -> list[Link]:
+def align_by_lengths(source: Sequence[str], target: Sequence[str]) -> Alignment:
     """Align by how many characters sentences have.
 
     A link's score is how probably translations differ so much, 0 to 1.
     """
-    return align(LengthPairing(_ends(source), _ends(target)))
+    return Alignment(align(LengthPairing(_ends(source), _ends(target))), None)
+
+
+def _alignment(pairing: VectorPairing, links: list[Link]) -> Alignment:
+    spans = [Span(*_bounds(link.source), *_bounds(link.target)) for link in links]
+    return Alignment(links, pairing.unlikeness(spans))
+
+
+def _bounds(places: range) -> tuple[int, int]:
+    return places.start, places.stop
 
 
 def _ends(sentences: Sequence[str]) -> NDArray[np.int64]:

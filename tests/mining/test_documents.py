@@ -1,0 +1,146 @@
+"""The three ways to align documents, end to end."""
+
+from __future__ import annotations
+
+import functools
+import random
+
+import numpy as np
+import pytest
+
+from bitextfilter.mining.documents import (
+    Alignment,
+    Link,
+    LinkSettings,
+    align_by_lengths,
+    align_by_vectors,
+    align_by_words,
+)
+from bitextfilter.similarity.vectors import Vectors
+
+DIM = 128
+SETTINGS = LinkSettings()
+
+
+@functools.cache
+def word_vector(word: str, own: float) -> Vectors:
+    """What the same word of the other side (s1 and t1) shares, and a part that is its own."""
+    number = int(word[1:])
+    shared, other = (
+        np.random.default_rng(seed).standard_normal(DIM, np.float32)
+        for seed in (number, 10**6 * ord(word[0]) + number)
+    )
+    return shared + np.float32(own) * other
+
+
+def encoded(texts: list[str], own: float = 0.8) -> Vectors:
+    words = [[word_vector(word, own) for word in text.split()] for text in texts]
+    return np.array([np.sum(row, axis=0) for row in words]).reshape(len(texts), DIM)
+
+
+def translated(n: int, seed: int, words: int) -> tuple[list[str], list[str], list[tuple[int, int]]]:
+    """Documents of so many different words; of each pair of sentences, how many are of a side."""
+    generator = random.Random(seed)
+    source, target, sizes = [], [], []
+    for _ in range(n):
+        parts = [
+            " ".join(f"s{generator.randrange(words)}" for _ in range(generator.randrange(4, 20)))
+            for _ in range(2)
+        ]
+        a, b = generator.choice([(2, 2)] * 6 + [(1, 2), (2, 1)])
+        other = [part.replace("s", "t") for part in parts]
+        source += parts if a == 2 else [" ".join(parts)]
+        target += other if b == 2 else [" ".join(other)]
+        sizes += [(1, 1), (1, 1)] if (a, b) == (2, 2) else [(a, b)]
+    return source, target, sizes
+
+
+def sizes_of(links: list[Link]) -> list[tuple[int, int]]:
+    return [(len(link.source), len(link.target)) for link in links]
+
+
+def agreement(found: Alignment, sizes: list[tuple[int, int]]) -> float:
+    """The part of the links that end where they should, and are of the right size."""
+    ends, right = (0, 0), set()
+    for a, b in sizes:
+        ends = ends[0] + a, ends[1] + b
+        right.add((*ends, a, b))
+    got = {(x.source.stop, x.target.stop, len(x.source), len(x.target)) for x in found.links}
+    return len(right & got) / len(right)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_by_vectors(seed: int) -> None:
+    source, target, sizes = translated(40, seed, 5000)
+    found = align_by_vectors(source, target, (encoded, encoded), SETTINGS)
+    assert agreement(found, sizes) > 0.95
+    assert found.unlikeness is not None
+    assert 0.2 < found.unlikeness < 0.6
+
+
+def test_lengths_help_whatever_is_usual() -> None:
+    def poorly(texts: list[str]) -> Vectors:
+        return encoded(texts, 2.2)
+
+    source, target, sizes = translated(100, 9, 5000)
+    for wide in (target, [line.replace("t", 20 * "\t" + "t") for line in target]):
+        agreements = [
+            agreement(align_by_vectors(source, wide, (poorly, poorly), settings), sizes)
+            for settings in (SETTINGS, LinkSettings(length=0))
+        ]
+        assert agreements[0] > agreements[1] + 0.02
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_by_words_learns_words_that_look_nothing_alike(seed: int) -> None:
+    source, target, sizes = translated(100, seed, 60)
+    # A number here and there is the only word that both sides write alike.
+    for place in range(0, len(sizes), 6):
+        stop = [sum(size[side] for size in sizes[: place + 1]) for side in (0, 1)]
+        source[stop[0] - 1] += f" {1000 + place}"
+        target[stop[1] - 1] += f" {1000 + place}"
+    found = align_by_words(source, target, SETTINGS)
+    assert agreement(found, sizes) > 0.85
+    first = align_by_words(source, [line.replace("t", "x") for line in target], SETTINGS)
+    assert sizes_of(first.links) == sizes_of(found.links)
+
+
+def test_unrelated_documents_are_far_apart() -> None:
+    source = translated(40, 1, 5000)[0]
+    target = [line.replace("t", "t9") for line in translated(40, 2, 5000)[1]]
+    found = align_by_vectors(source, target, (encoded, encoded), SETTINGS)
+    assert found.unlikeness is not None
+    assert found.unlikeness > 0.75
+
+
+def test_by_lengths() -> None:
+    source, target, sizes = translated(60, 4, 5000)
+    found = align_by_lengths(source, target)
+    assert agreement(found, sizes) > 0.9
+    assert found.unlikeness is None
+    assert all(0 <= link.score <= 1 for link in found.links if link.score is not None)
+
+
+def test_unlikeness_by_hand() -> None:
+    source, target = ["s1 s2", "s3 s4 s5"], ["t1 t2", "t3 t4 t5", "t100 t101 t102"]
+    found = align_by_vectors(source, target, (encoded, encoded), LinkSettings(1))
+    assert sizes_of(found.links) == [(1, 1), (1, 1), (0, 1)]
+    a, b = (rows / np.linalg.norm(rows, axis=1)[:, None] for rows in map(encoded, (source, target)))
+    cosines = a.astype(float) @ b.T.astype(float)
+    strange = 1 - cosines.mean(axis=1), 1 - cosines.mean(axis=0)
+    apart = [2 * (1 - cosines[i, i]) / (strange[0][i] + strange[1][i]) for i in (0, 1)]
+    assert found.unlikeness == pytest.approx((2 * apart[0] + 2 * apart[1] + 1) / 5, abs=1e-5)
+
+
+@pytest.mark.parametrize("sides", [(0, 0), (3, 0), (0, 3), (1, 1), (2, 1)])
+def test_short_documents(sides: tuple[int, int]) -> None:
+    source, target = (
+        [f"{letter}{i}" for i in range(n)] for letter, n in zip("st", sides, strict=True)
+    )
+    for found in (
+        align_by_vectors(source, target, (encoded, encoded), SETTINGS),
+        align_by_words(source, target, SETTINGS),
+        align_by_lengths(source, target),
+    ):
+        assert [i for link in found.links for i in link.source] == list(range(sides[0]))
+        assert [j for link in found.links for j in link.target] == list(range(sides[1]))
