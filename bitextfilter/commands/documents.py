@@ -30,53 +30,59 @@ ones were 0 to 0.63 (words: 0.12 to 0.78) apart, wrong ones 0.65 (0.7) to 1."""
 
 def monotonic_options() -> list[click.Parameter]:
     """Return the options that go with --monotonic."""
-    return [
-        click.Option(
-            ["--monotonic"],
-            is_flag=True,
-            help="Both files are one document each: link sentences in their order.",
-        ),
-        click.Option(
-            ["--documents"],
-            metavar="LIST",
-            help="Many documents: a TSV of source and target files, or JSON lines.",
-        ),
-        click.Option(
-            ["--by"],
-            type=click.Choice(["model", "words", "length"]),
-            default="model",
-            show_default=True,
-            help="What says which sentences are translations.",
-        ),
-        click.Option(
-            ["--largest"],
-            type=click.IntRange(1, 10),
-            default=5,
-            show_default=True,
-            metavar="N",
-            help="Up to N sentences of a side may be in a link with one of the other.",
-        ),
-        click.Option(
-            ["--skip"],
-            type=click.FloatRange(0),
-            default=0.9,
-            show_default=True,
-            metavar="C",
-            help="Cost of leaving out a sentence; linking unrelated ones costs 1.",
-        ),
-        click.Option(["--links"], is_flag=True, help="Write [0]:[0,1]:score, not the sentences."),
-        click.Option(
-            ["--split"],
-            type=language_pair,
-            metavar="L1,L2",
-            help="Divide lines into sentences, by the rules of these languages.",
-        ),
-        click.Option(
-            ["--keep-going"],
-            is_flag=True,
-            help="Leave out documents of the list that cannot be read.",
-        ),
-    ]
+    monotonic = click.Option(
+        ["--monotonic"],
+        is_flag=True,
+        help="Both files are one document each: link sentences in their order.",
+    )
+    documents = click.Option(
+        ["--documents"],
+        metavar="LIST",
+        help="Many documents: a TSV of source and target files, or JSON lines.",
+    )
+    split = click.Option(
+        ["--split"],
+        type=language_pair,
+        metavar="L1,L2",
+        help="Divide lines into sentences, by the rules of these languages.",
+    )
+    keep_going = click.Option(
+        ["--keep-going"],
+        is_flag=True,
+        help="Leave out documents of the list that cannot be read.",
+    )
+    return [monotonic, documents, *_link_options(), split, keep_going]
+
+
+def _link_options() -> list[click.Parameter]:
+    """What a link is, and how it is written."""
+    by = click.Option(
+        ["--by"],
+        type=click.Choice(["model", "words", "length"]),
+        default="model",
+        show_default=True,
+        help="What says which sentences are translations.",
+    )
+    largest = click.Option(
+        ["--largest"],
+        type=click.IntRange(1, 10),
+        default=5,
+        show_default=True,
+        metavar="N",
+        help="Up to N sentences of a side may be in a link with one of the other.",
+    )
+    skip = click.Option(
+        ["--skip"],
+        type=click.FloatRange(0),
+        default=0.9,
+        show_default=True,
+        metavar="C",
+        help="Cost of leaving out a sentence; linking unrelated ones costs 1.",
+    )
+    links = click.Option(
+        ["--links"], is_flag=True, help="Write [0]:[0,1]:score, not the sentences."
+    )
+    return [by, largest, skip, links]
 
 
 Align = Callable[[Sequence[str], Sequence[str]], "Alignment"]

@@ -1,0 +1,273 @@
+"""bitext-align --monotonic through its streams: links, lists, JSON lines, bad documents."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from toys import sentences, toy_model
+
+from bitextfilter.commands import align, evaluate
+
+SOURCES, TARGETS = sentences(40, 7)
+# Documents in which targets 5 and 6 are one line, and only the target has a line 20.
+OTHER = sentences(1, 99)[1][0]
+LINES = (
+    SOURCES,
+    [*TARGETS[:5], f"{TARGETS[5]} {TARGETS[6]}", *TARGETS[7:21], OTHER, *TARGETS[21:]],
+)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy_model(tmp_path_factory.mktemp("models") / "toy")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    paths = tmp_path / "source.txt", tmp_path / "target.txt"
+    for path, lines in zip(paths, LINES, strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines))
+    return paths
+
+
+def monotonic(model: Path, *words: str | Path, text: bytes = b"") -> Result:
+    arguments = ["--monotonic", *(str(word) for word in words), "--model", str(model)]
+    return CliRunner().invoke(align.main, arguments, input=text)
+
+
+def rows_of(done: Result) -> list[list[str]]:
+    assert done.exit_code == 0, done.stderr
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+def links_of(text: str) -> list[tuple[list[int], list[int]]]:
+    rows = [line.split(":") for line in text.splitlines()]
+    return [(json.loads(row[0]), json.loads(row[1])) for row in rows]
+
+
+def test_pairs_are_in_order_with_scores(model: Path, files: tuple[Path, Path]) -> None:
+    done = monotonic(model, *files)
+    rows = rows_of(done)
+    assert [SOURCES[5] + " " + SOURCES[6], LINES[1][5]] in [row[:2] for row in rows]
+    expected = {(s, t) for s, t in zip(SOURCES, TARGETS, strict=True)}
+    assert sum(tuple(row[:2]) in expected for row in rows) >= 35
+    places = [SOURCES.index(row[0]) for row in rows if row[0] in SOURCES]
+    assert places == sorted(places)
+    assert all(-1 <= float(row[2]) <= 1 and len(row[2].split(".")[1]) == 4 for row in rows)
+    assert f"80 rows, 1 documents, {len(rows)} links" in done.stderr
+
+
+def test_links_say_which_lines(model: Path, files: tuple[Path, Path]) -> None:
+    done = monotonic(model, *files, "--links")
+    rows_of(done)
+    links = links_of(done.stdout)
+    assert ([5, 6], [5]) in links
+    assert ([], [20]) in links
+    assert [i for link in links for i in link[0]] == list(range(40))
+    assert [j for link in links for j in link[1]] == list(range(40))
+    scores = [line.split(":")[2] for line in done.stdout.splitlines()]
+    assert [score == "" for score in scores] == [not (s and t) for s, t in links]
+
+
+def test_evaluate_reads_what_align_writes(model: Path, files: tuple[Path, Path]) -> None:
+    links = monotonic(model, *files, "--links").stdout
+    gold = [f"[{i}]:[{i}]" for i in range(5)] + ["[5,6]:[5]"]
+    gold += [f"[{i}]:[{i - 1}]" for i in range(7, 21)] + ["[]:[20]"]
+    gold += [f"[{i}]:[{i}]" for i in range(21, 40)]
+    path = files[0].with_name("gold.links")
+    path.write_text("\n".join(gold))
+    done = CliRunner().invoke(evaluate.main, ["alignment", str(path)], input=links)
+    assert done.exit_code == 0, done.stderr
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    assert [row[:2] for row in rows[1:4]] == [
+        ["strict", name] for name in ("precision", "recall", "f1")
+    ]
+    assert float(rows[3][2]) > 0.9
+
+
+def test_blank_lines_are_no_sentences_but_count(model: Path, files: tuple[Path, Path]) -> None:
+    whole = links_of(monotonic(model, *files, "--links").stdout)
+    files[0].write_text("\n\n" + files[0].read_text().replace("\n", "\n \n"))
+    spaced = links_of(monotonic(model, *files, "--links").stdout)
+    assert spaced == [([2 + 2 * i for i in source], target) for source, target in whole]
+
+
+def test_one_side_may_be_stdin_or_packed(model: Path, files: tuple[Path, Path]) -> None:
+    whole = monotonic(model, *files).stdout
+    assert monotonic(model, files[0], "-", text=files[1].read_bytes()).stdout == whole
+    packed = files[1].with_name("target.txt.gz")
+    packed.write_bytes(gzip.compress(files[1].read_bytes()))
+    assert monotonic(model, files[0], packed).stdout == whole
+
+
+def test_neither_threads_nor_batches_change_anything(model: Path, files: tuple[Path, Path]) -> None:
+    whole = monotonic(model, *files, "--digits", "6").stdout
+    for words in (("--threads", "1"), ("--threads", "2"), ("--batch-size", "3")):
+        assert monotonic(model, *files, "--digits", "6", *words).stdout == whole
+
+
+def test_score_first_least_score_and_output(model: Path, files: tuple[Path, Path]) -> None:
+    rows = rows_of(monotonic(model, *files))
+    middle = sorted(float(row[2]) for row in rows)[len(rows) // 2] - 0.00005
+    out = files[0].with_name("out.tsv")
+    done = monotonic(model, *files, "--score-first", "--min-score", str(middle), "-o", out)
+    assert done.stdout == ""
+    written = [line.split("\t") for line in out.read_text().splitlines()]
+    assert written == [[row[2], *row[:2]] for row in rows if float(row[2]) >= middle]
+
+
+def test_a_list_of_documents(model: Path, files: tuple[Path, Path]) -> None:
+    alone = monotonic(model, *files).stdout
+    outputs = [files[0].with_name(name) for name in ("one.tsv", "two.tsv")]
+    listed = files[0].with_name("list.tsv")
+    listed.write_text("".join(f"{files[0]}\t{files[1]}\t{out}\n" for out in outputs))
+    done = monotonic(model, "--documents", listed)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == ""
+    assert [out.read_text() for out in outputs] == [alone, alone]
+    listed.write_text(f"{files[0]}\t{files[1]}\n\n{files[0]}\t{files[1]}\n")
+    assert monotonic(model, "--documents", listed).stdout == alone + alone
+
+
+def test_json_lines(model: Path, files: tuple[Path, Path]) -> None:
+    alone = monotonic(model, *files).stdout
+    out = files[0].with_name("links.txt")
+    texts = [path.read_text() for path in files]
+    lines = [
+        {"source": texts[0], "target": texts[1]},
+        {"source": list(LINES[0]), "target": texts[1], "output": str(out)},
+    ]
+    listed = files[0].with_name("list.jsonl")
+    listed.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert monotonic(model, "--documents", listed).stdout == alone
+    assert out.read_text() == alone
+
+
+@pytest.mark.parametrize("by", ["words", "length"])
+def test_without_a_model(files: tuple[Path, Path], by: str) -> None:
+    done = monotonic(Path("/nowhere"), *files, "--links", "--by", by)
+    assert done.exit_code == 0, done.stderr
+    links = links_of(done.stdout)
+    assert [i for link in links for i in link[0]] == list(range(40))
+    assert "model" not in done.stderr.splitlines()[-1]
+
+
+def test_unrelated_documents_are_warned_of(model: Path, files: tuple[Path, Path]) -> None:
+    assert "do not look like translations" not in monotonic(model, *files).stderr
+    files[1].write_text("".join(f"{line}\n" for line in sentences(40, 99)[1]))
+    assert "target.txt do not look like translations" in monotonic(model, *files).stderr
+
+
+def test_splitting_into_sentences(model: Path, tmp_path: Path) -> None:
+    paths = tmp_path / "a.txt", tmp_path / "b.txt"
+    for path, lines in zip(paths, (SOURCES, TARGETS), strict=True):
+        path.write_text(" ".join(f"{line.capitalize()}." for line in lines[:20]) + "\n")
+    rows = rows_of(monotonic(model, *paths, "--split", "en,de"))
+    assert len(rows) > 15
+    assert all(row[0].endswith(".") for row in rows)
+
+
+@pytest.mark.parametrize("sides", [("", ""), ("one\n", ""), ("", "one\n"), ("\n\n", "one\n")])
+def test_empty_documents(model: Path, tmp_path: Path, sides: tuple[str, str]) -> None:
+    paths = tmp_path / "a.txt", tmp_path / "b.txt"
+    for path, text in zip(paths, sides, strict=True):
+        path.write_text(text)
+    done = monotonic(model, *paths, "--links")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == {("one\n", ""): "[0]:[]:\n"}.get(sides, "[]:[0]:\n" if sides[1] else "")
+
+
+def test_a_missing_file_stops_or_is_left_out(model: Path, files: tuple[Path, Path]) -> None:
+    alone = monotonic(model, *files).stdout
+    listed = files[0].with_name("list.tsv")
+    listed.write_text(f"{files[0]}\tmissing.txt\n{files[0]}\t{files[1]}\n")
+    done = monotonic(model, "--documents", listed)
+    assert done.exit_code == 66
+    assert "missing.txt" in done.stderr
+    done = monotonic(model, "--documents", listed, "--keep-going")
+    assert done.exit_code == 0
+    assert done.stdout == alone
+    assert "left out: missing.txt" in done.stderr
+    assert "1 left out" in done.stderr
+
+
+def test_bad_lines_stop_or_are_rejected(model: Path, files: tuple[Path, Path]) -> None:
+    whole = links_of(monotonic(model, *files, "--links").stdout)
+    lines = files[0].read_bytes().split(b"\n")
+    files[0].write_bytes(b"\n".join([b"a\tb", b"\xff", *lines]))
+    done = monotonic(model, *files)
+    assert done.exit_code == 65
+    assert "source.txt:1: a tab in the line" in done.stderr
+    rejects = files[0].with_name("rejects")
+    words = ("--on-error", "reject", "--rejects", rejects, "--links")
+    links = links_of(monotonic(model, *files, *words).stdout)
+    assert links == [([i + 2 for i in source], target) for source, target in whole]
+    assert [line.split(b"\t")[0] for line in rejects.read_bytes().splitlines()] == [b"1", b"2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a.txt\n", "list.tsv:1: 1 columns"),
+        ("a\tb\tc\td\n", "list.tsv:1: 4 columns"),
+        ("a\t\n", "list.tsv:1: an empty column"),
+        ("\n", "list.tsv: no documents"),
+    ],
+)
+def test_bad_lists(model: Path, tmp_path: Path, text: str, message: str) -> None:
+    listed = tmp_path / "list.tsv"
+    listed.write_text(text)
+    done = monotonic(model, "--documents", listed)
+    assert done.exit_code == 65
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "no JSON"),
+        ("[]", "no JSON object"),
+        ('{"source": "a"}', "no target"),
+        ('{"source": 3, "target": "b"}', "no source"),
+        ('{"source": ["a", 1], "target": "b"}', "no source"),
+        ('{"source": "a", "target": "b", "output": 1}', "an output"),
+    ],
+)
+def test_bad_json(model: Path, tmp_path: Path, line: str, message: str) -> None:
+    listed = tmp_path / "list.jsonl"
+    listed.write_text(line + "\n")
+    done = monotonic(model, "--documents", listed)
+    assert done.exit_code == 65
+    assert f"list.jsonl:1: {message}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["a", "b", "--similarity", "csls"],
+        ["a", "b", "-k", "4"],
+        ["a", "b", "--keep-duplicates"],
+        ["a"],
+        [],
+        ["a", "b", "--documents", "c"],
+        ["-", "-"],
+        ["a", "b", "--links", "--split", "en,de"],
+        ["a", "b", "--links", "--score-first"],
+        ["a", "b", "--largest", "0"],
+        ["a", "b", "--skip", "-1"],
+    ],
+)
+def test_what_does_not_go_together(model: Path, words: list[str]) -> None:
+    assert monotonic(model, *words).exit_code == 2
+
+
+@pytest.mark.parametrize("option", [["--links"], ["--by", "words"], ["--documents", "x"]])
+def test_options_of_documents_need_monotonic(model: Path, option: list[str]) -> None:
+    arguments = ["a", "b", *option, "--model", str(model)]
+    done = CliRunner().invoke(align.main, arguments)
+    assert done.exit_code == 2
+    assert "--monotonic" in done.stderr
