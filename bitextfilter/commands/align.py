@@ -87,15 +87,22 @@ def main(run: Run, source: str | None, target: str | None, **options: Any) -> No
     stops the run unless --on-error reject. Both files are held in memory, with 10 bytes a
     line and dimension of the model (5 KB for 512); time grows with source x target lines.
 
+    With --monotonic, the files are a document and its translation: neighbouring sentences, one
+    or more with one or more, are linked in their order. --by model goes by their vectors and
+    words by words that are linked again and again (score: cosine), length by length (0 to 1).
+
     Example:
 
         bitext-align english.txt german.txt > pairs.tsv
         bitext-align --retrieval intersect --min-score 0.1 en.txt.gz de.txt.gz -o pairs.tsv.gz
+        bitext-align --monotonic --links book.en.txt book.de.txt
     """
     files = _files(source, target, options)
-    if options["monotonic"]:
-        align_documents(run, files, options)
-        return
+    (align_documents if options["monotonic"] else _mine_pairs)(run, files, options)
+
+
+def _mine_pairs(run: Run, files: Sequence[str], options: dict[str, Any]) -> None:
+    """Find the pairs of two files, and write them best first."""
     output, readers, model = run.output(), _readers(run, files), run.model()
     counts = [_sentences(run, reader) for reader in readers]
     sides = [list(counted) for counted in counts]

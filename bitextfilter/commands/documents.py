@@ -130,7 +130,14 @@ def _way(run: Run, options: dict[str, Any]) -> Align:
         return partial(documents.align_by_words, settings=settings)
     model = run.model()
     first, second = (partial(encode, run, model, language) for language in model.languages)
-    return partial(documents.align_by_vectors, encoders=(first, second), settings=settings)
+    known = model.reference
+    strangers = None if known is None else (known.source, known.target)
+    return partial(
+        documents.align_by_vectors,
+        encoders=(first, second),
+        settings=settings,
+        strangers=strangers,
+    )
 
 
 def encode(run: Run, model: Model, language: str, sentences: Sequence[str]) -> Vectors:

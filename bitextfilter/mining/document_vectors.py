@@ -20,10 +20,13 @@ from bitextfilter.mining.lengths import halved
 from bitextfilter.mining.monotonic import Costs, Span, Step
 from bitextfilter.similarity.vectors import Vectors, cosine_pairs, unit_products, unit_rows
 
-__all__ = ["Document", "LinkSettings", "VectorPairing", "document", "groups"]
+__all__ = ["Document", "LinkSettings", "Strangers", "VectorPairing", "document", "groups"]
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
+
+Strangers = tuple[Vectors, Vectors]
+"""Of the source side's language and of the target side's, unit vectors ``(m, dim)``."""
 
 UNIT = 2**20
 """What a cost of 1, that of two unrelated sentences, is in whole numbers."""
@@ -132,6 +135,7 @@ class VectorPairing:
         target: Document,
         settings: LinkSettings,
         ratio: float | None = None,
+        strangers: Strangers | None = None,
     ) -> None:
         """Look at unrelated sentences: some of the one document with some of the other.
 
@@ -141,11 +145,16 @@ class VectorPairing:
             settings: what links there are, and what counts.
             ratio: target characters for a source character in translations; None if not known,
                 and lengths do not count.
+            strangers: unit vectors of sentences of either side's language, which short documents
+                are held against beside each other.
         """
         self._source, self._target, self._settings = source, target, settings
-        self._ratio = ratio
+        self._ratio, self._strangers = ratio, strangers
         self.links = settings.links()
-        samples = [_sample(side.sentences) for side in (source, target)]
+        samples = [
+            _sample(side.sentences, strangers[number] if strangers else side.sentences[:0])
+            for number, side in enumerate((source, target))
+        ]
         self._strangeness = _strangeness(source, samples[1]), _strangeness(target, samples[0])
         skip = int(_whole(np.asarray(settings.skip)))
         self.skip_source = np.full(len(source), skip)
@@ -161,7 +170,9 @@ class VectorPairing:
     def coarser(self) -> VectorPairing:
         """Return it with every two sentences of either side as one, and links of up to two."""
         settings = replace(self._settings, largest=COARSE_LARGEST)
-        return VectorPairing(self._source.coarser(), self._target.coarser(), settings)
+        return VectorPairing(
+            self._source.coarser(), self._target.coarser(), settings, None, self._strangers
+        )
 
     def scores(self, spans: Sequence[Span]) -> list[float]:
         """Return the cosines of linked groups' texts, -1 to 1."""
@@ -216,12 +227,12 @@ def _size(step: Step) -> float:
     return (step.source * step.target + step.source + step.target - 1) / 2
 
 
-def _sample(sentences: Vectors) -> Vectors:
-    """Up to so many sentences, from everywhere in a document; nothing is like an empty one."""
-    if not len(sentences):
-        return np.zeros((1, sentences.shape[1]), np.float32)
+def _sample(sentences: Vectors, strangers: Vectors) -> Vectors:
+    """Sentences from everywhere in a document, and if it has too few, some of the strangers."""
     count = min(len(sentences), SAMPLE)
-    return np.asarray(sentences[np.linspace(0, len(sentences) - 1, count).astype(int)])
+    places = np.linspace(0, max(len(sentences) - 1, 0), count).astype(int)
+    found = np.concatenate([sentences[places], strangers[: SAMPLE - count]])
+    return found if len(found) else np.zeros((1, sentences.shape[1]), np.float32)
 
 
 def _strangeness(document: Document, strangers: Vectors) -> Floats:

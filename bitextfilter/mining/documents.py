@@ -16,6 +16,7 @@ from bitextfilter.mining.coarse_to_fine import Link, align
 from bitextfilter.mining.document_vectors import (
     Document,
     LinkSettings,
+    Strangers,
     VectorPairing,
     document,
     group_sums,
@@ -39,6 +40,8 @@ Encode = Callable[[list[str]], Vectors]
 """From texts to their vectors ``(n, dim)``."""
 Documents = tuple[Document, Document]
 
+PRIOR = 200
+"""So many characters, and as many of their translation, are thought to have been seen before."""
 ROUNDS = 2
 """How often words are learned from the links found so far."""
 
@@ -57,6 +60,7 @@ def align_by_vectors(
     target: Sequence[str],
     encoders: tuple[Encode, Encode],
     settings: LinkSettings,
+    strangers: Strangers | None = None,
 ) -> Alignment:
     """Align by the vectors of sentences and of neighbouring sentences joined by a space.
 
@@ -67,14 +71,15 @@ def align_by_vectors(
         target: those of the other.
         encoders: of either side's texts.
         settings: what a link may be, and what counts.
+        strangers: see :class:`VectorPairing`.
     """
     source_document, target_document = (
         document(side, encode(groups(side, settings.largest)), settings.largest)
         for side, encode in zip((source, target), encoders, strict=True)
     )
-    links = align(VectorPairing(source_document, target_document, settings))
-    ratio = _ratio(links, (source_document, target_document))
-    pairing = VectorPairing(source_document, target_document, settings, ratio)
+    documents = source_document, target_document
+    links = align(VectorPairing(*documents, settings, None, strangers))
+    pairing = VectorPairing(*documents, settings, _ratio(links, documents), strangers)
     return _alignment(pairing, align(pairing, links))
 
 
@@ -126,9 +131,9 @@ def _ends(sentences: Sequence[str]) -> NDArray[np.int64]:
 
 
 def _ratio(links: Sequence[Link], documents: Documents) -> float:
-    """Target characters for a source character, of sentences that are linked; 1 if none are."""
+    """Target characters for a source character, of sentences that are linked; near 1 if few are."""
     linked = [link for link in links if link.score is not None]
     source, target = (one.ends for one in documents)
     before = sum(int(source[link.source.stop] - source[link.source.start]) for link in linked)
     after = sum(int(target[link.target.stop] - target[link.target.start]) for link in linked)
-    return (after or 1) / (before or 1)
+    return (after + PRIOR) / (before + PRIOR)

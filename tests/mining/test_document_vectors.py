@@ -158,6 +158,24 @@ def test_scores_are_cosines() -> None:
     assert pairing.scores([]) == []
 
 
+def test_short_documents_are_held_against_strangers_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_vectors, "SAMPLE", 6)
+    sides = made(4, 1, 1), made(5, 1, 2)
+    strangers = made(9, 1, 3).sentences, made(9, 1, 4).sentences
+    pairing = VectorPairing(*sides, LinkSettings(1), None, strangers)
+    block = pairing.block(slice(1, 5), slice(1, 6))[0] / UNIT
+    samples = [
+        np.concatenate([side.sentences, other[: 6 - len(side)]])
+        for side, other in zip(sides, strangers, strict=True)
+    ]
+    for i, j in itertools.product(range(4), range(5)):
+        rows = sides[0].sentences[i], sides[1].sentences[j]
+        usual = np.mean([1 - cosine(rows[0], other) for other in samples[1]]) + np.mean(
+            [1 - cosine(rows[1], other) for other in samples[0]]
+        )
+        assert block[i, j] == pytest.approx(2 * (1 - cosine(*rows)) / usual, abs=1e-4)
+
+
 def test_sizes_of_links() -> None:
     assert LinkSettings(1).links() == [(1, 1)]
     assert LinkSettings(3).links() == [(1, 1), (1, 2), (2, 1), (2, 2), (1, 3), (3, 1)]
