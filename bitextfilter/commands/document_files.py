@@ -51,15 +51,15 @@ class DocumentReader:
         return DocumentPair(f"{source} and {target}", read, output)
 
     def listed(self, path: str) -> Iterator[DocumentPair]:
-        """Yield the documents of a list: rows of files, or JSON objects by the name of the file.
+        """Yield the documents of a list: a line is a row of files, or a JSON object.
 
         Raises InputError where a line says no documents, and where there are none.
         """
         name, seen = stream_name(path), False
-        parse = self._object if ".jsonl" in path else self._row
         for number, line in enumerate(lines_of(self._run.input(path), name), start=1):
             if line.strip():
                 seen = True
+                parse = self._object if line.lstrip().startswith(b"{") else self._row
                 yield parse(line, name, number)
         if not seen:
             raise InputError("no documents", file=name)
@@ -84,8 +84,6 @@ class DocumentReader:
             found = json.loads(line)
         except ValueError as problem:
             raise error(f"no JSON: {problem}") from problem
-        if not isinstance(found, dict):
-            raise error("no JSON object")
         sides = []
         for side in ("source", "target"):
             text = found.get(side)

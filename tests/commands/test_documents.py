@@ -141,9 +141,8 @@ def test_json_lines(model: Path, files: tuple[Path, Path]) -> None:
         {"source": texts[0], "target": texts[1]},
         {"source": list(LINES[0]), "target": texts[1], "output": str(out)},
     ]
-    listed = files[0].with_name("list.jsonl")
-    listed.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert monotonic(model, "--documents", listed).stdout == alone
+    listed = "".join(json.dumps(line) + "\n" for line in lines)
+    assert monotonic(model, "--documents", "-", text=listed.encode()).stdout == alone
     assert out.read_text() == alone
 
 
@@ -230,7 +229,7 @@ def test_bad_lists(model: Path, tmp_path: Path, text: str, message: str) -> None
     ("line", "message"),
     [
         ("{", "no JSON"),
-        ("[]", "no JSON object"),
+        ("[]", "1 columns"),
         ('{"source": "a"}', "no target"),
         ('{"source": 3, "target": "b"}', "no source"),
         ('{"source": ["a", 1], "target": "b"}', "no source"),
