@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
@@ -53,14 +54,23 @@ class DocumentReader:
     def listed(self, path: str) -> Iterator[DocumentPair]:
         """Yield the documents of a list: a line is a row of files, or a JSON object.
 
-        Raises InputError where a line says no documents, and where there are none.
+        Raises InputError where a line says no documents, or a file for the links that an earlier
+        line has, and where there are no lines.
         """
-        name, seen = stream_name(path), False
+        name, seen, outputs = stream_name(path), False, set()
         for number, line in enumerate(lines_of(self._run.input(path), name), start=1):
-            if line.strip():
-                seen = True
-                parse = self._object if line.lstrip().startswith(b"{") else self._row
-                yield parse(line, name, number)
+            if not line.strip():
+                continue
+            seen = True
+            parse = self._object if line.lstrip().startswith(b"{") else self._row
+            pair = parse(line, name, number)
+            if pair.output is not None:
+                place = os.path.realpath(pair.output)
+                if place in outputs:
+                    problem = f"{pair.output} would be written twice"
+                    raise InputError(problem, file=name, line=number)
+                outputs.add(place)
+            yield pair
         if not seen:
             raise InputError("no documents", file=name)
 

@@ -96,8 +96,10 @@ def align_documents(run: Run, files: Sequence[str], options: dict[str, Any]) -> 
         pairs = reader.listed(options["documents"])
     else:
         pairs = iter([reader.pair(*files)])
-    align = _way(run, options)
+    model = run.model() if options["by"] == "model" else None
+    align = _way(run, model, options)
     run.counts.update(rows=0, documents=0, links=0)
+    run.progress(unit="texts")
     for pair in pairs:
         try:
             sides = pair.read()
@@ -107,28 +109,39 @@ def align_documents(run: Run, files: Sequence[str], options: dict[str, Any]) -> 
             run.counts["left out"] += 1
             run.warn(f"left out: {error}")
             continue
-        links, unlikeness = align(sides[0].sentences, sides[1].sentences)
+        texts = sides[0].sentences, sides[1].sentences
+        links, unlikeness = align(*texts)
         if unlikeness is not None and unlikeness > _UNRELATED[options["by"]]:
             run.warn(f"{pair.name} do not look like translations ({unlikeness:.2f} of 1 apart)")
+        if model is not None and not options["no_column_check"]:
+            _check_languages(run, model, pair.name, texts)
         if pair.output is None:
             _write(run, output, sides, links, options)
         else:
             with open_output(pair.output) as stream:
                 _write(run, stream, sides, links, options)
         run.counts["documents"] += 1
-        run.advance(1)
+        run.advance(0)
 
 
-def _way(run: Run, options: dict[str, Any]) -> Align:
+def _check_languages(run: Run, model: Model, name: str, texts: tuple[list[str], list[str]]) -> None:
+    """Warn of documents that seem to be in other languages than the model's."""
+    from bitextfilter.text.language import check_columns
+
+    warning = check_columns(*texts, model.processor)
+    if warning is not None:
+        run.warn(f"{name}: {warning}")
+
+
+def _way(run: Run, model: Model | None, options: dict[str, Any]) -> Align:
     """What aligns two documents, as --by says."""
     from bitextfilter.mining import documents
 
     settings = documents.LinkSettings(options["largest"], options["skip"])
     if options["by"] == "length":
         return documents.align_by_lengths
-    if options["by"] == "words":
+    if model is None:
         return partial(documents.align_by_words, settings=settings)
-    model = run.model()
     first, second = (partial(encode, run, model, language) for language in model.languages)
     known = model.reference
     strangers = None if known is None else (known.source, known.target)

@@ -10,7 +10,7 @@ __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
     "bitext": "list the commands",
-    "bitext-align": "mine pairs from two files of sentences",
+    "bitext-align": "mine pairs from two files, or align documents",
     "bitext-convert": "turn pairs from one format into another",
     "bitext-dedup": "keep one of the pairs that are duplicates",
     "bitext-embed": "turn sentences into vectors",

@@ -161,6 +161,18 @@ def test_unrelated_documents_are_warned_of(model: Path, files: tuple[Path, Path]
     assert "target.txt do not look like translations" in monotonic(model, *files).stderr
 
 
+def test_documents_in_other_languages_are_warned_of(tmp_path: Path) -> None:
+    paths = tmp_path / "english.txt", tmp_path / "german.txt"
+    texts = "The dog and the cat are in the house with us.", "Der Hund und die Katze sind im Haus."
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(f"{text}\n" * 30)
+    assert "columns look swapped" not in monotonic(Path("en-de"), *paths).stderr
+    done = monotonic(Path("en-de"), *reversed(paths))
+    assert "english.txt: the columns look swapped" in done.stderr
+    done = monotonic(Path("en-de"), *reversed(paths), "--no-column-check")
+    assert "columns look swapped" not in done.stderr
+
+
 def test_splitting_into_sentences(model: Path, tmp_path: Path) -> None:
     paths = tmp_path / "a.txt", tmp_path / "b.txt"
     for path, lines in zip(paths, (SOURCES, TARGETS), strict=True):
@@ -215,9 +227,16 @@ def test_bad_lines_stop_or_are_rejected(model: Path, files: tuple[Path, Path]) -
         ("a\tb\tc\td\n", "list.tsv:1: 4 columns"),
         ("a\t\n", "list.tsv:1: an empty column"),
         ("\n", "list.tsv: no documents"),
+        (
+            "/dev/null\t/dev/null\tx\n/dev/null\t/dev/null\t./x\n",
+            "list.tsv:2: ./x would be written",
+        ),
     ],
 )
-def test_bad_lists(model: Path, tmp_path: Path, text: str, message: str) -> None:
+def test_bad_lists(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     listed = tmp_path / "list.tsv"
     listed.write_text(text)
     done = monotonic(model, "--documents", listed)
