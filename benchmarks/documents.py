@@ -8,8 +8,7 @@ known. For each size: how long encoding took, how long aligning (coarse to fine,
 that is for a thousand sentences, peak memory so far, and the strict F1 of the links.
 
 The plain program aligns the beginning of the documents (`--plain` sentences) by the same costs, one
-cell after the other, in float64. Its path must cost the same, to what rounding costs to whole
-numbers leaves.
+cell after the other, in float64. Its path must cost the same.
 """
 
 from __future__ import annotations

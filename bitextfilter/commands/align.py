@@ -10,8 +10,9 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
+from bitextfilter.commands.align_rules import files_of
+from bitextfilter.commands.amounts import score
 from bitextfilter.commands.documents import align_documents, encode, monotonic_options, score_text
 from bitextfilter.commands.frame import Run, command, error_options, model_options, output_option
 from bitextfilter.io.parser import REMEDY
@@ -25,8 +26,6 @@ __all__ = ["main"]
 
 _SIMILARITIES = ["cosine", "euclidean", "csls", "ratio", "distance", "mlp", "joint"]
 _RETRIEVALS = ["forward", "backward", "intersect", "max"]
-_OF_MINING = ("--similarity", "--retrieval", "--neighbours-count", "--keep-duplicates")
-_OF_DOCUMENTS = ("--documents", "--by", "--largest", "--skip", "--links", "--split", "--keep-going")
 _TABS = f"replace it by a space (its columns would shift); or {REMEDY}"
 
 
@@ -56,7 +55,7 @@ _TABS = f"replace it by a space (its columns would shift); or {REMEDY}"
     metavar="K",
     help="Candidates of each sentence, and neighbours of a margin.",
 )
-@click.option("--min-score", type=float, metavar="X", help="Leave out pairs below X.")
+@click.option("--min-score", type=score, metavar="X", help="Leave out pairs below X.")
 @click.option("--keep-duplicates", is_flag=True, help="Write a pair for each copy of its lines.")
 @click.option("--score-first", is_flag=True, help="Write score, source, target.")
 @click.option(
@@ -97,7 +96,7 @@ def main(run: Run, source: str | None, target: str | None, **options: Any) -> No
         bitext-align --retrieval intersect --min-score 0.1 en.txt.gz de.txt.gz -o pairs.tsv.gz
         bitext-align --monotonic --links book.en.txt book.de.txt
     """
-    files = _files(source, target, options)
+    files = files_of(source, target, options)
     (align_documents if options["monotonic"] else _mine_pairs)(run, files, options)
 
 
@@ -113,35 +112,6 @@ def _mine_pairs(run: Run, files: Sequence[str], options: dict[str, Any]) -> None
         times = copies if options["keep_duplicates"] else 1
         output.writelines(repeat(_line(texts, row[2], options), times))
         run.counts["pairs"] += times
-
-
-def _files(source: str | None, target: str | None, options: dict[str, Any]) -> list[str]:
-    """SOURCE and TARGET, or nothing with --documents; UsageError for what does not go together."""
-    context = click.get_current_context()
-    given = {
-        parameter.opts[-1]
-        for parameter in context.command.params
-        if context.get_parameter_source(parameter.name or "") == ParameterSource.COMMANDLINE
-    }
-    others = given & set(_OF_MINING if options["monotonic"] else _OF_DOCUMENTS)
-    if others:
-        does = "does not go" if options["monotonic"] else "goes"
-        raise click.UsageError(f"{min(others)} {does} with --monotonic")
-    files = [file for file in (source, target) if file is not None]
-    if len(files) != (0 if options["documents"] else 2):
-        wanted = (
-            "either SOURCE and TARGET or --documents"
-            if options["monotonic"]
-            else "SOURCE and TARGET"
-        )
-        raise click.UsageError(f"{wanted} is needed")
-    if files == ["-", "-"]:
-        raise click.UsageError("only one of SOURCE and TARGET can be stdin")
-    if options["links"] and (options["split"] or options["score_first"]):
-        raise click.UsageError(
-            "--links has numbers of lines: it goes with neither --split nor --score-first"
-        )
-    return files
 
 
 def _readers(run: Run, paths: Sequence[str]) -> list[RowReader]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -11,7 +12,7 @@ import click
 from bitextfilter.commands.document_files import Document, DocumentReader
 from bitextfilter.commands.frame import Run
 from bitextfilter.commands.options import language_pair
-from bitextfilter.errors import BitextError
+from bitextfilter.errors import InputError, NotFoundError
 from bitextfilter.io.files import open_output
 from bitextfilter.io.links import link_line
 
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
 __all__ = ["align_documents", "encode", "monotonic_options", "score_text"]
 
 
+_TOGETHER = "links of several documents in one file cannot be told apart"
+_APART = "give each a file of its own: a third column of the list, or an output"
+_FEWEST = 20
+"""Of the words of fewer sentences, too little is known to say that documents are unrelated."""
 _UNRELATED = {"model": 0.65, "words": 0.8}
-"""Documents farther apart are hardly translations. Of 120 pairs of development documents, right
-ones were 0 to 0.63 (words: 0.12 to 0.78) apart, wrong ones 0.65 (0.7) to 1."""
+"""Documents farther apart are hardly translations."""
 
 
 def monotonic_options() -> list[click.Parameter]:
@@ -73,7 +77,7 @@ def _link_options() -> list[click.Parameter]:
     )
     skip = click.Option(
         ["--skip"],
-        type=click.FloatRange(0),
+        type=click.FloatRange(0, 100),
         default=0.9,
         show_default=True,
         metavar="C",
@@ -98,12 +102,13 @@ def align_documents(run: Run, files: Sequence[str], options: dict[str, Any]) -> 
         pairs = iter([reader.pair(*files)])
     model = run.model() if options["by"] == "model" else None
     align = _way(run, model, options)
-    run.counts.update(rows=0, documents=0, links=0)
+    run.counts.update(rows=0, rejected=0, documents=0, links=0)
     run.progress(unit="texts")
+    outputs = 0
     for pair in pairs:
         try:
             sides = pair.read()
-        except BitextError as error:
+        except (InputError, NotFoundError) as error:
             if not options["keep_going"]:
                 raise
             run.counts["left out"] += 1
@@ -111,15 +116,19 @@ def align_documents(run: Run, files: Sequence[str], options: dict[str, Any]) -> 
             continue
         texts = sides[0].sentences, sides[1].sentences
         links, unlikeness = align(*texts)
-        if unlikeness is not None and unlikeness > _UNRELATED[options["by"]]:
+        known = options["by"] == "model" or min(map(len, texts)) >= _FEWEST
+        if known and unlikeness is not None and unlikeness > _UNRELATED[options["by"]]:
             run.warn(f"{pair.name} do not look like translations ({unlikeness:.2f} of 1 apart)")
         if model is not None and not options["no_column_check"]:
             _check_languages(run, model, pair.name, texts)
         if pair.output is None:
+            if options["links"] and run.counts["documents"] > outputs:
+                raise InputError(_TOGETHER, file=pair.name, remedy=_APART)
             _write(run, output, sides, links, options)
         else:
             with open_output(pair.output) as stream:
                 _write(run, stream, sides, links, options)
+            outputs += 1
         run.counts["documents"] += 1
         run.advance(0)
 
@@ -178,22 +187,27 @@ def _write(
     links: list[Link],
     options: dict[str, Any],
 ) -> None:
-    """Write the links of a document, in order, that score enough."""
-    least = options["min_score"]
+    """Write the links of a document, in order; of those that score too little, only the lines."""
+    least = -inf if options["min_score"] is None else options["min_score"]
     for link in links:
-        kept = link.score is not None and (least is None or link.score >= least)
+        kept = link.score is not None and link.score >= least
         run.counts["links"] += kept
-        score = score_text(link.score, options["digits"])
         places = link.source, link.target
-        if options["links"] and (kept or link.score is None):
-            numbers = [
-                [side.numbers[i] for i in part] for side, part in zip(sides, places, strict=True)
-            ]
-            stream.write(link_line(numbers[0], numbers[1], score))
-        elif kept:
+        score = score_text(link.score, options["digits"])
+        if not options["links"] and kept:
             texts = [
-                " ".join(side.sentences[i] for i in part)
+                " ".join(side.sentences[place] for place in part)
                 for side, part in zip(sides, places, strict=True)
             ]
             row = [score, *texts] if options["score_first"] else [*texts, score]
             stream.write(("\t".join(row) + "\n").encode())
+        elif options["links"]:
+            source, target = (
+                [side.numbers[place] for place in part]
+                for side, part in zip(sides, places, strict=True)
+            )
+            if kept:
+                stream.write(link_line(source, target, score))
+            else:
+                stream.writelines(link_line([number], [], "") for number in source)
+                stream.writelines(link_line([], [number], "") for number in target)

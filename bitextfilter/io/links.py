@@ -1,7 +1,7 @@
 """Links between the sentences of two documents as lines of text: ``[0]:[0,1]:0.8300``.
 
-The form of vecalign, hunalign's ladders and others: the numbers of source sentences, of target
-sentences, both from 0, and a score, which may be missing.
+The form of vecalign and others: the numbers of source sentences, of target sentences, both from 0,
+and a score, which may be missing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from bitextfilter.errors import InputError
-from bitextfilter.io.files import lines_of
+from bitextfilter.io.files import BOM, lines_of
 
 __all__ = ["Link", "link_line", "read_links"]
 
@@ -34,9 +34,11 @@ def read_links(stream: Iterable[bytes], name: str) -> list[Link]:
     """
     links = []
     for number, line in enumerate(lines_of(stream, name), start=1):
-        found = _LINK.fullmatch(line)
+        found = _LINK.fullmatch(line.removeprefix(BOM) if number == 1 else line)
         if found is not None:
-            source, target = (tuple(map(int, re.findall(rb"\d+", side))) for side in found.groups())
+            source, target = (
+                tuple(sorted(map(int, re.findall(rb"\d+", side)))) for side in found.groups()
+            )
             links.append((source, target))
         elif line.strip():
             message = f"no link: {line[:40].decode(errors='replace').rstrip()!r}"

@@ -75,7 +75,7 @@ def number_of(field: bytes) -> float:
 
 def reject_line(number: int, reason: str, line: bytes) -> bytes:
     """Return a line of a --rejects file: number, reason, and the row as it was."""
-    return f"{number}\t{reason}\t".encode() + line + b"\n"
+    return f"{number}\t{reason}\t".encode("utf-8", "surrogateescape") + line + b"\n"
 
 
 class RowParser:

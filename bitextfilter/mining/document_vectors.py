@@ -53,10 +53,10 @@ class LinkSettings:
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        if self.largest < 1:
-            raise SettingsError("at least 1 sentence is needed in a link")
-        if self.skip < 0 or self.length < 0:
-            raise SettingsError("neither the cost of a skip nor a weight is below 0")
+        if not 1 <= self.largest <= 10:
+            raise SettingsError("a link has 1 to 10 sentences of a side")
+        if not 0 <= self.skip <= 100 or not 0 <= self.length <= 100:
+            raise SettingsError("the cost of a skip and the weight of lengths are from 0 to 100")
 
     def links(self) -> list[Step]:
         """Return the sizes that links have, small ones first."""

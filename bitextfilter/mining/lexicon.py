@@ -5,12 +5,13 @@ belong together, roughly. Once sentences are linked, words that often stand in t
 translate each other: each link gets a random vector, a word the sum of those of its links, a
 sentence the weighted sum of its words' vectors, and translations are near each other (the random
 indexing of Sahlgren & Karlgren 2005, "Automatic bilingual lexicon acquisition using random indexing
-of parallel corpora"). A sentence's own link is left out, so that no link confirms itself.
+of parallel corpora"). What a sentence's own link gives its words is left out, so
+that no link confirms itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 
 import numpy as np
@@ -29,6 +30,7 @@ SEED = 20051
 BLOCK_ROWS = 1024
 
 Places = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 def surface_vectors(source: Sequence[str], target: Sequence[str]) -> tuple[Vectors, Vectors]:
@@ -40,8 +42,13 @@ def surface_vectors(source: Sequence[str], target: Sequence[str]) -> tuple[Vecto
     bags = _bags([[_surface(sentence) for sentence in side] for side in (source, target)])
     random = np.random.default_rng(SEED)
     vectors = random.standard_normal((bags[0].size, DIM), dtype=np.float32)
-    source_vectors, target_vectors = (bag.sums(vectors, bag.rarity()) for bag in bags)
-    return source_vectors, target_vectors
+    return _weighted(bags[0], vectors), _weighted(bags[1], vectors)
+
+
+def _weighted(bag: _Bag, vectors: Vectors) -> Vectors:
+    """Sums of the vectors ``(size, DIM)`` of what stands in each row, by rarity."""
+    rows = vectors * bag.rarity().astype(np.float32)[:, None]
+    return bag.sums(lambda _, things: rows[things])
 
 
 def learned_vectors(
@@ -54,22 +61,31 @@ def learned_vectors(
         target: m sentences.
         links: an alignment of them.
     """
-    random = np.random.default_rng(SEED)
-    vectors = random.standard_normal((len(links), DIM), dtype=np.float32)
-    own = [np.zeros((len(sentences), DIM), np.float32) for sentences in (source, target)]
-    for link, vector in zip(links, vectors, strict=True):
+    signs = np.random.default_rng(SEED).integers(0, 2, (len(links) + 1, DIM))
+    vectors = (2 * signs - 1).astype(np.float32)
+    vectors[-1] = 0  # of sentences without a link
+    link_of = np.full(len(source), len(links)), np.full(len(target), len(links))
+    for number, link in enumerate(links):
         if link.source and link.target:
-            own[0][link.source] = own[1][link.target] = vector
-    return _learned(source, own[0]), _learned(target, own[1])
+            link_of[0][link.source] = link_of[1][link.target] = number
+    return _learned(source, link_of[0], vectors), _learned(target, link_of[1], vectors)
 
 
-def _learned(sentences: Sequence[str], own: Vectors) -> Vectors:
-    """The vectors of the sentences of one side; ``own`` ``(n, DIM)`` has those of their links."""
+def _learned(sentences: Sequence[str], link_of: Places, vectors: Vectors) -> Vectors:
+    """The vectors of the sentences of one side; the sum of a word is that of other links alone.
+
+    Sums of 1 and -1 are exact: what a link gives to its own words is taken away without a rest.
+    """
     (bag,) = _bags([[word_forms(sentence) for sentence in sentences]])
-    words = bag.transposed().sums(own, np.ones(len(sentences)))
-    weights = bag.rarity() / np.sqrt(bag.counts())
-    itself = bag.sums(np.ones((bag.size, 1), np.float32), weights)
-    return bag.sums(words, weights) - itself * own
+    sums = bag.transposed().sums(lambda _, rows: vectors[link_of[rows]])
+    weights = (bag.rarity() / np.sqrt(bag.counts())).astype(np.float32)
+    own = bag.times_by(link_of)
+
+    def others(part: slice, words: Places) -> Vectors:
+        itself = vectors[link_of[bag.places[part]]] * own[part, None]
+        return (sums[words] - itself) * weights[words, None]
+
+    return bag.sums(others)
 
 
 def _surface(sentence: str) -> set[str]:
@@ -82,33 +98,41 @@ class _Bag:
     """Which of ``size`` things stand in which of ``rows`` rows: two arrays, sorted by row."""
 
     def __init__(self, rows: int, size: int, places: Places, things: Places) -> None:
-        """Take the row and the number of each thing that stands somewhere."""
+        """Take the row and the number of each thing that stands somewhere, ``(t,)`` each."""
         self.rows, self.size = rows, size
-        self._places, self._things = places, things
+        self.places, self.things = places, things
 
     def transposed(self) -> _Bag:
         """Return which rows hold which thing."""
-        order = np.argsort(self._things, kind="stable")
-        return _Bag(self.size, self.rows, self._things[order], self._places[order])
+        order = np.argsort(self.things, kind="stable")
+        return _Bag(self.size, self.rows, self.things[order], self.places[order])
 
-    def counts(self) -> NDArray[np.floating]:
+    def counts(self) -> Floats:
         """Return in how many rows each thing stands, ``(size,)``."""
-        return np.bincount(self._things, minlength=self.size).astype(np.float64)
+        return np.bincount(self.things, minlength=self.size).astype(np.float64)
 
-    def rarity(self) -> NDArray[np.floating]:
+    def times_by(self, group_of: Places) -> NDArray[np.float32]:
+        """Return in how many rows of its row's group each thing stands, ``(t,)``."""
+        both = group_of[self.places] * self.size + self.things
+        _, where, counts = np.unique(both, return_inverse=True, return_counts=True)
+        return np.asarray(counts[where], dtype=np.float32)
+
+    def rarity(self) -> Floats:
         """Return log((1 + rows) / rows with it) of each thing, ``(size,)``."""
         return np.asarray(np.log((1 + self.rows) / np.maximum(self.counts(), 1)))
 
-    def sums(self, vectors: Vectors, weights: NDArray[np.floating]) -> Vectors:
-        """Return the weighted sum of the vectors ``(size, dim)`` in each row, ``(rows, dim)``."""
-        found = np.zeros((self.rows, vectors.shape[1]), np.float32)
+    def sums(self, values: Callable[[slice, Places], Vectors]) -> Vectors:
+        """Return the sum of what stands in each row, ``(rows, DIM)``.
+
+        ``values``: from a part of the t and the things there to their vectors, to be added.
+        """
+        found = np.zeros((self.rows, DIM), np.float32)
         for first in range(0, self.rows, BLOCK_ROWS):
-            begin, end = np.searchsorted(self._places, [first, first + BLOCK_ROWS])
-            things = self._things[begin:end]
-            rows, starts = np.unique(self._places[begin:end], return_index=True)
+            begin, end = np.searchsorted(self.places, [first, first + BLOCK_ROWS])
+            part = slice(int(begin), int(end))
+            rows, starts = np.unique(self.places[part], return_index=True)
             if len(rows):
-                parts = vectors[things] * weights[things, None].astype(np.float32)
-                found[rows] = np.add.reduceat(parts, starts, axis=0)
+                found[rows] = np.add.reduceat(values(part, self.things[part]), starts, axis=0)
         return found
 
 

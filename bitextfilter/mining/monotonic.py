@@ -63,7 +63,7 @@ class Span(NamedTuple):
 class Band:
     """The target positions that a path may have at each source position, ends included.
 
-    Raises ValueError if no path from (0, 0) to (n, m) is inside.
+    Raises ValueError if it does not begin at 0, falls, or has a gap, which no path could cross.
     """
 
     first: Places

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from itertools import accumulate, pairwise
+
 from bitextfilter.errors import DeviceError
 
 __all__ = ["split_sentences"]
+
+_WIDE_SPACE = re.compile(r"[^\S\x00-\x7f]")
 
 
 def split_sentences(text: str, language: str) -> list[str]:
@@ -18,5 +23,7 @@ def split_sentences(text: str, language: str) -> list[str]:
     except ModuleNotFoundError as error:
         remedy = "pip install 'bitextfilter[sentences]'"
         raise DeviceError(f"dividing text into sentences needs sentencex: {remedy}") from error
-    stripped = (sentence.strip() for sentence in sentencex.segment(language, text))
-    return [sentence for sentence in stripped if sentence]
+    plain = _WIDE_SPACE.sub(" ", text)  # the library fails at some of these
+    ends = list(accumulate(map(len, sentencex.segment(language, plain)), initial=0))
+    parts = (text[start:stop].strip() for start, stop in pairwise(ends))
+    return [part for part in parts if part]

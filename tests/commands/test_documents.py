@@ -5,12 +5,20 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
 from bitextfilter.commands import align, evaluate
+from bitextfilter.commands.document_files import DocumentReader
+from bitextfilter.commands.document_list import Listed
+from bitextfilter.commands.options import Common
+from bitextfilter.commands.run import Run
+from bitextfilter.mining import documents
+from bitextfilter.mining.documents import Alignment, LinkSettings
+from bitextfilter.scoring.model import load
 
 SOURCES, TARGETS = sentences(40, 7)
 # Documents in which targets 5 and 6 are one line, and only the target has a line 20.
@@ -34,8 +42,9 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return paths
 
 
-def monotonic(model: Path, *words: str | Path, text: bytes = b"") -> Result:
-    arguments = ["--monotonic", *(str(word) for word in words), "--model", str(model)]
+def monotonic(model: Path | None, *words: str | Path, text: bytes = b"") -> Result:
+    arguments = ["--monotonic", *(str(word) for word in words)]
+    arguments += [] if model is None else ["--model", str(model)]
     return CliRunner().invoke(align.main, arguments, input=text)
 
 
@@ -58,7 +67,7 @@ def test_pairs_are_in_order_with_scores(model: Path, files: tuple[Path, Path]) -
     places = [SOURCES.index(row[0]) for row in rows if row[0] in SOURCES]
     assert places == sorted(places)
     assert all(-1 <= float(row[2]) <= 1 and len(row[2].split(".")[1]) == 4 for row in rows)
-    assert f"80 rows, 1 documents, {len(rows)} links" in done.stderr
+    assert f"80 rows, 0 rejected, 1 documents, {len(rows)} links" in done.stderr
 
 
 def test_links_say_which_lines(model: Path, files: tuple[Path, Path]) -> None:
@@ -120,6 +129,56 @@ def test_score_first_least_score_and_output(model: Path, files: tuple[Path, Path
     assert written == [[row[2], *row[:2]] for row in rows if float(row[2]) >= middle]
 
 
+def test_links_below_the_least_score_leave_their_lines_out(
+    model: Path, files: tuple[Path, Path]
+) -> None:
+    whole = monotonic(model, *files, "--links", "--digits", "9").stdout.splitlines()
+    scores = sorted(float(line.split(":")[2]) for line in whole if line.split(":")[2])
+    least = scores[len(scores) // 2]
+    done = monotonic(model, *files, "--links", "--min-score", repr(least), "--digits", "9")
+    links = links_of(done.stdout)
+    assert [i for link in links for i in link[0]] == list(range(40))
+    assert [j for link in links for j in link[1]] == list(range(40))
+    kept = {line for line in whole if line.split(":")[2] and float(line.split(":")[2]) >= least}
+    assert {line for line in done.stdout.splitlines() if line.split(":")[2]} == kept
+    assert len(kept) == len([score for score in scores if score >= least]) < len(scores)
+
+
+def test_options_of_links_are_heard(model: Path, files: tuple[Path, Path]) -> None:
+    def sizes(*words: str) -> list[tuple[int, int]]:
+        links = links_of(monotonic(model, *files, "--links", *words).stdout)
+        return [(len(source), len(target)) for source, target in links]
+
+    usual = sizes()
+    assert (2, 1) in usual
+    assert sizes("--largest", "5", "--skip", "0.9") == usual
+    assert set(sizes("--largest", "1")) == {(1, 1), (1, 0), (0, 1)}
+    assert set(sizes("--skip", "0")) == {(1, 0), (0, 1)}
+    assert (0, 1) not in sizes("--skip", "100")
+
+
+def test_the_model_is_asked_as_it_should_be(
+    model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = load(model)
+    assert loaded.reference is not None
+    calls = []
+
+    def spy(source: list[str], target: list[str], **given: Any) -> Alignment:
+        calls.append(given)
+        vectors = [encode(side) for encode, side in zip(given["encoders"], LINES, strict=True)]
+        for found, side, language in zip(vectors, LINES, loaded.languages, strict=True):
+            assert (found == loaded.encode(list(side), language)).all()
+        return Alignment([], 0.0)
+
+    monkeypatch.setattr(documents, "align_by_vectors", spy)
+    monotonic(model, *files, "--largest", "3", "--skip", "0.5")
+    (given,) = calls
+    assert given["settings"] == LinkSettings(3, 0.5)
+    for found, known in zip(given["strangers"], ("source", "target"), strict=True):
+        assert (found == getattr(loaded.reference, known)).all()
+
+
 def test_a_list_of_documents(model: Path, files: tuple[Path, Path]) -> None:
     alone = monotonic(model, *files).stdout
     outputs = [files[0].with_name(name) for name in ("one.tsv", "two.tsv")]
@@ -129,8 +188,11 @@ def test_a_list_of_documents(model: Path, files: tuple[Path, Path]) -> None:
     assert done.exit_code == 0, done.stderr
     assert done.stdout == ""
     assert [out.read_text() for out in outputs] == [alone, alone]
-    listed.write_text(f"{files[0]}\t{files[1]}\n\n{files[0]}\t{files[1]}\n")
+    listed.write_text(f"\ufeff{files[0]}\t{files[1]}\n\n{files[0]}\t{files[1]}\t-\n")
     assert monotonic(model, "--documents", listed).stdout == alone + alone
+    done = monotonic(model, "--documents", listed, "--links")
+    assert done.exit_code == 65
+    assert "links of several documents in one file cannot be told apart" in done.stderr
 
 
 def test_json_lines(model: Path, files: tuple[Path, Path]) -> None:
@@ -148,7 +210,7 @@ def test_json_lines(model: Path, files: tuple[Path, Path]) -> None:
 
 @pytest.mark.parametrize("by", ["words", "length"])
 def test_without_a_model(files: tuple[Path, Path], by: str) -> None:
-    done = monotonic(Path("/nowhere"), *files, "--links", "--by", by)
+    done = monotonic(None, *files, "--links", "--by", by)
     assert done.exit_code == 0, done.stderr
     links = links_of(done.stdout)
     assert [i for link in links for i in link[0]] == list(range(40))
@@ -171,6 +233,16 @@ def test_documents_in_other_languages_are_warned_of(tmp_path: Path) -> None:
     assert "english.txt: the columns look swapped" in done.stderr
     done = monotonic(Path("en-de"), *reversed(paths), "--no-column-check")
     assert "columns look swapped" not in done.stderr
+
+
+def test_each_side_is_divided_by_its_own_rules() -> None:
+    reader = DocumentReader(Run("x", [], Common()), ("de", "en"))
+    line = "Am 3. Mai kam er."
+    rows = [f"{line}\n".encode()]
+    source, target = reader._both(Listed(rows, rows), "x:1")
+    assert source.sentences == [line]
+    assert target.sentences == ["Am 3.", "Mai kam er."]
+    assert target.numbers == [0, 0]
 
 
 def test_splitting_into_sentences(model: Path, tmp_path: Path) -> None:
@@ -204,6 +276,11 @@ def test_a_missing_file_stops_or_is_left_out(model: Path, files: tuple[Path, Pat
     assert done.stdout == alone
     assert "left out: missing.txt" in done.stderr
     assert "1 left out" in done.stderr
+    listed.write_text(f"only one\n{files[0]}\t{files[1]}\n")
+    done = monotonic(model, "--documents", listed, "--keep-going")
+    assert done.stdout == alone
+    assert "left out: " in done.stderr
+    assert "list.tsv:1: 1 columns" in done.stderr
 
 
 def test_bad_lines_stop_or_are_rejected(model: Path, files: tuple[Path, Path]) -> None:
@@ -217,7 +294,18 @@ def test_bad_lines_stop_or_are_rejected(model: Path, files: tuple[Path, Path]) -
     words = ("--on-error", "reject", "--rejects", rejects, "--links")
     links = links_of(monotonic(model, *files, *words).stdout)
     assert links == [([i + 2 for i in source], target) for source, target in whole]
-    assert [line.split(b"\t")[0] for line in rejects.read_bytes().splitlines()] == [b"1", b"2"]
+    rejected = [line.split(b"\t") for line in rejects.read_bytes().splitlines()]
+    assert [line[0] for line in rejected] == [b"1", b"2"]
+    assert rejected[0][1].endswith(b"source.txt: a tab in the line")
+
+
+def test_bytes_that_are_no_text_are_rejected_in_json_too(model: Path, tmp_path: Path) -> None:
+    line = json.dumps({"source": "a1 a2\n\ud800", "target": "b1 b2"})
+    rejects = tmp_path / "rejects"
+    words = ("--documents", "-", "--on-error", "reject", "--rejects", rejects)
+    done = monotonic(model, *words, text=line.encode())
+    assert rows_of(done)[0][:2] == ["a1 a2", "b1 b2"]
+    assert b"stdin:1 (source): the line is not UTF-8" in rejects.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -225,8 +313,13 @@ def test_bad_lines_stop_or_are_rejected(model: Path, files: tuple[Path, Path]) -
     [
         ("a.txt\n", "list.tsv:1: 1 columns"),
         ("a\tb\tc\td\n", "list.tsv:1: 4 columns"),
-        ("a\t\n", "list.tsv:1: an empty column"),
+        ("a\t\n", "list.tsv:1: '' is no name of a file"),
         ("\n", "list.tsv: no documents"),
+        ("a\0\tb\n", "list.tsv:1: 'a\\x00' is no name of a file"),
+        ("-\t-\n", "list.tsv:1: stdin can be read once only"),
+        ("a\t-\nb\t-\n", "cannot be opened"),
+        ("list.tsv\tb\tlist.tsv\n", "list.tsv:1: list.tsv is read by this run"),
+        ("/dev/null\tb\tb\n", "list.tsv:1: b is read by this run"),
         (
             "/dev/null\t/dev/null\tx\n/dev/null\t/dev/null\t./x\n",
             "list.tsv:2: ./x would be written",
@@ -240,7 +333,7 @@ def test_bad_lists(
     listed = tmp_path / "list.tsv"
     listed.write_text(text)
     done = monotonic(model, "--documents", listed)
-    assert done.exit_code == 65
+    assert done.exit_code == (66 if message == "cannot be opened" else 65)
     assert message in done.stderr
 
 
@@ -252,7 +345,12 @@ def test_bad_lists(
         ('{"source": "a"}', "no target"),
         ('{"source": 3, "target": "b"}', "no source"),
         ('{"source": ["a", 1], "target": "b"}', "no source"),
-        ('{"source": "a", "target": "b", "output": 1}', "an output"),
+        ('{"source": "a", "target": "b", "output": 1}', "1 is no name of a file"),
+        ('{"source": "a", "target": "b", "output": ""}', "'' is no name of a file"),
+        ('{"source": "a", "target": "b", "output": "\\u0000"}', "'\\x00' is no name of a file"),
+        ('{"source": "a", "target": "b", "output": "\\ud800"}', "'\\ud800' is no name of a file"),
+        ('{"source": ["a\\nb"], "target": "b"}', "a sentence of the source has a line end in it"),
+        ('{"source": ' + "[" * 100_000, "no JSON"),
     ],
 )
 def test_bad_json(model: Path, tmp_path: Path, line: str, message: str) -> None:
@@ -275,12 +373,22 @@ def test_bad_json(model: Path, tmp_path: Path, line: str, message: str) -> None:
         ["-", "-"],
         ["a", "b", "--links", "--split", "en,de"],
         ["a", "b", "--links", "--score-first"],
+        ["a", "b", "--by", "length", "--skip", "0.5"],
+        ["a", "b", "--by", "length", "--largest", "2"],
+        ["a", "b", "--by", "words", "--model", "en-de"],
+        ["a", "b", "--keep-going"],
+        ["a", "b", "--documents", ""],
+        ["a", "b", "--rejects", "a", "--on-error", "reject"],
+        ["a", "b", "--manifest", "b"],
+        ["a", "b", "-o", "a"],
+        ["a", "b", "--min-score", "nan"],
+        ["a", "b", "--skip", "101"],
         ["a", "b", "--largest", "0"],
         ["a", "b", "--skip", "-1"],
     ],
 )
-def test_what_does_not_go_together(model: Path, words: list[str]) -> None:
-    assert monotonic(model, *words).exit_code == 2
+def test_what_does_not_go_together(words: list[str]) -> None:
+    assert monotonic(None, *words).exit_code == 2
 
 
 @pytest.mark.parametrize("option", [["--links"], ["--by", "words"], ["--documents", "x"]])

@@ -16,7 +16,7 @@ def test_what_is_written_is_read() -> None:
 
 
 def test_forms_of_others() -> None:
-    text = [b"[5]:[ 6, 7 ]\n", b"\n", b" [8] : [9]:0.5075\r\n", b"[10]:[]"]
+    text = [b"\xef\xbb\xbf[5]:[ 7, 6 ]\n", b"\n", b" [8] : [9]:0.5075\r\n", b"[10]:[]"]
     assert read_links(text, "x") == [((5,), (6, 7)), ((8,), (9,)), ((10,), ())]
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import functools
+import math
 import random
 
 import numpy as np
 import pytest
 
 from bitextfilter.mining import coarse_to_fine
-from bitextfilter.mining.coarse_to_fine import align
+from bitextfilter.mining.coarse_to_fine import Link, align
 from bitextfilter.mining.document_vectors import LinkSettings, VectorPairing, document, groups
-from bitextfilter.mining.monotonic import cheapest_path, whole_band
+from bitextfilter.mining.monotonic import Step, cheapest_path, whole_band
 from bitextfilter.similarity.vectors import Vectors
 
 DIM = 128
@@ -125,3 +126,65 @@ def test_short_sides(sides: tuple[int, int]) -> None:
     assert [i for link in found for i in link.source] == list(range(n))
     assert [j for link in found for j in link.target] == list(range(m))
     assert sum(link.score is not None for link in found) == min(n, m, 1)
+
+
+class Sides:
+    """Two documents of so many sentences; links cost nothing."""
+
+    links = (Step(1, 1),)
+
+    def __init__(self, n: int, m: int) -> None:
+        self.skip_source, self.skip_target = np.ones(n, np.int64), np.ones(m, np.int64)
+
+
+Pieces = list[tuple[range, range]]
+
+
+def near(path: Pieces, joined: int, n: int, m: int, margin: int) -> list[tuple[int, int]]:
+    """Position by position: as far as the margin goes from where the path is, or passes by."""
+    reach = margin * max(1, math.ceil(m / max(n, 1)))
+    rows = []
+    for position in range(n + 1):
+        coarse = {position // joined, math.ceil(position / joined)}
+        low = [t.start for s, t in path if s.start <= min(coarse) <= s.stop]
+        high = [t.stop for s, t in path if s.start <= max(coarse) <= s.stop]
+        rows.append((max(0, joined * min(low) - reach), min(m, joined * max(high) + reach)))
+    return rows
+
+
+@pytest.mark.parametrize("joined", [1, 2])
+@pytest.mark.parametrize("seed", range(8))
+def test_near_a_path(joined: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coarse_to_fine, "MARGIN", 1)
+    generator, path, i, j = random.Random(seed), [], 0, 0
+    for _ in range(12):
+        a, b = generator.choice([(1, 1), (1, 2), (2, 1), (0, 1), (1, 0), (0, 3)])
+        path.append((range(i, i + a), range(j, j + b)))
+        i, j = i + a, j + b
+    n, m = (joined * end - (joined > 1 and generator.randrange(2)) for end in (i, j))
+    band = coarse_to_fine._near(path, joined, Sides(n, m))  # type: ignore[arg-type]
+    found = list(zip(band.first.tolist(), band.last.tolist(), strict=True))
+    assert found == near(path, joined, n, m, 1)
+
+
+def test_an_alignment_is_looked_for_near_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coarse_to_fine, "MARGIN", 1)
+    source, target, _ = translated(30, 1)
+    pairing = pairing_of(source, target, LinkSettings())
+    wrong = [Link(range(i, i + 1), range(0), None) for i in range(len(source))]
+    wrong.append(Link(range(len(source), len(source)), range(len(target)), None))
+    found = align(pairing, wrong)
+    reach = 1 * max(1, -(-len(target) // len(source)))
+    assert all(link.target.stop <= reach for link in found if link.source.stop < len(source))
+    assert align(pairing, align(pairing)) == align(pairing)
+
+
+def test_few_sentences_of_a_side_are_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coarse_to_fine, "COARSEST_CELLS", 100)
+    source, target, _ = translated(12, 1)
+    pairing = pairing_of(source, target, LinkSettings())
+    whole = coarse_to_fine._band(pairing)
+    assert not whole.first.any()
+    monkeypatch.setattr(coarse_to_fine, "FEWEST", 3)
+    monkeypatch.setattr(coarse_to_fine, "MARGIN", 1)
+    assert coarse_to_fine._band(pairing).first.any()

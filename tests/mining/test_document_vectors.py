@@ -90,6 +90,8 @@ def test_coarser_documents_have_sentences_by_two(n: int) -> None:
     for i in range(len(coarse)):
         expected = unit(fine.sentences[2 * i : 2 * i + 2].astype(float).sum(axis=0))
         assert coarse.sentences[i] == pytest.approx(expected, abs=1e-6)
+    first = fine.sentences[0:4].astype(float).sum(axis=0)
+    assert coarse.groups[1, 2] == pytest.approx(unit(first), abs=1e-6)
     assert coarse.ends.tolist() == [*fine.ends[:-1:2].tolist(), int(fine.ends[-1])]
 
 
@@ -176,6 +178,30 @@ def test_short_documents_are_held_against_strangers_too(monkeypatch: pytest.Monk
         assert block[i, j] == pytest.approx(2 * (1 - cosine(*rows)) / usual, abs=1e-4)
 
 
+def test_the_sample_is_from_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_vectors, "SAMPLE", 4)
+    rows = np.arange(20, dtype=np.float32).reshape(10, 2)
+    assert document_vectors._sample(rows, rows[:0])[:, 0].tolist() == [0, 6, 12, 18]
+    assert document_vectors._sample(rows[:2], -rows)[:, 1].tolist() == [1, 3, -1, -3]
+    assert not document_vectors._sample(rows[:0], rows[:0]).any()
+
+
+def test_coarser_pairings_know_no_ratio_but_the_same_strangers() -> None:
+    sides, strangers = (made(6, 2, 1), made(7, 2, 2)), (made(5, 1, 3), made(5, 1, 4))
+    known = strangers[0].sentences, strangers[1].sentences
+    coarser = VectorPairing(*sides, LinkSettings(2), 1.3, known).coarser()
+    halves = sides[0].coarser(), sides[1].coarser()
+    again = VectorPairing(*halves, LinkSettings(2), None, known)
+    rows, columns = slice(0, 4), slice(0, 5)
+    assert (coarser.block(rows, columns) == again.block(rows, columns)).all()
+    other = VectorPairing(*halves, LinkSettings(2), None, None)
+    assert (coarser.block(rows, columns) != other.block(rows, columns)).any()
+
+
+def test_what_is_usual() -> None:
+    assert LinkSettings() == LinkSettings(5, 0.9, 1.0)
+
+
 def test_sizes_of_links() -> None:
     assert LinkSettings(1).links() == [(1, 1)]
     assert LinkSettings(3).links() == [(1, 1), (1, 2), (2, 1), (2, 2), (1, 3), (3, 1)]
@@ -204,7 +230,13 @@ def test_equal_sentences_everywhere_are_no_division_by_nothing() -> None:
     assert block[0, 1:, 1:].max() < UNIT / 1000
 
 
-@pytest.mark.parametrize("wrong", [{"largest": 0}, {"skip": -0.1}, {"length": -1}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"largest": 0}, {"largest": 11}, {"skip": -0.1}, {"skip": 101.0}, {"skip": float("nan")}),
+        *({"length": -1}, {"length": float("inf")}),
+    ],
+)
 def test_settings_that_make_no_sense(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingsError):
         LinkSettings(**wrong)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import functools
 import random
+from typing import Any
 
 import numpy as np
 import pytest
 
+from bitextfilter.mining import documents, lexicon
+from bitextfilter.mining.coarse_to_fine import align
+from bitextfilter.mining.document_vectors import Document, VectorPairing
 from bitextfilter.mining.documents import (
     Alignment,
     Link,
@@ -16,7 +20,7 @@ from bitextfilter.mining.documents import (
     align_by_vectors,
     align_by_words,
 )
-from bitextfilter.similarity.vectors import Vectors
+from bitextfilter.similarity.vectors import Vectors, unit_rows
 
 DIM = 128
 SETTINGS = LinkSettings()
@@ -119,6 +123,61 @@ def test_by_lengths() -> None:
     assert agreement(found, sizes) > 0.9
     assert found.unlikeness is None
     assert all(0 <= link.score <= 1 for link in found.links if link.score is not None)
+
+
+def test_strangers_count_in_both_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def spy(*given: Any) -> VectorPairing:
+        seen.append(given[2:])
+        return VectorPairing(*given)
+
+    monkeypatch.setattr(documents, "VectorPairing", spy)
+    strangers = encoded(["s1"]), encoded(["t1"])
+    source, target = ["s1 s2", "s3"], ["t1 t2", "t3"]
+    align_by_vectors(source, target, (encoded, encoded), SETTINGS, strangers)
+    assert [(given[0], given[2]) for given in seen] == [(SETTINGS, strangers)] * 2
+    assert seen[0][1] is None
+    assert seen[1][1] == 1.0
+
+
+def test_the_ratio_of_lengths_is_that_of_what_is_linked() -> None:
+    ends = np.array([0, 300, 600, 700]), np.array([0, 100, 200, 900])
+    sides = tuple(Document(np.zeros((1, 4, 2), np.float32), each) for each in ends)
+    links = [
+        Link(range(2), range(2), 0.5),
+        Link(range(2, 3), range(0), None),
+        Link(range(0), range(2, 3), None),
+    ]
+    assert documents._ratio(links, (sides[0], sides[1])) == pytest.approx((200 + 200) / (600 + 200))
+    assert documents._ratio([], (sides[0], sides[1])) == 1
+
+
+def test_words_are_learnt_twice_beside_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def spy(*given: Any) -> VectorPairing:
+        seen.append(given)
+        return VectorPairing(*given)
+
+    monkeypatch.setattr(documents, "VectorPairing", spy)
+    source, target, _ = translated(30, 1, 60)
+    found = align_by_words(source, [*target, "s1"], SETTINGS)
+    surface = lexicon.surface_vectors(source, [*target, "s1"])
+    assert len(seen) == 3
+    assert seen[0][0].groups[0, 1:] == pytest.approx(unit_rows(surface[0]), abs=1e-6)
+    half = lexicon.DIM
+    for source_side, target_side, *_ in seen[1:]:
+        for side in (source_side, target_side):
+            norms = np.linalg.norm(side.groups[0, 1:, :half], axis=1)
+            others = np.linalg.norm(side.groups[0, 1:, half:], axis=1)
+            both = (norms > 0) & (others > 0)
+            assert both.any()
+            assert norms[both] == pytest.approx(others[both], abs=1e-6)
+    links = align(VectorPairing(*seen[-1]))
+    assert seen[-1][3] is not None
+    assert len(links) > 0
+    assert found.unlikeness is not None
 
 
 def test_unlikeness_by_hand() -> None:

@@ -19,6 +19,14 @@ def test_rules_are_of_the_language() -> None:
     assert split_sentences("你好。世界！", "zh") == ["你好。", "世界！"]
 
 
+@pytest.mark.parametrize("space", "\u00a0\u202f\u3000\u2009\u2028\u0085")
+def test_spaces_of_other_kinds_stay_what_they_are(space: str) -> None:
+    text = f"Hello A{space}. Then{space}B."
+    found = split_sentences(text, "en")
+    assert " ".join(found).replace(" ", "") == text.replace(" ", "")
+    assert split_sentences(f"It is.{space}So{space}what.", "en") == ["It is.", f"So{space}what."]
+
+
 def test_nothing() -> None:
     assert split_sentences("", "en") == []
     assert split_sentences("  ", "en") == []

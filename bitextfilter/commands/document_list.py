@@ -1,0 +1,136 @@
+"""Lists of documents: rows of files, or JSON objects with the texts themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from bitextfilter.errors import InputError
+from bitextfilter.io.files import BOM, lines_of
+
+__all__ = ["Listed", "Paths", "listed"]
+
+_ROW = "a row has a source file, a target file, and perhaps a file for the result"
+_OBJECT = 'an object has "source" and "target", each a text or a list of sentences'
+
+
+class Listed(NamedTuple):
+    """Two documents, each the path of a file or its lines, and where their result goes."""
+
+    source: str | list[bytes]
+    target: str | list[bytes]
+    output: str | None = None
+    """None for the output of the run."""
+
+
+def listed(stream: Iterable[bytes], name: str) -> Iterator[tuple[int, Listed | InputError]]:
+    """Yield what each line of a list says, or what is wrong with it, with its number from 1.
+
+    Blank lines say nothing. Raises InputError where all are.
+    """
+    some = False
+    for number, line in enumerate(lines_of(stream, name), start=1):
+        text = line.removeprefix(BOM) if number == 1 else line
+        if not text.strip():
+            continue
+        some = True
+        is_object = text.lstrip().startswith(b"{")
+        try:
+            found: Listed | InputError = (_object if is_object else _row)(text)
+        except ValueError as error:
+            remedy = _OBJECT if is_object else _ROW
+            found = InputError(str(error), file=name, line=number, remedy=remedy)
+        yield number, found
+    if not some:
+        raise InputError("no documents", file=name)
+
+
+def _row(line: bytes) -> Listed:
+    """Read a row of files; ValueError says what is wrong."""
+    columns = os.fsdecode(line).rstrip("\r\n").split("\t")
+    if len(columns) not in (2, 3):
+        raise ValueError(f"{len(columns)} columns")
+    source, target, output = (*map(_path, columns), None)[:3]
+    assert source is not None
+    assert target is not None
+    return Listed(source, target, None if output == "-" else output)
+
+
+def _path(name: object) -> str:
+    """Return the name of a file; ValueError if it is none."""
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise ValueError(f"{name!r} is no name of a file")
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        raise ValueError(f"{name!r} is no name of a file") from None
+    return name
+
+
+def _object(line: bytes) -> Listed:
+    """Read a JSON object; ValueError says what is wrong."""
+    try:
+        found = json.loads(line)
+    except RecursionError:
+        raise ValueError("no JSON: it is nested too deep") from None
+    except ValueError as problem:
+        raise ValueError(f"no JSON: {problem}") from problem
+    source, target = (_lines(found.get(side), side) for side in ("source", "target"))
+    output = None if found.get("output") is None else _path(found["output"])
+    return Listed(source, target, None if output == "-" else output)
+
+
+def _lines(text: object, side: str) -> list[bytes]:
+    """Return the lines of a text or the sentences of a list, each with an ending."""
+    lines = text.removesuffix("\n").split("\n") if isinstance(text, str) and text else text or []
+    if not isinstance(text, str | list) or not isinstance(lines, list):
+        raise ValueError(f"no {side}")
+    for line in lines:
+        if not isinstance(line, str):
+            raise ValueError(f"no {side}")
+        if "\n" in line:
+            raise ValueError(f"a sentence of the {side} has a line end in it")
+    return [f"{line}\n".encode("utf-8", "surrogatepass") for line in lines]
+
+
+class Paths:
+    """The files that a run reads and writes: what is written is not read, and is written once."""
+
+    def __init__(self, written: Iterable[str | None], read: Iterable[str]) -> None:
+        """Begin with files that are written and read whatever the documents are."""
+        self._written = {_place(path) for path in written} - {None, _STDIN}
+        self._read = {_place(path) for path in read}
+
+    def problem(self, pair: Listed) -> str | None:
+        """Return what is wrong with the files of a pair of documents, and remember them."""
+        for side in (pair.source, pair.target):
+            if not isinstance(side, str):
+                continue
+            place = _place(side)
+            if place in self._written:
+                return f"{side} is written by this run"
+            if place == _STDIN and place in self._read:
+                return "stdin can be read once only"
+            self._read.add(place)
+        place = _place(pair.output)
+        if place is not None and place in self._read:
+            return f"{pair.output} is read by this run"
+        if place is not None and place in self._written:
+            return f"{pair.output} would be written twice"
+        self._written |= {place} - {None}
+        return None
+
+
+_STDIN = "-"
+
+
+def _place(path: str | None) -> str | None:
+    """Where a file is: None for what is no regular file."""
+    if path is None or path == _STDIN:
+        return path
+    if Path(path).exists() and not Path(path).is_file():
+        return None
+    return os.path.realpath(path)
