@@ -21,5 +21,5 @@ done
 for file in "$data"/*.en-de.jsonl.tsv.gz; do
     gzip -dc "$file" |
         awk -F '\t' '{ printf "{\"name\": \"%s\", \"source\": %s, \"target\": %s}\n", $1, $2, $3 }' |
-        bitext-align --monotonic --documents - 2>&1 >/dev/null
+        bitext-align --monotonic --documents - --on-error reject 2>&1 >/dev/null
 done
