@@ -13,10 +13,10 @@ import click
 
 from bitextfilter.commands.align_rules import files_of
 from bitextfilter.commands.amounts import score
+from bitextfilter.commands.document_files import without_tab
 from bitextfilter.commands.documents import align_documents, encode, monotonic_options, score_text
 from bitextfilter.commands.frame import Run, command, error_options, model_options, output_option
-from bitextfilter.io.parser import REMEDY
-from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn
+from bitextfilter.io.rows import Row, RowReader, TextColumn
 
 if TYPE_CHECKING:
     from bitextfilter.mining.comparable import Mined
@@ -26,7 +26,6 @@ __all__ = ["main"]
 
 _SIMILARITIES = ["cosine", "euclidean", "csls", "ratio", "distance", "mlp", "joint"]
 _RETRIEVALS = ["forward", "backward", "intersect", "max"]
-_TABS = f"replace it by a space (its columns would shift); or {REMEDY}"
 
 
 @command("bitext-align", output_option(), error_options(), model_options(), monotonic_options())
@@ -129,8 +128,7 @@ def _sentences(run: Run, reader: RowReader) -> Counter[str]:
     found: Counter[str] = Counter()
     for row in reader:
         run.counts["rows"] += 1
-        if isinstance(row, Row) and "\t" in row.text:
-            row = BadRow(row.number, row.line, row.ending, "a tab in the line", _TABS, reader.name)
+        row = without_tab(row, reader.name)
         if isinstance(row, Row):
             found[row.text] += 1
         elif run.row_settings.reject:

@@ -15,7 +15,7 @@ from bitextfilter.io.files import open_input, stream_name
 from bitextfilter.io.parser import REMEDY
 from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn, is_blank
 
-__all__ = ["Document", "DocumentPair", "DocumentReader"]
+__all__ = ["Document", "DocumentPair", "DocumentReader", "without_tab"]
 
 _TABS = f"replace it by a space (its columns would shift); or {REMEDY}"
 
@@ -60,8 +60,13 @@ class DocumentReader:
         return DocumentPair(f"{source} and {target}", partial(self._both, wanted, ""))
 
     def listed(self, path: str) -> Iterator[DocumentPair]:
-        """Yield the documents of a list; those whose line is wrong say so when they are read."""
+        """Yield the documents of a list; those whose line is wrong say so when they are read.
+
+        UsageError if the list is written by this run.
+        """
         paths, name = self._paths(path), stream_name(path)
+        if paths.both():
+            raise click.UsageError(f"{path} is written by this run")
         for number, found in listed(self._run.input(path), name):
             place = f"{name}:{number}"
             problem = None if isinstance(found, InputError) else paths.problem(found)
@@ -94,7 +99,7 @@ class DocumentReader:
         document = Document([], [])
         for row in RowReader(lines, name, TextColumn(blank=True)):
             self._run.counts["rows"] += 1
-            found = _without_tab(row, name)
+            found = without_tab(row, name)
             if isinstance(found, BadRow):
                 reject = self._run.row_settings.reject
                 self._run.reject(
@@ -118,7 +123,7 @@ def _fail(error: InputError) -> tuple[Document, Document]:
     raise error
 
 
-def _without_tab(row: Row | BadRow, name: str) -> Row | BadRow:
+def without_tab(row: Row | BadRow, name: str) -> Row | BadRow:
     """The row, or a bad one if there is a tab in it, which would divide the columns."""
     if isinstance(row, Row) and "\t" in row.text:
         return BadRow(row.number, row.line, row.ending, "a tab in the line", _TABS, name)

@@ -104,6 +104,10 @@ class Paths:
         self._written = {_place(path) for path in written} - {None, _STDIN}
         self._read = {_place(path) for path in read}
 
+    def both(self) -> bool:
+        """Say whether one of the files to begin with is read and written."""
+        return bool(self._written & self._read)
+
     def problem(self, pair: Listed) -> str | None:
         """Return what is wrong with the files of a pair of documents, and remember them."""
         for side in (pair.source, pair.target):

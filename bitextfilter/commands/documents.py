@@ -96,7 +96,7 @@ def align_documents(run: Run, files: Sequence[str], options: dict[str, Any]) -> 
     """Align two files, or the documents of --documents, and write what is linked."""
     output = run.output()
     reader = DocumentReader(run, options["split"])
-    if options["documents"]:
+    if options["documents"] is not None:
         pairs = reader.listed(options["documents"])
     else:
         pairs = iter([reader.pair(*files)])

@@ -391,6 +391,20 @@ def test_what_does_not_go_together(words: list[str]) -> None:
     assert monotonic(None, *words).exit_code == 2
 
 
+@pytest.mark.parametrize("option", ["-o", "--manifest", "--rejects"])
+def test_a_list_is_not_written_over(model: Path, tmp_path: Path, option: str) -> None:
+    listed = tmp_path / "list.tsv"
+    listed.write_text("a\tb\n")
+    done = monotonic(model, "--documents", listed, option, listed, "--on-error", "reject")
+    assert done.exit_code == 2
+    assert "is written by this run" in done.stderr
+    assert listed.read_text() == "a\tb\n"
+
+
+def test_a_list_without_a_name(model: Path) -> None:
+    assert monotonic(model, "--documents", "").exit_code == 66
+
+
 @pytest.mark.parametrize("option", [["--links"], ["--by", "words"], ["--documents", "x"]])
 def test_options_of_documents_need_monotonic(model: Path, option: list[str]) -> None:
     arguments = ["a", "b", *option, "--model", str(model)]
