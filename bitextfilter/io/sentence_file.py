@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, overload
 
@@ -20,6 +20,7 @@ _STARTS, _COPIES = ".starts", ".copies"
 _DIGEST_BYTES = 16
 _DIGEST_BLOCK = 1 << 24
 _UNBOUNDED = 1 << 50
+_WINDOW = 4096
 
 
 class SentenceFile(Sequence[str]):
@@ -39,6 +40,11 @@ class SentenceFile(Sequence[str]):
     def __len__(self) -> int:
         """Return how many there are."""
         return len(self._starts) - 1
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield them in order."""
+        for first in range(0, len(self), _WINDOW):
+            yield from self[first : first + _WINDOW]
 
     @overload
     def __getitem__(self, place: int) -> str: ...

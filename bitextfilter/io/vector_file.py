@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bitextfilter.errors import InputError, NotFoundError, OutputError, SettingsError
 from bitextfilter.io.files import write_whole
 
-__all__ = ["FORMS", "VectorFile", "VectorWriter"]
+__all__ = ["FORMS", "VectorFile", "VectorWriter", "as_kept"]
 
 Vectors = NDArray[np.float32]
 
@@ -31,6 +31,33 @@ def _record(dim: int, form: str) -> np.dtype[Any]:
         raise SettingsError(f"{form!r} is none of {', '.join(FORMS)}")
     fields: list[Any] = [("numbers", np.dtype(form).newbyteorder("<"), (dim,))]
     return np.dtype([("factor", "<f4"), *fields] if form == "int8" else fields)
+
+
+def as_kept(vectors: Vectors, form: str) -> Vectors:
+    """Return vectors ``(n, dim)`` as they would be read from a file of that form."""
+    return _unpacked(_packed(vectors, _record(vectors.shape[1], form)))
+
+
+def _packed(vectors: Vectors, record: np.dtype[Any]) -> NDArray[Any]:
+    """Vectors ``(n, dim)`` as rows of a file. Raises SettingsError if a number is too large."""
+    rows = np.zeros(len(vectors), record)
+    if "factor" in (record.names or ()):
+        largest = np.abs(vectors).max(axis=1, initial=0.0)
+        rows["factor"] = largest / 127
+        steps = np.where(rows["factor"] > 0, rows["factor"], 1.0)
+        rows["numbers"] = np.rint(vectors / steps[:, None])
+    else:
+        with np.errstate(over="ignore"):
+            rows["numbers"] = vectors
+        if not np.isfinite(rows["numbers"]).all():
+            raise SettingsError("the model's vectors are too large for float16: take float32")
+    return rows
+
+
+def _unpacked(rows: NDArray[Any]) -> Vectors:
+    """Rows of a file as vectors ``(n, dim)``."""
+    numbers: Vectors = rows["numbers"].astype(np.float32)
+    return numbers * rows["factor"][:, None] if "factor" in (rows.dtype.names or ()) else numbers
 
 
 class VectorFile:
@@ -98,17 +125,7 @@ class VectorWriter:
 
     def append(self, vectors: Vectors) -> None:
         """Append ``(n, dim)``. Raises OutputError, and SettingsError if a number is too large."""
-        rows = np.zeros(len(vectors), self._record)
-        if "factor" in (self._record.names or ()):
-            largest = np.abs(vectors).max(axis=1, initial=0.0)
-            rows["factor"] = largest / 127
-            steps = np.where(rows["factor"] > 0, rows["factor"], 1.0)
-            rows["numbers"] = np.rint(vectors / steps[:, None])
-        else:
-            with np.errstate(over="ignore"):
-                rows["numbers"] = vectors
-            if not np.isfinite(rows["numbers"]).all():
-                raise SettingsError("the model's vectors are too large for float16: take float32")
+        rows = _packed(vectors, self._record)
         with self._naming():
             self._file.write(rows.tobytes())
         self.rows += len(vectors)

@@ -6,29 +6,34 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from bitextfilter.io.vector_file import VectorFile
 from bitextfilter.mining.search import BLOCK, Neighbourhoods, Part, Task, Work
 from bitextfilter.similarity.both_ways import Wanted, nearest_among_parts
-from bitextfilter.similarity.found import NONE, Found
+from bitextfilter.similarity.found import NONE, Found, best_of, nothing
 from bitextfilter.similarity.vectors import Vectors, unit_rows
 
-__all__ = ["Sides", "block_against_block", "cells"]
+__all__ = ["Sides", "block_against_block", "cells", "nearest_in"]
+
+_BEYOND = 2.0
+"""A cosine that nothing reaches."""
 
 
 @dataclass(frozen=True)
 class Sides:
     """Two files of vectors, and what is wanted of them."""
 
-    source: Path
-    target: Path
+    files: tuple[Path, Path]
     dim: int
-    form: str
+    forms: tuple[str, str]
+    """Of either, one of ``io.vector_file.FORMS``."""
     known: Neighbourhoods
     threads: int = 1
 
     def file(self, side: int) -> VectorFile:
         """Open the vectors of a side, 0 or 1."""
-        return VectorFile((self.source, self.target)[side], self.dim, self.form)
+        return VectorFile(self.files[side], self.dim, self.forms[side])
 
 
 def cells(known: Neighbourhoods) -> list[Task]:
@@ -60,6 +65,18 @@ def block_against_block(sides: Sides, progress: Callable[[int], object] | None =
         return task, parts
 
     return work
+
+
+def nearest_in(queries: Vectors, base: VectorFile, k: int, threads: int = 1) -> Found:
+    """Return the k nearest rows of a file for each of some vectors ``(n, dim)``: ``(n, ≤ k)``."""
+    best, units = nothing(len(queries), k), unit_rows(queries)
+    for block in range(-(-len(base) // BLOCK)):
+        rows = unit_rows(base[block * BLOCK : (block + 1) * BLOCK])
+        nobody = np.full(len(rows), _BEYOND, np.float32)
+        wanted = Wanted(k, (best[0][:, -1], nobody), threads)
+        best = best_of(best, _moved(nearest_among_parts(units, rows, wanted)[0], block), k)
+    columns = min(k, len(base))
+    return best[0][:, :columns], best[1][:, :columns]
 
 
 def _moved(found: Found, block: int) -> Found:

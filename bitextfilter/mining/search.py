@@ -67,10 +67,13 @@ class Neighbourhoods:
         """The numbers of the blocks of a side."""
         return range(-(-self.sizes[side] // BLOCK))
 
+    def rows(self, side: int, block: int) -> int:
+        """How many rows a block has."""
+        return min(BLOCK, self.sizes[side] - block * BLOCK)
+
     def read(self, side: int, block: int) -> Found:
         """What is known of a block ``(b, k)``. Raises InputError where its file is damaged."""
-        rows = min(BLOCK, self.sizes[side] - block * BLOCK)
-        path = self._path(side, block)
+        rows, path = self.rows(side, block), self._path(side, block)
         if not path.exists():
             return nothing(rows, self.k)
         kept = np.frombuffer(path.read_bytes(), np.uint8)
@@ -106,7 +109,7 @@ def search(
     tasks: Sequence[Task],
     prepare: Prepare,
     do: Map = in_turn,
-    progress: Callable[[Task], object] | None = None,
+    known_done: Callable[[Task], object] | None = None,
 ) -> tuple[Found, Found]:
     """Do the tasks that are not done yet; return the neighbours of either side.
 
@@ -115,7 +118,7 @@ def search(
         tasks: of the whole search.
         prepare: returns what does a task.
         do: does tasks.
-        progress: is told of each task that is done, of earlier runs, too.
+        known_done: is told of each task that an earlier run has done.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -124,14 +127,12 @@ def search(
     record = known.folder / "done"
     done = _done(record)
     for task in tasks:
-        if task in done and progress is not None:
-            progress(task)
+        if task in done and known_done is not None:
+            known_done(task)
     for task, parts in do(prepare, [task for task in tasks if task not in done]):
         for part in parts:
             known.take(part)
         _append(record, task)
-        if progress is not None:
-            progress(task)
     return known.of_side(0), known.of_side(1)
 
 

@@ -37,23 +37,26 @@ class Workspace:
         self.folder, self._plan = folder, plan
         folder.mkdir(parents=True, exist_ok=True)
         self._known = self._read()
+        if self._known is None:
+            if any(folder.iterdir()):
+                raise SettingsError(f"{folder}: is not empty, and holds no search; choose another")
+            self._write(plan)
         self._compare(plan)
-        if self._known is None and any(folder.iterdir()):
-            raise SettingsError(f"{folder}: is not empty, and holds no search; choose another")
 
     def gather(self, sides: Sequence[Windows]) -> list[SentenceFile]:
         """Write the distinct sentences of the sides, or find that they are those of the folder.
 
         Raises SettingsError where they are others.
         """
-        if self._known is None:
-            found = [gather(self.sentences(side), some) for side, some in enumerate(sides)]
+        kept = [self.sentences(side) for side in range(len(sides))]
+        if self._known is None or _text_of(0) not in self._known:
+            found = list(map(gather, kept, sides))
             self._write({**self._plan, **_digests(found)})
             return found
-        with tempfile.TemporaryDirectory(dir=self.folder) as again:
-            paths = [Path(again, SIDES[side]) for side in range(len(sides))]
+        with tempfile.TemporaryDirectory() as again:
+            paths = [Path(again, path.name) for path in kept]
             self._compare(_digests(list(map(gather, paths, sides))))
-        return [SentenceFile(self.sentences(side)) for side in range(len(sides))]
+        return list(map(SentenceFile, kept))
 
     def sentences(self, side: int) -> Path:
         """The file of the sentences of a side, 0 or 1."""
@@ -91,7 +94,11 @@ class Workspace:
 
 
 def _digests(sides: Sequence[SentenceFile]) -> dict[str, Any]:
-    return {f"{name} text": side.digest() for name, side in zip(SIDES, sides, strict=False)}
+    return {_text_of(number): side.digest() for number, side in enumerate(sides)}
+
+
+def _text_of(side: int) -> str:
+    return f"{SIDES[side]} text"
 
 
 def encode_into(

@@ -32,6 +32,7 @@ Answers = NDArray[np.floating]
 """``(n, 1)`` or ``(n, 2)``, logits: of a pair's being a translation, with a small mistake perhaps;
 and of its having none, if it is one."""
 
+
 class VectorRows(Protocol):
     """Vectors in memory or on disk."""
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import InputError, NotFoundError, OutputError, SettingsError
-from bitextfilter.io.vector_file import FORMS, VectorFile, VectorWriter
+from bitextfilter.io.vector_file import FORMS, VectorFile, VectorWriter, as_kept
 
 GENERATOR = np.random.default_rng(0)
 ROWS = GENERATOR.standard_normal((40, 12)).astype(np.float32) * np.float32(3)
@@ -36,6 +36,7 @@ def test_what_is_written_is_read(tmp_path: Path, form: str) -> None:
     places = np.array([39, 0, 7, 7])
     assert np.array_equal(found[places], found[:][places])
     assert np.array_equal(found[5:9], found[:][5:9])
+    assert np.array_equal(as_kept(ROWS[3:], form), found[3:])
     assert found[np.zeros(0, np.int64)].shape == (0, 12)
 
 

@@ -40,7 +40,7 @@ def sides_of(folder: Path, a: Vectors = A, b: Vectors = B, form: str = "float32"
         with VectorWriter(folder / name, 16, form) as writer:
             writer.append(rows[writer.rows :])
     known = Neighbourhoods(folder, (len(a), len(b)), K)
-    return Sides(folder / "a", folder / "b", 16, form, known, threads=2)
+    return Sides((folder / "a", folder / "b"), 16, (form, form), known, threads=2)
 
 
 def found(sides: Sides, **options: object) -> tuple[Found, Found]:
@@ -130,9 +130,9 @@ def test_it_goes_on_after_a_kill(
         return search.in_turn(prepare, again)
 
     told: list[Task] = []
-    check(found(sides, do=noticing, progress=told.append))
+    check(found(sides, do=noticing, known_done=told.append))
     assert len(again) == 12 - tasks
-    assert sorted(told) == cells(sides.known)
+    assert sorted([*told, *again]) == cells(sides.known)
     found(sides, do=noticing)
     assert len(again) == 12 - tasks
 
