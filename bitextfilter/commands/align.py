@@ -101,7 +101,5 @@ def main(run: Run, source: str | None, target: str | None, **options: Any) -> No
         bitext-align --monotonic --links book.en.txt book.de.txt
     """
     files = files_of(source, target, options)
-    if options["monotonic"]:
-        align_documents(run, files, options)
-    else:
-        (stream_pairs if options["stream"] else mine_pairs)(run, files, options)
+    way = stream_pairs if options["stream"] else mine_pairs
+    (align_documents if options["monotonic"] else way)(run, files, options)
