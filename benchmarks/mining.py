@@ -5,8 +5,9 @@
 
 Planted pairs (source, target) are hidden among real sentences of either side; where those do not
 suffice, generated ones follow, each of the first half of one and the second half of another. For
-each size `bitext-align` runs as a process of its own, from two files of text to ranked pairs: seconds
-up to the search (reading, encoding), seconds of search and of choosing and writing, peak memory, disk.
+each size `bitext-align` runs as a process of its own, from two files of text to ranked pairs:
+seconds up to the search (reading, encoding), seconds of search, of choosing and writing, peak
+memory, disk.
 
 Beside it, brute force in numpy (float32 products of all with all, the highest of each row) for a
 sample of the planted sources, whose time is scaled up to all rows of both sides; and recall: of the
