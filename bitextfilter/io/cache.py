@@ -4,7 +4,8 @@ The folder holds *parts*: files of records sorted by key, written whole or not a
 changed. A key is looked up in each of them by binary search where they lie, so memory does not
 grow with the cache. Once eight parts are of like size they are merged, so there are few (some
 twenty for 100 million entries), and an entry is written about once for each eightfold growth.
-An entry carries a checksum over its key and its number: a damaged one is as good as none.
+An entry carries a checksum over its key and its number: a damaged one is as good as none. It may
+hide others from the search, which are then put there again; never is another number returned.
 """
 
 from __future__ import annotations
