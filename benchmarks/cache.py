@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,27 +63,51 @@ def commands(arguments: argparse.Namespace, folder: Path) -> None:
     )
     pairs.write_bytes(b"".join(lines))
     one.write_bytes(lines[0])
-    seconds: dict[str, list[float]] = {"start": [], "without": [], "cold": [], "warm": []}
+    costs: dict[str, list[Cost]] = {"start": [], "without": [], "cold": [], "warm": []}
     for _ in range(arguments.rounds):
         shutil.rmtree(cache, ignore_errors=True)
         outputs = {}
-        for name, times in seconds.items():
+        for name, some in costs.items():
             output = folder / name
             words = ["-i", str(one if name == "start" else pairs), "-o", str(output)]
             words += ["--threads", str(arguments.threads), "--quiet", "--on-error", "reject"]
             words += ["--cache", str(cache)] if name in ("cold", "warm") else []
-            began = time.perf_counter()
-            subprocess.run([sys.executable, str(LAUNCHER), *words], check=True)
-            times.append(time.perf_counter() - began)
+            some.append(run(words))
             outputs[name] = output.read_bytes()
         assert outputs["without"] == outputs["cold"] == outputs["warm"]
-    start, without = median(seconds["start"]), median(seconds["without"])
-    print(f"{len(lines)} pairs, {arguments.threads} threads, the start alone {start:.2f} s")
-    print("cache      seconds   pairs/s   without / it   the same, start aside")
-    for name in ("without", "cold", "warm"):
-        took = median(seconds[name])
-        ratios = without / took, (without - start) / (took - start)
-        print(f"{name:8} {took:9.2f} {len(lines) / took:9.0f} {ratios[0]:14.2f} {ratios[1]:23.2f}")
+    print(f"{len(lines)} pairs, {arguments.threads} threads; clock | processor, seconds")
+    print("         seconds           by the clock: without / it, start aside; by the processor")
+    clock, processor = zip(*(middle(some) for some in costs.values()), strict=True)
+    for place, name in enumerate(costs):
+        print(f"{name:8} {clock[place]:7.2f} | {processor[place]:5.2f}", end="")
+        for start, without, *rest in (clock, processor):
+            took = [without, *rest][place - 1]
+            ratios = without / took, (without - start) / (took - start)
+            print(f"   {ratios[0]:5.2f}, {ratios[1]:6.2f}" if place else "", end="")
+        print()
+
+
+class Cost(NamedTuple):
+    """Seconds on the clock, and of the processor."""
+
+    clock: float
+    processor: float
+
+
+def run(words: list[str]) -> Cost:
+    """Run the command, and ask the system what it took."""
+    began = time.perf_counter()
+    child = subprocess.Popen([sys.executable, str(LAUNCHER), *words])
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise SystemExit(child.returncode)
+    return Cost(time.perf_counter() - began, usage.ru_utime + usage.ru_stime)
+
+
+def middle(costs: list[Cost]) -> Cost:
+    """Return the medians."""
+    return Cost(*(median(column) for column in zip(*costs, strict=True)))
 
 
 class Table:

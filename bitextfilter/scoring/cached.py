@@ -54,7 +54,9 @@ class CachedScores:
         """Use *cache*, and count in *counts*."""
         self._cache, self._counts = cache, counts
         self._counts.update(cached=0, scored=0)
-        self._of: tuple[Model, Reference | None] | None = None
+        self._model: Model | None = None
+        self._reference: Reference | None = None
+        self._shared: list[object] = []
         self._contexts: dict[str, bytes] = {}
 
     def __call__(
@@ -93,10 +95,13 @@ class CachedScores:
 
     def _context(self, model: Model, measure: str, reference: Reference | None) -> bytes:
         """Return a digest of all but the pair that a score depends on."""
-        if self._of is None or self._of[0] is not model or self._of[1] is not reference:
-            self._of, self._contexts = (model, reference), {}
+        if self._model is not model:
+            self._shared = _circumstances(model)
+            self._model, self._contexts = model, {}
+        if self._reference is not reference:
+            self._reference, self._contexts = reference, {}
         if measure not in self._contexts:
-            parts = [*_circumstances(model), measure]
+            parts = [*self._shared, measure]
             neighbours = reference or model.reference
             if neighbours is not None and MEASURES[measure].needs == "neighbours":
                 parts.append(neighbours.digest())
