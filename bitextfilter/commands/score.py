@@ -86,6 +86,7 @@ def main(run: Run, **options: Any) -> None:
 
     Example:
 
+        bitext-score < pairs.tsv > scored.tsv
         bitext-score --cache scores < pairs.tsv > scored.tsv
         bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
         bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
