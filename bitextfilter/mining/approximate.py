@@ -32,6 +32,8 @@ _EXACT_PAIRS = 2e13
 _FEWEST_ROWS = 10_000
 """An index of fewer is not worth making."""
 
+_MORE = (1, 4, 16)
+"""Times as many candidates as is usual."""
 _SAMPLE = 2048
 """Rows of a side that recall is measured on."""
 
@@ -43,6 +45,8 @@ class Tuned(NamedTuple):
     """It looks through so many,"""
     of: int
     """of so many,"""
+    more: int
+    """gives so many times as many candidates as is usual,"""
     recall: float
     """and finds this share of the nearest of the sample."""
 
@@ -110,20 +114,30 @@ def tune(sides: Sides, wanted: Thorough) -> tuple[Tuned, Tuned]:
 
 
 def _tuned(sides: Sides, side: int, wanted: Thorough) -> Tuned:
-    """Look through twice as many lists until enough of the nearest is found."""
+    """Look through twice as many lists until enough of the nearest is found; else take more."""
     base, index = sides.file(1 - side), _open(sides, 1 - side, wanted)
     rows = len(sides.file(side))
     sample = np.unique(np.linspace(0, max(0, rows - 1), min(rows, _SAMPLE)).astype(np.int64))
     queries = unit_rows(sides.file(side)[sample])
     nearest = nearest_in(queries, base, 1, sides.threads)[0][:, 0]
+    tried = []
+    for more in _MORE:
+        for lists in _doubling(index.lists):
+            candidates = index.candidates(queries, sides.known.k, lists, more)
+            found = exact_cosines(queries, candidates, partial(_unit_at, base), 1)[0][:, 0]
+            tried.append(Tuned(lists, index.lists, more, float((found >= nearest).mean())))
+            if tried[-1].recall >= wanted.recall:
+                return tried[-1]
+    return max(tried, key=lambda some: some.recall)
+
+
+def _doubling(most: int) -> Iterator[int]:
+    """1, 2, 4 and so on, and the most."""
     lists = 1
-    while True:
-        candidates = index.candidates(queries, sides.known.k, lists)
-        found = exact_cosines(queries, candidates, partial(_unit_at, base), 1)[0][:, 0]
-        recall = float((found >= nearest).mean()) if len(found) else 1.0
-        if recall >= wanted.recall or lists >= index.lists:
-            return Tuned(lists, index.lists, recall)
-        lists = min(2 * lists, index.lists)
+    while lists < most:
+        yield lists
+        lists *= 2
+    yield most
 
 
 def _units(file: VectorFile) -> Iterator[Vectors]:
@@ -161,7 +175,8 @@ def block_against_index(
             indexes.clear()
             indexes[side] = _open(sides, 1 - side, wanted)
         queries = unit_rows(sides.file(side)[block * BLOCK : (block + 1) * BLOCK])
-        candidates = indexes[side].candidates(queries, sides.known.k, tuned[side].lists)
+        lists, _, more, _ = tuned[side]
+        candidates = indexes[side].candidates(queries, sides.known.k, lists, more)
         base = partial(_unit_at, sides.file(1 - side))
         found = exact_cosines(queries, candidates, base, sides.known.k)
         if progress is not None:

@@ -127,15 +127,16 @@ class Index:
             raise DeviceError("ivf-pq is for processors only: take --index ivf-sq8")
         return self._faiss.index_cpu_to_all_gpus(self._index)
 
-    def candidates(self, queries: Vectors, k: int, lists: int) -> Indices:
+    def candidates(self, queries: Vectors, k: int, lists: int, more: int = 1) -> Indices:
         """Return numbers of rows ``(n, some)`` that may be the k nearest; ``NONE`` fills up.
 
         Args:
             queries: unit rows ``(n, dim)``.
             k: how many are wanted.
             lists: how many lists to look through.
+            more: so many times as many candidates as is usual for the kind.
         """
-        wanted = k * self._kind.times
+        wanted = k * self._kind.times * more
         if self.lists == 1:
             return np.asarray(self._index.search(queries, wanted)[1], np.int64)
         settings = self._faiss.SearchParametersIVF(nprobe=lists)
