@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from bitextfilter.io.sentence_file import SentenceFile
     from bitextfilter.mining.exact import Sides
     from bitextfilter.mining.saved_index import SavedIndex
-    from bitextfilter.mining.search import Prepare, Task
+    from bitextfilter.mining.search import Work
+    from bitextfilter.mining.tasks import Task
     from bitextfilter.scoring.model import Model
     from bitextfilter.similarity.found import Found
     from bitextfilter.similarity.vectors import Scores, Vectors
+
+    Prepare = Callable[[], Work]
 
 __all__ = ["MiningSearch", "opened_index"]
 
@@ -94,14 +97,14 @@ class MiningSearch:
 
         run, model = self._run, self._model
 
-        def encode(window: Sequence[str]) -> Vectors:
-            vectors = model.encode(window, language)
-            run.progress().update(len(window))
+        def encode(window: Task) -> Vectors:
+            vectors = model.encode(sentences[slice(*window)], language)
+            run.progress().update(len(vectors))
             return vectors
 
         with VectorWriter(path, model.encoder.dim, self._options["dtype"]) as writer:
             run.progress().update(writer.rows)
-            encode_into(writer, sentences, encode, run.common.batch_size)
+            encode_into(writer, len(sentences), run.common.batch_size, lambda: encode)
 
     def nearest(self, sides: Sides) -> tuple[Found, Found]:
         """Return the nearest of each sentence of either side, on the other."""

@@ -19,7 +19,8 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.io.files import write_whole
 from bitextfilter.io.vector_file import VectorFile
 from bitextfilter.mining.exact import Sides, nearest_in
-from bitextfilter.mining.search import BLOCK, Neighbourhoods, Part, Task, Work
+from bitextfilter.mining.search import BLOCK, Neighbourhoods, Part, Work
+from bitextfilter.mining.tasks import Task
 from bitextfilter.similarity.approximate import Index, build, exact_cosines
 from bitextfilter.similarity.neighbours import Indices
 from bitextfilter.similarity.vectors import Vectors, unit_rows

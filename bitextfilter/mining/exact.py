@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from bitextfilter.io.vector_file import VectorFile
-from bitextfilter.mining.search import BLOCK, Neighbourhoods, Part, Task, Work
+from bitextfilter.mining.search import BLOCK, Neighbourhoods, Part, Work
+from bitextfilter.mining.tasks import Task
 from bitextfilter.similarity.both_ways import Wanted, nearest_among_parts
 from bitextfilter.similarity.found import NONE, Found, best_of, nothing
 from bitextfilter.similarity.vectors import Vectors, unit_rows

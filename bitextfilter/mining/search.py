@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -18,15 +18,13 @@ import numpy as np
 
 from bitextfilter.errors import InputError, OutputError
 from bitextfilter.io.files import write_whole
+from bitextfilter.mining.tasks import Do, Task, in_turn
 from bitextfilter.similarity.found import Found, best_of, nothing
 
-__all__ = ["BLOCK", "Map", "Neighbourhoods", "Part", "Prepare", "Task", "Work", "in_turn", "search"]
+__all__ = ["BLOCK", "Neighbourhoods", "Part", "Work", "search"]
 
 BLOCK = 1 << 17
 """Rows of a side whose neighbours are kept, and sought, together."""
-
-Task = tuple[int, int]
-"""What a part of a search is about, as whoever searches likes."""
 
 
 class Part(NamedTuple):
@@ -40,18 +38,7 @@ class Part(NamedTuple):
 
 
 Work = Callable[[Task], tuple[Task, list[Part]]]
-"""Does a task."""
-
-Prepare = Callable[[], Work]
-"""Is called once where tasks are done, and may be sent there."""
-
-Map = Callable[[Prepare, Iterable[Task]], Iterator[tuple[Task, list[Part]]]]
-"""Does tasks, wherever."""
-
-
-def in_turn(prepare: Prepare, tasks: Iterable[Task]) -> Iterator[tuple[Task, list[Part]]]:
-    """Do tasks here, one after another."""
-    return map(prepare(), tasks)
+"""Does a task of a search."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +94,8 @@ class Neighbourhoods:
 def search(
     known: Neighbourhoods,
     tasks: Sequence[Task],
-    prepare: Prepare,
-    do: Map = in_turn,
+    prepare: Callable[[], Work],
+    do: Do = in_turn,
     known_done: Callable[[Task], object] | None = None,
 ) -> tuple[Found, Found]:
     """Do the tasks that are not done yet; return the neighbours of either side.

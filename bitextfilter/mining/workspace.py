@@ -13,6 +13,7 @@ from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import write_whole
 from bitextfilter.io.sentence_file import SentenceFile, gather
 from bitextfilter.io.vector_file import VectorWriter
+from bitextfilter.mining.tasks import Do, Task, in_turn
 from bitextfilter.similarity.vectors import Vectors
 
 __all__ = ["SIDES", "Workspace", "encode_into"]
@@ -103,14 +104,24 @@ def _text_of(side: int) -> str:
 
 def encode_into(
     writer: VectorWriter,
-    sentences: SentenceFile,
-    encode: Callable[[Sequence[str]], Vectors],
+    count: int,
     window: int,
+    prepare: Callable[[], Callable[[Task], Vectors]],
+    do: Do = in_turn,
 ) -> None:
-    """Append the vectors of the sentences that the file lacks, so many sentences at a time."""
+    """Append the vectors that the file lacks.
+
+    Args:
+        writer: of the file.
+        count: how many it is to have.
+        window: how many are encoded at a time.
+        prepare: returns what encodes the sentences from one place to before another.
+        do: does so.
+    """
     safe = writer.rows
-    while writer.rows < len(sentences):
-        writer.append(encode(sentences[writer.rows : writer.rows + window]))
+    firsts = range(writer.rows, count, window)
+    for vectors in do(prepare, ((first, min(first + window, count)) for first in firsts)):
+        writer.append(vectors)
         if writer.rows - safe >= _SAFE_ROWS:
             writer.sync()
             safe = writer.rows

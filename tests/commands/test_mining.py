@@ -115,13 +115,13 @@ def test_stopped_while_encoding(
     assert again == distinct - safe
 
 
-@pytest.mark.parametrize("tasks", range(9))
+@pytest.mark.parametrize("tasks", [0, 4, 8])
 def test_stopped_while_searching(
     model: Path, files: tuple[Path, Path], tmp_path: Path, tasks: int
 ) -> None:
     whole = output(model, *files)
     folder = tmp_path / "kept"
-    done: list[search.Task] = []
+    done: list[tuple[int, int]] = []
     take = search.Neighbourhoods.take
 
     def stopping(known: search.Neighbourhoods, part: search.Part) -> None:

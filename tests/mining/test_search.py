@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,8 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.vector_file import VectorFile, VectorWriter
 from bitextfilter.mining import exact, search
 from bitextfilter.mining.exact import Sides, block_against_block, cells
-from bitextfilter.mining.search import Neighbourhoods, Part, Prepare, Task
+from bitextfilter.mining.search import Neighbourhoods, Part, Work
+from bitextfilter.mining.tasks import Do, Task, in_turn
 from bitextfilter.similarity.found import Found
 from bitextfilter.similarity.neighbours import scan
 from bitextfilter.similarity.vectors import Vectors, unit_rows
@@ -44,7 +45,7 @@ def sides_of(folder: Path, a: Vectors = A, b: Vectors = B, form: str = "float32"
 
 
 def found(sides: Sides, **options: object) -> tuple[Found, Found]:
-    def prepare() -> search.Work:
+    def prepare() -> Work:
         return block_against_block(sides)
 
     return search.search(sides.known, cells(sides.known), prepare, **options)  # type: ignore[arg-type]
@@ -77,21 +78,25 @@ def test_small_sides(tmp_path: Path, sizes: tuple[int, int]) -> None:
     check(found(sides_of(tmp_path, a, b)), a, b)
 
 
-def backwards(prepare: Prepare, tasks: Iterable[Task]) -> Iterator[tuple[Task, list[Part]]]:
-    return search.in_turn(prepare, reversed(list(tasks)))
+def backwards(
+    prepare: Callable[[], Work], tasks: Iterable[Task]
+) -> Iterator[tuple[Task, list[Part]]]:
+    return in_turn(prepare, reversed(list(tasks)))
 
 
-def each_by_itself(prepare: Prepare, tasks: Iterable[Task]) -> Iterator[tuple[Task, list[Part]]]:
+def each_by_itself(
+    prepare: Callable[[], Work], tasks: Iterable[Task]
+) -> Iterator[tuple[Task, list[Part]]]:
     """As far-off workers: all start from what was known at first."""
     return iter([prepare()(task) for task in tasks])
 
 
 @pytest.mark.parametrize("do", [backwards, each_by_itself])
-def test_whatever_the_order_and_what_each_knows(tmp_path: Path, do: search.Map) -> None:
+def test_whatever_the_order_and_what_each_knows(tmp_path: Path, do: Do) -> None:
     check(found(sides_of(tmp_path), do=do))
 
 
-@pytest.mark.parametrize("tasks", range(12))
+@pytest.mark.parametrize("tasks", [0, 4, 11])
 @pytest.mark.parametrize("place", ["before", "between", "after"])
 def test_it_goes_on_after_a_kill(
     tmp_path: Path, tasks: int, place: str, monkeypatch: pytest.MonkeyPatch
@@ -110,8 +115,10 @@ def test_it_goes_on_after_a_kill(
             raise KillError
         append(record, task)
 
-    def running(prepare: Prepare, some: Iterable[Task]) -> Iterator[tuple[Task, list[Part]]]:
-        for number, result in enumerate(search.in_turn(prepare, some)):
+    def running(
+        prepare: Callable[[], Work], some: Iterable[Task]
+    ) -> Iterator[tuple[Task, list[Part]]]:
+        for number, result in enumerate(in_turn(prepare, some)):
             if place == "before" and number == tasks:
                 raise KillError
             yield result
@@ -125,9 +132,11 @@ def test_it_goes_on_after_a_kill(
         record.write("1")  # a line cut off
     again: list[Task] = []
 
-    def noticing(prepare: Prepare, some: Iterable[Task]) -> Iterator[tuple[Task, list[Part]]]:
+    def noticing(
+        prepare: Callable[[], Work], some: Iterable[Task]
+    ) -> Iterator[tuple[Task, list[Part]]]:
         again.extend(some)
-        return search.in_turn(prepare, again)
+        return in_turn(prepare, again)
 
     told: list[Task] = []
     check(found(sides, do=noticing, known_done=told.append))
