@@ -15,6 +15,7 @@ import click
 
 from bitextfilter.commands.amounts import amount, fold, fraction, score
 from bitextfilter.commands.frame import Run, column, command, model_options, row_options
+from bitextfilter.commands.scaling import files_argument
 from bitextfilter.io.files import without_ending
 from bitextfilter.io.rows import Row
 
@@ -72,7 +73,7 @@ class Settings:
         return choice if self.seed is None else replace(choice, seed=self.seed)
 
 
-@command("bitext-rank", row_options(drops=True), model_options(), batch_size=None)
+@command("bitext-rank", row_options(drops=True), files_argument(), model_options(), batch_size=None)
 @click.option(
     "--column",
     type=column,

@@ -5,12 +5,15 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from bitextfilter.commands.frame import Run, command, model_options, row_options
+from bitextfilter.commands.scaling import scaling_options
+from bitextfilter.commands.sharding import over_shards
 from bitextfilter.io.rows import BadRow, Row, RowReader
 
 if TYPE_CHECKING:
@@ -34,7 +37,7 @@ class Settings:
     column_check: bool
 
 
-@command("bitext-score", row_options(), model_options(), batch_size=12288)
+@command("bitext-score", row_options(), scaling_options(), model_options(), batch_size=12288)
 @click.option(
     "--similarity",
     metavar="NAME[,NAME...]",
@@ -83,12 +86,19 @@ def main(run: Run, **options: Any) -> None:
     """
     settings = Settings(**options)
     measures = _measures(settings)
-    rows, output = run.rows(), run.output()
+    if settings.neighbours == "input" and (run.scaling.by_shards or run.scaling.shard):
+        raise click.UsageError("--neighbours input reads the whole input: it cannot be cut")
+    over_shards(run, partial(_score, settings=settings, measures=measures), run.output())
+
+
+def _score(run: Run, output: BinaryIO, settings: Settings, measures: tuple[str, ...]) -> None:
+    """Score the rows of a run."""
+    rows = run.rows()
     model = run.model()
     scorer = _Scorer(model, measures or (model.default_measure,), settings)
     run.facts["similarity"] = ",".join(scorer.measures)
     windows = run.windows(rows)
-    if settings.column_check:
+    if settings.column_check and rows.starts:
         windows = _with_column_check(run, model, windows)
     if settings.neighbours == "input":
         windows = _read_twice(run, scorer, rows, windows)
@@ -139,7 +149,11 @@ class _Scorer:
         """Return what stands before the rows: the BOM and the header."""
         if not self._score_only:
             return rows.first_line(self.measures)
-        return b"" if rows.header is None else "\t".join(self.measures).encode() + b"\n"
+        return (
+            b""
+            if rows.header is None or not rows.starts
+            else "\t".join(self.measures).encode() + b"\n"
+        )
 
     def lines(self, window: list[Row | BadRow]) -> bytes:
         """Return one line for each row of the window."""

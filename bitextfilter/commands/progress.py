@@ -1,0 +1,23 @@
+"""What a progress bar can do."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+__all__ = ["Progress"]
+
+
+class Progress(Protocol):
+    """A progress bar."""
+
+    def update(self, n: int) -> object:
+        """Move on by *n*."""
+
+    def reset(self, total: float | None = None) -> object:
+        """Start again from 0."""
+
+    def clear(self) -> object:
+        """Make room for a line of text."""
+
+    def close(self) -> object:
+        """Take it off the screen."""
