@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -62,6 +62,8 @@ def _merged(run: Run, work: Work, output: BinaryIO, processes: bool) -> Iterator
     folder = run.enter(_folder(run))
     rejects = None if settings.rejects is None else run.output(settings.rejects)
     common, engine = _engine(run, processes)
+    if scaling.engine == "ray":  # it tells of dead workers on stdout, where only data may go
+        run.enter(redirect_stdout(run.enter(open(os.devnull, "w"))))
     started = run.enter(engine)
     settings_there = replace(settings, input="-", files=())
     job = _Job(work, run.name, common, settings_there, run.model_name, folder, str(Path.cwd()))

@@ -119,7 +119,7 @@ class RayEngine:
         )
 
 
-_QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+_QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "CRITICAL"}
 
 
 def _check_reachable(address: str | None) -> None:
