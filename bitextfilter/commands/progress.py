@@ -1,10 +1,10 @@
-"""What a progress bar can do."""
+"""What a progress bar can do, and one that is not there."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-__all__ = ["Progress"]
+__all__ = ["NoProgress", "Progress"]
 
 
 class Progress(Protocol):
@@ -21,3 +21,19 @@ class Progress(Protocol):
 
     def close(self) -> object:
         """Take it off the screen."""
+
+
+class NoProgress:
+    """A progress bar that nobody sees."""
+
+    def update(self, n: int) -> None:
+        """Do nothing."""
+
+    def reset(self, total: float | None = None) -> None:
+        """Do nothing."""
+
+    def clear(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""

@@ -18,6 +18,7 @@ import click
 from bitextfilter import __version__
 from bitextfilter.commands.options import Common, RowSettings
 from bitextfilter.commands.process import prepare
+from bitextfilter.commands.progress import NoProgress, Progress
 from bitextfilter.commands.run import Run
 from bitextfilter.errors import DeviceError, WorkerError
 from bitextfilter.io.manifest import Fact
@@ -216,6 +217,10 @@ class _ShardRun(Run):
     def note(self, message: str) -> None:
         """Keep *message*."""
         self.notes.append(message)
+
+    def progress(self, total: int | None = None, unit: str = "rows") -> Progress:
+        """Return none: that of the whole run counts shards."""
+        return NoProgress()
 
     def model(self) -> Model:
         """Load the model, if this process has not done so already."""

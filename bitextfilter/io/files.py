@@ -15,7 +15,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from bitextfilter.errors import InputError, NotFoundError, OutputError
+from bitextfilter.errors import BitextError, InputError, NotFoundError, OutputError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -89,7 +89,7 @@ def lines_of(stream: Iterable[bytes], name: str) -> Iterator[bytes]:
             line = next(lines)
         except StopIteration:
             return
-        except InputError:  # of a stream that names its own files
+        except BitextError:  # of a stream that names its own files
             raise
         except Exception as error:  # each unpacker has errors of its own
             message = f"cannot be read any further: {error}"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Generator, Iterator, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import BOM, lines_of, open_input, without_ending
 
-__all__ = ["Head", "Heads", "JoinedFiles"]
+__all__ = ["Head", "Heads", "JoinedFiles", "check_inputs"]
 
 
 class Head(NamedTuple):
@@ -54,6 +55,14 @@ class Heads:
         return Head(bom, line), lines
 
 
+def check_inputs(paths: Sequence[str]) -> None:
+    """Raise NotFoundError if a file cannot be opened: now, and not when its turn comes."""
+    for path in paths:
+        if path != "-" and not Path(path).is_fifo():
+            with open_input(path):
+                pass
+
+
 class JoinedFiles:
     """The lines of several files, to be read once: as if there was one file.
 
@@ -62,7 +71,11 @@ class JoinedFiles:
     """
 
     def __init__(self, paths: Sequence[str], header: bool) -> None:
-        """Read the files at *paths*, of which each has a header, or none."""
+        """Read the files at *paths*, of which each has a header, or none.
+
+        Raises NotFoundError if one of them cannot be opened.
+        """
+        check_inputs(paths)
         self.name = paths[0]
         self._paths = paths
         self._heads = Heads(header)
@@ -71,20 +84,22 @@ class JoinedFiles:
 
     def lines(self) -> Generator[bytes, None, None]:
         """Yield the lines. Raises InputError for a header that is not that of the first file."""
-        count = 0
+        count, before = 0, b""
         for index, path in enumerate(self._paths):
             last = index == len(self._paths) - 1
             with open_input(path) as stream:
                 head, rows = self._heads.take(lines_of(stream, path), path)
                 if index == 0:
+                    before = head.bom
                     rows = chain([head.header] if head.header else [], rows)
                 self._starts.append(count + 1)
                 self._shifts.append(count - (index > 0 and bool(head.header)))
-                before = head.bom if index == 0 else b""
                 for line in rows:
                     count += 1
                     yield before + line if last or line.endswith(b"\n") else before + line + b"\n"
                     before = b""
+        if before:
+            yield before
 
     def place(self, number: int) -> tuple[str, int]:
         """Return the file of the line of this number, counted from 1 over all, and its line there.

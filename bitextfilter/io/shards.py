@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import COMPRESSIONS, lines_of, open_input, stream_name, write_whole
-from bitextfilter.io.joined import Head, Heads
+from bitextfilter.io.joined import Head, Heads, check_inputs
 
 __all__ = ["SHARD_BYTES", "Shard", "cut", "is_plain", "nth_part"]
 
@@ -103,6 +103,7 @@ def cut(
     *spool* names for the index of a shard. Raises what opening and reading raise, and InputError
     for headers that differ.
     """
+    check_inputs(paths)
     heads, index, number = Heads(header), 0, 1 + header
     for place, path in enumerate(paths, 1):
         name, followed = stream_name(path), place < len(paths)

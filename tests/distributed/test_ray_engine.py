@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from tasks import Job
+from tasks import Job, until_error
 from toys import sentences, toy_model
 
 pytest.importorskip("ray")
 
 from ray.cluster_utils import Cluster
 
-from bitextfilter.commands import embed, filter, score
+from bitextfilter.commands import embed, score
+from bitextfilter.commands import filter as filtering
 from bitextfilter.distributed.ray_engine import RayEngine
 from bitextfilter.errors import DeviceError, InputError, ModelError, WorkerError
 
@@ -80,7 +81,8 @@ def test_tasks_are_asked_for_a_few_ahead(cluster: Cluster, tmp_path: Path) -> No
 
     def tasks() -> Iterator[int]:
         nonlocal asked
-        for asked in range(1, 1000):
+        while True:
+            asked += 1
             yield asked
 
     with RayEngine(cluster.address) as engine:
@@ -110,13 +112,12 @@ def test_a_task_that_always_fails_is_reported_after_the_ones_before(
     cluster: Cluster, tmp_path: Path, mark: str, message: str
 ) -> None:
     (tmp_path / f"{mark}-7").touch()
-    found = []
-    with RayEngine(cluster.address) as engine, pytest.raises(WorkerError) as raised:
-        for result in engine.map(Job(tmp_path), range(20)):
-            found.append(result)
+    with RayEngine(cluster.address) as engine:
+        found, error = until_error(engine.map(Job(tmp_path), range(20)))
     assert found == [2 * n for n in range(7)]
-    assert str(raised.value).startswith(message)
-    assert "\n" not in str(raised.value)
+    assert isinstance(error, WorkerError)
+    assert str(error).startswith(message)
+    assert "\n" not in str(error)
     assert len(list(tmp_path.glob("done-7-*"))) == 3
 
 
@@ -134,11 +135,9 @@ def test_an_error_of_the_tasks_comes_after_those_before(cluster: Cluster, tmp_pa
         yield from range(5)
         raise InputError("cannot be read any further", file="pairs.tsv", line=6)
 
-    found = []
-    with RayEngine(cluster.address) as engine, pytest.raises(InputError, match="any further"):
-        for result in engine.map(Job(tmp_path), tasks()):
-            found.append(result)
-    assert found == [0, 2, 4, 6, 8]
+    with RayEngine(cluster.address) as engine:
+        found, error = until_error(engine.map(Job(tmp_path), tasks()))
+    assert (found, str(error)) == ([0, 2, 4, 6, 8], "pairs.tsv:6: cannot be read any further")
 
 
 def test_what_cannot_be_prepared_is_said(cluster: Cluster, tmp_path: Path) -> None:
@@ -188,13 +187,13 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("command", [score, embed, filter], ids=["score", "embed", "filter"])
+@pytest.mark.parametrize("command", [score, embed, filtering], ids=["score", "embed", "filter"])
 def test_commands_give_the_bytes_of_the_local_engine(
     cluster: Cluster, folder: Path, rows: Path, tmp_path: Path, command: Any
 ) -> None:
     options: list[str | Path] = ["-i", rows, "--on-error", "reject", "--model", folder]
     options += ["--language", "aa", "--column", "2"] if command is embed else []
-    options += ["--rule", "length:minimum=5"] if command is filter else []
+    options += ["--rule", "length:minimum=5"] if command is filtering else []
     for engine in ("local", "ray"):
         words = ["--engine", engine]
         if engine == "ray":
@@ -210,6 +209,19 @@ def test_commands_give_the_bytes_of_the_local_engine(
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".bad", ".bad", ".out", ".out"]
 
 
+def test_a_bad_row_is_named_as_here(cluster: Cluster, folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "rows.tsv"
+    path.write_bytes(b"a1\tb1\n" * 130 + b"bad\n" + b"a1\tb1\n" * 40 + b"\xff\tb1\n")
+    line = ["-i", str(path), "-o", str(tmp_path / "out"), "--model", str(folder)]
+    words = ["--engine", "ray", "--ray-address", cluster.address, "--shard-rows", "50"]
+    here = CliRunner().invoke(score.main, line)
+    there = CliRunner().invoke(score.main, [*line, *words])
+    assert (here.exit_code, there.exit_code) == (65, 65)
+    assert here.stderr == there.stderr
+    assert f"{path}:131: 1 column" in there.stderr
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_lines_in_are_lines_out_when_a_node_dies(
     cluster: Cluster, folder: Path, rows: Path, tmp_path: Path
 ) -> None:
@@ -220,7 +232,7 @@ def test_lines_in_are_lines_out_when_a_node_dies(
     )
     options: list[str | Path] = ["-i", rows, "--on-error", "reject", "--model", folder]
     call(score, *options, "-o", tmp_path / "local")
-    words = ["--engine", "ray", "--ray-address", cluster.address, "--shard-rows", "10"]
+    words = ["--engine", "ray", "--ray-address", cluster.address, "--shard-rows", "20"]
     result = call(score, *options, *words, "--resume", parts)
     watch.join()
     assert result.stdout_bytes == (tmp_path / "local").read_bytes()

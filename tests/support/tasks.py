@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bitextfilter.errors import InputError, ModelError
+from bitextfilter.errors import BitextError, InputError, ModelError
 
 
 @dataclass(frozen=True)
@@ -42,3 +42,14 @@ class Job:
             raise InputError("bad row", file="pairs.tsv", line=number, remedy="leave it out")
         time.sleep(self.seconds)
         return 2 * number
+
+
+def until_error(results: Iterator[int]) -> tuple[list[int], BitextError | None]:
+    """The results before the first error, and the error."""
+    found = []
+    try:
+        for result in results:
+            found.append(result)
+    except BitextError as error:
+        return found, error
+    return found, None
