@@ -139,6 +139,7 @@ def main(run: Run, groups: str | None, column: int | str | None, **options: Any)
 
         bitext-dedup < pairs.tsv > unique.tsv
         bitext-score < pairs.tsv | bitext-dedup --match normalised --keep best > best.tsv
+        bitext-dedup corpus/*.tsv.gz > unique.tsv
         bitext-dedup --match near --by source --groups groups.tsv --rejects gone.tsv < pairs.tsv
     """
     settings = _chosen(options)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import click
 
-__all__ = ["Scaling", "files_argument", "scaling_options"]
+__all__ = ["Scaling", "engine_options", "files_argument", "scaling_options"]
 
 SHARD_ROWS = 49152
 """Four windows of bitext-score, six of the other commands."""
@@ -64,6 +64,13 @@ def scaling_options() -> list[click.Parameter]:
     """Return FILE..., --resume, --shard, --shard-rows, --engine, --ray-address and --workers."""
     return [
         *files_argument(),
+        *_shard_options(),
+        *engine_options(),
+    ]
+
+
+def _shard_options() -> list[click.Parameter]:
+    return [
         click.Option(
             ["--resume"],
             metavar="DIR",
@@ -78,6 +85,12 @@ def scaling_options() -> list[click.Parameter]:
             metavar="N",
             help=f"Rows of a shard. No result depends on it.  [default: {SHARD_ROWS}]",
         ),
+    ]
+
+
+def engine_options() -> list[click.Parameter]:
+    """Return --engine, --ray-address and --workers."""
+    return [
         click.Option(
             ["--engine"],
             type=click.Choice(["local", "ray"]),

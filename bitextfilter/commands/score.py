@@ -82,6 +82,7 @@ def main(run: Run, **options: Any) -> None:
 
         bitext-score < pairs.tsv > scored.tsv
         bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
+        bitext-score corpus/*.tsv --engine ray --resume parts -o scored.tsv
         bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
     """
     settings = Settings(**options)

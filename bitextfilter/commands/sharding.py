@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 import click
 
 from bitextfilter import __version__
+from bitextfilter.commands.engines import engine_of
 from bitextfilter.commands.options import Common, RowSettings
 from bitextfilter.commands.process import prepare
 from bitextfilter.commands.progress import NoProgress, Progress
 from bitextfilter.commands.run import Run
-from bitextfilter.errors import DeviceError, WorkerError
+from bitextfilter.errors import WorkerError
 from bitextfilter.io.manifest import Fact
 from bitextfilter.io.shards import Shard, cut, nth_part
 from bitextfilter.io.work_folder import WorkFolder, kept_folder, passing_folder
 
 if TYPE_CHECKING:
-    from bitextfilter.distributed.engine import Engine
     from bitextfilter.scoring.model import Model
 
 __all__ = ["Work", "over_shards"]
@@ -62,10 +62,7 @@ def _merged(run: Run, work: Work, output: BinaryIO, processes: bool) -> Iterator
     settings, scaling = run.row_settings, run.scaling
     folder = run.enter(_folder(run))
     rejects = None if settings.rejects is None else run.output(settings.rejects)
-    common, engine = _engine(run, processes)
-    if scaling.engine == "ray":  # it tells of dead workers on stdout, where only data may go
-        run.enter(redirect_stdout(run.enter(open(os.devnull, "w"))))
-    started = run.enter(engine)
+    common, engine = engine_of(run, processes)
     settings_there = replace(settings, input="-", files=())
     job = _Job(work, run.name, common, settings_there, run.model_name, folder, str(Path.cwd()))
     stdin = run.stdin if "-" in settings.inputs else None
@@ -76,7 +73,7 @@ def _merged(run: Run, work: Work, output: BinaryIO, processes: bool) -> Iterator
         lambda index: folder.file(index, "input"),
         stdin,
     )
-    for index, done in enumerate(started.map(job, shards)):
+    for index, done in enumerate(engine.map(job, shards)):
         folder.file(index, "input").unlink(missing_ok=True)
         _append(folder.file(index, "output"), output)
         if rejects is not None:
@@ -130,31 +127,6 @@ def _identity(option: str, value: object) -> str:
     return str(value)
 
 
-def _engine(run: Run, processes: bool) -> tuple[Common, AbstractContextManager[Engine]]:
-    """Return the engine, and what its workers are told."""
-    common = replace(run.common, quiet=True, manifest=None)
-    if run.scaling.engine == "local":
-        from bitextfilter.distributed.engine import LocalEngine
-
-        count = common.threads if processes else 1
-        common = replace(common, threads=1) if processes else common
-        return common, nullcontext(cast("Engine", LocalEngine(count)))
-    try:
-        from bitextfilter.distributed.ray_engine import RayEngine
-    except ModuleNotFoundError as error:
-        message = "--engine ray needs the package ray: pip install 'bitextfilter[ray]'"
-        raise DeviceError(message) from error
-    source = click.get_current_context().get_parameter_source("threads")
-    if source is click.core.ParameterSource.DEFAULT:
-        common = replace(common, threads=1)
-    if common.device.startswith("cuda:"):
-        raise click.UsageError("Ray gives each worker its GPU: --device cuda")
-    common = replace(common, device="cpu" if common.device == "auto" else common.device)
-    gpus = int(common.device == "cuda")
-    scaling = run.scaling
-    return common, RayEngine(scaling.ray_address, scaling.workers, common.threads, gpus)
-
-
 @dataclass(frozen=True)
 class _Done:
     """What became of a shard, beside its parts."""
@@ -177,9 +149,13 @@ class _Job:
     folder: WorkFolder
     place: str
     """The folder that relative paths start from."""
+    version: str = __version__
 
     def __call__(self) -> Callable[[Shard], _Done]:
         """Go there, in a process that may be on another machine."""
+        if self.version != __version__:
+            message = f"{gethostname()} has bitextfilter {__version__}, not {self.version}"
+            raise WorkerError(f"{message}: workers need the same")
         for path in (Path(self.place), self.folder.path):
             if not path.is_dir():
                 message = f"{path} is not on {gethostname()}: workers need a shared file system"

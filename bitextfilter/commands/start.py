@@ -29,6 +29,8 @@ def run_of(values: dict[str, Any]) -> Run:
     row: dict[str, Any] = {key: values.pop(key) for key in names if key in values}
     if "row_files" in values:
         row["files"] = tuple(values.pop("row_files"))
+        if len(row["files"]) == 1 and row["input"] == "-":
+            (row["input"],) = row.pop("files")
     if "drops" in values:
         row |= {"drops": True, "rejects": values.pop("drops")}
     if "scol" in values:

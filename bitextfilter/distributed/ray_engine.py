@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -47,6 +48,7 @@ class RayEngine:
         """
         self._address = address or os.environ.get("RAY_ADDRESS") or None
         self._workers, self._cpus, self._gpus = workers, cpus, gpus
+        self._share = {"num_cpus": cpus, "num_gpus": gpus, "scheduling_strategy": "SPREAD"}
         self._joined = False
 
     def __enter__(self) -> RayEngine:
@@ -82,7 +84,7 @@ class RayEngine:
         A task that fails, but for a BitextError, is given to another worker, up to three in all.
         Raises WorkerError if they all fail, or if no worker can be started.
         """
-        start = ray.remote(Worker).options(num_cpus=self._cpus, num_gpus=self._gpus).remote
+        start = ray.remote(Worker).options(**self._share).remote
         pool: Pool[Task, Result] = Pool(lambda: start(prepare), self._count)
         try:
             yield from pool.results(until_error(tasks))
@@ -93,6 +95,8 @@ class RayEngine:
         """Start or join a cluster, quietly; SIGTERM stays ours."""
         handler = signal.getsignal(signal.SIGTERM)
         here: dict[str, Any] = {"address": "local", "object_store_memory": STORE_BYTES}
+        if not self._address:
+            _share_package()
         if self._workers:
             here["num_cpus"] = self._workers * self._cpus
         where = {"address": self._address} if self._address else here
@@ -117,6 +121,12 @@ class RayEngine:
             min(int(node.get(name, 0) // need) for name, need in wanted.items() if need)
             for node in nodes
         )
+
+
+def _share_package() -> None:
+    """Let processes that this one starts find this package, wherever it was found here."""
+    paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
 
 
 _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "CRITICAL"}

@@ -259,6 +259,7 @@ def test_the_columns_are_checked_once(
         (["--workers", "5"], 2, "--workers is for --engine ray"),
         (["--ray-address", "here:1"], 2, "--ray-address is for --engine ray"),
         (["-i", "a", "b"], 2, "files are named with -i or without it, not both"),
+        (["a"], 66, "a: cannot be opened"),
         (["a", "b"], 66, "a: cannot be opened"),
         (["a", "b", "--resume", "parts"], 66, "a: cannot be opened"),
         (["--engine", "ray", "--device", "cuda:1"], 2, "Ray gives each worker its GPU"),
@@ -278,13 +279,26 @@ def test_what_cannot_be_done_is_said(
     message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    if "--device" in words:
-        pytest.importorskip("ray")
     result = call(folder, "score", *words)
     assert (result.exit_code, result.stdout_bytes) == (code, b"")
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
     assert {path.name for path in tmp_path.iterdir()} <= {"parts"}
+
+
+def test_one_file_is_that_of_i(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "rows"
+    path.write_bytes(INPUTS["BOM, CRLF"])
+    expected = call(folder, "score", "-i", path).stdout_bytes
+    assert call(folder, "score", path).stdout_bytes == expected
+    assert call(folder, "score", "-", data=INPUTS["BOM, CRLF"]).stdout_bytes == expected
+
+
+def test_a_worker_of_a_filter_has_one_thread(folder: Path) -> None:
+    words = ["--threads", "2", "--engine", "ray"]
+    result = call(folder, "filter", *words, data=INPUTS["plain"])
+    assert result.exit_code == 2
+    assert "a worker of this command has one thread: --workers says how many" in result.stderr
 
 
 def test_without_ray_it_is_said_how_to_get_it(
