@@ -6,7 +6,8 @@
     ├── ModelError       a model folder that is damaged, or of a newer version
     ├── SettingsError    settings that are unknown, out of range, or contradict each other
     ├── DeviceError      an accelerator or an optional package that is not there
-    └── OutputError      a result that could not be written
+    ├── OutputError      a result that could not be written
+    └── WorkerError      work that every worker failed at
 
 The library raises these; only ``commands/`` turns them into exit codes. Any other exception
 is a bug of ours, and is shown with its traceback.
@@ -22,6 +23,7 @@ __all__ = [
     "NotFoundError",
     "OutputError",
     "SettingsError",
+    "WorkerError",
 ]
 
 
@@ -79,3 +81,7 @@ class DeviceError(BitextError):
 
 class OutputError(BitextError):
     """A result that could not be written."""
+
+
+class WorkerError(BitextError):
+    """Work that failed on every worker it was given to, or for which none could be started."""

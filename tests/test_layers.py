@@ -37,7 +37,7 @@ OWNERS = {
     "py3langid": {"text/identification.py"},
     "pycld2": {"text/identification.py"},
     "rapidfuzz": {"evaluation/", "filters/", "corpus/"},
-    "ray": {"distributed/"},
+    "ray": {"distributed/ray_"},
     "regex": {"text/", "filters/"},
     "rensa": {"corpus/near_duplicates.py"},
     "sacremoses": {"text/tokens.py"},

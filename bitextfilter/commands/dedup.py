@@ -11,6 +11,7 @@ from bitextfilter.commands.amounts import amount
 from bitextfilter.commands.deduplication import Deduplication
 from bitextfilter.commands.frame import Run, column, command, row_options
 from bitextfilter.commands.options import needs_own_file
+from bitextfilter.commands.scaling import files_argument
 from bitextfilter.corpus.comparison import BY, IGNORABLE, KEEP, MATCH, DedupSettings
 from bitextfilter.io.columns import Columns, Wanted
 
@@ -54,7 +55,7 @@ def _chosen(options: dict[str, Any]) -> DedupSettings:
     return DedupSettings(**{name: value for name, value in options.items() if value is not None})
 
 
-@command("bitext-dedup", row_options(drops=True), uses="rows")
+@command("bitext-dedup", row_options(drops=True), files_argument(), uses="rows")
 @click.option(
     "--match",
     type=click.Choice(MATCH),
@@ -138,6 +139,7 @@ def main(run: Run, groups: str | None, column: int | str | None, **options: Any)
 
         bitext-dedup < pairs.tsv > unique.tsv
         bitext-score < pairs.tsv | bitext-dedup --match normalised --keep best > best.tsv
+        bitext-dedup corpus/*.tsv.gz > unique.tsv
         bitext-dedup --match near --by source --groups groups.tsv --rejects gone.tsv < pairs.tsv
     """
     settings = _chosen(options)
@@ -145,7 +147,7 @@ def main(run: Run, groups: str | None, column: int | str | None, **options: Any)
         raise click.UsageError("--column is for --keep best")
     score = column if column is not None or settings.keep == "first" else -1
     files = run.row_settings
-    needs_own_file("--groups", groups, (files.input, files.output, files.rejects))
+    needs_own_file("--groups", groups, (*files.inputs, files.output, files.rejects))
     sides = files.columns
     compared = _ComparedColumns(sides.source, sides.target, score is not None, settings.by, score)
     Deduplication(run, settings, run.rows(compared), groups).run()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO
+from typing import BinaryIO, cast
 
 import click
 
@@ -17,15 +18,14 @@ from bitextfilter.commands.frame import (
     input_option,
     model_options,
 )
-from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn
-
-if TYPE_CHECKING:
-    from bitextfilter.scoring.model import Model
+from bitextfilter.commands.scaling import scaling_options
+from bitextfilter.commands.sharding import over_shards
+from bitextfilter.io.rows import BadRow, Row, TextColumn
 
 __all__ = ["main"]
 
 
-@command("bitext-embed", input_option(), error_options(), model_options())
+@command("bitext-embed", input_option(), error_options(), scaling_options(), model_options())
 @click.option("--language", required=True, metavar="LANG", help="The language, such as en.")
 @click.option("-o", "--output", required=True, metavar="FILE.npy", help="Write here; - is stdout.")
 @click.option(
@@ -52,33 +52,33 @@ def main(run: Run, language: str, dtype: str, where: int | str | None) -> None:
         bitext-embed --language en -o english.npy < english.txt
         bitext-embed --language de --column 2 -i pairs.tsv.gz -o german.npy
     """
-    rows = run.rows(TextColumn(where))
     output = run.output()
-    model = run.model()
     run.facts["language"] = language
     path = run.row_settings.output
     folder = None if path == "-" else Path(path).resolve().parent
-    spool = run.enter(tempfile.TemporaryFile(dir=folder))
-    dim = _embed(run, rows, (model, language, dtype), spool)
-    _write_array(spool, (run.counts["rows"], dim), dtype, output)
+    spool = cast(BinaryIO, run.enter(tempfile.TemporaryFile(dir=folder)))
+    work = partial(_embed, column=TextColumn(where), language=language, dtype=dtype)
+    dim, *_ = over_shards(run, work, spool)
+    _write_array(spool, (run.counts["rows"], cast(int, dim)), dtype, output)
 
 
-def _embed(run: Run, rows: RowReader, how: tuple[Model, str, str], spool: IO[bytes]) -> int:
-    """Append the vectors of all *rows* to *spool*; returns their dimensions."""
+def _embed(run: Run, output: BinaryIO, column: TextColumn, language: str, dtype: str) -> int:
+    """Write the vectors of the rows of a run; returns their dimensions."""
     import numpy as np
 
-    model, language, dtype = how
+    rows = run.rows(column)
+    model = run.model()
     dim: int = model.encode([], language).shape[1]
     for window in run.windows(rows):
         good = [isinstance(row, Row) for row in window]
         vectors = np.full((len(window), dim), np.nan, dtype=np.dtype(dtype).newbyteorder("<"))
         sentences = [row.text for row in window if not isinstance(row, BadRow)]
         vectors[good] = model.encode(sentences, language)
-        spool.write(vectors.tobytes())
+        output.write(vectors.tobytes())
     return dim
 
 
-def _write_array(spool: IO[bytes], shape: tuple[int, int], dtype: str, output: BinaryIO) -> None:
+def _write_array(spool: BinaryIO, shape: tuple[int, int], dtype: str, output: BinaryIO) -> None:
     """Write a .npy file: its header, then the numbers that wait in *spool*."""
     import numpy as np
 

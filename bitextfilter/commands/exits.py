@@ -20,6 +20,7 @@ from bitextfilter.errors import (
     NotFoundError,
     OutputError,
     SettingsError,
+    WorkerError,
 )
 
 __all__ = ["EXIT_CODES", "EXIT_HELP", "Guard"]
@@ -29,6 +30,7 @@ EXIT_CODES: dict[type[BaseException], int] = {
     ModelError: 65,
     NotFoundError: 66,
     DeviceError: 69,
+    WorkerError: 69,
     OutputError: 74,
     SettingsError: 78,
     OSError: 74,
@@ -45,7 +47,7 @@ Exit codes:
     2  usage
    65  bad data, or a damaged model
    66  no such input or model
-   69  device or optional part missing
+   69  device, optional part or cluster missing
    70  a bug, with its traceback
    74  write failed
    78  bad settings

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from bitextfilter.commands.frame import Run, column, command, row_options
 from bitextfilter.commands.options import language_pair
+from bitextfilter.commands.scaling import scaling_options
+from bitextfilter.commands.sharding import over_shards
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.columns import Wanted
 from bitextfilter.io.rows import Lines, RowReader
@@ -34,7 +37,7 @@ def _show_list(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
         ctx.exit()
 
 
-@command("bitext-filter", row_options(drops=True), uses="threads")
+@command("bitext-filter", row_options(drops=True), scaling_options(), uses="threads")
 @click.option(
     "--rule",
     "specs",
@@ -81,24 +84,35 @@ def main(run: Run, explain: bool, fast: bool, **choices: Any) -> None:
         bitext-filter --rule default --rule length:maximum=80 --rule numbers --rejects out.tsv ...
         bitext-score < pairs.tsv | bitext-filter --rule default --rule 'score>=0.5'
     """
-    from bitextfilter.filters.pipeline import Pipeline
-    from bitextfilter.filters.stream import LineJudge
+    from bitextfilter.filters.pipeline import Pipeline, Tally
 
     rules, languages = _chosen(run, _Choices(**choices))
-    columns = dataclasses.replace(run.row_settings.columns, blank=True)
-    rows, output = run.rows(columns), run.output()
+    pipeline = Pipeline(rules, fast)
+    work = partial(_judge, pipeline=pipeline, languages=languages, explain=explain)
+    tally = Tally()
+    for counted in over_shards(run, work, run.output(), processes=True):
+        tally.add(Tally.from_json(counted))
+    _report(run, tally, pipeline)
+
+
+def _judge(
+    run: Run, output: BinaryIO, pipeline: Pipeline, languages: Languages, explain: bool
+) -> dict[str, Any]:
+    """Filter the rows of a run; returns the counts."""
+    from bitextfilter.filters.stream import LineJudge
+
+    rows = run.rows(dataclasses.replace(run.row_settings.columns, blank=True))
     judge = LineJudge(
         rows.parser,
-        Pipeline(rules, fast),
+        pipeline,
         languages,
-        _places(rows, rules),
+        _places(rows, pipeline.rules),
         explain,
         run.row_settings.reject,
         run.rejects is not None,
     )
     output.write(rows.first_line(["verdict"] if explain else []))
-    tally = _filter(run, rows.lines(run.common.batch_size), judge, output)
-    _report(run, tally, judge.pipeline)
+    return _filter(run, rows.lines(run.common.batch_size), judge, output).to_json()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,7 +194,7 @@ def _filter(run: Run, windows: Iterable[Lines], judge: LineJudge, output: Binary
     run.counts.update(kept=0, dropped=0)
     for outcome in map_in_order(judge, windows, run.common.threads):
         if outcome.bad is not None:
-            raise outcome.bad.error()
+            raise run.error(outcome.bad)
         output.write(outcome.output)
         if run.rejects is not None:
             run.rejects.write(outcome.rejects)

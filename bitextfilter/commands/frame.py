@@ -62,8 +62,6 @@ import click
 from bitextfilter import __version__
 from bitextfilter.commands.exits import EXIT_HELP, Guard
 from bitextfilter.commands.options import (
-    Common,
-    RowSettings,
     column,
     common_options,
     compute_options,
@@ -71,13 +69,12 @@ from bitextfilter.commands.options import (
     error_options,
     input_option,
     model_options,
-    needs_own_file,
     output_option,
     row_options,
 )
 from bitextfilter.commands.process import prepare
 from bitextfilter.commands.run import Progress, Run
-from bitextfilter.io.rows import Columns
+from bitextfilter.commands.start import run_of
 
 __all__ = [
     "Progress",
@@ -202,7 +199,7 @@ def command(
 
     def decorate(function: Callable[..., None]) -> click.Command:
         def callback(**values: Any) -> None:
-            with _run_of(values) as run:
+            with run_of(values) as run:
                 function(run, **values)
 
         made = click.command(
@@ -229,22 +226,3 @@ def _with_options_of(
     """Hand on the options that click's decorators left on *function*."""
     callback.__dict__.update(function.__dict__)
     return callback
-
-
-def _run_of(values: dict[str, Any]) -> Run:
-    """Make the Run of the shared options, and take them out of *values*."""
-    context = click.get_current_context()
-    path = context.command_path
-    common = {key: values.pop(key) for key in vars(Common()) if key in values}
-    run = Run(path, list(context.obj or [path]), Common(**common))
-    run.model_name = values.pop("model", None)
-    names = ("input", "output", "header", "rejects")
-    row: dict[str, Any] = {key: values.pop(key) for key in names if key in values}
-    if "drops" in values:
-        row |= {"drops": True, "rejects": values.pop("drops")}
-    if "scol" in values:
-        row["columns"] = Columns(values.pop("scol"), values.pop("tcol"))
-    run.row_settings = RowSettings(reject=values.pop("on_error", "stop") == "reject", **row)
-    files = run.row_settings
-    needs_own_file("--manifest", run.common.manifest, (files.input, files.output, files.rejects))
-    return run

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
 
+from bitextfilter.commands.values import column, device, language_pair, numbered_column
 from bitextfilter.io.rows import Columns
 
 __all__ = [
@@ -32,41 +32,6 @@ __all__ = [
 ]
 
 DEFAULT_MODEL = "en-de"
-
-
-def column(value: int | str) -> int | str:
-    """Read a column: a 1-based number, negative from the end, or (with a header) a name."""
-    text = str(value)
-    if not re.fullmatch(r"[-+]?[0-9]+", text):
-        return text
-    if int(text) == 0:
-        raise click.BadParameter("columns are counted from 1, or from the end with -1")
-    return int(text)
-
-
-def numbered_column(value: int | str) -> int | str:
-    """Read the number of a column, where there is no header to name one."""
-    if isinstance(where := column(value), str):
-        raise click.BadParameter(f"{where!r} is no number")
-    return where
-
-
-def device(value: str) -> str:
-    """Read a device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``."""
-    if not re.fullmatch(r"auto|cpu|cuda(:[0-9]+)?", value):
-        raise click.BadParameter(f"{value!r} is not auto, cpu, cuda or cuda:N")
-    return value
-
-
-def language_pair(value: str) -> tuple[str, str]:
-    """Read ``en,de``: the codes of the source's and the target's language."""
-    names = value.split(",")
-    if len(names) != 2 or not all(map(_LANGUAGE.fullmatch, names)):
-        raise click.BadParameter("expected two languages, source and target, such as en,de")
-    return names[0], names[1]
-
-
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
 @dataclass(frozen=True)
@@ -93,12 +58,21 @@ class RowSettings:
     rejects: str | None = None
     drops: bool = False
     """Whether ``rejects`` also takes the good rows that the command drops."""
+    files: tuple[str, ...] = ()
+    """Read instead of ``input``, one after the other, if there are any."""
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other."""
+        if self.files and self.input != "-":
+            raise click.UsageError("files are named with -i or without it, not both")
         if self.rejects is not None and not (self.reject or self.drops):
             raise click.UsageError("--rejects FILE needs --on-error reject")
-        needs_own_file("--rejects", self.rejects, (self.input, self.output))
+        needs_own_file("--rejects", self.rejects, (*self.inputs, self.output))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Every file that is read."""
+        return self.files or (self.input,)
 
 
 def needs_own_file(option: str, path: str | None, others: Sequence[str | None]) -> None:

@@ -15,6 +15,7 @@ import click
 
 from bitextfilter.commands.amounts import amount, fold, fraction, score
 from bitextfilter.commands.frame import Run, column, command, model_options, row_options
+from bitextfilter.commands.scaling import files_argument
 from bitextfilter.io.files import without_ending
 from bitextfilter.io.rows import Row
 
@@ -72,7 +73,7 @@ class Settings:
         return choice if self.seed is None else replace(choice, seed=self.seed)
 
 
-@command("bitext-rank", row_options(drops=True), model_options(), batch_size=None)
+@command("bitext-rank", row_options(drops=True), files_argument(), model_options(), batch_size=None)
 @click.option(
     "--column",
     type=column,
@@ -108,10 +109,10 @@ class Settings:
 def main(run: Run, **options: Any) -> None:
     """Order rows by a score, the highest first, and keep the best.
 
-    Equal scores stay in input order. Rows without a score (nothing there, no number, NaN) come
-    last. Of --top-lines, --top-words, --top-fraction and --min-score, the one that keeps least
-    decides; none is ever exceeded. --fold and --sample come before them: the fold is of all
-    rows, the sample of the fold and of what passes --min-score.
+    Several files are ranked as one. Equal scores stay in input order. Rows without a score
+    (nothing there, no number, NaN) come last. Of --top-lines, --top-words, --top-fraction and
+    --min-score, the one that keeps least decides; none is ever exceeded. --fold and --sample come
+    before them: the fold is of all rows, the sample of the fold and of what passes --min-score.
 
     Words, of --top-words, stand between white space; for languages without spaces, --count
     characters (white space aside) or subwords. Nothing else reads --scol and --tcol.

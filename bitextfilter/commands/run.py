@@ -7,20 +7,24 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 import click
 
 from bitextfilter import __version__
 from bitextfilter.commands.options import Common, RowSettings
-from bitextfilter.errors import NotFoundError, OutputError
+from bitextfilter.commands.progress import Progress
+from bitextfilter.commands.scaling import Scaling
+from bitextfilter.errors import InputError, NotFoundError, OutputError
 from bitextfilter.io.files import open_input, open_output, stream_name
+from bitextfilter.io.joined import JoinedFiles
 from bitextfilter.io.manifest import Fact, Manifest
 from bitextfilter.io.parser import reject_line
 from bitextfilter.io.rows import BadRow, Columns, Row, RowReader, TextColumn, row_windows
+from bitextfilter.io.shards import Shard
 
 if TYPE_CHECKING:
     from bitextfilter.scoring.model import Model
@@ -28,22 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["Progress", "Run"]
 
 T = TypeVar("T")
-
-
-class Progress(Protocol):
-    """A progress bar."""
-
-    def update(self, n: int) -> object:
-        """Move on by *n*."""
-
-    def reset(self, total: float | None = None) -> object:
-        """Start again from 0."""
-
-    def clear(self) -> object:
-        """Make room for a line of text."""
-
-    def close(self) -> object:
-        """Take it off the screen."""
 
 
 class Run:
@@ -62,6 +50,9 @@ class Run:
         self.common = common
         self.row_settings = RowSettings()
         self.model_name: str | None = None
+        self.scaling = Scaling()
+        self.shard: Shard | None = None
+        """What part of the input is read, if not all of it."""
         self.counts: Counter[str] = Counter()
         self.facts: dict[str, Fact] = {}
         self._arguments = arguments
@@ -71,6 +62,8 @@ class Run:
         self.rejects: BinaryIO | None = None
         """Takes what is set aside, one ``reject_line`` each; there is none before ``rows()``."""
         self._bar: Progress | None = None
+        self._place: Callable[[int], tuple[str, int]] | None = None
+        self._afterwards: list[Callable[[], None]] = []
 
     def __enter__(self) -> Run:
         """Begin."""
@@ -85,6 +78,8 @@ class Run:
         """Close what was opened; if all went well, write the manifest and the summary."""
         self._stack.__exit__(kind, error, trace)
         if error is None:
+            for last in self._afterwards:
+                last()
             self._finish()
 
     @property
@@ -110,6 +105,10 @@ class Run:
         """Enter *context*, to be left when the command ends; returns what it yields."""
         return self._stack.enter_context(context)
 
+    def afterwards(self, function: Callable[[], None]) -> None:
+        """Call *function* when all outputs are in their places; not if anything fails."""
+        self._afterwards.append(function)
+
     def input(self, path: str | None = None) -> BinaryIO:
         """Open *path* (that of -i if None) for reading bytes."""
         path = self.row_settings.input if path is None else path
@@ -134,8 +133,16 @@ class Run:
         if settings.rejects is not None and self.rejects is None:
             self.rejects = self.output(settings.rejects)
         self.counts.update(rows=0, rejected=0)
-        name = stream_name(settings.input)
-        return RowReader(self.input(), name, columns, settings.header)
+        if self.shard is None and not settings.files:
+            name = stream_name(settings.input)
+            return RowReader(self.input(), name, columns, settings.header)
+        source = self.shard or JoinedFiles(settings.files, settings.header)
+        self._place = source.place
+        lines = self.enter(closing(source.lines()))
+        reader = RowReader(lines, source.name, columns, settings.header)
+        if self.shard is not None and self.shard.index > 0:
+            reader.start_at(self.shard.number)
+        return reader
 
     def windows(self, rows: RowReader, again: bool = False) -> Iterator[list[Row | BadRow]]:
         """Yield windows of --batch-size rows, counted, with stdout flushed after each.
@@ -162,9 +169,14 @@ class Run:
     def reject(self, row: BadRow) -> None:
         """Do with a bad row what --on-error says: raise its error, or count and keep it."""
         if not self.row_settings.reject:
-            raise row.error()
+            raise self.error(row)
         self.counts["rejected"] += 1
         self._set_aside(row, row.reason)
+
+    def error(self, row: BadRow) -> InputError:
+        """Return the error of a bad row, which names the line in its own file."""
+        file, line = self._place(row.number) if self._place else (row.file, row.number)
+        return InputError(row.reason, file=file, line=line, remedy=row.remedy)
 
     def drop(self, row: Row | BadRow, reason: str) -> None:
         """Count a row that is left out for *reason*, and keep it in the --rejects file."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from bitextfilter.commands.column_check import with_column_check
 from bitextfilter.commands.frame import Run, command, model_options, row_options
 from bitextfilter.commands.options import needs_own_file
+from bitextfilter.commands.scaling import scaling_options
+from bitextfilter.commands.sharding import over_shards
 from bitextfilter.io.rows import BadRow, Row, RowReader
 
 if TYPE_CHECKING:
@@ -20,9 +24,6 @@ if TYPE_CHECKING:
     from bitextfilter.similarity.vectors import Scores
 
 __all__ = ["main"]
-
-CHECKED_ROWS = 1000
-"""How many good rows the languages of the columns are judged by."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Settings:
     cache: str | None = None
 
 
-@command("bitext-score", row_options(), model_options(), batch_size=12288)
+@command("bitext-score", row_options(), scaling_options(), model_options(), batch_size=12288)
 @click.option(
     "--similarity",
     metavar="NAME[,NAME...]",
@@ -89,15 +90,25 @@ def main(run: Run, **options: Any) -> None:
         bitext-score < pairs.tsv > scored.tsv
         bitext-score --cache scores < pairs.tsv > scored.tsv
         bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
+        bitext-score corpus/*.tsv --engine ray --resume parts -o scored.tsv
         bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
     """
     settings = Settings(**options)
     measures = _measures(settings)
-    rows, output = run.rows(), run.output()
+    if settings.neighbours == "input" and (run.scaling.by_shards or run.scaling.shard):
+        raise click.UsageError("--neighbours input reads the whole input: it cannot be cut")
+    if settings.cache is not None and run.scaling.engine == "ray":
+        raise click.UsageError("--cache is for one machine: it does not go with --engine ray")
+    over_shards(run, partial(_score, settings=settings, measures=measures), run.output())
+
+
+def _score(run: Run, output: BinaryIO, settings: Settings, measures: tuple[str, ...]) -> None:
+    """Score the rows of a run."""
+    rows = run.rows()
     scorer = _scorer(run, measures, settings)
     windows = run.windows(rows)
-    if settings.column_check:
-        windows = _with_column_check(run, scorer.model, windows)
+    if settings.column_check and rows.starts:
+        windows = with_column_check(run, scorer.model, windows)
     if settings.neighbours == "input":
         windows = _read_twice(run, scorer, rows, windows)
     output.write(scorer.first_line(rows))
@@ -128,7 +139,7 @@ def _scorer(run: Run, measures: tuple[str, ...], settings: Settings) -> _Scorer:
         from bitextfilter.scoring.cached import CachedScores
 
         files = run.row_settings
-        others = files.input, files.output, files.rejects, run.common.manifest
+        others = *files.inputs, files.output, files.rejects, run.common.manifest
         needs_own_file("--cache", settings.cache, others)
         cached = CachedScores(run.enter(Cache(settings.cache)), run.counts)
     model = run.model()
@@ -166,7 +177,11 @@ class _Scorer:
         """Return what stands before the rows: the BOM and the header."""
         if not self._score_only:
             return rows.first_line(self.measures)
-        return b"" if rows.header is None else "\t".join(self.measures).encode() + b"\n"
+        return (
+            b""
+            if rows.header is None or not rows.starts
+            else "\t".join(self.measures).encode() + b"\n"
+        )
 
     def lines(self, window: list[Row | BadRow]) -> bytes:
         """Return one line for each row of the window."""
@@ -186,31 +201,6 @@ class _Scorer:
     def _text(self, score: float) -> str:
         text = f"{score:.{self._digits}f}"
         return text.removeprefix("-") if not text.strip("-0.") else text
-
-
-def _with_column_check(
-    run: Run, model: Model, windows: Iterator[list[Row | BadRow]]
-) -> Iterator[list[Row | BadRow]]:
-    """Pass windows on; warn, before much is scored, where the columns do not fit the model."""
-    from bitextfilter.text.language import check_columns
-
-    sample: list[Row] = []
-    checked = False
-
-    def check() -> None:
-        sources, targets = [row.source for row in sample], [row.target for row in sample]
-        if warning := check_columns(sources, targets, model.processor):
-            run.warn(f"{warning} (--scol and --tcol choose columns)")
-
-    for window in windows:
-        if not checked:
-            sample += [row for row in window if isinstance(row, Row)][: CHECKED_ROWS - len(sample)]
-            checked = len(sample) == CHECKED_ROWS or len(window) < run.common.batch_size
-            if checked:
-                check()
-        yield window
-    if not checked:
-        check()
 
 
 def _read_twice(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,17 @@ class Tally:
     """How many pairs each rule drops, alone or with others."""
     unique: dict[str, int] = field(default_factory=dict)
     """How many pairs each rule drops that no other rule does."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``from_json`` makes the same tally of."""
+        words = {"words": self.words.tolist(), "kept_words": self.kept_words.tolist()}
+        return {**vars(self), **words}
+
+    @classmethod
+    def from_json(cls, values: Any) -> Tally:
+        """Return the tally that ``to_json`` was called on."""
+        words = {name: np.array(values[name], dtype=np.int64) for name in ("words", "kept_words")}
+        return cls(**{**values, **words})
 
     def add(self, other: Tally) -> None:
         """Add the counts of *other*."""

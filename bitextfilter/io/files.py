@@ -12,9 +12,10 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from bitextfilter.errors import InputError, NotFoundError, OutputError
+from bitextfilter.errors import BitextError, InputError, NotFoundError, OutputError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -88,6 +89,8 @@ def lines_of(stream: Iterable[bytes], name: str) -> Iterator[bytes]:
             line = next(lines)
         except StopIteration:
             return
+        except BitextError:  # of a stream that names its own files
+            raise
         except Exception as error:  # each unpacker has errors of its own
             message = f"cannot be read any further: {error}"
             raise InputError(message, file=name, line=number + 1) from error
@@ -213,7 +216,7 @@ def _sink(
     target = Path(os.path.realpath(path))
     place = target
     if not target.exists() or target.is_file():
-        place = target.with_name(f".{target.name}.{os.getpid()}.partial")
+        place = target.with_name(f".{target.name}.{token_hex(6)}.partial")
         drafts.append((place, target, str(path)))
     with _file_sink(place, str(path)) as stream:
         yield stream

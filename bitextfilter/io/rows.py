@@ -91,6 +91,9 @@ class RowReader:
     ) -> None:
         """Read *stream*, called *name* in messages; *remedy* ends the message of a bad row."""
         self.name = name
+        self.starts = True
+        """Whether what is read is the start of the file, and not a later part."""
+        self._shift = 0
         self._bom = b""
         self.header: bytes | None = None
         self.header_ending = b""
@@ -124,14 +127,24 @@ class RowReader:
     def first_line(self, names: Sequence[str] = ()) -> bytes:
         """Return what stands before the rows: the BOM, and the header with *names* appended.
 
-        Waits for the first line, which may start with a BOM.
+        Waits for the first line, which may start with a BOM. Nothing stands before a later part.
         """
+        if not self.starts:
+            return b""
         if self.header is None:
             ahead = list(islice(self._lines, 1))
             self._lines = chain(ahead, self._lines)
             return self._bom
         added = "".join(f"\t{name}" for name in names).encode()
         return self._bom + self.header + added + (self.header_ending or b"\n")
+
+    def start_at(self, number: int) -> None:
+        """Take what follows for the rows of a later part of the file, the first with *number*.
+
+        Before any is read. The header, which belongs to the first part, only names the columns.
+        """
+        self.starts = False
+        self._shift = number - (1 if self.header is None else 2)
 
     def place(self, wanted: Wanted) -> int:
         """Return the index of a column, negative from the end.
@@ -151,10 +164,10 @@ class RowReader:
     def _number(self, lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         """Yield the number and the bytes of each line; set the BOM aside."""
         for number, line in enumerate(lines, 1):
-            if number == 1 and line.startswith(BOM):
+            if number == 1 and self.starts and line.startswith(BOM):
                 self._bom, line = BOM, line[len(BOM) :]
             if line:
-                yield number, line
+                yield number + self._shift, line
 
     def _read_header(self) -> None:
         first = next(self._lines, None)

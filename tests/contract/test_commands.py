@@ -17,6 +17,7 @@ HEAVY = {
     "morfessor",
     "numpy",
     "rapidfuzz",
+    "ray",
     "sacremoses",
     "safetensors",
     "scipy",

@@ -1,0 +1,118 @@
+"""A folder that holds what is finished of a run, shard by shard, so that it can be gone on with.
+
+``plan.json`` says whose run it is. Of each shard there are its outputs, ``000012.output`` and
+``000012.rejects``, and, written last, ``000012.json``, by which it is finished.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from bitextfilter.errors import OutputError, SettingsError
+from bitextfilter.io.files import write_whole
+from bitextfilter.io.locks import locked
+from bitextfilter.io.manifest import Fact
+from bitextfilter.io.shards import Shard
+
+__all__ = ["WorkFolder", "kept_folder", "passing_folder"]
+
+PLAN = "plan.json"
+_OURS = re.compile(r"\.?\d{6,}\.(output|rejects|input|json)(\..+\.partial)?|\.plan\.json\..+")
+
+
+class WorkFolder:
+    """The parts of a run."""
+
+    def __init__(self, path: Path) -> None:
+        """Use the folder *path*, which exists."""
+        self.path = path.resolve()
+
+    def file(self, index: int, kind: str) -> Path:
+        """Return the path of the ``input``, ``output`` or ``rejects`` of a shard."""
+        return self.path / f"{index:06d}.{kind}"
+
+    def finish(self, shard: Shard, record: Mapping[str, Fact]) -> None:
+        """Keep the *record* of a shard whose outputs are complete. Raises OutputError."""
+        text = json.dumps({"digest": shard.digest, "record": record}, ensure_ascii=False)
+        write_whole(self.file(shard.index, "json"), text.encode())
+
+    def finished(self, shard: Shard) -> dict[str, Fact] | None:
+        """Return the record of a shard, None if it is not finished.
+
+        Raises SettingsError if the shard has another text than when it was finished.
+        """
+        try:
+            found = json.loads(self.file(shard.index, "json").read_bytes())
+        except FileNotFoundError:
+            return None
+        if found["digest"] != shard.digest:
+            raise SettingsError(f"{self.path} is of another input: {shard} is not what it was")
+        record: dict[str, Fact] = found["record"]
+        return record
+
+    def forget(self, index: int) -> None:
+        """Remove all files of a shard."""
+        for kind in ("json", "output", "rejects", "input"):
+            self.file(index, kind).unlink(missing_ok=True)
+
+    def empty(self) -> None:
+        """Remove every file that a run made here, the plan last, and the folder if that is all."""
+        for path in self.path.iterdir():
+            if _OURS.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+        (self.path / PLAN).unlink(missing_ok=True)
+        with suppress(OSError):
+            self.path.rmdir()
+
+
+@contextmanager
+def passing_folder(beside: str) -> Iterator[WorkFolder]:
+    """Make a folder beside the file *beside* (in TMPDIR for ``-``), gone when the block ends."""
+    target = Path(beside).absolute()
+    parent = None if beside == "-" or not target.parent.is_dir() else target.parent
+    try:
+        path = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".parts", dir=parent))
+    except OSError as error:
+        raise OutputError(f"{beside}: cannot be written: {error.strerror or error}") from error
+    try:
+        yield WorkFolder(path)
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def kept_folder(path: Path, plan: Mapping[str, str]) -> Iterator[WorkFolder]:
+    """Use *path* for a run with this *plan*, a new one or one that goes on; it stays as it is.
+
+    Waits for another run that is using it. Raises SettingsError if it holds the parts of another
+    plan, or anything else; OutputError if it cannot be written.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    folder = WorkFolder(path)
+    with locked(folder.path):
+        _check(folder.path, plan)
+        yield folder
+
+
+def _check(path: Path, plan: Mapping[str, str]) -> None:
+    """See that *path* belongs to a run with this plan, or give it to it."""
+    file = path / PLAN
+    if not file.exists():
+        if any(not _OURS.fullmatch(other.name) for other in path.iterdir()):
+            raise SettingsError(f"{path} is no folder of parts: --resume needs one of its own")
+        write_whole(file, (json.dumps(plan, ensure_ascii=False, indent=2) + "\n").encode())
+        return
+    before: dict[str, str] = json.loads(file.read_bytes())
+    for name in sorted({*before, *plan}):
+        was, now = before.get(name, "not given"), plan.get(name, "not given")
+        if was != now:
+            raise SettingsError(f"{path} is of another run: {name} was {was}, now it is {now}")

@@ -1,0 +1,77 @@
+"""The folder that a run can be gone on from: whose it is, and what is finished in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bitextfilter.errors import OutputError, SettingsError
+from bitextfilter.io.shards import Shard
+from bitextfilter.io.work_folder import kept_folder, passing_folder
+
+SHARD = Shard(3, "pairs.tsv", "/data/pairs.tsv", 0, 100, 50, 151, 151, digest="abc")
+PLAN = {"command": "bitext-score", "--digits": "4"}
+
+
+def test_a_finished_shard_is_known_by_its_text(tmp_path: Path) -> None:
+    with kept_folder(tmp_path / "parts", PLAN) as folder:
+        assert folder.finished(SHARD) is None
+        folder.finish(SHARD, {"counts": {"rows": 50}})
+        assert folder.finished(replace(SHARD, path="/elsewhere")) == {"counts": {"rows": 50}}
+        with pytest.raises(SettingsError, match=r"pairs.tsv:151-200 is not what it was"):
+            folder.finished(replace(SHARD, digest="abd"))
+
+
+def test_what_is_finished_stays_until_the_folder_is_emptied(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "parts"
+    with kept_folder(path, PLAN) as folder:
+        folder.finish(SHARD, {"counts": {}})
+    with kept_folder(path, PLAN) as folder:
+        assert folder.finished(SHARD) == {"counts": {}}
+        (path / ".000004.output.0123456789ab.partial").touch()
+        folder.file(4, "rejects").touch()
+    folder.empty()
+    assert list(tmp_path.glob("new/*")) == []
+
+
+def test_other_files_are_left_alone(tmp_path: Path) -> None:
+    with kept_folder(tmp_path, PLAN) as folder:
+        folder.file(0, "output").touch()
+    (tmp_path / "mine.txt").touch()
+    folder.empty()
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+    with pytest.raises(SettingsError, match="is no folder of parts"), kept_folder(tmp_path, PLAN):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        ({**PLAN, "--digits": "2"}, "is of another run: --digits was 4, now it is 2"),
+        ({"command": "bitext-score"}, "--digits was 4, now it is not given"),
+        ({**PLAN, "--similarity": "mlp"}, "--similarity was not given, now it is mlp"),
+    ],
+)
+def test_the_folder_of_another_run_is_refused(
+    tmp_path: Path, plan: dict[str, str], message: str
+) -> None:
+    with kept_folder(tmp_path / "parts", PLAN):
+        pass
+    with pytest.raises(SettingsError, match=message), kept_folder(tmp_path / "parts", plan):
+        pass
+
+
+def test_a_passing_folder_stands_beside_the_output_and_goes(tmp_path: Path) -> None:
+    with passing_folder(str(tmp_path / "out")) as folder:
+        assert folder.path.parent == tmp_path
+        folder.finish(SHARD, {})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    path = tmp_path / "file" / "parts"
+    with pytest.raises(OutputError, match="cannot be written"), kept_folder(path, PLAN):
+        pass
