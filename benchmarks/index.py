@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bitextfilter.models.device import product_type
-from bitextfilter.similarity.candidates import Shortlist, collect, sample_floors
+from bitextfilter.similarity.candidates import Floors, Shortlist, collect, sample_floors
 from bitextfilter.similarity.rounded import Rounded
 from bitextfilter.similarity.vectors import Vectors, unit_products_at, unit_rows
 
@@ -83,14 +83,15 @@ def flat(queries: Vectors, base: Vectors) -> Rows:
     """The nearest row of each query, exactly, by this package's search."""
     rounded = Rounded(queries, base, product_type(CPU))
     floors = sample_floors(rounded, 0, 1)
-    nobody = Shortlist(np.full(len(base), np.inf, np.float32), 1, rounded)
+    none = np.zeros(len(base), np.bool_)
+    nobody = Shortlist(Floors(np.full(len(base), np.inf, np.float32), none), 1, rounded)
     best = np.full(len(queries), -1)
     order = np.argsort(floors)
     for first in range(0, len(order), BLOCK):
         rows = order[first : first + BLOCK]
-        own = Shortlist(floors[rows], 1, rounded)
+        own = Shortlist(Floors(floors[rows], none[: len(rows)]), 1, rounded)
         collect(rounded, rows, own, nobody)
-        places, others = own.pairs()
+        places, others, _ = own.pairs()
         cosines = unit_products_at(queries[rows[places]], base, others[:, None])[:, 0]
         ranked = np.lexsort((others, -cosines, places))
         firsts = ranked[np.unique(places[ranked], return_index=True)[1]]

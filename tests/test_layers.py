@@ -26,6 +26,7 @@ ANYWHERE = {""}
 OWNERS = {
     "_typeshed": ANYWHERE,
     "click": {"commands/"},
+    "faiss": {"similarity/approximate.py"},
     "fasttext": {"text/identification.py", "training/word_vectors.py"},
     "ftfy": {"corpus/repair.py"},
     "kenlm": {"filters/fluency.py"},

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
-from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from bitextfilter.commands.align_rules import files_of
 from bitextfilter.commands.amounts import score
-from bitextfilter.commands.document_files import without_tab
-from bitextfilter.commands.documents import align_documents, encode, monotonic_options, score_text
+from bitextfilter.commands.documents import align_documents, monotonic_options
 from bitextfilter.commands.frame import Run, command, error_options, model_options, output_option
-from bitextfilter.io.rows import Row, RowReader, TextColumn
-
-if TYPE_CHECKING:
-    from bitextfilter.mining.comparable import Mined
-    from bitextfilter.scoring.model import Model
+from bitextfilter.commands.mining import mine_pairs
+from bitextfilter.commands.mining_options import large_options
+from bitextfilter.commands.mining_stream import stream_pairs
 
 __all__ = ["main"]
 
@@ -28,7 +20,14 @@ _SIMILARITIES = ["cosine", "euclidean", "csls", "ratio", "distance", "mlp", "joi
 _RETRIEVALS = ["forward", "backward", "intersect", "max"]
 
 
-@command("bitext-align", output_option(), error_options(), model_options(), monotonic_options())
+@command(
+    "bitext-align",
+    output_option(),
+    error_options(),
+    model_options(),
+    large_options(),
+    monotonic_options(),
+)
 @click.argument("source", required=False)
 @click.argument("target", required=False)
 @click.option(
@@ -82,8 +81,12 @@ def main(run: Run, source: str | None, target: str | None, **options: Any) -> No
 
     Each distinct line counts once. Neither the order of the lines nor --threads changes a
     score; ties go to the earlier lines. A line that is empty, not UTF-8 or has a tab or NUL
-    stops the run unless --on-error reject. Both files are held in memory, with 10 bytes a
-    line and dimension of the model (5 KB for 512); time grows with source x target lines.
+    stops the run unless --on-error reject.
+
+    Lines and vectors wait on disk, in TMPDIR or the DIR of --resume (2 bytes a line and
+    dimension). Memory is 1 to 2 GB, and 0.3 KB a line; time grows with source x target lines.
+    An --index (of faiss) looks at a part of them, as large as it must be to find the --recall
+    of the nearest of a sample; auto is exact up to 20 million million pairs of lines.
 
     With --monotonic, the files are a document and its translation: neighbouring sentences, one
     or more with one or more, are linked in their order. --by model goes by their vectors and
@@ -93,90 +96,10 @@ def main(run: Run, source: str | None, target: str | None, **options: Any) -> No
 
         bitext-align english.txt german.txt > pairs.tsv
         bitext-align --retrieval intersect --min-score 0.1 en.txt.gz de.txt.gz -o pairs.tsv.gz
+        bitext-align --index-save INDEX old.en.txt de.txt > old.tsv
+        bitext-align --index-load INDEX new.en.txt > new.tsv
         bitext-align --monotonic --links book.en.txt book.de.txt
     """
     files = files_of(source, target, options)
-    (align_documents if options["monotonic"] else _mine_pairs)(run, files, options)
-
-
-def _mine_pairs(run: Run, files: Sequence[str], options: dict[str, Any]) -> None:
-    """Find the pairs of two files, and write them best first."""
-    output, readers, model = run.output(), _readers(run, files), run.model()
-    counts = [_sentences(run, reader) for reader in readers]
-    sides = [list(counted) for counted in counts]
-    mined = _mine(run, model, sides, options)
-    for row in zip(mined.source.tolist(), mined.target.tolist(), mined.score, strict=True):
-        texts = [side[place] for side, place in zip(sides, row[:2], strict=True)]
-        copies = math.prod(c[t] for c, t in zip(counts, texts, strict=True))
-        times = copies if options["keep_duplicates"] else 1
-        output.writelines(repeat(_line(texts, row[2], options), times))
-        run.counts["pairs"] += times
-
-
-def _readers(run: Run, paths: Sequence[str]) -> list[RowReader]:
-    """Open both files as the row options say; they share one file of rejects."""
-    settings, readers = run.row_settings, []
-    for path in paths:
-        run.row_settings = replace(settings, input=path)
-        readers.append(run.rows(TextColumn()))
-        settings = replace(settings, rejects=None)
-    return readers
-
-
-def _sentences(run: Run, reader: RowReader) -> Counter[str]:
-    """The distinct sentences of a file in their order, and how often each stands there."""
-    found: Counter[str] = Counter()
-    for row in reader:
-        run.counts["rows"] += 1
-        row = without_tab(row, reader.name)
-        if isinstance(row, Row):
-            found[row.text] += 1
-        elif run.row_settings.reject:
-            run.reject(row._replace(reason=f"{reader.name}: {row.reason}"))
-        else:
-            run.reject(row)
-    return found
-
-
-def _mine(run: Run, model: Model, sides: list[list[str]], options: dict[str, Any]) -> Mined:
-    """Encode both sides and find the pairs, best first."""
-    import numpy as np
-
-    from bitextfilter.mining.comparable import NEEDS_CLASSIFIER, MiningSettings, mine
-    from bitextfilter.mining.joint import evidence
-    from bitextfilter.scoring.scorers import check_measures
-    from bitextfilter.text.language import check_columns
-
-    settings = MiningSettings(
-        options["similarity"],
-        options["retrieval"],
-        options["neighbours_count"],
-        options["min_score"],
-        run.common.threads,
-    )
-    if settings.similarity in NEEDS_CLASSIFIER:
-        check_measures(model, ["mlp"], None)
-    if not options["no_column_check"]:
-        warning = check_columns(sides[0], sides[1], model.processor)
-        if warning is not None:
-            run.warn(warning)
-    total = sum(map(len, sides))
-    run.progress(total, "sentences")
-    source, target = (
-        encode(run, model, language, side)
-        for side, language in zip(sides, model.languages, strict=True)
-    )
-    run.note(f"comparing {len(source)} with {len(target)} distinct sentences")
-    run.progress().reset(len(source))
-    scorer = None
-    if settings.similarity in NEEDS_CLASSIFIER:
-        scorer = model.pair_scorer((source, sides[0]), (target, sides[1]))
-    if settings.similarity == "joint" and scorer is not None:
-        scorer = evidence(scorer, [np.array([len(text) for text in side]) for side in sides])
-    return mine(source, target, settings, scorer, run.progress().update)
-
-
-def _line(texts: list[str], score: float, options: dict[str, Any]) -> bytes:
-    number = score_text(score, options["digits"])
-    columns = [number, *texts] if options["score_first"] else [*texts, number]
-    return ("\t".join(columns) + "\n").encode()
+    way = stream_pairs if options["stream"] else mine_pairs
+    (align_documents if options["monotonic"] else way)(run, files, options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,9 @@ from click.core import ParameterSource
 
 __all__ = ["files_of"]
 
-_MINING = ("--similarity", "--retrieval", "--neighbours-count", "--keep-duplicates")
+_LARGE = ("--resume", "--dtype", "--index", "--recall", "--index-save", "--index-load", "--stream")
+_MINING = ("--similarity", "--retrieval", "--neighbours-count", "--keep-duplicates", *_LARGE)
+_NOT_STREAMED = ("--retrieval", "--keep-duplicates", "--index", "--recall", "--dtype", "--resume")
 _MONOTONIC = ("--documents", "--by", "--largest", "--skip", "--links", "--split", "--keep-going")
 _MODEL = ("--model", "--no-column-check")
 _COSTS = ("--largest", "--skip")
@@ -24,6 +27,9 @@ def files_of(source: str | None, target: str | None, options: dict[str, Any]) ->
     if options["documents"] is not None:
         if files:
             raise click.UsageError("--documents takes the place of SOURCE and TARGET")
+    elif options["index_load"] is not None:
+        if len(files) != 1:
+            raise click.UsageError("--index-load takes the place of TARGET: SOURCE alone is given")
     elif len(files) < 2:
         instead = ", or --documents LIST," * options["monotonic"]
         raise click.UsageError(f"SOURCE and TARGET{instead} must be given")
@@ -46,6 +52,7 @@ def _problems(given: set[str], options: dict[str, Any]) -> Iterator[str]:
     """What is wrong with the options that are given."""
     if not options["monotonic"]:
         yield from (f"{name} needs --monotonic" for name in _MONOTONIC if name in given)
+        yield from _index_problems(given, options)
         return
     by = options["by"]
     yield from (f"{name} does not go with --monotonic" for name in _MINING if name in given)
@@ -58,3 +65,15 @@ def _problems(given: set[str], options: dict[str, Any]) -> Iterator[str]:
     for name in ("--split", "--score-first"):
         if options["links"] and name in given:
             yield f"--links has numbers of lines: it does not go with {name}"
+
+
+def _index_problems(given: set[str], options: dict[str, Any]) -> Iterator[str]:
+    """What is wrong with the options of indexes."""
+    save = options["index_save"]
+    if save is not None and os.path.lexists(save):
+        yield f"--index-save {save}: is there already"
+    if options["stream"]:
+        if options["index_load"] is None:
+            yield "--stream needs --index-load"
+        others = [name for name in (*_NOT_STREAMED, "--index-save") if name in given]
+        yield from (f"{name} does not go with --stream" for name in others)

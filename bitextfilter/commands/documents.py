@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.model import Model
     from bitextfilter.similarity.vectors import Vectors
 
-__all__ = ["align_documents", "encode", "monotonic_options", "score_text"]
+__all__ = ["align_documents", "monotonic_options", "score_text"]
 
 
 _TOGETHER = "links of several documents in one file cannot be told apart"
@@ -151,7 +151,7 @@ def _way(run: Run, model: Model | None, options: dict[str, Any]) -> Align:
         return documents.align_by_lengths
     if model is None:
         return partial(documents.align_by_words, settings=settings)
-    first, second = (partial(encode, run, model, language) for language in model.languages)
+    first, second = (partial(_encode, run, model, language) for language in model.languages)
     known = model.reference
     strangers = None if known is None else (known.source, known.target)
     return partial(
@@ -162,7 +162,7 @@ def _way(run: Run, model: Model | None, options: dict[str, Any]) -> Align:
     )
 
 
-def encode(run: Run, model: Model, language: str, sentences: Sequence[str]) -> Vectors:
+def _encode(run: Run, model: Model, language: str, sentences: Sequence[str]) -> Vectors:
     """Return vectors ``(n, dim)`` of the sentences of one side, --batch-size at a time."""
     import numpy as np
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from bitextfilter.commands.column_check import with_column_check
 from bitextfilter.commands.frame import Run, command, model_options, row_options
+from bitextfilter.commands.options import needs_own_file
 from bitextfilter.commands.scaling import scaling_options
 from bitextfilter.commands.sharding import over_shards
 from bitextfilter.io.rows import BadRow, Row, RowReader
@@ -19,11 +21,9 @@ from bitextfilter.io.rows import BadRow, Row, RowReader
 if TYPE_CHECKING:
     from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.reference import Reference
+    from bitextfilter.similarity.vectors import Scores
 
 __all__ = ["main"]
-
-CHECKED_ROWS = 1000
-"""How many good rows the languages of the columns are judged by."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Settings:
     digits: int
     score_only: bool
     column_check: bool
+    cache: str | None = None
 
 
 @command("bitext-score", row_options(), scaling_options(), model_options(), batch_size=12288)
@@ -51,6 +52,11 @@ class Settings:
 )
 @click.option("--digits", type=click.IntRange(0, 9), default=4, show_default=True, help="Decimals.")
 @click.option("--score-only", is_flag=True, help="Write the scores without the rows.")
+@click.option(
+    "--cache",
+    metavar="DIR",
+    help="Take scores of earlier runs from this folder, and add those that are new.",
+)
 @click.option(
     "--no-column-check",
     "column_check",
@@ -76,11 +82,13 @@ def main(run: Run, **options: Any) -> None:
     A score depends on the pair and the model alone: not on --batch-size, --threads, the order
     or the other rows. Memory is bounded by --batch-size. Only --neighbours input is different:
     it measures against the input itself, reads it twice, and keeps it and its vectors in
-    temporary files (in TMPDIR) and about 200 bytes a pair in memory.
+    temporary files (in TMPDIR) and about 200 bytes a pair in memory. --cache takes 24 bytes of
+    disk a score and no memory to speak of; what is written is the same with it and without.
 
     Example:
 
         bitext-score < pairs.tsv > scored.tsv
+        bitext-score --cache scores < pairs.tsv > scored.tsv
         bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
         bitext-score corpus/*.tsv --engine ray --resume parts -o scored.tsv
         bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
@@ -89,18 +97,19 @@ def main(run: Run, **options: Any) -> None:
     measures = _measures(settings)
     if settings.neighbours == "input" and (run.scaling.by_shards or run.scaling.shard):
         raise click.UsageError("--neighbours input reads the whole input: it cannot be cut")
+    files = run.row_settings
+    others = (*files.inputs, files.output, files.rejects, run.common.manifest)
+    needs_own_file("--cache", settings.cache, others)
     over_shards(run, partial(_score, settings=settings, measures=measures), run.output())
 
 
 def _score(run: Run, output: BinaryIO, settings: Settings, measures: tuple[str, ...]) -> None:
     """Score the rows of a run."""
     rows = run.rows()
-    model = run.model()
-    scorer = _Scorer(model, measures or (model.default_measure,), settings)
-    run.facts["similarity"] = ",".join(scorer.measures)
+    scorer = _scorer(run, measures, settings)
     windows = run.windows(rows)
     if settings.column_check and rows.starts:
-        windows = _with_column_check(run, model, windows)
+        windows = with_column_check(run, scorer.model, windows)
     if settings.neighbours == "input":
         windows = _read_twice(run, scorer, rows, windows)
     output.write(scorer.first_line(rows))
@@ -123,6 +132,21 @@ def _measures(settings: Settings) -> tuple[str, ...]:
     return tuple(names)
 
 
+def _scorer(run: Run, measures: tuple[str, ...], settings: Settings) -> _Scorer:
+    """Load the model and open the cache, if there is one; its answers are counted."""
+    cached = None
+    if settings.cache is not None:
+        from bitextfilter.io.cache import Cache
+        from bitextfilter.scoring.cached import CachedScores
+
+        cached = CachedScores(run.enter(Cache(settings.cache)), run.counts)
+    model = run.model()
+    scorer = _Scorer(model, measures or (model.default_measure,), settings)
+    scorer.score = cached or scorer.score
+    run.facts["similarity"] = ",".join(scorer.measures)
+    return scorer
+
+
 class _Scorer:
     """Turns windows of rows into lines with scores."""
 
@@ -134,8 +158,9 @@ class _Scorer:
         import numpy as np
 
         from bitextfilter.scoring.reference import Reference
-        from bitextfilter.scoring.scorers import check_measures
+        from bitextfilter.scoring.scorers import check_measures, score_pairs
 
+        self.score: Callable[..., Scores] = score_pairs
         self.model, self.measures = model, measures
         self.reference: Reference | None = model.reference
         self._digits, self._score_only = settings.digits, settings.score_only
@@ -158,11 +183,9 @@ class _Scorer:
 
     def lines(self, window: list[Row | BadRow]) -> bytes:
         """Return one line for each row of the window."""
-        from bitextfilter.scoring.scorers import score_pairs
-
         good = [row for row in window if isinstance(row, Row)]
         sources, targets = [row.source for row in good], [row.target for row in good]
-        scores = score_pairs(self.model, sources, targets, self.measures, self.reference)
+        scores = self.score(self.model, sources, targets, self.measures, self.reference)
         values = iter(scores.tolist())
         return b"".join(
             self._line(row, next(values) if isinstance(row, Row) else None) for row in window
@@ -176,31 +199,6 @@ class _Scorer:
     def _text(self, score: float) -> str:
         text = f"{score:.{self._digits}f}"
         return text.removeprefix("-") if not text.strip("-0.") else text
-
-
-def _with_column_check(
-    run: Run, model: Model, windows: Iterator[list[Row | BadRow]]
-) -> Iterator[list[Row | BadRow]]:
-    """Pass windows on; warn, before much is scored, where the columns do not fit the model."""
-    from bitextfilter.text.language import check_columns
-
-    sample: list[Row] = []
-    checked = False
-
-    def check() -> None:
-        sources, targets = [row.source for row in sample], [row.target for row in sample]
-        if warning := check_columns(sources, targets, model.processor):
-            run.warn(f"{warning} (--scol and --tcol choose columns)")
-
-    for window in windows:
-        if not checked:
-            sample += [row for row in window if isinstance(row, Row)][: CHECKED_ROWS - len(sample)]
-            checked = len(sample) == CHECKED_ROWS or len(window) < run.common.batch_size
-            if checked:
-                check()
-        yield window
-    if not checked:
-        check()
 
 
 def _read_twice(

@@ -35,8 +35,8 @@ Work: TypeAlias = "Callable[[Run, BinaryIO], Fact]"
 """Reads the rows of a run and writes what becomes of them: a function of a module, or a partial of
 one with what can be pickled. What it returns, JSON can say."""
 
-FREE = {"input", "row_files", "output", "quiet", "verbose", "manifest", "batch_size", "threads"}
-FREE |= {"engine", "ray_address", "workers", "resume", "shard", "shard_rows"}
+FREE = {"input", "row_files", "output", "quiet", "verbose", "manifest", "batch_size"}
+FREE |= {"threads", "cache", "engine", "ray_address", "workers", "resume", "shard", "shard_rows"}
 """The options that no result depends on."""
 
 

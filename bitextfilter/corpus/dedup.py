@@ -9,9 +9,9 @@ import numpy as np
 
 from bitextfilter.corpus.comparison import DedupSettings, digest, normaliser
 from bitextfilter.corpus.external_sort import ExternalSort
-from bitextfilter.corpus.key_table import Keys, KeyTable, Lines
 from bitextfilter.corpus.waiting_rows import WaitingRows, preferences
 from bitextfilter.errors import SettingsError
+from bitextfilter.io.key_table import Keys, KeyTable, Lines
 
 __all__ = ["DedupSettings", "Deduplicator", "duplicates"]
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from bitextfilter.corpus.comparison import DedupSettings
 from bitextfilter.corpus.external_sort import ExternalSort
-from bitextfilter.corpus.key_table import Keys, Lines
 from bitextfilter.corpus.resolution import Dropped, Order, first_of_each, one_of_matching
 from bitextfilter.errors import DeviceError
+from bitextfilter.io.key_table import Keys, Lines
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.near_duplicates import NearTexts

@@ -28,6 +28,7 @@ class Encoder(Protocol):
     dim: int
     languages: tuple[str, str]
     processor: TextProcessor
+    device: torch.device
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
         """Encode ``n`` sentences of one language → float32 ``(n, dim)``.

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.similarity.both_ways import nearest_both_ways
+from bitextfilter.similarity.found import Found
 from bitextfilter.similarity.margins import MARGINS, highest_means
 from bitextfilter.similarity.neighbours import Indices
+from bitextfilter.similarity.pair_classifier import VectorRows
 from bitextfilter.similarity.vectors import Scores, Vectors, euclidean_pairs, unit_rows
 
 PairScorer = Callable[[Indices, Indices], Scores]
@@ -75,6 +77,11 @@ class MiningSettings:
         if self.neighbours < 1:
             raise SettingsError(f"at least 1 neighbour is needed, not {self.neighbours}")
 
+    def check(self, scorer: PairScorer | None) -> None:
+        """Raise SettingsError where a classifier is needed, and there is no scorer."""
+        if self.similarity in NEEDS_CLASSIFIER and scorer is None:
+            raise SettingsError(f"the similarity {self.similarity} needs a classifier")
+
 
 def mine(
     source: Vectors,
@@ -99,15 +106,41 @@ def mine(
     Raises:
         SettingsError: the similarity is ``mlp`` or ``joint``, and there is no scorer.
     """
-    if settings.similarity in NEEDS_CLASSIFIER and scorer is None:
-        raise SettingsError(f"the similarity {settings.similarity} needs a classifier")
-    forward, backward = _candidates(source, target, settings, progress)
-    scorers: dict[str, PairScorer | None] = {
-        "euclidean": lambda rows, columns: euclidean_pairs(source[rows], target[columns]),
-        "mlp": scorer,
-    }
-    if first := scorers.get(settings.similarity):
-        forward, backward = _rescored(forward, first), _rescored(backward, first)
+    settings.check(scorer)
+    units, k = (unit_rows(source), unit_rows(target)), settings.neighbours
+    nearest = nearest_both_ways(*units, k, settings.threads, progress)
+    if settings.similarity == "euclidean":
+        scorer = euclidean_scorer(source, target)
+    return choose(nearest, settings, scorer)
+
+
+def euclidean_scorer(source: VectorRows, target: VectorRows) -> PairScorer:
+    """Return what scores pairs by the negative Euclidean distance of their vectors."""
+    return lambda rows, columns: euclidean_pairs(source[rows], target[columns])
+
+
+def choose(
+    nearest: tuple[Found, Found],
+    settings: MiningSettings,
+    scorer: PairScorer | None = None,
+    elsewhere: Scores | None = None,
+) -> Mined:
+    """Choose pairs among the nearest of n sources and of m targets, best first.
+
+    Args:
+        nearest: of each source its nearest targets, of each target its nearest sources.
+        settings: what to look for; ``neighbours`` is how many there were to be.
+        scorer: as of :func:`mine`; also for ``euclidean``.
+        elsewhere: cosines of each target to its nearest among other sources, ``(m, any)``, that
+            count for the margins, though those are no candidates.
+
+    Raises:
+        SettingsError: a scorer is needed, and there is none.
+    """
+    settings.check(scorer)
+    forward, backward = _candidates(nearest, settings, elsewhere)
+    if settings.similarity in ("euclidean", "mlp") and scorer is not None:
+        forward, backward = _rescored(forward, scorer), _rescored(backward, scorer)
     found = RETRIEVALS[settings.retrieval](forward.ranked(), backward.ranked())
     if settings.similarity == "joint" and scorer is not None:
         found = replace(found, score=found.score + _rescored(found, scorer).score).ranked()
@@ -117,21 +150,22 @@ def mine(
 
 
 def _candidates(
-    source: Vectors, target: Vectors, settings: MiningSettings, progress: Progress | None
+    nearest: tuple[Found, Found], settings: MiningSettings, elsewhere: Scores | None
 ) -> tuple[Mined, Mined]:
     """Each source's nearest targets and each target's nearest sources, by cosine or margin."""
-    k, units = settings.neighbours, (unit_rows(source), unit_rows(target))
-    forward, backward = nearest_both_ways(*units, k, settings.threads, progress)
-    (cosines, targets), (cosines_back, sources) = forward, backward
-    means = highest_means(cosines, k), highest_means(cosines_back, k)
+    (cosines, targets), (cosines_back, sources) = nearest
+    k, neighbours = settings.neighbours, cosines_back
+    if elsewhere is not None:
+        neighbours = np.hstack([cosines_back, elsewhere])
+    means = highest_means(cosines, k), highest_means(neighbours, k)
 
     def scored(rows: Indices, columns: Indices, values: Scores) -> Mined:
         if margin := MARGINS.get("csls" if settings.similarity == "joint" else settings.similarity):
             values = margin(values, means[0][rows], means[1][columns])
         return Mined(rows, columns, values)
 
-    rows = np.repeat(np.arange(len(source)), targets.shape[1])
-    columns = np.repeat(np.arange(len(target)), sources.shape[1])
+    rows = np.repeat(np.arange(len(targets)), targets.shape[1])
+    columns = np.repeat(np.arange(len(sources)), sources.shape[1])
     return (
         scored(rows, targets.ravel(), cosines.ravel()),
         scored(sources.ravel(), columns, cosines_back.ravel()),

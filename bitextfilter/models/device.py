@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import platform
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
@@ -33,10 +34,25 @@ def product_type(device: torch.device) -> torch.dtype:
     bfloat16 on a processor with AVX-512 or AMX instructions for it, where such products are two
     to six times faster; float32 on all others, and on GPUs.
     """
-    asked = getattr(torch.cpu, "get_capabilities", dict)
-    abilities: Mapping[str, object] = asked() if device.type == "cpu" else {}
+    abilities = _abilities() if device.type == "cpu" else {}
     fast = abilities.get("avx512_bf16") or abilities.get("amx_bf16")
     return torch.bfloat16 if fast else torch.float32
+
+
+def arithmetic(device: torch.device) -> list[str]:
+    """What the last bits of results on a device may depend on: names to compare, not to read.
+
+    The instructions that the processor has and those that torch uses; the GPU's name.
+    """
+    names = sorted(name for name, there in _abilities().items() if there is True)
+    names += [platform.machine(), torch.backends.cpu.get_cpu_capability()]
+    return [*names, torch.cuda.get_device_name(device)] if device.type == "cuda" else names
+
+
+def _abilities() -> Mapping[str, object]:
+    """What the processor can do, by name; nothing is known of it by older versions of torch."""
+    asked: Callable[[], Mapping[str, object]] = getattr(torch.cpu, "get_capabilities", dict)
+    return asked()
 
 
 class _OneThread:

@@ -21,6 +21,7 @@ __all__ = [
     "digest",
     "file_sizes",
     "find",
+    "full_digest",
     "read_config",
     "shipped",
 ]
@@ -91,14 +92,19 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def digest(folder: Path) -> str:
-    """Twelve hexadecimal digits that name a model: SHA-256 over the files that scores depend on."""
+    """Twelve hexadecimal digits that name a model: the start of :func:`full_digest`."""
+    return full_digest(folder)[:12]
+
+
+def full_digest(folder: Path) -> str:
+    """SHA-256 over the files that scores depend on, in hexadecimal digits."""
     total = hashlib.sha256()
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         name = path.relative_to(folder).as_posix()
         if name not in UNDIGESTED:
             content = hashlib.sha256(path.read_bytes()).hexdigest()
             total.update(f"{name}\0{content}\n".encode())
-    return total.hexdigest()[:12]
+    return total.hexdigest()
 
 
 def file_sizes(folder: Path) -> dict[str, int]:

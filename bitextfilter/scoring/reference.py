@@ -7,6 +7,7 @@ pair's margin depends on the pair and the model alone.
 
 from __future__ import annotations
 
+import hashlib
 import zipfile
 import zlib
 from pathlib import Path
@@ -21,6 +22,9 @@ from bitextfilter.similarity.vectors import Scores, Vectors, unit_rows
 
 FILE = "neighbours.npz"
 """Its name in a model folder."""
+
+ROWS = 4096
+"""Vectors that are read at once for the digest."""
 
 DAMAGES = (
     *(OSError, EOFError, ValueError, KeyError, TypeError, AttributeError),
@@ -53,6 +57,17 @@ class Reference:
     def target_means(self, vectors: Vectors, threads: int = 1) -> Scores:
         """Mean cosine ``(n,)`` of target-side vectors ``(n, dim)`` to their k nearest sources."""
         return self._means(vectors, self.source, threads)
+
+    def digest(self) -> str:
+        """What names these neighbours: BLAKE2b over all of them and ``k``, in hexadecimal digits.
+
+        The order of the sentences changes it, though no score.
+        """
+        total = hashlib.blake2b(f"{self.source.shape} {self.target.shape} {self.k}".encode())
+        for sample in (self.source, self.target):
+            for first in range(0, len(sample), ROWS):
+                total.update(sample[first : first + ROWS].tobytes())
+        return total.hexdigest()
 
     def _means(self, vectors: Vectors, sample: Vectors, threads: int) -> Scores:
         cosines, _ = scan(unit_rows(vectors), sample, self.k, threads)

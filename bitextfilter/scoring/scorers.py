@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.reference import Reference
 
+Text = TypeVar("Text", str, tuple[str, str])
 
 _FEWEST, _MOST = 1024, 8192
 """How many pairs a thread scores together. Large parts fill their blocks better, small ones leave
@@ -120,10 +121,13 @@ MEASURES: dict[str, Measure] = {
 """The measures by name. For all of them, higher is better."""
 
 
-def distinct(sentences: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the distinct sentences in order of appearance, and each one's place ``(n,)`` there."""
-    places: dict[str, int] = {}
-    rows = [places.setdefault(sentence, len(places)) for sentence in sentences]
+def distinct(texts: Sequence[Text]) -> tuple[list[Text], NDArray[np.int64]]:
+    """Return the distinct sentences or pairs in order of appearance, and each one's place there.
+
+    The places are ``(n,)``.
+    """
+    places: dict[Text, int] = {}
+    rows = [places.setdefault(text, len(places)) for text in texts]
     return list(places), np.array(rows, dtype=np.int64)
 
 
@@ -154,7 +158,8 @@ def score_pairs(
 ) -> Scores:
     """Score ``n`` sentence pairs by ``m`` measures → float32 ``(n, m)``; higher is better.
 
-    A pair's scores are the same to the last bit whatever the other pairs are.
+    A pair's scores are the same to the last bit whatever the other pairs are. One that comes
+    several times is scored once.
 
     Args:
         model: as loaded.
@@ -172,18 +177,18 @@ def score_pairs(
     if len(sources) != len(targets):
         raise ValueError(f"{len(sources)} source and {len(targets)} target sentences")
 
-    pairs = len(sources)
-    size = _part_size(pairs, max(1, model.threads))
+    if not measures:
+        return np.zeros((len(sources), 0), np.float32)
+    pairs, places = distinct(list(zip(sources, targets, strict=True)))
+    size = _part_size(len(pairs), max(1, model.threads))
 
     def part(first: int) -> Scores:
-        rows = slice(first, first + size)
-        window = Window(model, sources[rows], targets[rows], reference)
+        rows = pairs[first : first + size]
+        window = Window(model, [row[0] for row in rows], [row[1] for row in rows], reference)
         return np.stack([MEASURES[name].score(window) for name in measures], axis=1)
 
-    if not measures:
-        return np.zeros((pairs, 0), np.float32)
-    parts = map_blocks(part, range(0, max(1, pairs), size), model.threads)
-    return np.concatenate(parts)
+    parts = map_blocks(part, range(0, max(1, len(pairs)), size), model.threads)
+    return np.concatenate(parts)[places]
 
 
 def _part_size(pairs: int, threads: int) -> int:

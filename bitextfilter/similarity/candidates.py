@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -23,7 +24,7 @@ from bitextfilter.io.batches import map_blocks
 from bitextfilter.similarity.rounded import Bits, Rounded
 from bitextfilter.similarity.vectors import Scores
 
-__all__ = ["GROUP", "Shortlist", "collect", "sample_floors"]
+__all__ = ["GROUP", "Floors", "Shortlist", "collect", "first_floors", "sample_floors"]
 
 Indices = NDArray[np.int64]
 
@@ -41,12 +42,26 @@ MOST = 512
 """Where this many cannot be told apart, a row is given up."""
 
 
+class Floors(NamedTuple):
+    """What a rounded product must reach, for each of some rows."""
+
+    values: Scores
+    """``(n,)``; infinite is a row given up."""
+    certain: NDArray[np.bool_]
+    """Where k others are known to reach it, elsewhere perhaps; else that is only probable."""
+
+    def take(self, rows: Indices) -> Floors:
+        """Return the floors of some rows."""
+        return Floors(self.values[rows], self.certain[rows])
+
+
 class Shortlist:
     """The candidates of each of some rows. Several threads may add to one."""
 
-    def __init__(self, floors: Scores, k: int, rounded: Rounded) -> None:
-        """Start with none. ``floors`` ``(n,)`` are the rows'; infinite is a row given up."""
-        self.floors = self._first = floors
+    def __init__(self, floors: Floors, k: int, rounded: Rounded) -> None:
+        """Start with none."""
+        self.floors = floors.values
+        self._first = floors
         self._k, self._rounded, self._lock = k, rounded, Lock()
         self._parts = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))]
         self._size = 0
@@ -62,18 +77,21 @@ class Shortlist:
             if self._size > HELD * len(self.floors):
                 self._tighten()
 
-    def pairs(self) -> tuple[Indices, Indices]:
+    def pairs(self) -> tuple[Indices, Indices, NDArray[np.bool_]]:
         """Of each row all rows that may be among its k nearest, or none if that is not sure.
 
-        It is not where the first floor was above what the k-th best give.
+        It is not where a floor that was no more than probable is above what the k-th best give,
+        nor where a row was given up.
 
         Returns:
-            Rows in ascending order, and rows of the other side, each ``(c,)``.
+            Rows in ascending order, and rows of the other side, each ``(c,)``; and of which rows
+            it is sure, ``(n,)``.
         """
-        sure = self._tighten() >= self._first
+        given = self._tighten()
+        sure = np.isfinite(self.floors) & (self._first.certain | (given >= self._first.values))
         rows, others, _ = self._parts[0]
         kept = sure[rows]
-        return rows[kept].astype(np.int64), others[kept].astype(np.int64)
+        return rows[kept].astype(np.int64), others[kept].astype(np.int64), sure
 
     def _tighten(self) -> Scores:
         """Raise the floors to what the k-th best so far give, let go what is below, return these.
@@ -96,8 +114,31 @@ class Shortlist:
         return given
 
 
+def first_floors(
+    rounded: Rounded, side: int, reached: Scores | None, k: int, threads: int = 1
+) -> Floors:
+    """First floors of the rows of a side.
+
+    Args:
+        rounded: both sides, of which the other must have at least :func:`fewest` rows.
+        side: 0 or 1.
+        reached: the cosine that k others elsewhere are known to reach, ``(n,)``; -inf for none.
+        k: how many are wanted.
+        threads: blocks of rows computed side by side.
+    """
+    size = len(rounded.sides[side])
+    values, certain = np.full(size, np.inf, np.float32), np.zeros(size, np.bool_)
+    if reached is not None:
+        values = rounded.floors(reached)
+        certain = np.isfinite(values)
+    if not certain.all():
+        probable = sample_floors(rounded, side, k, threads)
+        values = np.where(certain, values, probable)
+    return Floors(values, certain)
+
+
 def sample_floors(rounded: Rounded, side: int, k: int, threads: int = 1) -> Scores:
-    """First floors of the rows of a side: very probably, k rows of the other reach them.
+    """Floors of the rows of a side, ``(n,)``: very probably, k rows of the other reach them.
 
     They are what some of a sample of the other side reach, which must have at least
     :func:`fewest` rows.

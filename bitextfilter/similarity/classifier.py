@@ -25,6 +25,7 @@ from bitextfilter.io.batches import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.pair_classifier import (
     Encode,
+    Indices,
     PairScorer,
     Scoring,
     Side,
@@ -148,10 +149,19 @@ class Classifier(nn.Module):
         """Return what scores pairs of sentences by their vectors."""
 
         def sides(source: Side, target: Side) -> PairScorer:
-            a, b = self.rows(*source), self.rows(*target)
-            return lambda i, j: self.probabilities(a[i], b[j], threads)
+            def score(i: Indices, j: Indices) -> Scores:
+                a, b = self._rows_at(source, i), self._rows_at(target, j)
+                return self.probabilities(a, b, threads)
+
+            return score
 
         return sides
+
+    def _rows_at(self, side: Side, places: Indices) -> Vectors:
+        """Return the rows of some sentences of a side; each is described once."""
+        vectors, sentences = side
+        distinct, rows = np.unique(places, return_inverse=True)
+        return self.rows(vectors[distinct], [sentences[place] for place in distinct])[rows]
 
     def rows(self, vectors: Vectors, sentences: Sequence[str]) -> Vectors:
         """Return vectors and, where it wants them, descriptions of sentences, ``(n, width)``."""

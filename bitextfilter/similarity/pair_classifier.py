@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ __all__ = [
     "PairScorer",
     "Scoring",
     "Side",
+    "VectorRows",
     "check_whole_numbers",
     "check_worth",
     "expected",
@@ -30,7 +32,15 @@ Answers = NDArray[np.floating]
 """``(n, 1)`` or ``(n, 2)``, logits: of a pair's being a translation, with a small mistake perhaps;
 and of its having none, if it is one."""
 
-Side = tuple[Vectors, Sequence[str]]
+
+class VectorRows(Protocol):
+    """Vectors in memory or on disk."""
+
+    def __getitem__(self, rows: Indices, /) -> Vectors:
+        """Return those at some places, ``(m, dim)``."""
+
+
+Side = tuple[VectorRows, Sequence[str]]
 """Sentences of one language, and their vectors ``(n, dim)``."""
 
 PairScorer = Callable[[Indices, Indices], Scores]

@@ -189,8 +189,7 @@ class _Window:
         places, rows = np.unique(rows, return_inverse=True)
         read = memory.read([sentences[place] for place in places])
         words = WordRows.of(read.rows, read.spelling)
-        every = len(places) == len(vectors)
-        return cls(rows, read.table, words, vectors if every else vectors[places])
+        return cls(rows, read.table, words, vectors[places])
 
     def lengths(self) -> Indices:
         """Words of the sentence of each pair."""

@@ -214,6 +214,28 @@ def test_the_input_has_to_be_the_same_where_it_is_done(folder: Path, tmp_path: P
     assert result.stdout_bytes == call(folder, "score", "-i", path).stdout_bytes
 
 
+def test_a_cache_goes_with_shards_and_may_grow_meanwhile(folder: Path, tmp_path: Path) -> None:
+    words = [*interrupted(folder, tmp_path), "--on-error", "stop", "--cache", tmp_path / "cache"]
+    assert call(folder, "score", *words).exit_code == 65
+    (tmp_path / "pairs.tsv").write_bytes(INPUTS["plain"])
+    result = call(folder, "score", *words)
+    assert result.stdout_bytes == call(folder, "score", data=INPUTS["plain"]).stdout_bytes
+    assert "23 rows, 0 rejected, 0 cached, 20 scored" in result.stderr
+    again = call(folder, "score", *words)
+    assert again.stdout_bytes == result.stdout_bytes
+    assert "23 rows, 0 rejected, 20 cached, 3 scored" in again.stderr
+
+
+def test_neighbours_of_several_files(folder: Path, tmp_path: Path) -> None:
+    paths = [tmp_path / "1.tsv", tmp_path / "2.tsv"]
+    lines = INPUTS["plain"].splitlines(keepends=True)
+    paths[0].write_bytes(b"".join(lines[:9]))
+    paths[1].write_bytes(b"".join(lines[9:]))
+    words = ["--similarity", "csls", "--neighbours", "input"]
+    expected = call(folder, "score", *words, data=INPUTS["plain"])
+    assert call(folder, "score", *words, *paths).stdout_bytes == expected.stdout_bytes != b""
+
+
 def test_a_model_is_loaded_once(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

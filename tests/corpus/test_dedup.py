@@ -20,10 +20,10 @@ from bitextfilter.corpus import near_duplicates, resolution
 from bitextfilter.corpus.comparison import BY, IGNORABLE, KEEP, digest, normaliser
 from bitextfilter.corpus.dedup import Deduplicator, DedupSettings, duplicates
 from bitextfilter.corpus.external_sort import ExternalSort
-from bitextfilter.corpus.key_table import KeyTable
 from bitextfilter.corpus.near_duplicates import banding, jaccard, recall, shingle_hashes, shingles
 from bitextfilter.corpus.scratch import Records
 from bitextfilter.errors import SettingsError
+from bitextfilter.io.key_table import KeyTable
 
 Rows = Sequence[tuple[str, ...]]
 

@@ -83,3 +83,16 @@ def test_files_with_something_else(tmp_path: Path) -> None:
         np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
         with pytest.raises(ModelError):
             Reference.load(path)
+
+
+def test_the_digest_is_that_of_all_that_decides_a_margin() -> None:
+    one = Reference(SOURCE, TARGET, 4)
+    others = [
+        Reference(TARGET, SOURCE, 4),
+        Reference(SOURCE, TARGET, 5),
+        Reference(SOURCE[:-1], TARGET, 4),
+        Reference(SOURCE, TARGET[::-1], 4),
+        Reference(np.zeros((0, 12), np.float32), TARGET, 4),
+    ]
+    assert len({reference.digest() for reference in [one, *others]}) == 6
+    assert one.digest() == Reference(2 * SOURCE, TARGET, 4).digest()

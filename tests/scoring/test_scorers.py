@@ -109,6 +109,23 @@ def test_parts_are_of_one_size_and_busy_every_thread() -> None:
     assert scorers._part_size(2048, 2) == 1024
 
 
+def test_a_pair_that_comes_again_is_scored_once(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+
+    def cosines(window: scorers.Window) -> np.ndarray:
+        sizes.append(len(window.rows))
+        return window.cosines
+
+    monkeypatch.setitem(MEASURES, "cosine", replace(MEASURES["cosine"], score=cosines))
+    order = [0, 1, 0, 0, 2, 1]
+    pairs = [SOURCES[i] for i in order], [TARGETS[i] for i in order]
+    scores = score_pairs(model, *pairs, ["cosine"])
+    assert sizes == [3]
+    assert np.array_equal(scores, score_pairs(model, SOURCES, TARGETS, ["cosine"])[order])
+
+
 def test_other_neighbours_change_the_margins_alone(model: Model) -> None:
     a, b = model.encode(SOURCES[:50], "aa"), model.encode(TARGETS[:50], "bb")
     names = list(MEASURES)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from bitextfilter.similarity import both_ways, candidates
-from bitextfilter.similarity.both_ways import nearest_both_ways
+from bitextfilter.similarity.both_ways import Wanted, nearest_among_parts, nearest_both_ways
 from bitextfilter.similarity.candidates import fewest
 from bitextfilter.similarity.neighbours import Indices, scan
 from bitextfilter.similarity.rounded import BITS
@@ -115,6 +115,42 @@ def test_small_sides(rows: int) -> None:
     check(A[:rows], B[:30])
     check(A[:40], B[:rows])
     check(A[: fewest(10) - 1], B)
+
+
+@pytest.mark.parametrize("k", [1, 10])
+@pytest.mark.parametrize("rows", [1300, 300])
+def test_above_what_is_reached_elsewhere_nothing_is_missed(
+    k: int, rows: int, scanned: list[int]
+) -> None:
+    """Some rows know of nothing elsewhere, some of much that is near, some that is nearer yet."""
+    a = A[:rows]
+    reached = tuple(GENERATOR.uniform(-0.2, 1.0, len(side)).astype(np.float32) for side in (a, B))
+    reached[0][::7] = -np.inf
+    reached[0][::11] = 1.0
+    found = nearest_among_parts(a, B, Wanted(k, (reached[0], reached[1]), threads=2))
+    for (cosines, others), (queries, base), least in zip(
+        found, ((a, B), (B, a)), reached, strict=True
+    ):
+        exact = scan(queries, base, k)
+        wanted = exact[0] >= least[:, None]
+        assert np.array_equal(cosines[wanted], exact[0][wanted])
+        assert np.array_equal(others[wanted], exact[1][wanted])
+        assert (others[cosines == -np.inf] == -1).all()
+    assert rows < fewest(k) or sum(scanned) < 0.15 * (len(a) + len(B))
+
+
+def test_above_a_certain_floor_what_cannot_be_told_apart_is_scanned(
+    scanned: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "MOST", 100)
+    a, b = A.copy(), B.copy()
+    a[5:305] = b[10:310] = unit_rows(A[:1] + 1e-7 * GENERATOR.standard_normal((300, DIM)))
+    reached = np.full(len(a), 0.5, np.float32), np.full(len(b), 0.5, np.float32)
+    found = nearest_among_parts(a, b, Wanted(10, reached))
+    assert min(scanned) >= 300
+    exact = scan(a, b, 10)
+    wanted = exact[0] >= 0.5
+    assert np.array_equal(found[0][1][wanted], exact[1][wanted])
 
 
 def test_it_tells_how_far_it_is() -> None:

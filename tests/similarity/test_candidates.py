@@ -9,7 +9,13 @@ import pytest
 import torch
 
 from bitextfilter.similarity import candidates
-from bitextfilter.similarity.candidates import Shortlist, collect, sample_floors
+from bitextfilter.similarity.candidates import (
+    Floors,
+    Shortlist,
+    collect,
+    first_floors,
+    sample_floors,
+)
 from bitextfilter.similarity.rounded import Rounded
 from bitextfilter.similarity.vectors import Scores, unit_products, unit_rows
 
@@ -21,9 +27,15 @@ ROUNDED = Rounded(A, B, torch.float32)
 Add = Callable[..., None]
 
 
-def shortlist(floors: list[float], k: int) -> tuple[Shortlist, Add]:
+def probable(floors: Scores) -> Floors:
+    return Floors(floors, np.zeros(len(floors), np.bool_))
+
+
+def shortlist(floors: list[float], k: int, certain: tuple[int, ...] = ()) -> tuple[Shortlist, Add]:
     """A list, and a way to add one row's products to it."""
-    made = Shortlist(np.array(floors, np.float32), k, ROUNDED)
+    first = probable(np.array(floors, np.float32))
+    first.certain[list(certain)] = True
+    made = Shortlist(first, k, ROUNDED)
 
     def add(row: int, **products: float) -> None:
         others = np.array([int(name[1:]) for name in products])
@@ -33,7 +45,7 @@ def shortlist(floors: list[float], k: int) -> tuple[Shortlist, Add]:
 
 
 def pairs(made: Shortlist) -> list[tuple[int, int]]:
-    return list(zip(*(part.tolist() for part in made.pairs()), strict=True))
+    return list(zip(*(part.tolist() for part in made.pairs()[:2]), strict=True))
 
 
 def test_only_what_may_be_among_the_nearest_stays() -> None:
@@ -51,6 +63,14 @@ def test_rows_with_too_few_or_a_floor_too_high_are_not_sure() -> None:
     add(1, x1=0.5, x2=0.6)
     add(2, x1=0.51, x2=0.6)
     assert pairs(made) == [(2, 2), (2, 1)]
+    assert made.pairs()[2].tolist() == [False, False, True, False]
+
+
+def test_above_a_certain_floor_there_may_be_few() -> None:
+    made, add = shortlist([0.5, 0.5, np.inf], 2, certain=(0, 1, 2))
+    add(0, x1=0.6)
+    assert pairs(made) == [(0, 1)]
+    assert made.pairs()[2].tolist() == [True, True, False]
 
 
 def test_it_is_tightened_when_it_holds_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,6 +90,33 @@ def test_a_row_with_too_many_is_given_up(monkeypatch: pytest.MonkeyPatch) -> Non
     assert np.isinf(made.floors).tolist() == [True, False]
     add(1, x1=0.3)
     assert pairs(made) == [(1, 1)]
+    assert made.pairs()[2].tolist() == [False, True]
+
+
+def test_a_row_given_up_is_not_sure_though_its_floor_was_certain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(candidates, "HELD", 2)
+    monkeypatch.setattr(candidates, "MOST", 4)
+    made, add = shortlist([0.1, 0.1], 1, certain=(0, 1))
+    add(0, **{f"x{i}": 0.5 for i in range(5)})
+    assert pairs(made) == []
+    assert made.pairs()[2].tolist() == [False, True]
+
+
+def test_first_floors_are_what_is_known_else_what_is_probable() -> None:
+    reached = np.full(len(A), 0.4, np.float32)
+    reached[::2] = -np.inf
+    reached[1] = 0.0
+    floors = first_floors(ROUNDED, 0, reached, 3)
+    sample = sample_floors(ROUNDED, 0, 3)
+    assert not floors.certain[::2].any()
+    assert not floors.certain[1]
+    assert floors.certain[3::2].all()
+    assert np.array_equal(floors.values[~floors.certain], sample[~floors.certain])
+    assert floors.values[floors.certain] == pytest.approx(0.4, abs=1e-4)
+    assert (floors.values[floors.certain] <= 0.4).all()
+    assert not first_floors(ROUNDED, 1, None, 3).certain.any()
 
 
 def test_everything_that_reaches_a_floor_is_collected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,8 +124,8 @@ def test_everything_that_reaches_a_floor_is_collected(monkeypatch: pytest.Monkey
     monkeypatch.setattr(candidates, "TILE_COLUMNS", 128)
     exact = unit_products(A, B)
     floors, rows = np.full(len(A), 0.6, np.float32), GENERATOR.permutation(len(A))[:203]
-    own = Shortlist(floors[rows], 1, ROUNDED)
-    opposite = Shortlist(np.full(len(B), 0.7, np.float32), 1, ROUNDED)
+    own = Shortlist(probable(floors[rows]), 1, ROUNDED)
+    opposite = Shortlist(probable(np.full(len(B), 0.7, np.float32)), 1, ROUNDED)
     collect(ROUNDED, rows, own, opposite)
     assert held(own) == reached(exact[rows], 0.6)
     assert held(opposite) == {(j, rows[i]) for i, j in reached(exact[rows], 0.7)}

@@ -1,0 +1,192 @@
+"""bitext-score without a cache, with a new one and with a full one; and the cache by itself.
+
+    python benchmarks/cache.py PAIRS.tsv.gz
+    python benchmarks/cache.py PAIRS.tsv.gz --rows 0 --entries 50000 10000000
+
+PAIRS is a TSV of real sentence pairs. The whole process is timed, in turns; the medians count. What
+is written must be the same. Then windows of 12,288 random keys are looked up in and added to caches
+of so many entries, beside a table of SQLite (WAL, a blob as primary key, without rowid).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import numpy as np
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from bitextfilter.io.cache import KEY_BYTES, Cache  # noqa: E402
+from bitextfilter.io.files import open_input  # noqa: E402
+
+LAUNCHER = HERE.parent / "bin" / "bitext-score"
+WINDOW = 12288
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("pairs", help="a TSV of sentence pairs")
+    parser.add_argument("--rows", type=int, default=50_000, help="distinct pairs to score")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--entries", type=int, nargs="*", default=[50_000, 1_000_000])
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        if arguments.rows:
+            commands(arguments, Path(folder))
+        for entries in arguments.entries:
+            stores(entries, Path(folder))
+
+
+def commands(arguments: argparse.Namespace, folder: Path) -> None:
+    """Time the command."""
+    pairs, one, cache = folder / "pairs.tsv", folder / "one.tsv", folder / "cache"
+    with open_input(arguments.pairs) as stream:
+        rows = [b"\t".join(line.rstrip(b"\r\n").split(b"\t")[:2]) + b"\n" for line in stream]
+    full = (row for row in dict.fromkeys(rows) if row.count(b"\t") == 1)
+    lines = list(
+        islice((row for row in full if all(row.strip(b"\n").split(b"\t"))), arguments.rows)
+    )
+    pairs.write_bytes(b"".join(lines))
+    one.write_bytes(lines[0])
+    costs: dict[str, list[Cost]] = {"start": [], "without": [], "cold": [], "warm": []}
+    for _ in range(arguments.rounds):
+        shutil.rmtree(cache, ignore_errors=True)
+        outputs = {}
+        for name, some in costs.items():
+            output = folder / name
+            words = ["-i", str(one if name == "start" else pairs), "-o", str(output)]
+            words += ["--threads", str(arguments.threads), "--quiet", "--on-error", "reject"]
+            words += ["--cache", str(cache)] if name in ("cold", "warm") else []
+            some.append(run(words))
+            outputs[name] = output.read_bytes()
+        assert outputs["without"] == outputs["cold"] == outputs["warm"]
+    print(f"{len(lines)} pairs, {arguments.threads} threads; clock | processor, seconds")
+    print("         seconds           by the clock: without / it, start aside; by the processor")
+    clock, processor = zip(*(middle(some) for some in costs.values()), strict=True)
+    for place, name in enumerate(costs):
+        print(f"{name:8} {clock[place]:7.2f} | {processor[place]:5.2f}", end="")
+        for start, without, *rest in (clock, processor):
+            took = [without, *rest][place - 1]
+            ratios = without / took, (without - start) / (took - start)
+            print(f"   {ratios[0]:5.2f}, {ratios[1]:6.2f}" if place else "", end="")
+        print()
+
+
+class Cost(NamedTuple):
+    """Seconds on the clock, and of the processor."""
+
+    clock: float
+    processor: float
+
+
+def run(words: list[str]) -> Cost:
+    """Run the command, and ask the system what it took."""
+    began = time.perf_counter()
+    child = subprocess.Popen([sys.executable, str(LAUNCHER), *words])
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise SystemExit(child.returncode)
+    return Cost(time.perf_counter() - began, usage.ru_utime + usage.ru_stime)
+
+
+def middle(costs: list[Cost]) -> Cost:
+    """Return the medians."""
+    return Cost(*(median(column) for column in zip(*costs, strict=True)))
+
+
+class Table:
+    """What SQLite would be."""
+
+    def __init__(self, folder: Path) -> None:
+        self._base = sqlite3.connect(folder / "table", isolation_level=None)
+        self._base.execute("pragma journal_mode=wal")
+        self._base.execute("pragma synchronous=normal")
+        self._base.execute("create table scores (key blob primary key, value) without rowid")
+
+    def get(self, keys: list[bytes]) -> dict[bytes, float]:
+        """Look keys up, a thousand at a time."""
+        found: dict[bytes, float] = {}
+        for first in range(0, len(keys), 1000):
+            some = keys[first : first + 1000]
+            marks = ",".join("?" * len(some))
+            query = f"select key, value from scores where key in ({marks})"
+            found.update(self._base.execute(query, some))
+        return found
+
+    def put(self, keys: list[bytes], values: Iterable[float]) -> None:
+        """Add entries in the order of their keys, and commit."""
+        self._base.execute("begin immediate")
+        rows = sorted(zip(keys, map(float, values), strict=True))
+        self._base.executemany("insert or replace into scores values (?, ?)", rows)
+        self._base.execute("commit")
+
+    def keep(self) -> None:
+        """Nothing waits."""
+
+
+def stores(entries: int, folder: Path) -> None:
+    """Time windows of keys on a store of so many entries, and what they write to the disk."""
+    for name, kind in (("cache", Cache), ("SQLite", Table)):
+        place = Path(tempfile.mkdtemp(dir=folder))
+        store = kind(place)
+        for count in parts_of(entries):
+            keys = random_keys(count)
+            store.put(keys, np.zeros(count, np.float32))
+            store.keep()
+        known, new = keys[:WINDOW], random_keys(WINDOW)
+        times: dict[str, list[float]] = {"known": [], "new": [], "added": []}
+        before = written()
+        for _ in range(8):
+            for what, some in (("known", known), ("new", new)):
+                began = time.perf_counter()
+                store.get(some)
+                times[what].append(time.perf_counter() - began)
+            began = time.perf_counter()
+            store.put(new, np.zeros(WINDOW, np.float32))
+            store.keep()
+            times["added"].append(time.perf_counter() - began)
+            new = random_keys(WINDOW)
+        megabytes = (written() - before) / 8e6
+        milliseconds = ", ".join(f"{w} {1e3 * np.mean(t):.0f} ms" for w, t in times.items())
+        size = sum(path.stat().st_size for path in place.iterdir()) / 1e6
+        print(f"{name:6} {entries} entries, {size:.0f} MB; a window: {milliseconds}", end="")
+        print(f", {megabytes:.1f} MB written")
+        shutil.rmtree(place)
+
+
+def parts_of(entries: int) -> list[int]:
+    """Entries in portions of a million."""
+    return [min(1_000_000, entries - first) for first in range(0, entries, 1_000_000)]
+
+
+def random_keys(count: int) -> list[bytes]:
+    """Keys as digests are."""
+    data = os.urandom(KEY_BYTES * count)
+    return [data[first : first + KEY_BYTES] for first in range(0, len(data), KEY_BYTES)]
+
+
+def written() -> int:
+    """Bytes that this process has sent to the disk, where /proc says it."""
+    path = Path("/proc/self/io")
+    text = path.read_text() if path.exists() else "\nwrite_bytes: 0\n"
+    return int(text.split("\nwrite_bytes: ")[1].split("\n")[0])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,254 @@
+"""Mining two large collections, end to end, beside a naive flat search; and what more would cost.
+
+    python benchmarks/mining.py --planted TEST.tsv... --source EN.txt TRAIN.tsv:1 ... \
+        --target DE.txt TRAIN.tsv:2 ... --sizes 50000 100000 200000 500000 1000000 --check 350000
+
+Planted pairs (source, target) are hidden among real sentences of either side; where those do not
+suffice, generated ones follow, each of the first half of one and the second half of another. For
+each size `bitext-align` runs as a process of its own, from two files of text to ranked pairs:
+seconds up to the search (reading, encoding), seconds of search, of choosing and writing, peak
+memory, disk.
+
+Beside it, brute force in numpy (float32 products of all with all, the highest of each row) for a
+sample of the planted sources, whose time is scaled up to all rows of both sides; and recall: of the
+sample, how many nearest neighbours that brute force finds `bitext-align` found, too. Of all planted
+pairs, the share that stands in the output.
+
+From the sizes a model of cost is fitted, and held against `--check`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.commands.process import prepare
+from bitextfilter.io.files import read_lines
+
+ALIGN = [sys.executable, "-c", "from bitextfilter.commands.align import main; main()"]
+
+
+class Cost(NamedTuple):
+    """What one size took."""
+
+    rows: int
+    encoding: float
+    searching: float
+    writing: float
+    mebibytes: float
+    disk: float
+    """GB."""
+
+    @property
+    def seconds(self) -> float:
+        """All of it."""
+        return self.encoding + self.searching + self.writing
+
+
+def column(name: str) -> Iterator[str]:
+    """The lines of FILE, or the cells of FILE:COLUMN."""
+    path, _, number = name.rpartition(":")
+    if not path:
+        yield from read_lines(name)
+        return
+    for line in read_lines(path):
+        yield line.split("\t")[int(number) - 1]
+
+
+def spliced(lines: list[str], seed: int) -> Iterator[str]:
+    """Sentences of two halves, without end."""
+    generator = random.Random(seed)
+    while True:
+        first, second = (generator.choice(lines).split() for _ in "ab")
+        yield " ".join([*first[: len(first) // 2 + 1], *second[len(second) // 2 :]])
+
+
+def filled(planted: Iterable[str], names: list[str], rows: int, seed: int) -> list[str]:
+    """Distinct sentences, the planted ones first: then real ones, then spliced ones."""
+    found = dict.fromkeys(planted)
+    real = {line for name in names for line in column(name) if line.strip() and "\0" not in line}
+    order = sorted(real - found.keys())
+    random.Random(seed).shuffle(order)
+    found.update(dict.fromkeys(islice(order, max(0, rows - len(found)))))
+    made = spliced(order, seed)
+    while len(found) < rows:
+        found.setdefault(next(made))
+    return list(found)
+
+
+def shuffled(path: Path, lines: list[str], seed: int) -> None:
+    """Write lines in no order."""
+    order = list(lines)
+    random.Random(seed).shuffle(order)
+    path.write_text("".join(f"{line}\n" for line in order), encoding="utf-8")
+
+
+def align(files: list[Path], folder: Path, options: argparse.Namespace) -> tuple[Cost, Path]:
+    """Run bitext-align on two files; the times are those of what it says on stderr."""
+    output, work = folder / "pairs.tsv", folder / "work"
+    words = [*map(str, files), "-o", str(output), "--resume", str(work), "--model", options.model]
+    words += ["--index", options.index, "--recall", str(options.recall)]
+    started = time.monotonic()
+    said: list[tuple[float, str]] = []
+    child = subprocess.Popen([*ALIGN, *words], stderr=subprocess.PIPE, text=True)
+    assert child.stderr is not None
+    stream = child.stderr
+
+    def listen() -> None:
+        for line in stream:
+            said.append((time.monotonic() - started, line.rstrip()))
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    _, status, usage = os.wait4(child.pid, 0)
+    ended = time.monotonic() - started
+    listener.join()
+    assert status == 0, said
+    searching = next(at for at, line in said if "comparing" in line or "making indexes" in line)
+    found = max(path.stat().st_mtime for path in work.glob("*.nearest.*"))
+    writing = max(0.0, output.stat().st_mtime - found)
+    disk = sum(path.stat().st_size for path in work.iterdir()) / 1e9
+    for _, line in said:
+        if "lists" in line:
+            print(f"  {line}", flush=True)
+    rows = len(files[0].read_text(encoding="utf-8").split("\n")) - 1
+    cost = Cost(rows, searching, ended - searching - writing, writing, usage.ru_maxrss / 1024, disk)
+    return cost, output
+
+
+class Naive(NamedTuple):
+    """What brute force took, and how it compares."""
+
+    seconds: float
+    """For all rows of both sides, from a sample."""
+    recall: float
+
+
+def naive(folder: Path, planted: list[str], rows: int, options: argparse.Namespace) -> Naive:
+    """Search for the nearest of some sources by products of all with all."""
+    from bitextfilter.io.sentence_file import SentenceFile
+    from bitextfilter.io.vector_file import VectorFile
+    from bitextfilter.mining.search import Neighbourhoods
+    from bitextfilter.scoring.model import load
+
+    dim = load(options.model).encoder.dim
+    sources = SentenceFile(folder / "source.sentences")
+    places = {text: place for place, text in enumerate(sources)}
+    asked = np.array([places[text] for text in planted[: options.sample]])
+    base = normalised(VectorFile(folder / "target.vectors", dim)[:])
+    queries = normalised(VectorFile(folder / "source.vectors", dim)[asked])
+    started = time.monotonic()
+    best = np.concatenate(
+        [(queries[first : first + 64] @ base.T).max(axis=1) for first in range(0, len(queries), 64)]
+    )
+    seconds = (time.monotonic() - started) * (2 * rows / len(queries))
+    found, _ = Neighbourhoods(folder, (len(sources), len(base)), 4).of_side(0)
+    return Naive(seconds, float((found[asked, 0] >= best - 1e-5).mean()))
+
+
+def normalised(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Rows of length 1."""
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def planted_pairs(paths: list[str]) -> list[tuple[str, str]]:
+    """The first two columns of the files, each sentence in one pair at most."""
+    lines = (line.split("\t") for path in paths for line in read_lines(path))
+    by_target = {target: source for source, target, *_ in lines}
+    by_source = {source: target for target, source in by_target.items()}
+    return list(by_source.items())
+
+
+def measured(rows: int, options: argparse.Namespace) -> Cost:
+    """Make two files of so many lines, mine them, and print a row of the table."""
+    pairs = planted_pairs(options.planted)[: rows // 4]
+    with tempfile.TemporaryDirectory(dir=options.folder) as place:
+        folder = Path(place)
+        files = [folder / "source.txt", folder / "target.txt"]
+        for side, names in enumerate((options.source, options.target)):
+            texts = filled((pair[side] for pair in pairs), names, rows, side)
+            shuffled(files[side], texts, side)
+            del texts
+        cost, output = align(files, folder, options)
+        known = set(pairs)
+        lines = (line.split("\t")[:2] for line in read_lines(output))
+        found = sum((source, target) in known for source, target in lines)
+        flat = naive(folder / "work", [source for source, _ in pairs], rows, options)
+    print(
+        f"{rows:>9}{cost.encoding:10.1f}{cost.searching:10.1f}{cost.writing:9.1f}"
+        f"{cost.seconds:9.1f}{cost.mebibytes:9.0f}{cost.disk:8.2f}{flat.seconds:10.0f}"
+        f"{flat.seconds / cost.searching:8.1f}{flat.recall:9.4f}{len(pairs):9}"
+        f"{found / len(pairs):8.4f}",
+        flush=True,
+    )
+    return cost
+
+
+def fitted(costs: list[Cost]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Seconds as a + b rows + c rows², and MiB as a + b rows, of least relative error."""
+    rows = np.array([cost.rows for cost in costs], np.float64)
+    found = []
+    for powers, values in (
+        ((0, 1, 2), [cost.seconds for cost in costs]),
+        ((0, 1), [cost.mebibytes for cost in costs]),
+    ):
+        known = np.array(values)
+        design = np.stack([rows**power for power in powers], axis=1) / known[:, None]
+        found.append(np.linalg.lstsq(design, np.ones(len(rows)), rcond=None)[0])
+    return found[0], found[1]
+
+
+def predicted(rows: float, model: tuple[NDArray[np.float64], NDArray[np.float64]]) -> str:
+    """What the model says of a size."""
+    seconds = float(model[0] @ [1, rows, rows * rows])
+    memory = float(model[1] @ [1, rows])
+    return (
+        f"{rows:>12.0f} rows: {seconds:10.0f} s = {seconds / 3600:9.2f} h, {memory / 1024:6.1f} GiB"
+    )
+
+
+def main() -> None:
+    """Measure, print and predict."""
+    prepare()
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    for name in ("planted", "source", "target"):
+        parser.add_argument(f"--{name}", nargs="+", required=True, metavar="FILE[:COLUMN]")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[50_000, 100_000, 200_000])
+    parser.add_argument("--check", type=int, nargs="*", default=[])
+    parser.add_argument("--model", default="en-de")
+    parser.add_argument("--index", default="auto")
+    parser.add_argument("--recall", default=0.99)
+    parser.add_argument("--sample", type=int, default=1000, help="queries of brute force")
+    parser.add_argument("--folder", help="where it works (TMPDIR)")
+    options = parser.parse_args()
+    print(
+        f"{'rows':>9}{'encoding':>10}{'search':>10}{'writing':>9}{'all, s':>9}{'MiB':>9}{'GB':>8}"
+        f"{'naive, s':>10}{'ratio':>8}{'recall@1':>9}{'planted':>9}{'found':>8}",
+        flush=True,
+    )
+    costs = [measured(rows, options) for rows in options.sizes]
+    if len(costs) < 3:
+        return
+    model = fitted(costs)
+    for rows in options.check:
+        print(f"predicted {predicted(rows, model)}")
+        measured(rows, options)
+    for rows in (1e7, 1e8):
+        print(f"predicted {predicted(rows, model)}")
+
+
+if __name__ == "__main__":
+    main()

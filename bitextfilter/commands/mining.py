@@ -1,0 +1,115 @@
+"""What ``bitext-align`` does without ``--monotonic``: find translations in two collections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from bitextfilter.commands.documents import score_text
+from bitextfilter.commands.frame import Run
+from bitextfilter.commands.mining_files import good_rows, open_readers
+from bitextfilter.commands.mining_search import MiningSearch
+from bitextfilter.io.rows import RowReader
+
+if TYPE_CHECKING:
+    from bitextfilter.io.sentence_file import SentenceFile
+    from bitextfilter.mining.comparable import Mined, MiningSettings
+    from bitextfilter.scoring.model import Model
+    from bitextfilter.similarity.pair_classifier import PairScorer, Side
+
+__all__ = ["mine_pairs", "pair_line", "scorer_of", "settings_of"]
+
+
+def mine_pairs(run: Run, files: Sequence[str], options: dict[str, Any]) -> None:
+    """Find the pairs of two files, or of one and an index, and write them best first."""
+    from bitextfilter.mining.comparable import choose
+
+    output, readers, model = run.output(), open_readers(run, files), run.model()
+    settings = settings_of(run, model, options)
+    search = MiningSearch(run, model, options)
+    sentences = search.gather([_texts(run, reader) for reader in readers])
+    if not options["no_column_check"]:
+        _check_languages(run, model, sentences)
+    sides = search.encode(sentences)
+    nearest = search.nearest(sides)
+    if options["index_save"] is not None:
+        search.save(Path(options["index_save"]), sides, sentences[1], nearest[1][0])
+    both = (sides.file(0), sentences[0]), (sides.file(1), sentences[1])
+    mined = choose(nearest, settings, scorer_of(model, both, settings), search.elsewhere())
+    _write(run, output, sentences, mined, options)
+
+
+def _texts(run: Run, reader: RowReader) -> Iterator[list[str]]:
+    return ([row.text for row in window] for window in good_rows(run, reader))
+
+
+def _check_languages(run: Run, model: Model, sentences: Sequence[SentenceFile]) -> None:
+    from bitextfilter.text.language import check_columns
+
+    warning = check_columns(sentences[0], sentences[1], model.processor)
+    if warning is not None:
+        run.warn(warning)
+
+
+def settings_of(run: Run, model: Model, options: dict[str, Any]) -> MiningSettings:
+    """Return how pairs are found, by a model that can."""
+    from bitextfilter.mining.comparable import NEEDS_CLASSIFIER, MiningSettings
+    from bitextfilter.scoring.scorers import check_measures
+
+    settings = MiningSettings(
+        options["similarity"],
+        options["retrieval"],
+        options["neighbours_count"],
+        options["min_score"],
+        run.common.threads,
+    )
+    if settings.similarity in NEEDS_CLASSIFIER:
+        check_measures(model, ["mlp"], None)
+    return settings
+
+
+def scorer_of(
+    model: Model, sides: tuple[Side, Side], settings: MiningSettings
+) -> PairScorer | None:
+    """Return what scores pairs by their places, where the similarity needs more than cosines."""
+    import numpy as np
+
+    from bitextfilter.mining.comparable import NEEDS_CLASSIFIER, euclidean_scorer
+    from bitextfilter.mining.joint import evidence
+
+    if settings.similarity == "euclidean":
+        return euclidean_scorer(sides[0][0], sides[1][0])
+    if settings.similarity not in NEEDS_CLASSIFIER:
+        return None
+    scorer = model.pair_scorer(*sides)
+    if settings.similarity == "joint" and scorer is not None:
+        lengths = [np.fromiter(map(len, side), np.int64, len(side)) for _, side in sides]
+        scorer = evidence(scorer, lengths)
+    return scorer
+
+
+def _write(
+    run: Run,
+    output: BinaryIO,
+    sentences: Sequence[SentenceFile],
+    mined: Mined,
+    options: dict[str, Any],
+) -> None:
+    """Write pairs best first, each once or as often as its sentences have copies."""
+    copies = [side.copies() for side in sentences]
+    for row in zip(mined.source.tolist(), mined.target.tolist(), mined.score, strict=True):
+        texts = [side[place] for side, place in zip(sentences, row[:2], strict=True)]
+        times = 1
+        if options["keep_duplicates"]:
+            times = int(copies[0][row[0]] * copies[1][row[1]])
+        output.writelines(repeat(pair_line(texts, row[2], options), times))
+        run.counts["pairs"] += times
+
+
+def pair_line(texts: list[str], score: float, options: dict[str, Any]) -> bytes:
+    """Return the line of a pair, as the options say."""
+    number = score_text(score, options["digits"])
+    columns = [number, *texts] if options["score_first"] else [*texts, number]
+    return ("\t".join(columns) + "\n").encode()

@@ -1,0 +1,172 @@
+"""The search of a run of ``bitext-align``: its folder, its sides, and an index if it has one."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bitextfilter.commands.frame import Run
+from bitextfilter.io.locks import locked
+
+if TYPE_CHECKING:
+    from bitextfilter.io.sentence_file import SentenceFile
+    from bitextfilter.mining.exact import Sides
+    from bitextfilter.mining.saved_index import SavedIndex
+    from bitextfilter.mining.search import Work
+    from bitextfilter.mining.tasks import Task
+    from bitextfilter.scoring.model import Model
+    from bitextfilter.similarity.found import Found
+    from bitextfilter.similarity.vectors import Scores, Vectors
+
+    Prepare = Callable[[], Work]
+
+__all__ = ["MiningSearch", "opened_index"]
+
+_FORMAT = 1
+"""Of the folder of --resume."""
+
+
+def opened_index(model: Model, options: dict[str, Any]) -> SavedIndex | None:
+    """Open the index of --index-load; SettingsError where it cannot serve."""
+    from bitextfilter.mining.saved_index import SavedIndex
+
+    if options["index_load"] is None:
+        return None
+    index = SavedIndex(Path(options["index_load"]))
+    index.check(model.digest, options["neighbours_count"])
+    return index
+
+
+class MiningSearch:
+    """Finds the nearest sentences of either side; what is done stays in the folder of --resume."""
+
+    def __init__(self, run: Run, model: Model, options: dict[str, Any]) -> None:
+        """Open the folder and the index. Raises SettingsError where they are of other searches."""
+        from bitextfilter.mining.workspace import Workspace
+
+        self._run, self._model, self._options = run, model, options
+        self._index = opened_index(model, options)
+        folder = options["resume"]
+        if folder is None:
+            folder = run.enter(tempfile.TemporaryDirectory(prefix="bitext-align."))
+        else:
+            run.enter(locked(folder))
+        self._work = Workspace(Path(folder), self._plan())
+
+    def _plan(self) -> dict[str, Any]:
+        """What decides what is found, but for the text."""
+        return {
+            "format": _FORMAT,
+            "model": self._model.digest,
+            "index loaded": None if self._index is None else self._index.digest(),
+            "neighbours": self._options["neighbours_count"],
+            **{name: self._options[name] for name in ("dtype", "index", "recall")},
+        }
+
+    def gather(self, windows: Sequence[Iterable[list[str]]]) -> list[SentenceFile]:
+        """Return the distinct sentences of both sides: of the files', and of the index."""
+        found = self._work.gather(windows)
+        return found if self._index is None else [*found, self._index.sentences]
+
+    def encode(self, sentences: Sequence[SentenceFile]) -> Sides:
+        """Encode the sentences of either side that are not encoded yet."""
+        from bitextfilter.mining.exact import Sides
+        from bitextfilter.mining.search import Neighbourhoods
+
+        dim, form = self._model.encoder.dim, self._options["dtype"]
+        files = self._work.vectors(0), self._work.vectors(1)
+        forms = form, form
+        new = list(zip(files, sentences, self._model.languages, strict=True))
+        if self._index is not None:
+            files = files[0], self._index.vectors_path
+            forms = form, self._index.description.form
+            new.pop()
+        self._run.progress(sum(len(side) for _, side, _ in new), "sentences")
+        for path, side, language in new:
+            self._encode(path, side, language)
+        k = self._options["neighbours_count"]
+        known = Neighbourhoods(self._work.folder, (len(sentences[0]), len(sentences[1])), k)
+        return Sides(files, dim, forms, known, self._run.common.threads)
+
+    def _encode(self, path: Path, sentences: SentenceFile, language: str) -> None:
+        from bitextfilter.io.vector_file import VectorWriter
+        from bitextfilter.mining.workspace import encode_into
+
+        run, model = self._run, self._model
+
+        def encode(window: Task) -> Vectors:
+            vectors = model.encode(sentences[slice(*window)], language)
+            run.progress().update(len(vectors))
+            return vectors
+
+        with VectorWriter(path, model.encoder.dim, self._options["dtype"]) as writer:
+            run.progress().update(writer.rows)
+            encode_into(writer, len(sentences), run.common.batch_size, lambda: encode)
+
+    def nearest(self, sides: Sides) -> tuple[Found, Found]:
+        """Return the nearest of each sentence of either side, on the other."""
+        from bitextfilter.mining.approximate import EXACT, kind_for
+        from bitextfilter.mining.search import search
+
+        run, sizes = self._run, sides.known.sizes
+        kind = kind_for(self._options["index"], sizes)
+        run.facts["index"] = kind
+        tasks, prepare = (self._exactly if kind == EXACT else self._by_index)(sides, kind)
+
+        def rows(task: Task) -> int:
+            return sides.known.rows(0, task[0]) if kind == EXACT else sides.known.rows(*task)
+
+        def skip(task: Task) -> None:
+            run.progress().update(rows(task))
+
+        run.progress().reset(sum(map(rows, tasks)))
+
+        return search(sides.known, tasks, prepare, known_done=skip)
+
+    def _exactly(self, sides: Sides, _: str) -> tuple[list[Task], Prepare]:
+        from bitextfilter.mining.exact import block_against_block, cells
+
+        run, sizes = self._run, sides.known.sizes
+        run.note(f"comparing {sizes[0]} with {sizes[1]} distinct sentences, each with each")
+        return cells(sides.known), partial(block_against_block, sides, run.progress().update)
+
+    def _by_index(self, sides: Sides, kind: str) -> tuple[list[Task], Prepare]:
+        from bitextfilter.mining import approximate
+
+        run, sizes = self._run, sides.known.sizes
+        wanted = approximate.Thorough(kind, self._options["recall"], run.common.device)
+        run.note(f"making indexes of {sizes[0]} and {sizes[1]} distinct sentences: {kind}")
+        tuned = approximate.tune(sides, wanted)
+        for name, some in zip(("source", "target"), tuned, strict=True):
+            run.note(
+                f"each {name} is sought in {some.lists} of {some.of} lists:"
+                f" finds {some.recall:.4f} of the nearest of a sample"
+            )
+            run.facts[f"recall of {name}s"] = round(some.recall, 4)
+        prepare = partial(
+            approximate.block_against_index, sides, wanted, tuned, run.progress().update
+        )
+        return approximate.blocks_of(sides.known), prepare
+
+    def elsewhere(self) -> Scores | None:
+        """Cosines of the index's sentences to those they were searched with, ``(m, any)``."""
+        return None if self._index is None else self._index.nearest()
+
+    def save(self, folder: Path, sides: Sides, sentences: SentenceFile, nearest: Scores) -> None:
+        """Keep the target side in a folder, with the cosines to its nearest ``(m, any)``."""
+        from bitextfilter.mining.saved_index import Description, merged, save_index
+
+        k, sources = self._options["neighbours_count"], sides.known.sizes[0]
+        cosines = merged(nearest, self.elsewhere(), k)
+        known = Description(
+            self._model.digest,
+            self._model.languages[1],
+            sides.dim,
+            sides.forms[1],
+            k,
+            sources + (0 if self._index is None else self._index.description.sources),
+        )
+        save_index(folder, (sentences.path, sides.files[1]), cosines, known)

@@ -1,0 +1,146 @@
+"""Vectors on disk, in whole or half precision or as bytes, that are read some rows at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.errors import InputError, NotFoundError, OutputError, SettingsError
+from bitextfilter.io.files import write_whole
+
+__all__ = ["FORMS", "VectorFile", "VectorWriter", "as_kept"]
+
+Vectors = NDArray[np.float32]
+
+FORMS = ("float32", "float16", "int8")
+"""How numbers are kept. ``int8``: whole numbers to 127 and a factor for each row."""
+
+_SAFE = ".rows"
+
+
+def _record(dim: int, form: str) -> np.dtype[Any]:
+    """What a row is in the file."""
+    if form not in FORMS:
+        raise SettingsError(f"{form!r} is none of {', '.join(FORMS)}")
+    fields: list[Any] = [("numbers", np.dtype(form).newbyteorder("<"), (dim,))]
+    return np.dtype([("factor", "<f4"), *fields] if form == "int8" else fields)
+
+
+def as_kept(vectors: Vectors, form: str) -> Vectors:
+    """Return vectors ``(n, dim)`` as they would be read from a file of that form."""
+    return _unpacked(_packed(vectors, _record(vectors.shape[1], form)))
+
+
+def _packed(vectors: Vectors, record: np.dtype[Any]) -> NDArray[Any]:
+    """Vectors ``(n, dim)`` as rows of a file. Raises SettingsError if a number is too large."""
+    rows = np.zeros(len(vectors), record)
+    if "factor" in (record.names or ()):
+        largest = np.abs(vectors).max(axis=1, initial=0.0)
+        rows["factor"] = largest / 127
+        steps = np.where(rows["factor"] > 0, rows["factor"], 1.0)
+        rows["numbers"] = np.rint(vectors / steps[:, None])
+    else:
+        with np.errstate(over="ignore"):
+            rows["numbers"] = vectors
+        if not np.isfinite(rows["numbers"]).all():
+            raise SettingsError("the model's vectors are too large for float16: take float32")
+    return rows
+
+
+def _unpacked(rows: NDArray[Any]) -> Vectors:
+    """Rows of a file as vectors ``(n, dim)``."""
+    numbers: Vectors = rows["numbers"].astype(np.float32)
+    return numbers * rows["factor"][:, None] if "factor" in (rows.dtype.names or ()) else numbers
+
+
+class VectorFile:
+    """Vectors ``(n, dim)`` in a file: indexed by a slice or by places, they are float32."""
+
+    def __init__(self, path: Path, dim: int, form: str = "float16") -> None:
+        """Open what a VectorWriter wrote. Raises NotFoundError, and InputError if it is cut off."""
+        record = _record(dim, form)
+        try:
+            size = path.stat().st_size
+            rows = np.memmap(path, record, "r") if size else np.zeros(0, record)
+        except OSError as error:
+            raise NotFoundError(f"{path}: cannot be opened: {error.strerror or error}") from error
+        except ValueError as error:
+            raise InputError("its vectors are damaged", file=str(path)) from error
+        self.path, self.shape, self._rows = path, (len(rows), dim), np.asarray(rows)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice | NDArray[np.int64]) -> Vectors:
+        """Return the vectors of a slice, or at places in any order, ``(m, dim)``."""
+        some = self._rows[rows]
+        numbers: Vectors = some["numbers"].astype(np.float32)
+        return (
+            numbers * some["factor"][:, None] if "factor" in (some.dtype.names or ()) else numbers
+        )
+
+
+class VectorWriter:
+    """Appends vectors to a file, and goes on where another that was killed was safe."""
+
+    def __init__(self, path: Path, dim: int, form: str = "float16") -> None:
+        """Open *path*; what it holds beyond the last ``sync`` is cut off. Raises OutputError."""
+        self._path, self._record = path, _record(dim, form)
+        safe = path.with_name(path.name + _SAFE)
+        try:
+            self.rows = int(safe.read_text()) if safe.exists() and path.exists() else 0
+        except ValueError as error:
+            raise InputError("damaged; remove it", file=str(safe)) from error
+        with self._naming():
+            self._file = open(path, "r+b" if path.exists() else "w+b")
+            self._file.truncate(self.rows * self._record.itemsize)
+            self._file.seek(0, os.SEEK_END)
+        self._safe = safe
+
+    def __enter__(self) -> VectorWriter:
+        """Return the writer itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Make safe what was written, if all went well, and close."""
+        with self._naming():
+            try:
+                if error is None:
+                    self.sync()
+            finally:
+                self._file.close()
+
+    def append(self, vectors: Vectors) -> None:
+        """Append ``(n, dim)``. Raises OutputError, and SettingsError if a number is too large."""
+        rows = _packed(vectors, self._record)
+        with self._naming():
+            self._file.write(rows.tobytes())
+        self.rows += len(vectors)
+
+    def sync(self) -> None:
+        """Let what was written outlast a kill. Raises OutputError."""
+        with self._naming():
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        write_whole(self._safe, str(self.rows).encode())
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            reason = error.strerror or error
+            raise OutputError(f"{self._path}: cannot be written: {reason}") from error

@@ -1,0 +1,127 @@
+"""The folder that mining works in: sentences, vectors and neighbours of both sides wait there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.io.files import write_whole
+from bitextfilter.io.sentence_file import SentenceFile, gather
+from bitextfilter.io.vector_file import VectorWriter
+from bitextfilter.mining.tasks import Do, Task, in_turn
+from bitextfilter.similarity.vectors import Vectors
+
+__all__ = ["SIDES", "Workspace", "encode_into"]
+
+SIDES = ("source", "target")
+
+_PLAN = "plan.json"
+_SAFE_ROWS = 1 << 16
+"""Rows that are encoded before they are made safe against a kill."""
+
+Windows = Iterable[Sequence[str]]
+
+
+class Workspace:
+    """A folder of one search. One that was killed is gone on with, if it was the same search."""
+
+    def __init__(self, folder: Path, plan: dict[str, Any]) -> None:
+        """Take a folder, which need not exist, for the search that *plan* describes.
+
+        Raises SettingsError where it is that of another search.
+        """
+        self.folder, self._plan = folder, plan
+        folder.mkdir(parents=True, exist_ok=True)
+        self._known = self._read()
+        if self._known is None:
+            if any(folder.iterdir()):
+                raise SettingsError(f"{folder}: is not empty, and holds no search; choose another")
+            self._write(plan)
+        self._compare(plan)
+
+    def gather(self, sides: Sequence[Windows]) -> list[SentenceFile]:
+        """Write the distinct sentences of the sides, or find that they are those of the folder.
+
+        Raises SettingsError where they are others.
+        """
+        kept = [self.sentences(side) for side in range(len(sides))]
+        if self._known is None or _text_of(0) not in self._known:
+            found = list(map(gather, kept, sides))
+            self._write({**self._plan, **_digests(found)})
+            return found
+        with tempfile.TemporaryDirectory() as again:
+            paths = [Path(again, path.name) for path in kept]
+            self._compare(_digests(list(map(gather, paths, sides))))
+        return list(map(SentenceFile, kept))
+
+    def sentences(self, side: int) -> Path:
+        """The file of the sentences of a side, 0 or 1."""
+        return self.folder / f"{SIDES[side]}.sentences"
+
+    def vectors(self, side: int) -> Path:
+        """The file of the vectors of a side."""
+        return self.folder / f"{SIDES[side]}.vectors"
+
+    def remove(self) -> None:
+        """Remove all of it."""
+        shutil.rmtree(self.folder)
+
+    def _read(self) -> dict[str, Any] | None:
+        path = self.folder / _PLAN
+        if not path.exists():
+            return None
+        try:
+            plan = json.loads(path.read_text())
+        except ValueError as error:
+            raise InputError("damaged; remove the folder", file=str(path)) from error
+        return plan if isinstance(plan, dict) else {}
+
+    def _compare(self, plan: dict[str, Any]) -> None:
+        for name, value in plan.items():
+            known = value if self._known is None else self._known.get(name)
+            if known != value:
+                raise SettingsError(
+                    f"{self.folder}: is of another search, whose {name} was {known}, not {value};"
+                    " choose another folder, or remove it"
+                )
+
+    def _write(self, plan: dict[str, Any]) -> None:
+        write_whole(self.folder / _PLAN, (json.dumps(plan, indent=1) + "\n").encode())
+
+
+def _digests(sides: Sequence[SentenceFile]) -> dict[str, Any]:
+    return {_text_of(number): side.digest() for number, side in enumerate(sides)}
+
+
+def _text_of(side: int) -> str:
+    return f"{SIDES[side]} text"
+
+
+def encode_into(
+    writer: VectorWriter,
+    count: int,
+    window: int,
+    prepare: Callable[[], Callable[[Task], Vectors]],
+    do: Do = in_turn,
+) -> None:
+    """Append the vectors that the file lacks.
+
+    Args:
+        writer: of the file.
+        count: how many it is to have.
+        window: how many are encoded at a time.
+        prepare: returns what encodes the sentences from one place to before another.
+        do: does so.
+    """
+    safe = writer.rows
+    firsts = range(writer.rows, count, window)
+    for vectors in do(prepare, ((first, min(first + window, count)) for first in firsts)):
+        writer.append(vectors)
+        if writer.rows - safe >= _SAFE_ROWS:
+            writer.sync()
+            safe = writer.rows

@@ -1,0 +1,355 @@
+"""bitext-align for large collections: going on after a kill, indexes, streams, forms of numbers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from toys import sentences, toy_model
+
+from bitextfilter.commands import align
+from bitextfilter.mining import approximate, exact, search
+from bitextfilter.scoring.model import Model
+
+SOURCES, TARGETS = sentences(900, 5)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (search, exact, approximate):
+        monkeypatch.setattr(module, "BLOCK", 300)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy_model(tmp_path_factory.mktemp("models") / "toy")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    paths = tmp_path / "source.txt", tmp_path / "target.txt"
+    write(paths[0], [*SOURCES[:700], *SOURCES[:20]])
+    write(paths[1], [*reversed(TARGETS[150:]), *TARGETS[160:170]])
+    return paths
+
+
+def write(path: Path, lines: list[str]) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines))
+
+
+def run(model: Path, *words: str | Path, text: bytes = b"") -> Result:
+    arguments = [*(str(word) for word in words), "--model", str(model)]
+    return CliRunner().invoke(align.main, arguments, input=text)
+
+
+def output(model: Path, *words: str | Path, text: bytes = b"") -> str:
+    done = run(model, *words, text=text)
+    assert done.exit_code == 0, done.stderr
+    return done.stdout
+
+
+class Encoded:
+    """How many sentences were encoded, and when to stop."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count, self.most = 0, 10**9
+        whole = Model.encode
+
+        def counting(model: Model, some: list[str], language: str) -> np.ndarray:
+            self.count += len(some)
+            if self.count > self.most:
+                raise KeyboardInterrupt
+            return whole(model, some, language)
+
+        monkeypatch.setattr(Model, "encode", counting)
+
+
+@pytest.fixture
+def encoded(monkeypatch: pytest.MonkeyPatch) -> Encoded:
+    return Encoded(monkeypatch)
+
+
+def test_what_is_kept_serves_other_similarities(
+    model: Path, files: tuple[Path, Path], tmp_path: Path, encoded: Encoded
+) -> None:
+    ways = [("--similarity", name) for name in ("csls", "cosine", "euclidean", "mlp", "joint")]
+    ways.append(("--retrieval", "intersect"))
+    ways.append(("--keep-duplicates", "-q"))
+    whole = [output(model, *files, *way) for way in ways]
+    folder = tmp_path / "kept"
+    assert output(model, *files, *ways[0], "--resume", folder) == whole[0]
+    encoded.count = 0
+    for way, expected in zip(ways, whole, strict=True):
+        if "mlp" not in way and "joint" not in way:
+            assert output(model, *files, *way, "--resume", folder) == expected
+    assert encoded.count == 0
+    for way, expected in zip(ways, whole, strict=True):
+        assert output(model, *files, *way, "--resume", folder) == expected
+
+
+@pytest.mark.parametrize("most", [0, 100, 699, 700, 900, 1400])
+def test_stopped_while_encoding(
+    model: Path,
+    files: tuple[Path, Path],
+    tmp_path: Path,
+    encoded: Encoded,
+    most: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bitextfilter.mining.workspace._SAFE_ROWS", 100)
+    options = ("--batch-size", "60", "--resume", tmp_path / "kept")
+    whole = output(model, *files)
+    encoded.count, encoded.most = 0, most
+    assert run(model, *files, *options).exit_code == 130
+    assert encoded.count <= most + 60
+    again = encoded.count = 0
+    encoded.most = 10**9
+    assert output(model, *files, *options) == whole
+    again = encoded.count
+    distinct = 700 + 750
+    safe = most // 120 * 120 if most < 700 else 700 + (most - 700) // 120 * 120
+    assert again == distinct - safe
+
+
+@pytest.mark.parametrize("tasks", [0, 4, 8])
+def test_stopped_while_searching(
+    model: Path, files: tuple[Path, Path], tmp_path: Path, tasks: int
+) -> None:
+    whole = output(model, *files)
+    folder = tmp_path / "kept"
+    done: list[tuple[int, int]] = []
+    take = search.Neighbourhoods.take
+
+    def stopping(known: search.Neighbourhoods, part: search.Part) -> None:
+        if len(done) == tasks and part.side == 1:
+            raise KeyboardInterrupt
+        take(known, part)
+        done.extend([(0, 0)] * part.side)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search.Neighbourhoods, "take", stopping)
+        assert run(model, *files, "--resume", folder).exit_code == 130
+    assert len((folder / "done").read_text().splitlines() if tasks else []) == tasks
+    assert output(model, *files, "--resume", folder) == whole
+
+
+def test_another_search_is_refused(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    whole = output(model, *files, "--resume", folder)
+    for words, name in (
+        (("-k", "5"), "neighbours"),
+        (("--dtype", "int8"), "dtype"),
+        (("--recall", "0.9"), "recall"),
+    ):
+        refused = run(model, *files, "--resume", folder, *words)
+        assert refused.exit_code == 78
+        assert refused.stderr.count("\n") == 1
+        assert f"kept: is of another search, whose {name} was" in refused.stderr
+    other = toy_model(tmp_path / "other", reference=False)
+    assert "whose model was" in run(other, *files, "--resume", folder).stderr
+    text = files[1].read_text()
+    files[1].write_text(text + "b1 b2\n")
+    refused = run(model, *files, "--resume", folder)
+    assert (refused.exit_code, refused.stdout) == (78, "")
+    assert "whose target text was" in refused.stderr
+    files[1].write_text(text)
+    assert output(model, *files, "--resume", folder) == whole
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").touch()
+    refused = run(model, *files, "--resume", tmp_path / "full")
+    assert refused.exit_code == 78
+    assert "is not empty, and holds no search" in refused.stderr
+    (folder / "plan.json").write_text("{")
+    assert run(model, *files, "--resume", folder).exit_code == 65
+
+
+def test_stopped_while_reading(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:
+    whole = output(model, *files)
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes(files[1].read_bytes() + b"\xff\n")
+    folder = tmp_path / "kept"
+    assert run(model, files[0], bad, "--resume", folder).exit_code == 65
+    assert output(model, *files, "--resume", folder) == whole
+
+
+@pytest.mark.parametrize("form", ["float32", "int8"])
+def test_other_forms_of_numbers(model: Path, files: tuple[Path, Path], form: str) -> None:
+    """The pairs are the same, and their scores nearly."""
+    whole, other = (
+        {tuple(row.split("\t")[:2]): float(row.split("\t")[2]) for row in found.splitlines()}
+        for found in (
+            output(model, *files, "--digits", "6", "--dtype", kind) for kind in ("float16", form)
+        )
+    )
+    true = {(s, t) for s, t in zip(SOURCES[150:700], TARGETS[150:700], strict=True)}
+    assert true <= whole.keys()
+    assert true <= other.keys()
+    for pair in true:
+        assert other[pair] == pytest.approx(whole[pair], abs=0.02 if form == "int8" else 1e-3)
+
+
+@pytest.mark.parametrize("similarity", ["csls", "ratio", "cosine", "euclidean", "mlp", "joint"])
+def test_mining_more_against_an_index(
+    model: Path, files: tuple[Path, Path], tmp_path: Path, similarity: str
+) -> None:
+    """What is mined in two goes has the scores of one."""
+    how = ("--similarity", similarity, "--retrieval", "forward", "--digits", "6")
+    whole = output(model, *files, *how).splitlines()
+    parts = tmp_path / "1", tmp_path / "2", tmp_path / "3"
+    for number, path in enumerate(parts):
+        write(path, SOURCES[:700][number::3])
+    output(model, parts[0], files[1], *how, "--index-save", tmp_path / "one")
+    output(
+        model, parts[1], *how, "--index-load", tmp_path / "one", "--index-save", tmp_path / "two"
+    )
+    last = output(model, parts[2], *how, "--index-load", tmp_path / "two")
+    sources = set(SOURCES[:700][2::3])
+    assert last.splitlines() == [row for row in whole if row.split("\t")[0] in sources]
+
+
+@pytest.mark.parametrize("similarity", ["csls", "cosine", "joint"])
+def test_a_stream_against_an_index(
+    model: Path, files: tuple[Path, Path], tmp_path: Path, similarity: str
+) -> None:
+    """In the order of the input, by the neighbours that the index knows."""
+    how = ("--similarity", similarity, "--retrieval", "forward", "--digits", "6")
+    whole = output(model, *files, *how, "--index-save", tmp_path / "index").splitlines()
+    best = {row.split("\t")[0]: row for row in whole}
+    lines = files[0].read_text().splitlines()
+    options = ("--index-load", tmp_path / "index", "--stream", "--batch-size", "64")
+    some = [word for word in how if word not in ("--retrieval", "forward")]
+    streamed = output(model, "-", *some, *options, text=files[0].read_bytes())
+    assert streamed.splitlines() == [best[line] for line in lines]
+    scores = sorted({float(row.split("\t")[2]) for row in best.values()})
+    least = sum(scores[300:302]) / 2
+    cut = output(model, files[0], *some, *options, "--min-score", str(least)).splitlines()
+    assert cut == [best[line] for line in lines if float(best[line].split("\t")[2]) >= least]
+    assert 0 < len(cut) < len(lines)
+
+
+def test_indexes_that_cannot_serve(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    output(model, *files, "--index-save", index)
+    load = ("--index-load", index)
+    for words, code, text in (
+        ((*files, "--index-save", index), 2, "is there already"),
+        ((*files, *load), 2, "takes the place of TARGET"),
+        ((files[0], *load, "-k", "9"), 78, "keeps 4 neighbours, not 9; take -k 4"),
+        ((files[0], "--index-load", tmp_path), 66, "no index there"),
+        ((files[0], *load, "--stream", "--retrieval", "max"), 2, "--retrieval does not go with"),
+        ((*files, "--stream"), 2, "--stream needs --index-load"),
+        ((*files, "--monotonic", "--resume", "x"), 2, "--resume does not go with --monotonic"),
+    ):
+        refused = run(model, *words)
+        assert (refused.exit_code, refused.stdout) == (code, ""), refused.stderr
+        assert text in refused.stderr
+    other = toy_model(tmp_path / "other", reference=False)
+    refused = run(other, files[0], *load)
+    assert refused.exit_code == 78
+    assert "index: was made by the model" in refused.stderr
+    for name in ("index.json", "nearest", "vectors", "sentences"):
+        kept = (index / name).read_bytes()
+        (index / name).write_bytes(kept[: len(kept) // 2])
+        assert run(model, files[0], *load).exit_code == 65, name
+        (index / name).write_bytes(kept)
+    known = json.loads((index / "index.json").read_text())
+    (index / "index.json").write_text(json.dumps({**known, "format": 99}))
+    assert run(model, files[0], *load).exit_code == 78
+
+
+@pytest.fixture
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss")
+    monkeypatch.setattr(approximate, "_FEWEST_ROWS", 10)
+
+
+@pytest.mark.usefixtures("few_rows")
+@pytest.mark.parametrize("kind", ["flat", "ivf", "ivf-sq8", "ivf-pq"])
+def test_an_index_finds_what_exact_search_finds(
+    model: Path, files: tuple[Path, Path], tmp_path: Path, kind: str
+) -> None:
+    """A recall of all of a sample that is everything; scores of what is found are exact."""
+    whole = output(
+        model, *files, "--similarity", "cosine", "--retrieval", "forward", "--digits", "6"
+    )
+    how = ("--similarity", "cosine", "--retrieval", "forward", "--digits", "6", "--index", kind)
+    manifest = tmp_path / "run.json"
+    found = run(model, *files, *how, "--recall", "1", "--manifest", manifest)
+    assert found.exit_code == 0, found.stderr
+    assert found.stdout == whole
+    assert f"making indexes of 700 and 750 distinct sentences: {kind}" in found.stderr
+    facts = json.loads(manifest.read_text())
+    assert kind in json.dumps(facts)
+    least = output(model, *files, *how, "--recall", "0.5")
+    rows, known = least.splitlines(), set(whole.splitlines())
+    assert sum(row in known for row in rows) >= 0.5 * len(known)
+
+
+@pytest.mark.usefixtures("few_rows")
+def test_an_index_goes_on_after_a_kill(
+    model: Path, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    how = ("--index", "ivf", "--recall", "0.8")
+    whole = output(model, *files, *how)
+    folder = tmp_path / "kept"
+    take = search.Neighbourhoods.take
+    for stop in range(1, 7):
+        taken: list[int] = []
+
+        def stopping(
+            known: search.Neighbourhoods, part: search.Part, taken: list[int] = taken
+        ) -> None:
+            taken.append(part.side)
+            if len(taken) == 2:
+                raise KeyboardInterrupt
+            take(known, part)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(search.Neighbourhoods, "take", stopping)
+            code = run(model, *files, *how, "--resume", folder).exit_code
+        assert code == (130 if stop < 6 else 0)
+    assert output(model, *files, *how, "--resume", folder) == whole
+
+
+@pytest.mark.usefixtures("few_rows")
+def test_a_recall_that_cannot_be_reached_is_said(
+    model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bitextfilter.similarity.approximate import Index
+
+    monkeypatch.setattr(
+        Index, "candidates", lambda _, queries, *__: np.zeros((len(queries), 1), int)
+    )
+    refused = run(model, *files, "--index", "ivf")
+    assert refused.exit_code == 78
+    assert "of the nearest at most, not 0.99: take --index exact" in refused.stderr
+
+
+def test_faiss_that_is_not_there(
+    model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(approximate, "_FEWEST_ROWS", 10)
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    refused = run(model, *files, "--index", "ivf")
+    assert refused.exit_code == 69
+    assert "pip install 'bitextfilter[cpu]'" in refused.stderr
+    assert run(model, *files).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "sizes", "kind"),
+    [
+        ("auto", (1_000_000, 1_000_000), "exact"),
+        ("auto", (10_000_000, 10_000_000), "ivf-sq8"),
+        ("auto", (10**9, 9_999), "exact"),
+        ("ivf", (10_000, 10_000), "ivf"),
+        ("ivf", (10_000, 9_999), "exact"),
+        ("exact", (10**9, 10**9), "exact"),
+    ],
+)
+def test_which_kind_of_search(asked: str, sizes: tuple[int, int], kind: str) -> None:
+    assert approximate.kind_for(asked, sizes) == kind
