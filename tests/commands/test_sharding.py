@@ -15,8 +15,9 @@ import pytest
 from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
-from bitextfilter.commands import embed, score, sharding
+from bitextfilter.commands import embed, score, sharding, workers
 from bitextfilter.commands import filter as filtering
+from bitextfilter.errors import WorkerError
 from bitextfilter.scoring import model as models
 from bitextfilter.text import language
 
@@ -226,6 +227,16 @@ def test_a_cache_goes_with_shards_and_may_grow_meanwhile(folder: Path, tmp_path:
     assert "23 rows, 0 rejected, 20 cached, 3 scored" in again.stderr
 
 
+def test_a_worker_elsewhere_says_what_it_lacks(tmp_path: Path) -> None:
+    here = workers.Place.here()
+    with pytest.raises(WorkerError, match=r"missing is not on .*: workers need a shared file"):
+        here.go(tmp_path / "missing")
+    with pytest.raises(WorkerError, match=r"has bitextfilter .*, not 0.0.1: workers need the same"):
+        workers.Place(here.folder, "0.0.1").go()
+    here.go(tmp_path)
+    assert workers.Place.here() == here
+
+
 def test_neighbours_of_several_files(folder: Path, tmp_path: Path) -> None:
     paths = [tmp_path / "1.tsv", tmp_path / "2.tsv"]
     lines = INPUTS["plain"].splitlines(keepends=True)
@@ -247,7 +258,7 @@ def test_a_model_is_loaded_once(
         return real(*words, **more)
 
     monkeypatch.setattr(models, "load", load)
-    sharding._loaded.cache_clear()
+    workers.loaded.cache_clear()
     result = call(
         folder, "score", "--resume", tmp_path / "x", "--shard-rows", "2", data=INPUTS["plain"]
     )

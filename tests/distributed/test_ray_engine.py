@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +23,10 @@ from bitextfilter.commands import embed, score
 from bitextfilter.commands import filter as filtering
 from bitextfilter.distributed.ray_engine import RayEngine
 from bitextfilter.errors import DeviceError, InputError, ModelError, WorkerError
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="Ray has clusters of nodes on Linux"
+)
 
 ROOT = Path(__file__).parents[2]
 
