@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=60_000)
     parser.add_argument("--model", default="en-de")
     parser.add_argument("--cores", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--shard-rows", type=int, default=49152)
+    parser.add_argument("--shard-rows", type=int, default=24576)
     parser.add_argument("--rounds", type=int, default=1)
     settings = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:

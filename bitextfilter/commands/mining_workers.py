@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bitextfilter.commands.engines import There, engine_of
+from bitextfilter.commands.engines import engine_of
 from bitextfilter.commands.frame import Run
 from bitextfilter.commands.options import Common
+from bitextfilter.commands.workers import Place, loaded
 
 if TYPE_CHECKING:
     from bitextfilter.mining.tasks import Do, Task
@@ -32,9 +33,7 @@ class Encoding:
 
     def __call__(self) -> Callable[[Task], Vectors]:
         """Load the model, and return what encodes by it."""
-        from bitextfilter.scoring.model import load
-
-        return self.by(load(self.model, self.common.device, self.common.threads))
+        return self.by(loaded(self.model, self.common.device, self.common.threads))
 
     def by(self, model: Model) -> Callable[[Task], Vectors]:
         """Return what encodes by a model."""
@@ -49,10 +48,11 @@ class _Sent:
     """What prepares a worker, sent to where it is."""
 
     prepare: Callable[[], Callable[[Any], Any]]
-    there: There
+    place: Place
+    folder: Path
 
     def __call__(self) -> Callable[[Any], Any]:
-        self.there.enter()
+        self.place.go(self.folder)
         return self.prepare()
 
 
@@ -61,7 +61,7 @@ class MiningWorkers:
 
     def __init__(self, run: Run, folder: Path) -> None:
         """Start the engine. Raises DeviceError and UsageError as :func:`engine_of`."""
-        self._run, self._there = run, There(folder)
+        self._run, self._folder = run, folder
         self.elsewhere = run.scaling.engine == "ray"
         self.common, self._engine = engine_of(run)
 
@@ -78,7 +78,7 @@ class MiningWorkers:
                     sizes.append(size(task))
                     yield task
 
-            sent = _Sent(prepare, self._there) if self.elsewhere else prepare
+            sent = _Sent(prepare, Place.here(), self._folder) if self.elsewhere else prepare
             for result in self._engine.map(sent, noted()):
                 yield result
                 self._run.progress().update(sizes.pop(0))

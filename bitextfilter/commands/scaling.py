@@ -9,8 +9,8 @@ import click
 
 __all__ = ["Scaling", "engine_options", "files_argument", "scaling_options"]
 
-SHARD_ROWS = 49152
-"""Four windows of bitext-score, six of the other commands."""
+SHARD_ROWS = 24576
+"""Two windows of bitext-score, three of the other commands: some ten seconds of scoring."""
 
 
 @dataclass(frozen=True)

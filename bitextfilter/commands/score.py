@@ -99,6 +99,9 @@ def main(run: Run, **options: Any) -> None:
         raise click.UsageError("--neighbours input reads the whole input: it cannot be cut")
     if settings.cache is not None and run.scaling.engine == "ray":
         raise click.UsageError("--cache is for one machine: it does not go with --engine ray")
+    files = run.row_settings
+    others = (*files.inputs, files.output, files.rejects, run.common.manifest)
+    needs_own_file("--cache", settings.cache, others)
     over_shards(run, partial(_score, settings=settings, measures=measures), run.output())
 
 
@@ -138,9 +141,6 @@ def _scorer(run: Run, measures: tuple[str, ...], settings: Settings) -> _Scorer:
         from bitextfilter.io.cache import Cache
         from bitextfilter.scoring.cached import CachedScores
 
-        files = run.row_settings
-        others = *files.inputs, files.output, files.rejects, run.common.manifest
-        needs_own_file("--cache", settings.cache, others)
         cached = CachedScores(run.enter(Cache(settings.cache)), run.counts)
     model = run.model()
     scorer = _Scorer(model, measures or (model.default_measure,), settings)

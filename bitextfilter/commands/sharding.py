@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from socket import gethostname
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 import click
@@ -18,10 +15,9 @@ import click
 from bitextfilter import __version__
 from bitextfilter.commands.engines import engine_of
 from bitextfilter.commands.options import Common, RowSettings
-from bitextfilter.commands.process import prepare
 from bitextfilter.commands.progress import NoProgress, Progress
 from bitextfilter.commands.run import Run
-from bitextfilter.errors import WorkerError
+from bitextfilter.commands.workers import Place, loaded
 from bitextfilter.io.manifest import Fact
 from bitextfilter.io.shards import Shard, cut, nth_part
 from bitextfilter.io.work_folder import WorkFolder, kept_folder, passing_folder
@@ -35,8 +31,8 @@ Work: TypeAlias = "Callable[[Run, BinaryIO], Fact]"
 """Reads the rows of a run and writes what becomes of them: a function of a module, or a partial of
 one with what can be pickled. What it returns, JSON can say."""
 
-FREE = {"input", "row_files", "output", "quiet", "verbose", "manifest", "batch_size", "threads"}
-FREE |= {"cache", "engine", "ray_address", "workers", "resume", "shard", "shard_rows"}
+FREE = {"input", "row_files", "output", "quiet", "verbose", "manifest", "batch_size"}
+FREE |= {"threads", "cache", "engine", "ray_address", "workers", "resume", "shard", "shard_rows"}
 """The options that no result depends on."""
 
 
@@ -64,7 +60,7 @@ def _merged(run: Run, work: Work, output: BinaryIO, processes: bool) -> Iterator
     rejects = None if settings.rejects is None else run.output(settings.rejects)
     common, engine = engine_of(run, processes)
     settings_there = replace(settings, input="-", files=())
-    job = _Job(work, run.name, common, settings_there, run.model_name, folder, str(Path.cwd()))
+    job = _Job(work, run.name, common, settings_there, run.model_name, folder, Place.here())
     stdin = run.stdin if "-" in settings.inputs else None
     shards = cut(
         settings.inputs,
@@ -147,21 +143,11 @@ class _Job:
     row_settings: RowSettings
     model_name: str | None
     folder: WorkFolder
-    place: str
-    """The folder that relative paths start from."""
-    version: str = __version__
+    place: Place
 
     def __call__(self) -> Callable[[Shard], _Done]:
-        """Go there, in a process that may be on another machine."""
-        if self.version != __version__:
-            message = f"{gethostname()} has bitextfilter {__version__}, not {self.version}"
-            raise WorkerError(f"{message}: workers need the same")
-        for path in (Path(self.place), self.folder.path):
-            if not path.is_dir():
-                message = f"{path} is not on {gethostname()}: workers need a shared file system"
-                raise WorkerError(message)
-        os.chdir(self.place)
-        prepare()
+        """Get ready, in whatever process this is."""
+        self.place.go(self.folder.path)
         return self._do
 
     def _do(self, shard: Shard) -> _Done:
@@ -201,16 +187,9 @@ class _ShardRun(Run):
     def model(self) -> Model:
         """Load the model, if this process has not done so already."""
         assert self.model_name is not None, "the command lacks model_options()"
-        model = _loaded(self.model_name, self.common.device, self.common.threads)
+        model = loaded(self.model_name, self.common.device, self.common.threads)
         self.facts["model"], self.facts["digest"] = model.name, model.digest
         return model
 
     def _finish(self) -> None:
         """Say nothing."""
-
-
-@lru_cache(maxsize=1)
-def _loaded(name: str, device: str, threads: int) -> Model:
-    from bitextfilter.scoring.model import load
-
-    return load(name, device=device, threads=threads)

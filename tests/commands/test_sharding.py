@@ -15,8 +15,9 @@ import pytest
 from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
-from bitextfilter.commands import embed, score, sharding
+from bitextfilter.commands import embed, score, sharding, workers
 from bitextfilter.commands import filter as filtering
+from bitextfilter.errors import WorkerError
 from bitextfilter.scoring import model as models
 from bitextfilter.text import language
 
@@ -214,6 +215,38 @@ def test_the_input_has_to_be_the_same_where_it_is_done(folder: Path, tmp_path: P
     assert result.stdout_bytes == call(folder, "score", "-i", path).stdout_bytes
 
 
+def test_a_cache_goes_with_shards_and_may_grow_meanwhile(folder: Path, tmp_path: Path) -> None:
+    words = [*interrupted(folder, tmp_path), "--on-error", "stop", "--cache", tmp_path / "cache"]
+    assert call(folder, "score", *words).exit_code == 65
+    (tmp_path / "pairs.tsv").write_bytes(INPUTS["plain"])
+    result = call(folder, "score", *words)
+    assert result.stdout_bytes == call(folder, "score", data=INPUTS["plain"]).stdout_bytes
+    assert "23 rows, 0 rejected, 0 cached, 20 scored" in result.stderr
+    again = call(folder, "score", *words)
+    assert again.stdout_bytes == result.stdout_bytes
+    assert "23 rows, 0 rejected, 20 cached, 3 scored" in again.stderr
+
+
+def test_a_worker_elsewhere_says_what_it_lacks(tmp_path: Path) -> None:
+    here = workers.Place.here()
+    with pytest.raises(WorkerError, match=r"missing is not on .*: workers need a shared file"):
+        here.go(tmp_path / "missing")
+    with pytest.raises(WorkerError, match=r"has bitextfilter .*, not 0.0.1: workers need the same"):
+        workers.Place(here.folder, "0.0.1").go()
+    here.go(tmp_path)
+    assert workers.Place.here() == here
+
+
+def test_neighbours_of_several_files(folder: Path, tmp_path: Path) -> None:
+    paths = [tmp_path / "1.tsv", tmp_path / "2.tsv"]
+    lines = INPUTS["plain"].splitlines(keepends=True)
+    paths[0].write_bytes(b"".join(lines[:9]))
+    paths[1].write_bytes(b"".join(lines[9:]))
+    words = ["--similarity", "csls", "--neighbours", "input"]
+    expected = call(folder, "score", *words, data=INPUTS["plain"])
+    assert call(folder, "score", *words, *paths).stdout_bytes == expected.stdout_bytes != b""
+
+
 def test_a_model_is_loaded_once(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,7 +258,7 @@ def test_a_model_is_loaded_once(
         return real(*words, **more)
 
     monkeypatch.setattr(models, "load", load)
-    sharding._loaded.cache_clear()
+    workers.loaded.cache_clear()
     result = call(
         folder, "score", "--resume", tmp_path / "x", "--shard-rows", "2", data=INPUTS["plain"]
     )

@@ -14,10 +14,13 @@ from bitextfilter.errors import BitextError, InputError, ModelError
 
 @dataclass(frozen=True)
 class Job:
-    """Doubles numbers, and leaves a file in *folder* for each time that it is prepared or does."""
+    """Doubles numbers, and leaves a file in *folder* for each time that it is prepared or does.
+
+    Those from *waits* on wait until there is a file called ``go``.
+    """
 
     folder: Path
-    seconds: float = 0.0
+    waits: int | None = None
     broken: str = ""
 
     def __call__(self) -> Callable[[int], int]:
@@ -40,7 +43,8 @@ class Job:
             raise ValueError(f"nobody can double {number}")
         if (self.folder / f"bad-{number}").exists():
             raise InputError("bad row", file="pairs.tsv", line=number, remedy="leave it out")
-        time.sleep(self.seconds)
+        while self.waits is not None and number >= self.waits and not (self.folder / "go").exists():
+            time.sleep(0.02)
         return 2 * number
 
 
