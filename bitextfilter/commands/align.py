@@ -83,8 +83,8 @@ def main(run: Run, source: str | None, target: str | None, **options: Any) -> No
     score; ties go to the earlier lines. A line that is empty, not UTF-8 or has a tab or NUL
     stops the run unless --on-error reject.
 
-    Lines and vectors wait on disk, in TMPDIR or the DIR of --resume (2 bytes a line and
-    dimension). Memory is 1 to 2 GB, and 0.3 KB a line; time grows with source x target lines.
+    Lines and vectors wait on disk, beside the output or in the DIR of --resume (2 bytes a line
+    and dimension). Memory is 1 to 2 GB, and 0.3 KB a line; time grows with source x target lines.
     An --index (of faiss) looks at a part of them, as large as it must be to find the --recall
     of the nearest of a sample; auto is exact up to 20 million million pairs of lines.
 

@@ -12,7 +12,15 @@ from click.core import ParameterSource
 __all__ = ["files_of"]
 
 _LARGE = ("--resume", "--dtype", "--index", "--recall", "--index-save", "--index-load", "--stream")
-_MINING = ("--similarity", "--retrieval", "--neighbours-count", "--keep-duplicates", *_LARGE)
+_ENGINES = ("--engine", "--ray-address", "--workers")
+_MINING = (
+    "--similarity",
+    "--retrieval",
+    "--neighbours-count",
+    "--keep-duplicates",
+    *_LARGE,
+    *_ENGINES,
+)
 _NOT_STREAMED = ("--retrieval", "--keep-duplicates", "--index", "--recall", "--dtype", "--resume")
 _MONOTONIC = ("--documents", "--by", "--largest", "--skip", "--links", "--split", "--keep-going")
 _MODEL = ("--model", "--no-column-check")
@@ -75,5 +83,5 @@ def _index_problems(given: set[str], options: dict[str, Any]) -> Iterator[str]:
     if options["stream"]:
         if options["index_load"] is None:
             yield "--stream needs --index-load"
-        others = [name for name in (*_NOT_STREAMED, "--index-save") if name in given]
+        others = [name for name in (*_NOT_STREAMED, "--index-save", *_ENGINES) if name in given]
         yield from (f"{name} does not go with --stream" for name in others)

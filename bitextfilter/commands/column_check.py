@@ -1,11 +1,11 @@
-"""A warning where the columns do not fit the languages of the model."""
+"""Are the columns of a stream in the languages of the model, and not swapped?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bitextfilter.commands.run import Run
+from bitextfilter.commands.frame import Run
 from bitextfilter.io.rows import BadRow, Row
 
 if TYPE_CHECKING:

@@ -4,20 +4,47 @@ from __future__ import annotations
 
 import os
 from contextlib import redirect_stdout
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
+from bitextfilter import __version__
 from bitextfilter.commands.options import Common
+from bitextfilter.commands.process import prepare
 from bitextfilter.commands.run import Run
-from bitextfilter.errors import DeviceError
+from bitextfilter.errors import DeviceError, WorkerError
 
 if TYPE_CHECKING:
     from bitextfilter.distributed.engine import Engine
 
-__all__ = ["engine_of"]
+__all__ = ["There", "engine_of"]
+
+
+@dataclass(frozen=True)
+class There:
+    """What a worker must find before it is prepared, wherever it is."""
+
+    folder: Path
+    """The work folder."""
+    place: str = field(default_factory=os.getcwd)
+    """The folder that relative paths start from."""
+    version: str = __version__
+
+    def enter(self) -> None:
+        """Go there. Raises WorkerError where that cannot be done, or this is another version."""
+        if self.version != __version__:
+            message = f"{gethostname()} has bitextfilter {__version__}, not {self.version}"
+            raise WorkerError(f"{message}: workers need the same")
+        for path in (Path(self.place), self.folder):
+            if not path.is_dir():
+                message = f"{path} is not on {gethostname()}: workers need a shared file system"
+                raise WorkerError(message)
+        os.chdir(self.place)
+        prepare()
 
 
 def engine_of(run: Run, processes: bool = False) -> tuple[Common, Engine]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import click
 
+from bitextfilter.commands.scaling import engine_options
+
 __all__ = ["large_options"]
 
 
 def large_options() -> list[click.Parameter]:
-    """Return --resume, --dtype, --index, --recall, --index-save, --index-load and --stream."""
+    """Return --resume, --dtype, the options of indexes, and those of engines."""
     resume = click.Option(
         ["--resume"],
         metavar="DIR",
@@ -21,10 +23,11 @@ def large_options() -> list[click.Parameter]:
         show_default=True,
         help="The numbers of the vectors on disk.",
     )
-    return [resume, dtype, *_index_options()]
+    return [resume, dtype, *_index_options(), *engine_options()]
 
 
 def _index_options() -> list[click.Parameter]:
+    """Return --index, --recall, --index-save, --index-load and --stream."""
     index = click.Option(
         ["--index"],
         type=click.Choice(["auto", "exact", "flat", "ivf", "ivf-sq8", "ivf-pq"]),

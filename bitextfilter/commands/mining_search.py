@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bitextfilter.commands.frame import Run
+from bitextfilter.commands.mining_workers import Encoding, MiningWorkers
 from bitextfilter.io.locks import locked
+from bitextfilter.io.work_folder import passing_folder
 
 if TYPE_CHECKING:
     from bitextfilter.io.sentence_file import SentenceFile
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from bitextfilter.mining.tasks import Task
     from bitextfilter.scoring.model import Model
     from bitextfilter.similarity.found import Found
-    from bitextfilter.similarity.vectors import Scores, Vectors
+    from bitextfilter.similarity.vectors import Scores
 
     Prepare = Callable[[], Work]
 
@@ -49,12 +50,13 @@ class MiningSearch:
 
         self._run, self._model, self._options = run, model, options
         self._index = opened_index(model, options)
-        folder = options["resume"]
-        if folder is None:
-            folder = run.enter(tempfile.TemporaryDirectory(prefix="bitext-align."))
+        if run.scaling.resume is None:
+            folder = run.enter(passing_folder(run.row_settings.output)).path
         else:
+            folder = Path(run.scaling.resume)
             run.enter(locked(folder))
-        self._work = Workspace(Path(folder), self._plan())
+        self._work = Workspace(folder, self._plan())
+        self._workers = MiningWorkers(run, folder)
 
     def _plan(self) -> dict[str, Any]:
         """What decides what is found, but for the text."""
@@ -89,22 +91,19 @@ class MiningSearch:
             self._encode(path, side, language)
         k = self._options["neighbours_count"]
         known = Neighbourhoods(self._work.folder, (len(sentences[0]), len(sentences[1])), k)
-        return Sides(files, dim, forms, known, self._run.common.threads)
+        return Sides(files, dim, forms, known, self._workers.common.threads)
 
     def _encode(self, path: Path, sentences: SentenceFile, language: str) -> None:
         from bitextfilter.io.vector_file import VectorWriter
         from bitextfilter.mining.workspace import encode_into
 
         run, model = self._run, self._model
-
-        def encode(window: Task) -> Vectors:
-            vectors = model.encode(sentences[slice(*window)], language)
-            run.progress().update(len(vectors))
-            return vectors
-
+        encoding = Encoding(model.name, language, sentences.path, self._workers.common)
         with VectorWriter(path, model.encoder.dim, self._options["dtype"]) as writer:
             run.progress().update(writer.rows)
-            encode_into(writer, len(sentences), run.common.batch_size, lambda: encode)
+            prepare = encoding if self._workers.elsewhere else partial(encoding.by, model)
+            do = self._workers.told(lambda window: window[1] - window[0])
+            encode_into(writer, len(sentences), run.common.batch_size, prepare, do)
 
     def nearest(self, sides: Sides) -> tuple[Found, Found]:
         """Return the nearest of each sentence of either side, on the other."""
@@ -123,15 +122,14 @@ class MiningSearch:
             run.progress().update(rows(task))
 
         run.progress().reset(sum(map(rows, tasks)))
-
-        return search(sides.known, tasks, prepare, known_done=skip)
+        return search(sides.known, tasks, prepare, self._workers.told(rows), skip)
 
     def _exactly(self, sides: Sides, _: str) -> tuple[list[Task], Prepare]:
         from bitextfilter.mining.exact import block_against_block, cells
 
         run, sizes = self._run, sides.known.sizes
         run.note(f"comparing {sizes[0]} with {sizes[1]} distinct sentences, each with each")
-        return cells(sides.known), partial(block_against_block, sides, run.progress().update)
+        return cells(sides.known), partial(block_against_block, sides)
 
     def _by_index(self, sides: Sides, kind: str) -> tuple[list[Task], Prepare]:
         from bitextfilter.mining import approximate
@@ -146,9 +144,7 @@ class MiningSearch:
                 f" finds {some.recall:.4f} of the nearest of a sample"
             )
             run.facts[f"recall of {name}s"] = round(some.recall, 4)
-        prepare = partial(
-            approximate.block_against_index, sides, wanted, tuned, run.progress().update
-        )
+        prepare = partial(approximate.block_against_index, sides, wanted, tuned)
         return approximate.blocks_of(sides.known), prepare
 
     def elsewhere(self) -> Scores | None:

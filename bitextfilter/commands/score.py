@@ -97,6 +97,8 @@ def main(run: Run, **options: Any) -> None:
     measures = _measures(settings)
     if settings.neighbours == "input" and (run.scaling.by_shards or run.scaling.shard):
         raise click.UsageError("--neighbours input reads the whole input: it cannot be cut")
+    if settings.cache is not None and run.scaling.engine == "ray":
+        raise click.UsageError("--cache is for one machine: it does not go with --engine ray")
     files = run.row_settings
     others = (*files.inputs, files.output, files.rejects, run.common.manifest)
     needs_own_file("--cache", settings.cache, others)

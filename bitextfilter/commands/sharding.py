@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
@@ -13,11 +14,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 import click
 
 from bitextfilter import __version__
-from bitextfilter.commands.engines import engine_of
+from bitextfilter.commands.engines import There, engine_of
 from bitextfilter.commands.options import Common, RowSettings
 from bitextfilter.commands.progress import NoProgress, Progress
 from bitextfilter.commands.run import Run
-from bitextfilter.commands.workers import Place, loaded
 from bitextfilter.io.manifest import Fact
 from bitextfilter.io.shards import Shard, cut, nth_part
 from bitextfilter.io.work_folder import WorkFolder, kept_folder, passing_folder
@@ -31,8 +31,8 @@ Work: TypeAlias = "Callable[[Run, BinaryIO], Fact]"
 """Reads the rows of a run and writes what becomes of them: a function of a module, or a partial of
 one with what can be pickled. What it returns, JSON can say."""
 
-FREE = {"input", "row_files", "output", "quiet", "verbose", "manifest", "batch_size"}
-FREE |= {"threads", "cache", "engine", "ray_address", "workers", "resume", "shard", "shard_rows"}
+FREE = {"input", "row_files", "output", "quiet", "verbose", "manifest", "batch_size", "threads"}
+FREE |= {"cache", "engine", "ray_address", "workers", "resume", "shard", "shard_rows"}
 """The options that no result depends on."""
 
 
@@ -60,7 +60,7 @@ def _merged(run: Run, work: Work, output: BinaryIO, processes: bool) -> Iterator
     rejects = None if settings.rejects is None else run.output(settings.rejects)
     common, engine = engine_of(run, processes)
     settings_there = replace(settings, input="-", files=())
-    job = _Job(work, run.name, common, settings_there, run.model_name, folder, Place.here())
+    job = _Job(work, run.name, common, settings_there, run.model_name, folder, There(folder.path))
     stdin = run.stdin if "-" in settings.inputs else None
     shards = cut(
         settings.inputs,
@@ -143,11 +143,11 @@ class _Job:
     row_settings: RowSettings
     model_name: str | None
     folder: WorkFolder
-    place: Place
+    there: There
 
     def __call__(self) -> Callable[[Shard], _Done]:
         """Get ready, in whatever process this is."""
-        self.place.go(self.folder.path)
+        self.there.enter()
         return self._do
 
     def _do(self, shard: Shard) -> _Done:
@@ -187,9 +187,16 @@ class _ShardRun(Run):
     def model(self) -> Model:
         """Load the model, if this process has not done so already."""
         assert self.model_name is not None, "the command lacks model_options()"
-        model = loaded(self.model_name, self.common.device, self.common.threads)
+        model = _loaded(self.model_name, self.common.device, self.common.threads)
         self.facts["model"], self.facts["digest"] = model.name, model.digest
         return model
 
     def _finish(self) -> None:
         """Say nothing."""
+
+
+@lru_cache(maxsize=1)
+def _loaded(name: str, device: str, threads: int) -> Model:
+    from bitextfilter.scoring.model import load
+
+    return load(name, device=device, threads=threads)

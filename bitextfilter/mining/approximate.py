@@ -7,7 +7,7 @@ measured on a sample of either side, whose nearest are found exactly.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -158,7 +158,6 @@ def block_against_index(
     sides: Sides,
     wanted: Thorough,
     tuned: tuple[Tuned, Tuned],
-    progress: Callable[[int], object] | None = None,
 ) -> Work:
     """Return what searches a block of a side in the index of the other.
 
@@ -166,7 +165,6 @@ def block_against_index(
         sides: the vectors.
         wanted: as of :func:`tune`, which has made the indexes.
         tuned: what it returned.
-        progress: is told of rows that were sought.
     """
     indexes: dict[int, Index] = {}
 
@@ -180,8 +178,6 @@ def block_against_index(
         candidates = indexes[side].candidates(queries, sides.known.k, lists, more)
         base = partial(_unit_at, sides.file(1 - side))
         found = exact_cosines(queries, candidates, base, sides.known.k)
-        if progress is not None:
-            progress(len(queries))
         return task, [Part(side, block, found)]
 
     return work

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,16 +41,12 @@ def cells(known: Neighbourhoods) -> list[Task]:
     return [(row, column) for row in known.blocks(0) for column in known.blocks(1)]
 
 
-def block_against_block(sides: Sides, progress: Callable[[int], object] | None = None) -> Work:
+def block_against_block(sides: Sides) -> Work:
     """Return what searches a cell: a block of either side, and its number.
 
     What is known of the blocks already only makes it faster: what is found is the same in the
     end, whatever the order of cells, and wherever they are searched. Memory: about 1 GB, for 512
     dimensions.
-
-    Args:
-        sides: the vectors.
-        progress: is told of source rows that were compared with a target block.
     """
     files = [_Blocks(sides.file(side)) for side in (0, 1)]
     known = sides.known
@@ -60,7 +55,7 @@ def block_against_block(sides: Sides, progress: Callable[[int], object] | None =
         row, column = task
         own, opposite = known.read(0, row), known.read(1, column)
         reached = own[0][:, -1], opposite[0][:, -1]
-        wanted = Wanted(known.k, reached, sides.threads, progress)
+        wanted = Wanted(known.k, reached, threads=sides.threads)
         forward, backward = nearest_among_parts(files[0].read(row), files[1].read(column), wanted)
         parts = [Part(0, row, _moved(forward, column)), Part(1, column, _moved(backward, row))]
         return task, parts

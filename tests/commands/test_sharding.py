@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
-from bitextfilter.commands import embed, score, sharding, workers
+from bitextfilter.commands import embed, engines, score, sharding
 from bitextfilter.commands import filter as filtering
 from bitextfilter.errors import WorkerError
 from bitextfilter.scoring import model as models
@@ -228,13 +228,11 @@ def test_a_cache_goes_with_shards_and_may_grow_meanwhile(folder: Path, tmp_path:
 
 
 def test_a_worker_elsewhere_says_what_it_lacks(tmp_path: Path) -> None:
-    here = workers.Place.here()
     with pytest.raises(WorkerError, match=r"missing is not on .*: workers need a shared file"):
-        here.go(tmp_path / "missing")
+        engines.There(tmp_path / "missing").enter()
     with pytest.raises(WorkerError, match=r"has bitextfilter .*, not 0.0.1: workers need the same"):
-        workers.Place(here.folder, "0.0.1").go()
-    here.go(tmp_path)
-    assert workers.Place.here() == here
+        engines.There(tmp_path, version="0.0.1").enter()
+    engines.There(tmp_path).enter()
 
 
 def test_neighbours_of_several_files(folder: Path, tmp_path: Path) -> None:
@@ -258,7 +256,7 @@ def test_a_model_is_loaded_once(
         return real(*words, **more)
 
     monkeypatch.setattr(models, "load", load)
-    workers.loaded.cache_clear()
+    sharding._loaded.cache_clear()
     result = call(
         folder, "score", "--resume", tmp_path / "x", "--shard-rows", "2", data=INPUTS["plain"]
     )
