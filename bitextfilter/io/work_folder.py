@@ -73,9 +73,13 @@ class WorkFolder:
 
 @contextmanager
 def passing_folder(beside: str) -> Iterator[WorkFolder]:
-    """Make a folder beside the file *beside* (in TMPDIR for ``-``), gone when the block ends."""
+    """Make a folder beside the file *beside*, gone when the block ends.
+
+    For ``-``, and for what is no file, such as a device, it is in TMPDIR.
+    """
     target = Path(beside).absolute()
-    parent = None if beside == "-" or not target.parent.is_dir() else target.parent
+    no_file = beside == "-" or (target.exists() and not target.is_file())
+    parent = None if no_file or not target.parent.is_dir() else target.parent
     try:
         path = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".parts", dir=parent))
     except OSError as error:

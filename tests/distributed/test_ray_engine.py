@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import time
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from nodes import add_node
 from tasks import Job, until_error
 from toys import sentences, toy_model
 
@@ -29,25 +29,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """A cluster whose head does no work, and two nodes that do."""
-    paths = [str(ROOT), str(ROOT / "tests/support")]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join(paths))
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        head = {"num_cpus": 0, "object_store_memory": 1 << 27, "include_dashboard": False}
-        made = Cluster(initialize_head=True, head_node_args=head)
-        for _ in range(2):
-            add_node(made)
-        yield made
-        made.shutdown()
-
-
-def add_node(cluster: Cluster) -> Any:
-    return cluster.add_node(num_cpus=1, object_store_memory=1 << 27)
 
 
 def results(cluster: Cluster, job: Job, numbers: Iterator[int] | range) -> list[int]:
