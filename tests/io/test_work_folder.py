@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,3 +76,18 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     path = tmp_path / "file" / "parts"
     with pytest.raises(OutputError, match="cannot be written"), kept_folder(path, PLAN):
         pass
+
+
+@pytest.mark.parametrize("beside", ["-", "/dev/null", "no/such/folder/out"])
+def test_beside_what_is_no_file_it_is_in_tmpdir(beside: str) -> None:
+    with passing_folder(beside) as folder:
+        assert folder.path.parent == Path(tempfile.gettempdir()).resolve()
+    assert not folder.path.exists()
+
+
+def test_beside_a_file(tmp_path: Path) -> None:
+    (tmp_path / "old").touch()
+    for name in ("old", "new"):
+        with passing_folder(str(tmp_path / name)) as folder:
+            assert folder.path.parent == tmp_path.resolve()
+        assert not folder.path.exists()
