@@ -4,8 +4,8 @@
 
 The pairs of the files, in their order, are made one document a side: of about every fourth, two or
 three sentences of a side are joined, and one in twenty is left out of a side; so the links are
-known. For each size: how long encoding took, how long aligning (coarse to fine, both rounds), what
-that is for a thousand sentences, peak memory so far, and the strict F1 of the links.
+known. For each size: how long encoding took, how long the classifier, how long aligning, what that
+is for a thousand sentences, peak memory so far, and the strict F1 of the links.
 
 The plain program aligns the beginning of the documents (`--plain` sentences) by the same costs, one
 cell after the other, in float64. Its path must cost the same.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bitextfilter.evaluation.alignment import Link
     from bitextfilter.mining.document_vectors import VectorPairing
     from bitextfilter.scoring.model import Model
-    from bitextfilter.similarity.vectors import Vectors
+    from bitextfilter.similarity.vectors import Scores, Vectors
 
 Made = tuple[list[str], list[str], "list[Link]"]
 
@@ -67,7 +67,8 @@ def made_documents(pairs: list[tuple[str, str]], seed: int = 1) -> Made:
 
 def pairing_of(model: Model, source: list[str], target: list[str]) -> VectorPairing:
     """What links cost by the model."""
-    from bitextfilter.mining.document_vectors import LinkSettings, VectorPairing, document, groups
+    from bitextfilter.mining.document_vectors import VectorPairing, document, groups
+    from bitextfilter.mining.link_costs import LinkSettings
 
     settings = LinkSettings()
     first, second = (
@@ -117,13 +118,20 @@ def compare_with_plain(model: Model, made: Made, sentences: int) -> None:
     )
 
 
-def measure(model: Model, made: Made) -> None:
+def measure(model: Model, made: Made, judged: bool) -> None:
     """Print a row of the table."""
     from bitextfilter.evaluation.alignment import compare, measure_alignment
     from bitextfilter.evaluation.bootstrap import Bootstrap
-    from bitextfilter.mining.documents import LinkSettings, align_by_vectors
+    from bitextfilter.mining.documents import LinkSettings, Means, align_by_vectors
 
-    encoding = 0.0
+    encoding = judging = 0.0
+
+    def judge(sources: list[str], targets: list[str]) -> Scores:
+        nonlocal judging
+        begin = time.perf_counter()
+        scores = model.score(sources, targets, ("mlp",))["mlp"]
+        judging += time.perf_counter() - begin
+        return scores
 
     def encoder(language: str) -> Callable[[list[str]], Vectors]:
         def encode(texts: list[str]) -> Vectors:
@@ -137,16 +145,18 @@ def measure(model: Model, made: Made) -> None:
 
     source, target, links = made
     start = time.perf_counter()
-    encoders = encoder(model.languages[0]), encoder(model.languages[1])
-    found = align_by_vectors(source, target, encoders, LinkSettings()).links
-    seconds = time.perf_counter() - start - encoding
+    means = Means((encoder(model.languages[0]), encoder(model.languages[1])))
+    if judged:
+        means = means._replace(judge=judge)
+    found = align_by_vectors(source, target, means, LinkSettings()).links
+    seconds = time.perf_counter() - start - encoding - judging
     compared = compare(links, [(tuple(link.source), tuple(link.target)) for link in found])
     strict = measure_alignment(compared, Bootstrap(1))[2].estimate.value
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     thousand = 2000 * seconds / (len(source) + len(target))
     print(
-        f"{len(source):>7} {len(target):>7} {encoding:>9.1f} {seconds:>9.2f} {thousand:>11.3f} "
-        f"{peak:>9.0f} {strict:>9.4f}"
+        f"{len(source):>7} {len(target):>7} {encoding:>9.1f} {judging:>9.1f} {seconds:>9.2f} "
+        f"{thousand:>11.3f} {peak:>9.0f} {strict:>9.4f}"
     )
 
 
@@ -158,6 +168,7 @@ def main() -> None:
     parser.add_argument("--plain", type=int, default=300)
     parser.add_argument("--model", default="en-de")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--vectors-only", action="store_true", help="ask no classifier")
     options = parser.parse_args()
 
     prepare()  # one thread for numpy, as in the command
@@ -167,10 +178,10 @@ def main() -> None:
     pairs = read_pairs(options.files, 2 * max(options.sentences))
     if options.plain:
         compare_with_plain(model, made_documents(pairs[: 2 * options.plain]), options.plain)
-    print("source  target  encode s   align s  s/thousand  peak MiB  strict F1")
+    print("source  target  encode s   judge s   align s  s/thousand  peak MiB  strict F1")
     for size in options.sentences:
         made = made_documents(pairs[: round(size * 1.2)])
-        measure(model, (made[0], made[1], made[2]))
+        measure(model, made, not options.vectors_only and model.classifier is not None)
 
 
 if __name__ == "__main__":

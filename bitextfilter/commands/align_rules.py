@@ -11,8 +11,11 @@ from click.core import ParameterSource
 __all__ = ["files_of"]
 
 _MINING = ("--similarity", "--retrieval", "--neighbours-count", "--keep-duplicates")
-_MONOTONIC = ("--documents", "--by", "--largest", "--skip", "--links", "--split", "--keep-going")
-_MODEL = ("--model", "--no-column-check")
+_MONOTONIC = (
+    *("--documents", "--by", "--no-classifier", "--largest", "--skip"),
+    *("--links", "--split", "--keep-going"),
+)
+_MODEL = ("--model", "--no-classifier", "--no-column-check")
 _COSTS = ("--largest", "--skip")
 
 

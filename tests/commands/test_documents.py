@@ -166,7 +166,8 @@ def test_the_model_is_asked_as_it_should_be(
 
     def spy(source: list[str], target: list[str], **given: Any) -> Alignment:
         calls.append(given)
-        vectors = [encode(side) for encode, side in zip(given["encoders"], LINES, strict=True)]
+        encoders = given["means"].encoders
+        vectors = [encode(side) for encode, side in zip(encoders, LINES, strict=True)]
         for found, side, language in zip(vectors, LINES, loaded.languages, strict=True):
             assert (found == loaded.encode(list(side), language)).all()
         return Alignment([], 0.0)
@@ -175,8 +176,12 @@ def test_the_model_is_asked_as_it_should_be(
     monotonic(model, *files, "--largest", "3", "--skip", "0.5")
     (given,) = calls
     assert given["settings"] == LinkSettings(3, 0.5)
-    for found, known in zip(given["strangers"], ("source", "target"), strict=True):
+    for found, known in zip(given["means"].strangers, ("source", "target"), strict=True):
         assert (found == getattr(loaded.reference, known)).all()
+    monotonic(model, *files, "--no-classifier")
+    assert calls[1]["means"].judge is None
+    judged = given["means"].judge(SOURCES, TARGETS)
+    assert (judged == loaded.score(SOURCES, TARGETS, ("mlp",))["mlp"]).all()
 
 
 def test_a_list_of_documents(model: Path, files: tuple[Path, Path]) -> None:
