@@ -3,9 +3,9 @@
     python benchmarks/documents.py PAIRS.tsv [PAIRS.tsv.gz...] --sentences 1000 10000 50000
 
 The pairs of the files, in their order, are made one document a side: of about every fourth, two or
-three sentences of a side are joined, and one in twenty is left out of a side; so the links are
-known. For each size: how long encoding took, how long the classifier, how long aligning, what that
-is for a thousand sentences, peak memory so far, and the strict F1 of the links.
+three sentences of a side are joined, and one in twenty (`--left-out`) is left out of a side; so the
+links are known. For each size: how long encoding took, how long the classifier, how long aligning,
+what that is for a thousand sentences, peak memory so far, and the strict F1 of the links.
 
 The plain program aligns the beginning of the documents (`--plain` sentences) by the same costs, one
 cell after the other, in float64. Its path must cost the same.
@@ -41,15 +41,17 @@ def read_pairs(paths: list[str], number: int) -> list[tuple[str, str]]:
     return [(source, target) for source, target in islice(pairs, number)]
 
 
-def made_documents(pairs: list[tuple[str, str]], seed: int = 1) -> Made:
+def made_documents(pairs: list[tuple[str, str]], left_out: float = 0.05, seed: int = 1) -> Made:
     """Two documents of these pairs, and which sentences are linked."""
+    kept = 1 - left_out
+    weights = kept * 14 / 19, kept * 5 / 19, left_out / 2, left_out / 2
     generator = random.Random(seed)
     source: list[str] = []
     target: list[str] = []
     links: list[Link] = []
     place = 0
     while place < len(pairs):
-        kind = generator.choices(("one", "join", "source", "target"), (70, 25, 2.5, 2.5))[0]
+        kind = generator.choices(("one", "join", "source", "target"), weights)[0]
         count = generator.choice((2, 2, 3)) if kind == "join" else 1
         texts = [list(side) for side in zip(*pairs[place : place + count], strict=True)]
         if kind == "join":
@@ -165,10 +167,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("files", nargs="+")
     parser.add_argument("--sentences", type=int, nargs="+", default=[1000, 10_000])
+    parser.add_argument("--left-out", type=float, default=0.05, help="of the pairs, a side each")
     parser.add_argument("--plain", type=int, default=300)
     parser.add_argument("--model", default="en-de")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--vectors-only", action="store_true", help="ask no classifier")
+    parser.add_argument("--classifier", action="store_true", help="ask it about links, too")
     options = parser.parse_args()
 
     prepare()  # one thread for numpy, as in the command
@@ -180,8 +183,8 @@ def main() -> None:
         compare_with_plain(model, made_documents(pairs[: 2 * options.plain]), options.plain)
     print("source  target  encode s   judge s   align s  s/thousand  peak MiB  strict F1")
     for size in options.sentences:
-        made = made_documents(pairs[: round(size * 1.2)])
-        measure(model, made, not options.vectors_only and model.classifier is not None)
+        made = made_documents(pairs[: round(size * 1.2)], options.left_out)
+        measure(model, made, options.classifier)
 
 
 if __name__ == "__main__":

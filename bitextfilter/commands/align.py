@@ -86,9 +86,8 @@ def main(run: Run, source: str | None, target: str | None, **options: Any) -> No
     line and dimension of the model (5 KB for 512); time grows with source x target lines.
 
     With --monotonic, the files are a document and its translation: neighbouring sentences, one
-    or more with one or more, are linked in their order. --by model goes by their vectors, and by
-    what the classifier says of links; words by words that are linked again and again (score of
-    both: cosine); length by length (0 to 1).
+    or more with one or more, are linked in their order. --by model goes by their vectors and
+    words by words that are linked again and again (score: cosine), length by length (0 to 1).
 
     Example:
 

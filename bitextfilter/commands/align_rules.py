@@ -12,10 +12,10 @@ __all__ = ["files_of"]
 
 _MINING = ("--similarity", "--retrieval", "--neighbours-count", "--keep-duplicates")
 _MONOTONIC = (
-    *("--documents", "--by", "--no-classifier", "--largest", "--skip"),
+    *("--documents", "--by", "--classifier", "--largest", "--skip"),
     *("--links", "--split", "--keep-going"),
 )
-_MODEL = ("--model", "--no-classifier", "--no-column-check")
+_MODEL = ("--model", "--classifier", "--no-column-check")
 _COSTS = ("--largest", "--skip")
 
 

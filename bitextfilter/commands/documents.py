@@ -12,7 +12,7 @@ import click
 from bitextfilter.commands.document_files import Document, DocumentReader
 from bitextfilter.commands.frame import Run
 from bitextfilter.commands.options import language_pair
-from bitextfilter.errors import InputError, NotFoundError
+from bitextfilter.errors import InputError, NotFoundError, SettingsError
 from bitextfilter.io.files import open_output
 from bitextfilter.io.links import link_line
 
@@ -67,8 +67,8 @@ def _link_options() -> list[click.Parameter]:
         show_default=True,
         help="What says which sentences are translations.",
     )
-    no_classifier = click.Option(
-        ["--no-classifier"], is_flag=True, help="Faster: do not ask the classifier of the model."
+    classifier = click.Option(
+        ["--classifier"], is_flag=True, help="Ask the model's classifier about links, too: slower."
     )
     largest = click.Option(
         ["--largest"],
@@ -89,7 +89,7 @@ def _link_options() -> list[click.Parameter]:
     links = click.Option(
         ["--links"], is_flag=True, help="Write [0]:[0,1]:score, not the sentences."
     )
-    return [by, no_classifier, largest, skip, links]
+    return [by, classifier, largest, skip, links]
 
 
 Align = Callable[[Sequence[str], Sequence[str]], "Alignment"]
@@ -157,8 +157,9 @@ def _way(run: Run, model: Model | None, options: dict[str, Any]) -> Align:
     first, second = (partial(encode, run, model, language) for language in model.languages)
     known = model.reference
     strangers = None if known is None else (known.source, known.target)
-    asked = model.classifier is not None and not options["no_classifier"]
-    judge = partial(_judge, model) if asked else None
+    if options["classifier"] and model.classifier is None:
+        raise SettingsError(f"--classifier: the model {model.name} has none")
+    judge = partial(_judge, model) if options["classifier"] else None
     means = documents.Means((first, second), strangers, judge)
     return partial(documents.align_by_vectors, means=means, settings=settings)
 

@@ -5,13 +5,13 @@
 #
 # DATA/dev/align has bleualign.dev.de, .fr and their gold links .defr, and *.jsonl.tsv.gz: a name, an
 # English text and a German one, as JSON strings. Writes strict and lax figures by the de-fr model,
-# with and without its classifier, by words and by lengths; then, for each file of English and German texts,
-# how many documents and links there are, and what looks wrong, by the default model.
+# without and with its classifier, by words and by lengths; then, for each file of English and German
+# texts, how many documents and links there are, and what looks wrong, by the default model.
 set -euo pipefail
 
 data=$1/dev/align
 gold=$data/bleualign.dev.defr
-for by in "model --model de-fr" "model --model de-fr --no-classifier" words length; do
+for by in "model --model de-fr" "model --model de-fr --classifier" words length; do
     # shellcheck disable=SC2086  # words
     bitext-align -q --monotonic --links --by $by \
         "$data/bleualign.dev.de" "$data/bleualign.dev.fr" |
