@@ -3,9 +3,9 @@
     python benchmarks/documents.py PAIRS.tsv [PAIRS.tsv.gz...] --sentences 1000 10000 50000
 
 The pairs of the files, in their order, are made one document a side: of about every fourth, two or
-three sentences of a side are joined, and one in twenty is left out of a side; so the links are
-known. For each size: how long encoding took, how long aligning (coarse to fine, both rounds), what
-that is for a thousand sentences, peak memory so far, and the strict F1 of the links.
+three sentences of a side are joined, and one in twenty (`--left-out`) is left out of a side; so the
+links are known. For each size: how long encoding took, how long the classifier, how long aligning,
+what that is for a thousand sentences, peak memory so far, and the strict F1 of the links.
 
 The plain program aligns the beginning of the documents (`--plain` sentences) by the same costs, one
 cell after the other, in float64. Its path must cost the same.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bitextfilter.evaluation.alignment import Link
     from bitextfilter.mining.document_vectors import VectorPairing
     from bitextfilter.scoring.model import Model
-    from bitextfilter.similarity.vectors import Vectors
+    from bitextfilter.similarity.vectors import Scores, Vectors
 
 Made = tuple[list[str], list[str], "list[Link]"]
 
@@ -41,15 +41,17 @@ def read_pairs(paths: list[str], number: int) -> list[tuple[str, str]]:
     return [(source, target) for source, target in islice(pairs, number)]
 
 
-def made_documents(pairs: list[tuple[str, str]], seed: int = 1) -> Made:
+def made_documents(pairs: list[tuple[str, str]], left_out: float = 0.05, seed: int = 1) -> Made:
     """Two documents of these pairs, and which sentences are linked."""
+    kept = 1 - left_out
+    weights = kept * 14 / 19, kept * 5 / 19, left_out / 2, left_out / 2
     generator = random.Random(seed)
     source: list[str] = []
     target: list[str] = []
     links: list[Link] = []
     place = 0
     while place < len(pairs):
-        kind = generator.choices(("one", "join", "source", "target"), (70, 25, 2.5, 2.5))[0]
+        kind = generator.choices(("one", "join", "source", "target"), weights)[0]
         count = generator.choice((2, 2, 3)) if kind == "join" else 1
         texts = [list(side) for side in zip(*pairs[place : place + count], strict=True)]
         if kind == "join":
@@ -67,7 +69,8 @@ def made_documents(pairs: list[tuple[str, str]], seed: int = 1) -> Made:
 
 def pairing_of(model: Model, source: list[str], target: list[str]) -> VectorPairing:
     """What links cost by the model."""
-    from bitextfilter.mining.document_vectors import LinkSettings, VectorPairing, document, groups
+    from bitextfilter.mining.document_vectors import VectorPairing, document, groups
+    from bitextfilter.mining.link_costs import LinkSettings
 
     settings = LinkSettings()
     first, second = (
@@ -117,13 +120,20 @@ def compare_with_plain(model: Model, made: Made, sentences: int) -> None:
     )
 
 
-def measure(model: Model, made: Made) -> None:
+def measure(model: Model, made: Made, judged: bool) -> None:
     """Print a row of the table."""
     from bitextfilter.evaluation.alignment import compare, measure_alignment
     from bitextfilter.evaluation.bootstrap import Bootstrap
-    from bitextfilter.mining.documents import LinkSettings, align_by_vectors
+    from bitextfilter.mining.documents import LinkSettings, Means, align_by_vectors
 
-    encoding = 0.0
+    encoding = judging = 0.0
+
+    def judge(sources: list[str], targets: list[str]) -> Scores:
+        nonlocal judging
+        begin = time.perf_counter()
+        scores = model.score(sources, targets, ("mlp",))["mlp"]
+        judging += time.perf_counter() - begin
+        return scores
 
     def encoder(language: str) -> Callable[[list[str]], Vectors]:
         def encode(texts: list[str]) -> Vectors:
@@ -137,16 +147,18 @@ def measure(model: Model, made: Made) -> None:
 
     source, target, links = made
     start = time.perf_counter()
-    encoders = encoder(model.languages[0]), encoder(model.languages[1])
-    found = align_by_vectors(source, target, encoders, LinkSettings()).links
-    seconds = time.perf_counter() - start - encoding
+    means = Means((encoder(model.languages[0]), encoder(model.languages[1])))
+    if judged:
+        means = means._replace(judge=judge)
+    found = align_by_vectors(source, target, means, LinkSettings()).links
+    seconds = time.perf_counter() - start - encoding - judging
     compared = compare(links, [(tuple(link.source), tuple(link.target)) for link in found])
     strict = measure_alignment(compared, Bootstrap(1))[2].estimate.value
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     thousand = 2000 * seconds / (len(source) + len(target))
     print(
-        f"{len(source):>7} {len(target):>7} {encoding:>9.1f} {seconds:>9.2f} {thousand:>11.3f} "
-        f"{peak:>9.0f} {strict:>9.4f}"
+        f"{len(source):>7} {len(target):>7} {encoding:>9.1f} {judging:>9.1f} {seconds:>9.2f} "
+        f"{thousand:>11.3f} {peak:>9.0f} {strict:>9.4f}"
     )
 
 
@@ -155,9 +167,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("files", nargs="+")
     parser.add_argument("--sentences", type=int, nargs="+", default=[1000, 10_000])
+    parser.add_argument("--left-out", type=float, default=0.05, help="of the pairs, a side each")
     parser.add_argument("--plain", type=int, default=300)
     parser.add_argument("--model", default="en-de")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--classifier", action="store_true", help="ask it about links, too")
     options = parser.parse_args()
 
     prepare()  # one thread for numpy, as in the command
@@ -167,10 +181,10 @@ def main() -> None:
     pairs = read_pairs(options.files, 2 * max(options.sentences))
     if options.plain:
         compare_with_plain(model, made_documents(pairs[: 2 * options.plain]), options.plain)
-    print("source  target  encode s   align s  s/thousand  peak MiB  strict F1")
+    print("source  target  encode s   judge s   align s  s/thousand  peak MiB  strict F1")
     for size in options.sentences:
-        made = made_documents(pairs[: round(size * 1.2)])
-        measure(model, (made[0], made[1], made[2]))
+        made = made_documents(pairs[: round(size * 1.2)], options.left_out)
+        measure(model, made, options.classifier)
 
 
 if __name__ == "__main__":

@@ -14,16 +14,16 @@ __all__ = ["files_of"]
 _LARGE = ("--resume", "--dtype", "--index", "--recall", "--index-save", "--index-load", "--stream")
 _ENGINES = ("--engine", "--ray-address", "--workers")
 _MINING = (
-    "--similarity",
-    "--retrieval",
-    "--neighbours-count",
-    "--keep-duplicates",
+    *("--similarity", "--retrieval", "--neighbours-count", "--keep-duplicates"),
     *_LARGE,
     *_ENGINES,
 )
 _NOT_STREAMED = ("--retrieval", "--keep-duplicates", "--index", "--recall", "--dtype", "--resume")
-_MONOTONIC = ("--documents", "--by", "--largest", "--skip", "--links", "--split", "--keep-going")
-_MODEL = ("--model", "--no-column-check")
+_MONOTONIC = (
+    *("--documents", "--by", "--classifier", "--largest", "--skip"),
+    *("--links", "--split", "--keep-going"),
+)
+_MODEL = ("--model", "--classifier", "--no-column-check")
 _COSTS = ("--largest", "--skip")
 
 

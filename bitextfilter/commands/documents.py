@@ -12,14 +12,14 @@ import click
 from bitextfilter.commands.document_files import Document, DocumentReader
 from bitextfilter.commands.frame import Run
 from bitextfilter.commands.options import language_pair
-from bitextfilter.errors import InputError, NotFoundError
+from bitextfilter.errors import InputError, NotFoundError, SettingsError
 from bitextfilter.io.files import open_output
 from bitextfilter.io.links import link_line
 
 if TYPE_CHECKING:
     from bitextfilter.mining.documents import Alignment, Link
     from bitextfilter.scoring.model import Model
-    from bitextfilter.similarity.vectors import Vectors
+    from bitextfilter.similarity.vectors import Scores, Vectors
 
 __all__ = ["align_documents", "monotonic_options", "score_text"]
 
@@ -67,6 +67,9 @@ def _link_options() -> list[click.Parameter]:
         show_default=True,
         help="What says which sentences are translations.",
     )
+    classifier = click.Option(
+        ["--classifier"], is_flag=True, help="Ask the model's classifier about links, too: slower."
+    )
     largest = click.Option(
         ["--largest"],
         type=click.IntRange(1, 10),
@@ -86,7 +89,7 @@ def _link_options() -> list[click.Parameter]:
     links = click.Option(
         ["--links"], is_flag=True, help="Write [0]:[0,1]:score, not the sentences."
     )
-    return [by, largest, skip, links]
+    return [by, classifier, largest, skip, links]
 
 
 Align = Callable[[Sequence[str], Sequence[str]], "Alignment"]
@@ -154,12 +157,16 @@ def _way(run: Run, model: Model | None, options: dict[str, Any]) -> Align:
     first, second = (partial(_encode, run, model, language) for language in model.languages)
     known = model.reference
     strangers = None if known is None else (known.source, known.target)
-    return partial(
-        documents.align_by_vectors,
-        encoders=(first, second),
-        settings=settings,
-        strangers=strangers,
-    )
+    if options["classifier"] and model.classifier is None:
+        raise SettingsError(f"--classifier: the model {model.name} has none")
+    judge = partial(_judge, model) if options["classifier"] else None
+    means = documents.Means((first, second), strangers, judge)
+    return partial(documents.align_by_vectors, means=means, settings=settings)
+
+
+def _judge(model: Model, sources: list[str], targets: list[str]) -> Scores:
+    """How probably pairs of texts are translations, ``(n,)``, by the classifier."""
+    return model.score(sources, targets, ("mlp",))["mlp"]
 
 
 def _encode(run: Run, model: Model, language: str, sentences: Sequence[str]) -> Vectors:

@@ -16,7 +16,7 @@ import numpy as np
 
 from bitextfilter.mining.monotonic import Band, Span, StepCosts, cheapest_path, whole_band
 
-__all__ = ["Link", "Pairing", "align"]
+__all__ = ["Link", "Pairing", "align", "near", "scored"]
 
 COARSEST_CELLS = 2**18
 FEWEST = 32
@@ -43,6 +43,11 @@ class Link(NamedTuple):
     score: float | None
     """What the pairing says; None where one side has no sentence."""
 
+    @property
+    def span(self) -> Span:
+        """The same as a step of a path."""
+        return Span(self.source.start, self.source.stop, self.target.start, self.target.stop)
+
 
 def align(pairing: Pairing, before: Sequence[Link] = ()) -> list[Link]:
     """Align two documents: every sentence of either is in one link, in order.
@@ -51,9 +56,12 @@ def align(pairing: Pairing, before: Sequence[Link] = ()) -> list[Link]:
         pairing: what links cost.
         before: another alignment of the same documents, near which this one is looked for.
     """
-    spans = cheapest_path(
-        pairing, _near([link[:2] for link in before], 1, pairing) if before else _band(pairing)
-    )[0]
+    band = near(before, pairing, MARGIN) if before else _band(pairing)
+    return scored(pairing, cheapest_path(pairing, band)[0])
+
+
+def scored(pairing: Pairing, spans: Sequence[Span]) -> list[Link]:
+    """Return a path as links, with their scores."""
     linked = [span for span in spans if span[0] < span[1] and span[2] < span[3]]
     scores = dict(zip(linked, pairing.scores(linked), strict=True))
     return [Link(range(*span[:2]), range(*span[2:]), scores.get(span)) for span in spans]
@@ -66,19 +74,24 @@ def _band(pairing: Pairing) -> Band:
         return whole_band(n, m)
     coarser = pairing.coarser()
     spans = cheapest_path(coarser, _band(coarser))[0]
-    return _near([(range(*span[:2]), range(*span[2:])) for span in spans], 2, pairing)
+    return _near(spans, 2, pairing, MARGIN)
 
 
-def _near(path: Iterable[tuple[range, range]], joined: int, pairing: Pairing) -> Band:
+def near(links: Iterable[Link], pairing: Pairing, margin: int) -> Band:
+    """Return the target positions within so many sentences of an alignment of the documents."""
+    return _near((link.span for link in links), 1, pairing, margin)
+
+
+def _near(path: Iterable[Span], joined: int, pairing: Pairing, margin: int) -> Band:
     """The target positions near a path through documents whose sentences are so many in one."""
     n, m = len(pairing.skip_source), len(pairing.skip_target)
     rows = -(-n // joined) + 1
     low, high = np.full(rows, m, np.int64), np.zeros(rows, np.int64)
-    for source, target in path:
-        passed = slice(source.start, source.stop + 1)
-        low[passed] = np.minimum(low[passed], target.start)
-        high[passed] = np.maximum(high[passed], target.stop)
-    reach = MARGIN * max(1, -(-m // max(n, 1)))
+    for span in path:
+        passed = slice(span.source_start, span.source_stop + 1)
+        low[passed] = np.minimum(low[passed], span.target_start)
+        high[passed] = np.maximum(high[passed], span.target_stop)
+    reach = margin * max(1, -(-m // max(n, 1)))
     positions = np.arange(n + 1)
     first = joined * low[positions // joined] - reach
     last = joined * high[-(-positions // joined)] + reach

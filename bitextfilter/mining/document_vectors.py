@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.errors import SettingsError
 from bitextfilter.mining.lengths import halved
+from bitextfilter.mining.link_costs import LinkSettings, link_size, whole
 from bitextfilter.mining.monotonic import Costs, Span, Step
 from bitextfilter.similarity.vectors import Vectors, cosine_pairs, unit_products, unit_rows
 
-__all__ = ["Document", "LinkSettings", "Strangers", "VectorPairing", "document", "groups"]
+__all__ = ["Document", "Strangers", "VectorPairing", "document", "groups"]
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -28,8 +28,6 @@ Places = NDArray[np.int64]
 Strangers = tuple[Vectors, Vectors]
 """Of the source side's language and of the target side's, unit vectors ``(m, dim)``."""
 
-UNIT = 2**20
-"""What a cost of 1, that of two unrelated sentences, is in whole numbers."""
 SAMPLE = 128
 """So many sentences of a side stand for unrelated ones."""
 SMOOTHING = 10
@@ -38,31 +36,6 @@ COARSE_LARGEST = 2
 """So many sentences of a coarser document may be in a link with one: what is two sentences here
 and one and a half there begins, at times, in the middle of the other."""
 BLOCK_ROWS = 1024
-
-
-@dataclass(frozen=True)
-class LinkSettings:
-    """What is a link, and what it costs. Raises SettingsError for what is out of range."""
-
-    largest: int = 5
-    """So many sentences of a side may be in a link; with one of the other, and less with more."""
-    skip: float = 0.9
-    """What leaving out a sentence costs, where linking two unrelated ones costs 1."""
-    length: float = 1.0
-    """The weight of the squared logarithm of the lengths' ratio."""
-
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        if not 1 <= self.largest <= 10:
-            raise SettingsError("a link has 1 to 10 sentences of a side")
-        if not 0 <= self.skip <= 100 or not 0 <= self.length <= 100:
-            raise SettingsError("the cost of a skip and the weight of lengths are from 0 to 100")
-
-    def links(self) -> list[Step]:
-        """Return the sizes that links have, small ones first."""
-        sizes = range(1, self.largest + 1)
-        steps = [Step(a, b) for a in sizes for b in sizes if a + b <= self.largest + 1]
-        return sorted(steps, key=lambda step: (sum(step), abs(step.source - step.target)))
 
 
 @dataclass(frozen=True)
@@ -156,7 +129,7 @@ class VectorPairing:
             for number, side in enumerate((source, target))
         ]
         self._strangeness = _strangeness(source, samples[1]), _strangeness(target, samples[0])
-        skip = int(_whole(np.asarray(settings.skip)))
+        skip = int(whole(np.asarray(settings.skip)))
         self.skip_source = np.full(len(source), skip)
         self.skip_target = np.full(len(target), skip)
 
@@ -164,8 +137,8 @@ class VectorPairing:
         """Return ``(links, rows, columns)``: the size of a link × how unlike its sides are."""
         ends = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
         unlike = (self._distance(step, *ends) + self._excess(step, *ends) for step in self.links)
-        sizes = map(_size, self.links)
-        return np.stack([_whole(size * part) for size, part in zip(sizes, unlike, strict=True)])
+        sizes = map(link_size, self.links)
+        return np.stack([whole(size * part) for size, part in zip(sizes, unlike, strict=True)])
 
     def coarser(self) -> VectorPairing:
         """Return it with every two sentences of either side as one, and links of up to two."""
@@ -219,14 +192,6 @@ class VectorPairing:
         return np.asarray(self._settings.length * ratios**2)
 
 
-def _size(step: Step) -> float:
-    """Half of the way from how many sentences follow the first pair to how many pairs there are.
-
-    By the former, n + m - 1, long links cost too little, by the latter, n × m, too much.
-    """
-    return (step.source * step.target + step.source + step.target - 1) / 2
-
-
 def _sample(sentences: Vectors, strangers: Vectors) -> Vectors:
     """Sentences from everywhere in a document, and if it has too few, some of the strangers."""
     count = min(len(sentences), SAMPLE)
@@ -243,8 +208,3 @@ def _strangeness(document: Document, strangers: Vectors) -> Floats:
             rows = slice(first, first + BLOCK_ROWS)
             found[rows] = unit_products(part[rows], strangers).mean(axis=1, dtype=np.float64)
     return 1.0 - means
-
-
-def _whole(costs: Floats) -> Costs:
-    """Round costs to whole numbers."""
-    return np.rint(costs * UNIT).astype(np.int64)

@@ -7,6 +7,7 @@ lengths alone. Sentences are those of a list; each link is scored as its way sco
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from bitextfilter.mining.coarse_to_fine import Link, align
 from bitextfilter.mining.document_vectors import (
     Document,
-    LinkSettings,
     Strangers,
     VectorPairing,
     document,
@@ -24,13 +24,16 @@ from bitextfilter.mining.document_vectors import (
 )
 from bitextfilter.mining.lengths import LengthPairing
 from bitextfilter.mining.lexicon import learned_vectors, surface_vectors
-from bitextfilter.mining.monotonic import Span
-from bitextfilter.similarity.vectors import Vectors
+from bitextfilter.mining.link_costs import LinkSettings, link_size, whole
+from bitextfilter.mining.monotonic import Costs, Span, Step
+from bitextfilter.mining.second_opinion import reconsider
+from bitextfilter.similarity.vectors import Scores, Vectors
 
 __all__ = [
     "Alignment",
     "Link",
     "LinkSettings",
+    "Means",
     "align_by_lengths",
     "align_by_vectors",
     "align_by_words",
@@ -38,6 +41,8 @@ __all__ = [
 
 Encode = Callable[[list[str]], Vectors]
 """From texts to their vectors ``(n, dim)``."""
+Judge = Callable[[list[str], list[str]], Scores]
+"""From ``n`` pairs of texts to how probably they are translations, ``(n,)``, 0 to 1."""
 Documents = tuple[Document, Document]
 
 PRIOR = 200
@@ -55,12 +60,19 @@ class Alignment(NamedTuple):
     that are left out count as 1. None if lengths alone were looked at."""
 
 
+class Means(NamedTuple):
+    """What a model brings to the alignment of documents in its languages."""
+
+    encoders: tuple[Encode, Encode]
+    """Of either side's texts."""
+    strangers: Strangers | None = None
+    """See :class:`VectorPairing`."""
+    judge: Judge | None = None
+    """Gives a second opinion on links."""
+
+
 def align_by_vectors(
-    source: Sequence[str],
-    target: Sequence[str],
-    encoders: tuple[Encode, Encode],
-    settings: LinkSettings,
-    strangers: Strangers | None = None,
+    source: Sequence[str], target: Sequence[str], means: Means, settings: LinkSettings
 ) -> Alignment:
     """Align by the vectors of sentences and of neighbouring sentences joined by a space.
 
@@ -69,18 +81,21 @@ def align_by_vectors(
     Args:
         source: the sentences of one document.
         target: those of the other.
-        encoders: of either side's texts.
+        means: vectors, and perhaps more.
         settings: what a link may be, and what counts.
-        strangers: see :class:`VectorPairing`.
     """
     source_document, target_document = (
         document(side, encode(groups(side, settings.largest)), settings.largest)
-        for side, encode in zip((source, target), encoders, strict=True)
+        for side, encode in zip((source, target), means.encoders, strict=True)
     )
     documents = source_document, target_document
-    links = align(VectorPairing(*documents, settings, None, strangers))
-    pairing = VectorPairing(*documents, settings, _ratio(links, documents), strangers)
-    return _alignment(pairing, align(pairing, links))
+    links = align(VectorPairing(*documents, settings, None, means.strangers))
+    pairing = VectorPairing(*documents, settings, _ratio(links, documents), means.strangers)
+    links = align(pairing, links)
+    if means.judge is not None:
+        doubts = partial(_doubts, (source, target), means.judge, settings.doubt)
+        links = reconsider(pairing, links, doubts)
+    return _alignment(pairing, links)
 
 
 def align_by_words(
@@ -116,13 +131,19 @@ def align_by_lengths(source: Sequence[str], target: Sequence[str]) -> Alignment:
     return Alignment(align(LengthPairing(_ends(source), _ends(target))), None)
 
 
+def _doubts(
+    sides: tuple[Sequence[str], Sequence[str]], judge: Judge, weight: float, spans: Sequence[Span]
+) -> Costs:
+    """What links cost more: their size × the weight × how probably they are no translations."""
+    source = [" ".join(sides[0][span.source_start : span.source_stop]) for span in spans]
+    target = [" ".join(sides[1][span.target_start : span.target_stop]) for span in spans]
+    steps = [Step(span[1] - span[0], span[3] - span[2]) for span in spans]
+    sizes = np.array([link_size(step) for step in steps])
+    return whole(weight * sizes * (1.0 - judge(source, target).astype(np.float64)))
+
+
 def _alignment(pairing: VectorPairing, links: list[Link]) -> Alignment:
-    spans = [Span(*_bounds(link.source), *_bounds(link.target)) for link in links]
-    return Alignment(links, pairing.unlikeness(spans))
-
-
-def _bounds(places: range) -> tuple[int, int]:
-    return places.start, places.stop
+    return Alignment(links, pairing.unlikeness([link.span for link in links]))
 
 
 def _ends(sentences: Sequence[str]) -> NDArray[np.int64]:

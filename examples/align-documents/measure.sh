@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # Align the development documents, and measure what is right where that is known.
 #
-#     examples/align-documents/measure.sh DATA MODEL
+#     examples/align-documents/measure.sh DATA
 #
 # DATA/dev/align has bleualign.dev.de, .fr and their gold links .defr, and *.jsonl.tsv.gz: a name, an
-# English text and a German one, as JSON strings. MODEL is of German and French. Writes strict and
-# lax figures by vectors, by words and by lengths; then, for each file of English and German texts,
-# how many documents and links there are, and what looks wrong, by the default model.
+# English text and a German one, as JSON strings. Writes strict and lax figures by the de-fr model,
+# without and with its classifier, by words and by lengths; then, for each file of English and German
+# texts, how many documents and links there are, and what looks wrong, by the default model.
 set -euo pipefail
 
-data=$1/dev/align model=$2
+data=$1/dev/align
 gold=$data/bleualign.dev.defr
-for by in model words length; do
-    [ "$by" = model ] && by_what=(--model "$model") || by_what=(--by "$by")
-    bitext-align -q --monotonic --links "${by_what[@]}" \
+for by in "model --model de-fr" "model --model de-fr --classifier" words length; do
+    # shellcheck disable=SC2086  # words
+    bitext-align -q --monotonic --links --by $by \
         "$data/bleualign.dev.de" "$data/bleualign.dev.fr" |
         bitext-evaluate alignment -q "$gold" |
         awk -F '\t' -v OFS='\t' -v by="$by" 'NR > 1 { print by, $1, $2, $3, $4, $5 }'

@@ -12,7 +12,8 @@
 #   held-out.tsv                    how good the classifier is on pairs kept from it
 # Thresholds go to stdout.
 # What is there is kept, and an interrupted training goes on when the script is run again. 400,000
-# pairs take some two hours. THREADS in the environment is how many threads compute.
+# pairs take some two hours. In the environment, THREADS is how many threads compute, and VOCABULARY
+# and TRIGRAMS are how many of them the encoder knows, where the usual numbers are too large or small.
 set -eu
 
 languages=$1 output=$2 development=$3 foreign=$4
@@ -32,11 +33,12 @@ whole() { # LEAST NUMBER MOST: the whole number in these bounds
 passes=$(whole 3 "500000 / $pairs" 10) # of the encoder
 epochs=$(whole 5 "500000 / $pairs" 10) # of the classifier
 validate_every=$((40 * $(whole 1 "$pairs / 16000" 25)))
-vocabulary=$((1000 * $(whole 2 "4 * ($pairs / 5000) ^ 0.4 + 0.5" 24)))
+vocabulary=${VOCABULARY:-$((1000 * $(whole 2 "4 * ($pairs / 5000) ^ 0.4 + 0.5" 24)))}
 maximum_length=$((108 - vocabulary / 500)) # few subwords are short: 60 of 24,000 are 100 of 4,000
 
 train_encoder() { # FILE...
     for file; do shift; set -- "$@" --pairs "$file"; done
+    [ -z "${TRIGRAMS:-}" ] || set -- "$@" --set trigrams.size="$TRIGRAMS"
     [ ! -e "$output/encoder.training/state.json" ] || set -- "$@" --resume
     bitext-train-encoder --languages "$languages" --settings "$recipe/encoder.json" --quantise \
         --set training.passes="$passes" --set training.validate_every="$validate_every" \

@@ -166,7 +166,8 @@ def test_the_model_is_asked_as_it_should_be(
 
     def spy(source: list[str], target: list[str], **given: Any) -> Alignment:
         calls.append(given)
-        vectors = [encode(side) for encode, side in zip(given["encoders"], LINES, strict=True)]
+        encoders = given["means"].encoders
+        vectors = [encode(side) for encode, side in zip(encoders, LINES, strict=True)]
         for found, side, language in zip(vectors, LINES, loaded.languages, strict=True):
             assert (found == loaded.encode(list(side), language)).all()
         return Alignment([], 0.0)
@@ -175,8 +176,27 @@ def test_the_model_is_asked_as_it_should_be(
     monotonic(model, *files, "--largest", "3", "--skip", "0.5")
     (given,) = calls
     assert given["settings"] == LinkSettings(3, 0.5)
-    for found, known in zip(given["strangers"], ("source", "target"), strict=True):
+    for found, known in zip(given["means"].strangers, ("source", "target"), strict=True):
         assert (found == getattr(loaded.reference, known)).all()
+    assert given["means"].judge is None
+    monotonic(model, *files, "--classifier")
+    judged = calls[1]["means"].judge(SOURCES, TARGETS)
+    assert (judged == loaded.score(SOURCES, TARGETS, ("mlp",))["mlp"]).all()
+
+
+def test_what_the_classifier_says_counts(model: Path, files: tuple[Path, Path]) -> None:
+    with_it = monotonic(model, *files, "--links", "--classifier")
+    assert [i for link in links_of(with_it.stdout) for i in link[0]] == list(range(40))
+    (model.parent / "bare").mkdir()
+    config = json.loads((model / "config.json").read_text())
+    config["classifier"] = None
+    for path in model.iterdir():
+        if not path.name.startswith("classifier"):
+            (model.parent / "bare" / path.name).write_bytes(path.read_bytes())
+    (model.parent / "bare" / "config.json").write_text(json.dumps(config))
+    done = monotonic(model.parent / "bare", *files, "--classifier")
+    assert done.exit_code == 78
+    assert "--classifier: the model" in done.stderr and "has none" in done.stderr
 
 
 def test_a_list_of_documents(model: Path, files: tuple[Path, Path]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from click.testing import CliRunner, Result
+from console import ROOT
 from toys import toy_model
 
 from bitextfilter.commands.models import main
@@ -47,8 +48,22 @@ def test_list_has_a_line_for_each_shipped_model(
 
 def test_the_shipped_models_are_listed_and_sound() -> None:
     names = [line.split("\t")[0] for line in invoke("list").stdout.splitlines()]
-    assert "en-de" in names
+    assert names == ["de-fr", "en-de", "en-fr"]
     assert invoke("verify", *names).exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["de-fr", "en-de", "en-fr"])
+def test_a_shipped_model_has_the_texts_of_its_recipe(name: str) -> None:
+    for text in ("card.md", "attribution.md"):
+        shipped = (folders.PRETRAINED / name / text).read_text(encoding="utf-8")
+        recipe = ROOT / "examples" / f"train-{name}" / text
+        assert shipped == recipe.read_text(encoding="utf-8")
+        assert invoke("show", name, f"--{text.removesuffix('.md')}").stdout == shipped
+
+
+def test_de_fr_is_small() -> None:
+    folder = folders.PRETRAINED / "de-fr"
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 10 * 10**6
 
 
 def facts_of(result: Result) -> dict[str, list[str]]:

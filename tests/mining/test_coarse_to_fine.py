@@ -11,7 +11,8 @@ import pytest
 
 from bitextfilter.mining import coarse_to_fine
 from bitextfilter.mining.coarse_to_fine import Link, align
-from bitextfilter.mining.document_vectors import LinkSettings, VectorPairing, document, groups
+from bitextfilter.mining.document_vectors import VectorPairing, document, groups
+from bitextfilter.mining.link_costs import LinkSettings
 from bitextfilter.mining.monotonic import Step, cheapest_path, whole_band
 from bitextfilter.similarity.vectors import Vectors
 
@@ -154,15 +155,15 @@ def near(path: Pieces, joined: int, n: int, m: int, margin: int) -> list[tuple[i
 
 @pytest.mark.parametrize("joined", [1, 2])
 @pytest.mark.parametrize("seed", range(8))
-def test_near_a_path(joined: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coarse_to_fine, "MARGIN", 1)
+def test_near_a_path(joined: int, seed: int) -> None:
     generator, path, i, j = random.Random(seed), [], 0, 0
     for _ in range(12):
         a, b = generator.choice([(1, 1), (1, 2), (2, 1), (0, 1), (1, 0), (0, 3)])
         path.append((range(i, i + a), range(j, j + b)))
         i, j = i + a, j + b
     n, m = (joined * end - (joined > 1 and generator.randrange(2)) for end in (i, j))
-    band = coarse_to_fine._near(path, joined, Sides(n, m))  # type: ignore[arg-type]
+    spans = [Link(*pieces, None).span for pieces in path]
+    band = coarse_to_fine._near(spans, joined, Sides(n, m), 1)  # type: ignore[arg-type]
     found = list(zip(band.first.tolist(), band.last.tolist(), strict=True))
     assert found == near(path, joined, n, m, 1)
 

@@ -12,14 +12,13 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.mining import document_vectors
 from bitextfilter.mining.document_vectors import (
     SMOOTHING,
-    UNIT,
     Document,
-    LinkSettings,
     VectorPairing,
     document,
     group_sums,
     groups,
 )
+from bitextfilter.mining.link_costs import UNIT, LinkSettings
 from bitextfilter.mining.monotonic import Span, Step
 
 SENTENCES = ["a", "bcd", "", "efghij", "k"]

@@ -16,10 +16,12 @@ from bitextfilter.mining.documents import (
     Alignment,
     Link,
     LinkSettings,
+    Means,
     align_by_lengths,
     align_by_vectors,
     align_by_words,
 )
+from bitextfilter.mining.monotonic import Span
 from bitextfilter.similarity.vectors import Vectors, unit_rows
 
 DIM = 128
@@ -76,7 +78,7 @@ def agreement(found: Alignment, sizes: list[tuple[int, int]]) -> float:
 @pytest.mark.parametrize("seed", range(3))
 def test_by_vectors(seed: int) -> None:
     source, target, sizes = translated(40, seed, 5000)
-    found = align_by_vectors(source, target, (encoded, encoded), SETTINGS)
+    found = align_by_vectors(source, target, Means((encoded, encoded)), SETTINGS)
     assert agreement(found, sizes) > 0.95
     assert found.unlikeness is not None
     assert 0.2 < found.unlikeness < 0.6
@@ -89,7 +91,7 @@ def test_lengths_help_whatever_is_usual() -> None:
     source, target, sizes = translated(100, 9, 5000)
     for wide in (target, [line.replace("t", 20 * "\t" + "t") for line in target]):
         agreements = [
-            agreement(align_by_vectors(source, wide, (poorly, poorly), settings), sizes)
+            agreement(align_by_vectors(source, wide, Means((poorly, poorly)), settings), sizes)
             for settings in (SETTINGS, LinkSettings(length=0))
         ]
         assert agreements[0] > agreements[1] + 0.02
@@ -112,7 +114,7 @@ def test_by_words_learns_words_that_look_nothing_alike(seed: int) -> None:
 def test_unrelated_documents_are_far_apart() -> None:
     source = translated(40, 1, 5000)[0]
     target = [line.replace("t", "t9") for line in translated(40, 2, 5000)[1]]
-    found = align_by_vectors(source, target, (encoded, encoded), SETTINGS)
+    found = align_by_vectors(source, target, Means((encoded, encoded)), SETTINGS)
     assert found.unlikeness is not None
     assert found.unlikeness > 0.75
 
@@ -135,7 +137,7 @@ def test_strangers_count_in_both_rounds(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(documents, "VectorPairing", spy)
     strangers = encoded(["s1"]), encoded(["t1"])
     source, target = ["s1 s2", "s3"], ["t1 t2", "t3"]
-    align_by_vectors(source, target, (encoded, encoded), SETTINGS, strangers)
+    align_by_vectors(source, target, Means((encoded, encoded), strangers), SETTINGS)
     assert [(given[0], given[2]) for given in seen] == [(SETTINGS, strangers)] * 2
     assert seen[0][1] is None
     assert seen[1][1] == 1.0
@@ -180,9 +182,38 @@ def test_words_are_learnt_twice_beside_what_is_written(monkeypatch: pytest.Monke
     assert found.unlikeness is not None
 
 
+@pytest.mark.parametrize("doubt", [0, 10])
+def test_a_judge_undoes_what_it_doubts(doubt: float) -> None:
+    source = ["s1 s2 s3", "s4 s5 s6", "s7 s8 s9"]
+    target = [line.replace("s", "t") for line in source]
+    asked = []
+
+    def judge(sources: list[str], targets: list[str]) -> Vectors:
+        asked.extend(zip(sources, targets, strict=True))
+        return np.array([source[1] not in text for text in sources], np.float32)
+
+    settings = LinkSettings(doubt=doubt)
+    found = align_by_vectors(source, target, Means((encoded, encoded), None, judge), settings)
+    assert (source[1], target[1]) in asked
+    assert len(asked) == len(set(asked))
+    left_out = [(1, 0), (0, 1)] if doubt else [(1, 1)]
+    assert sorted(sizes_of(found.links)) == sorted([(1, 1), (1, 1), *left_out])
+
+
+def test_what_a_doubt_costs() -> None:
+    def judge(sources: list[str], targets: list[str]) -> Vectors:
+        assert (sources, targets) == (["a b", "c"], ["x", "y z w"])
+        return np.array([0.25, 1], np.float32)
+
+    sides = ["a", "b", "c"], ["x", "y", "z", "w"]
+    spans = [Span(0, 2, 0, 1), Span(2, 3, 1, 4)]
+    doubts = documents._doubts(sides, judge, 0.5, spans)
+    assert doubts.tolist() == [0.5 * 2 * 0.75 * 2**20, 0]
+
+
 def test_unlikeness_by_hand() -> None:
     source, target = ["s1 s2", "s3 s4 s5"], ["t1 t2", "t3 t4 t5", "t100 t101 t102"]
-    found = align_by_vectors(source, target, (encoded, encoded), LinkSettings(1))
+    found = align_by_vectors(source, target, Means((encoded, encoded)), LinkSettings(1))
     assert sizes_of(found.links) == [(1, 1), (1, 1), (0, 1)]
     a, b = (rows / np.linalg.norm(rows, axis=1)[:, None] for rows in map(encoded, (source, target)))
     cosines = a.astype(float) @ b.T.astype(float)
@@ -197,7 +228,7 @@ def test_short_documents(sides: tuple[int, int]) -> None:
         [f"{letter}{i}" for i in range(n)] for letter, n in zip("st", sides, strict=True)
     )
     for found in (
-        align_by_vectors(source, target, (encoded, encoded), SETTINGS),
+        align_by_vectors(source, target, Means((encoded, encoded)), SETTINGS),
         align_by_words(source, target, SETTINGS),
         align_by_lengths(source, target),
     ):

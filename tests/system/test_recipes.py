@@ -128,6 +128,37 @@ def test_a_pair_is_trained_on_its_open_files_and_has_a_card(
     assert card[0] == f"# {pair}" and attribution[0] == f"# Whose data {pair} was trained on"
 
 
+@pytest.mark.parametrize(
+    ("environment", "sizes"),
+    [
+        ({}, ("2000", "104")),
+        ({"VOCABULARY": "12000", "TRIGRAMS": "8000"}, ("12000", "84", "8000")),
+        ({"TRIGRAMS": "8000"}, ("2000", "104", "8000")),
+    ],
+)
+def test_the_encoder_may_be_made_smaller(
+    environment: dict[str, str],
+    sizes: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("VOCABULARY", "TRIGRAMS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    asked = tmp_path / "asked"
+    stub = write(tmp_path / "bin" / "bitext-train-encoder",
+                 ["#!/bin/sh", f'echo "$@" > {asked}; exit 3'])  # fmt: skip
+    stub.chmod(0o755)
+    pairs = write(tmp_path / "pairs.tsv", ["a\tb"] * 200)
+    words = "de,fr", tmp_path / "out", pairs, "/dev/null", pairs
+    recipe = EXAMPLES / "train-a-pair" / "train.sh"
+    assert run(recipe, *words, first=tmp_path / "bin").returncode == 3
+    given = dict(word.split("=") for word in lines(asked)[0].split() if "=" in word)
+    names = "segmentation.vocabulary_size", "training.maximum_length", "trigrams.size"
+    assert tuple(given[name] for name in names if name in given) == sizes
+
+
 def test_the_autoencoder_starts_from_averages_and_is_measured_beside_the_others(
     data: Path, tmp_path: Path
 ) -> None:

@@ -1,0 +1,139 @@
+"""Links that are asked about on the way, against a plain program that knows all doubts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from bitextfilter.mining import second_opinion
+from bitextfilter.mining.coarse_to_fine import Link, align
+from bitextfilter.mining.monotonic import Costs, Span, Step
+from bitextfilter.mining.second_opinion import reconsider
+
+LINKS = [Step(1, 1), Step(1, 2), Step(2, 1), Step(2, 2), Step(3, 1)]
+SKIP = 60
+
+
+class Table:
+    """Costs in a table: low near the diagonal, as those of translations are."""
+
+    def __init__(self, n: int, m: int, seed: int) -> None:
+        random = np.random.default_rng(seed)
+        away = np.abs(np.arange(n + 1)[:, None] * m / max(n, 1) - np.arange(m + 1)).astype(np.int64)
+        self.links = LINKS
+        self.prices: Costs = random.integers(0, 100, (len(LINKS), n + 1, m + 1)) + 40 * away
+        self.doubts: Costs = random.integers(0, 80, self.prices.shape)
+        self.skip_source, self.skip_target = np.full(n, SKIP), np.full(m, SKIP)
+        self.blocks = 0
+
+    def block(self, rows: slice, columns: slice) -> Costs:
+        self.blocks += 1
+        return self.prices[:, rows, columns]
+
+    def coarser(self) -> Table:
+        raise AssertionError("these are short")
+
+    def scores(self, spans: Sequence[Span]) -> list[float]:
+        return [float(self.prices[number_of(span)]) for span in spans]
+
+    def ask(self, spans: Sequence[Span]) -> Costs:
+        return np.array([self.doubts[number_of(span)] for span in spans])
+
+
+def number_of(span: Span) -> tuple[int, int, int]:
+    step = Step(span[1] - span[0], span[3] - span[2])
+    return LINKS.index(step), span.source_stop, span.target_stop
+
+
+def cost_of(table: Table, links: list[Link], doubts: Costs) -> int:
+    whole = [link.span for link in links if link.source and link.target]
+    left_out = sum(len(link.source) + len(link.target) for link in links)
+    left_out -= sum(len(link.source) + len(link.target) for link in links if link.score is not None)
+    return SKIP * left_out + sum(int((table.prices + doubts)[number_of(span)]) for span in whole)
+
+
+def cheapest(table: Table, doubts: Costs) -> int:
+    """What the cheapest of all ways costs, cell by cell."""
+    n, m = len(table.skip_source), len(table.skip_target)
+    best = {(0, 0): 0}
+
+    def ways(i: int, j: int) -> Iterator[int]:
+        for number, (a, b) in enumerate(LINKS):
+            if i >= a and j >= b:
+                yield best[i - a, j - b] + int((table.prices + doubts)[number, i, j])
+        if i:
+            yield best[i - 1, j] + SKIP
+        if j:
+            yield best[i, j - 1] + SKIP
+
+    for i in range(n + 1):
+        for j in range(m + 1):
+            if i or j:
+                best[i, j] = min(ways(i, j))
+    return best[n, m]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_way_is_cheaper_with_all_doubts(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(second_opinion, "MARGIN", 100)
+    monkeypatch.setattr(second_opinion, "ROUNDS", 1000)
+    n, m = np.random.default_rng(seed).integers(0, 45 if seed % 5 == 0 else 14, 2).tolist()
+    table, asked = Table(n, m, seed), Counter[Span]()
+
+    def ask(spans: Sequence[Span]) -> Costs:
+        asked.update(spans)
+        return table.ask(spans)
+
+    found = reconsider(table, align(table), ask)
+    assert cost_of(table, found, table.doubts) == cheapest(table, table.doubts)
+    assert [i for link in found for i in link.source] == list(range(n))
+    assert [j for link in found for j in link.target] == list(range(m))
+    assert set(asked.values()) <= {1}
+    assert len(asked) <= n * m  # a fifth of the links there could be
+    assert all(
+        link.score == table.prices[number_of(link.span)] for link in found if link.score is not None
+    )
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_after_some_rounds_only_known_links_are_taken(
+    rounds: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(second_opinion, "ROUNDS", rounds)
+    table, asked = Table(20, 24, seed), list[Span]()
+
+    def ask(spans: Sequence[Span]) -> Costs:
+        asked.extend(spans)
+        return table.ask(spans)
+
+    first = align(table)
+    found = reconsider(table, first, ask)
+    assert {link.span for link in found if link.score is not None} <= set(asked)
+    costs = [cost_of(table, links, table.doubts) for links in (first, found)]
+    assert costs[1] <= costs[0]
+
+
+def test_without_doubts_nothing_changes_and_blocks_are_made_once() -> None:
+    table = Table(40, 40, 1)
+    first = align(table)
+    table.blocks = 0
+    assert reconsider(table, first, lambda spans: np.zeros(len(spans), np.int64)) == first
+    once = table.blocks
+    reconsider(table, first, table.ask)
+    assert table.blocks <= 2 * once
+
+
+def test_a_link_that_is_doubted_is_divided() -> None:
+    table = Table(2, 2, 1)
+    table.prices[:] = 1000
+    table.prices[LINKS.index(Step(2, 2)), 2, 2] = 50
+    table.prices[LINKS.index(Step(1, 1)), [1, 2], [1, 2]] = 30
+    table.doubts[:] = 0
+    table.doubts[LINKS.index(Step(2, 2)), 2, 2] = 11
+    first = align(table)
+    assert [len(link.source) for link in first] == [2]
+    assert [len(link.source) for link in reconsider(table, first, table.ask)] == [1, 1]
