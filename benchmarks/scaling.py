@@ -68,6 +68,8 @@ def ways(cores: int, rows: int, parts: Path) -> dict[str, list[str]]:
 def compare(path: Path, folder: Path, settings: argparse.Namespace) -> None:
     """Measure every way on every number of cores, and print a line for each."""
     score = [sys.executable, str(LAUNCHER), "-q", "-i", str(path), "--model", settings.model]
+    if settings.similarity is not None:
+        score += ["--similarity", settings.similarity]
     print(f"{'cores':>5}  {'':<16}{'seconds':>9}{'pairs/s':>9}{'ratio':>7}{'more, s':>9}")
     for cores in settings.cores:
         base = 0.0
@@ -106,6 +108,7 @@ def main() -> None:
     parser.add_argument("files", nargs="+")
     parser.add_argument("--pairs", type=int, default=60_000)
     parser.add_argument("--model", default="en-de")
+    parser.add_argument("--similarity", help="as bitext-score's  [default: that of the model]")
     parser.add_argument("--cores", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--shard-rows", type=int, default=24576)
     parser.add_argument("--rounds", type=int, default=1)
