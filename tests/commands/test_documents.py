@@ -187,14 +187,8 @@ def test_the_model_is_asked_as_it_should_be(
 def test_what_the_classifier_says_counts(model: Path, files: tuple[Path, Path]) -> None:
     with_it = monotonic(model, *files, "--links", "--classifier")
     assert [i for link in links_of(with_it.stdout) for i in link[0]] == list(range(40))
-    (model.parent / "bare").mkdir()
-    config = json.loads((model / "config.json").read_text())
-    config["classifier"] = None
-    for path in model.iterdir():
-        if not path.name.startswith("classifier"):
-            (model.parent / "bare" / path.name).write_bytes(path.read_bytes())
-    (model.parent / "bare" / "config.json").write_text(json.dumps(config))
-    done = monotonic(model.parent / "bare", *files, "--classifier")
+    bare = toy_model(model.parent / "bare", classifier=False)
+    done = monotonic(bare, *files, "--classifier")
     assert done.exit_code == 78
     assert "--classifier: the model" in done.stderr and "has none" in done.stderr
 
