@@ -118,9 +118,9 @@ def align(files: list[Path], folder: Path, options: argparse.Namespace) -> tuple
     listener.join()
     assert status == 0, said
     searching = next(at for at, line in said if "comparing" in line or "making indexes" in line)
-    found = max(path.stat().st_mtime for path in work.glob("*.nearest.*"))
+    found = max(path.stat().st_mtime for path in work.glob("nearest.*/*.nearest.*"))
     writing = max(0.0, output.stat().st_mtime - found)
-    disk = sum(path.stat().st_size for path in work.iterdir()) / 1e9
+    disk = sum(path.stat().st_size for path in work.rglob("*")) / 1e9
     for _, line in said:
         if "lists" in line:
             print(f"  {line}", flush=True)
@@ -155,7 +155,8 @@ def naive(folder: Path, planted: list[str], rows: int, options: argparse.Namespa
         [(queries[first : first + 64] @ base.T).max(axis=1) for first in range(0, len(queries), 64)]
     )
     seconds = (time.monotonic() - started) * (2 * rows / len(queries))
-    found, _ = Neighbourhoods(folder, (len(sources), len(base)), 4).of_side(0)
+    (searched,) = folder.glob("nearest.*")
+    found, _ = Neighbourhoods(searched, (len(sources), len(base)), 4).of_side(0)
     return Naive(seconds, float((found[asked, 0] >= best - 1e-5).mean()))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -77,11 +78,20 @@ def _problems(given: set[str], options: dict[str, Any]) -> Iterator[str]:
 
 def _index_problems(given: set[str], options: dict[str, Any]) -> Iterator[str]:
     """What is wrong with the options of indexes."""
-    save = options["index_save"]
-    if save is not None and os.path.lexists(save):
-        yield f"--index-save {save}: is there already"
+    if "--recall" in given and options["index"] == "exact":
+        yield "--recall is for indexes: --index exact finds all"
+    if options["index_save"] is not None:
+        yield from _save_problems(Path(options["index_save"]), "--resume" in given)
     if options["stream"]:
         if options["index_load"] is None:
             yield "--stream needs --index-load"
         others = [name for name in (*_NOT_STREAMED, "--index-save", *_ENGINES) if name in given]
         yield from (f"{name} does not go with --stream" for name in others)
+
+
+def _save_problems(folder: Path, resumed: bool) -> Iterator[str]:
+    """What is wrong with a folder that an index is to be saved in."""
+    if not folder.absolute().parent.is_dir():
+        yield f"--index-save {folder}: there is no folder {folder.absolute().parent}"
+    if os.path.lexists(folder) and not (resumed and (folder / "index.json").exists()):
+        yield f"--index-save {folder}: is there already"

@@ -34,11 +34,11 @@ def mine_pairs(run: Run, files: Sequence[str], options: dict[str, Any]) -> None:
         _check_languages(run, model, sentences)
     sides = search.encode(sentences)
     nearest = search.nearest(sides)
-    if options["index_save"] is not None:
-        search.save(Path(options["index_save"]), sides, sentences[1], nearest[1][0])
     both = (sides.file(0), sentences[0]), (sides.file(1), sentences[1])
     mined = choose(nearest, settings, scorer_of(model, both, settings), search.elsewhere())
     _write(run, output, sentences, mined, options)
+    if options["index_save"] is not None:
+        search.save(Path(options["index_save"]), sides, sentences[1], nearest[1][0])
 
 
 def _texts(run: Run, reader: RowReader) -> Iterator[list[str]]:

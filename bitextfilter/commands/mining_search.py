@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,11 +51,17 @@ class MiningSearch:
         from bitextfilter.mining.workspace import Workspace
 
         self._run, self._model, self._options = run, model, options
+        if options["index"] not in ("auto", "exact"):
+            from bitextfilter.similarity.approximate import require_faiss
+
+            require_faiss()
         self._index = opened_index(model, options)
         if run.scaling.resume is None:
             folder = run.enter(passing_folder(run.row_settings.output)).path
         else:
             folder = Path(run.scaling.resume)
+            with suppress(OSError):
+                folder.absolute().parent.mkdir(parents=True, exist_ok=True)
             run.enter(locked(folder))
         self._work = Workspace(folder, self._plan())
         self._workers = MiningWorkers(run, folder)
@@ -64,8 +72,7 @@ class MiningSearch:
             "format": _FORMAT,
             "model": self._model.digest,
             "index loaded": None if self._index is None else self._index.digest(),
-            "neighbours": self._options["neighbours_count"],
-            **{name: self._options[name] for name in ("dtype", "index", "recall")},
+            "dtype": self._options["dtype"],
         }
 
     def gather(self, windows: Sequence[Iterable[list[str]]]) -> list[SentenceFile]:
@@ -75,6 +82,7 @@ class MiningSearch:
 
     def encode(self, sentences: Sequence[SentenceFile]) -> Sides:
         """Encode the sentences of either side that are not encoded yet."""
+        from bitextfilter.mining.approximate import EXACT, kind_for
         from bitextfilter.mining.exact import Sides
         from bitextfilter.mining.search import Neighbourhoods
 
@@ -89,8 +97,10 @@ class MiningSearch:
         self._run.progress(sum(len(side) for _, side, _ in new), "sentences")
         for path, side, language in new:
             self._encode(path, side, language)
-        k = self._options["neighbours_count"]
-        known = Neighbourhoods(self._work.folder, (len(sentences[0]), len(sentences[1])), k)
+        k, sizes = self._options["neighbours_count"], (len(sentences[0]), len(sentences[1]))
+        self.kind = kind_for(self._options["index"], sizes)
+        how = f"{k}.{self.kind}" + f".{self._options['recall']:g}" * (self.kind != EXACT)
+        known = Neighbourhoods(self._work.search(how), sizes, k)
         return Sides(files, dim, forms, known, self._workers.common.threads)
 
     def _encode(self, path: Path, sentences: SentenceFile, language: str) -> None:
@@ -107,11 +117,10 @@ class MiningSearch:
 
     def nearest(self, sides: Sides) -> tuple[Found, Found]:
         """Return the nearest of each sentence of either side, on the other."""
-        from bitextfilter.mining.approximate import EXACT, kind_for
+        from bitextfilter.mining.approximate import EXACT
         from bitextfilter.mining.search import search
 
-        run, sizes = self._run, sides.known.sizes
-        kind = kind_for(self._options["index"], sizes)
+        run, kind = self._run, self.kind
         run.facts["index"] = kind
         tasks, prepare = (self._exactly if kind == EXACT else self._by_index)(sides, kind)
 
@@ -137,7 +146,7 @@ class MiningSearch:
         run, sizes = self._run, sides.known.sizes
         wanted = approximate.Thorough(kind, self._options["recall"], run.common.device)
         run.note(f"making indexes of {sizes[0]} and {sizes[1]} distinct sentences: {kind}")
-        tuned = approximate.tune(sides, wanted)
+        tuned = approximate.tune(replace(sides, threads=run.common.threads), wanted)
         for name, some in zip(("source", "target"), tuned, strict=True):
             run.note(
                 f"each {name} is sought in {some.lists} of {some.of} lists:"
@@ -159,7 +168,6 @@ class MiningSearch:
         cosines = merged(nearest, self.elsewhere(), k)
         known = Description(
             self._model.digest,
-            self._model.languages[1],
             sides.dim,
             sides.forms[1],
             k,

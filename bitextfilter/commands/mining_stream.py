@@ -25,14 +25,16 @@ Best = dict[str, tuple[int, float]]
 
 def stream_pairs(run: Run, files: Sequence[str], options: dict[str, Any]) -> None:
     """Write each sentence's best of the index, in the order of the input, window by window."""
+    from bitextfilter.similarity.margins import highest_means
+
     output, (reader,), model = run.output(), open_readers(run, files), run.model()
     settings = replace(settings_of(run, model, options), retrieval="forward")
     index = opened_index(model, options)
     assert index is not None, "align_rules asks for one"
-    kept = index.nearest()
+    means = highest_means(index.nearest(), settings.neighbours)[:, None]
     run.progress(unit="sentences")
     for window in good_rows(run, reader):
-        best = _best(model, index, kept, [row.text for row in window], settings)
+        best = _best(model, index, means, [row.text for row in window], settings)
         for row in window:
             if row.text in best:
                 place, score = best[row.text]
@@ -42,7 +44,7 @@ def stream_pairs(run: Run, files: Sequence[str], options: dict[str, Any]) -> Non
 
 
 def _best(
-    model: Model, index: SavedIndex, kept: Scores, texts: list[str], settings: MiningSettings
+    model: Model, index: SavedIndex, means: Scores, texts: list[str], settings: MiningSettings
 ) -> Best:
     """Find the best of the index for each of some sentences that has one."""
     from bitextfilter.io.vector_file import as_kept
@@ -55,6 +57,6 @@ def _best(
     found = nearest_in(vectors, index.vectors, settings.neighbours, settings.threads)
     nearest = found, nothing(len(index.sentences), 0)
     scorer = scorer_of(model, ((vectors, distinct), (index.vectors, index.sentences)), settings)
-    mined = choose(nearest, settings, scorer, kept)
+    mined = choose(nearest, settings, scorer, means)
     rows = zip(mined.source.tolist(), mined.target.tolist(), mined.score.tolist(), strict=True)
     return {distinct[source]: (target, score) for source, target, score in rows}

@@ -34,7 +34,8 @@ class SentenceFile(Sequence[str]):
         self.path = path
         self._starts = _read(path, _STARTS)
         self._bytes = _mapped(path)
-        if len(self._starts) == 0 or self._starts[-1] != len(self._bytes):
+        ends = self._starts[:1].tolist(), self._starts[-1:].tolist()
+        if ends != ([0], [len(self._bytes)]) or (np.diff(self._starts) <= 0).any():
             raise InputError("its sentences are damaged", file=str(path))
 
     def __len__(self) -> int:
@@ -63,7 +64,10 @@ class SentenceFile(Sequence[str]):
 
     def copies(self) -> NDArray[np.int64]:
         """How often each stood in what was gathered, ``(n,)``."""
-        return _read(self.path, _COPIES)
+        found = _read(self.path, _COPIES)
+        if len(found) != len(self):
+            raise InputError("its copies are damaged", file=str(self.path))
+        return found
 
     def digest(self) -> str:
         """32 hexadecimal digits over all sentences in their order, and their copies."""

@@ -41,6 +41,8 @@ def as_kept(vectors: Vectors, form: str) -> Vectors:
 def _packed(vectors: Vectors, record: np.dtype[Any]) -> NDArray[Any]:
     """Vectors ``(n, dim)`` as rows of a file. Raises SettingsError if a number is too large."""
     rows = np.zeros(len(vectors), record)
+    if not np.isfinite(vectors).all():
+        raise SettingsError("the model's vectors are not finite numbers")
     if "factor" in (record.names or ()):
         largest = np.abs(vectors).max(axis=1, initial=0.0)
         rows["factor"] = largest / 127
@@ -81,18 +83,17 @@ class VectorFile:
 
     def __getitem__(self, rows: slice | NDArray[np.int64]) -> Vectors:
         """Return the vectors of a slice, or at places in any order, ``(m, dim)``."""
-        some = self._rows[rows]
-        numbers: Vectors = some["numbers"].astype(np.float32)
-        return (
-            numbers * some["factor"][:, None] if "factor" in (some.dtype.names or ()) else numbers
-        )
+        return _unpacked(self._rows[rows])
 
 
 class VectorWriter:
     """Appends vectors to a file, and goes on where another that was killed was safe."""
 
     def __init__(self, path: Path, dim: int, form: str = "float16") -> None:
-        """Open *path*; what it holds beyond the last ``sync`` is cut off. Raises OutputError."""
+        """Open *path*; what it holds beyond the last ``sync`` is cut off.
+
+        Raises OutputError, and InputError where it holds less.
+        """
         self._path, self._record = path, _record(dim, form)
         safe = path.with_name(path.name + _SAFE)
         try:
@@ -101,6 +102,9 @@ class VectorWriter:
             raise InputError("damaged; remove it", file=str(safe)) from error
         with self._naming():
             self._file = open(path, "r+b" if path.exists() else "w+b")
+            if os.fstat(self._file.fileno()).st_size < self.rows * self._record.itemsize:
+                self._file.close()
+                raise InputError("its vectors are damaged; remove it", file=str(path))
             self._file.truncate(self.rows * self._record.itemsize)
             self._file.seek(0, os.SEEK_END)
         self._safe = safe

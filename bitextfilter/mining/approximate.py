@@ -15,13 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bitextfilter.errors import SettingsError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import write_whole
 from bitextfilter.io.vector_file import VectorFile
 from bitextfilter.mining.exact import Sides, nearest_in
 from bitextfilter.mining.search import BLOCK, Neighbourhoods, Part, Work
 from bitextfilter.mining.tasks import Task
 from bitextfilter.similarity.approximate import Index, build, exact_cosines
+from bitextfilter.similarity.found import NONE, Found
 from bitextfilter.similarity.neighbours import Indices
 from bitextfilter.similarity.vectors import Vectors, unit_rows
 
@@ -33,6 +34,8 @@ _EXACT_PAIRS = 2e13
 _FEWEST_ROWS = 10_000
 """An index of fewer is not worth making."""
 
+_ROWS = 8192
+"""Rows that are sought at a time."""
 _MORE = (1, 4, 16)
 """Times as many candidates as is usual."""
 _SAMPLE = 2048
@@ -93,16 +96,15 @@ def tune(sides: Sides, wanted: Thorough) -> tuple[Tuned, Tuned]:
     Raises:
         SettingsError: the recall cannot be reached by this kind of index.
     """
-    path = sides.known.folder / "tuned.json"
-    if path.exists():
-        forward, backward = (Tuned(*some) for some in json.loads(path.read_text()))
-        return forward, backward
-    tuned = []
     for side in (0, 1):
-        base = sides.file(1 - side)
-        index = _path(sides, 1 - side)
+        base, index = sides.file(side), _path(sides, side)
         if not index.exists():
             build(wanted.kind, partial(_units, base), base.shape, index, sides.threads)
+    path = sides.known.folder / "tuned.json"
+    if path.exists():
+        return _known(path)
+    tuned = []
+    for side in (0, 1):
         found = _tuned(sides, side, wanted)
         if found.recall < wanted.recall:
             raise SettingsError(
@@ -112,6 +114,14 @@ def tune(sides: Sides, wanted: Thorough) -> tuple[Tuned, Tuned]:
         tuned.append(found)
     write_whole(path, json.dumps(tuned).encode())
     return tuned[0], tuned[1]
+
+
+def _known(path: Path) -> tuple[Tuned, Tuned]:
+    try:
+        forward, backward = (Tuned(*some) for some in json.loads(path.read_text()))
+    except (ValueError, TypeError) as error:
+        raise InputError("damaged; remove it", file=str(path)) from error
+    return forward, backward
 
 
 def _tuned(sides: Sides, side: int, wanted: Thorough) -> Tuned:
@@ -139,6 +149,18 @@ def _doubling(most: int) -> Iterator[int]:
         yield lists
         lists *= 2
     yield most
+
+
+def _found(sides: Sides, index: Index, queries: Vectors, side: int, tuned: Tuned) -> Found:
+    """The nearest of some rows; those whose lists hold too few look through all lists."""
+    k, base = sides.known.k, partial(_unit_at, sides.file(1 - side))
+    candidates = index.candidates(queries, k, tuned.lists, tuned.more)
+    cosines, numbers = exact_cosines(queries, candidates, base, k)
+    few = np.flatnonzero(numbers[:, -1] == NONE)
+    if len(few) and tuned.lists < tuned.of:
+        candidates = index.candidates(queries[few], k, tuned.of, tuned.more)
+        cosines[few], numbers[few] = exact_cosines(queries[few], candidates, base, k)
+    return cosines, numbers
 
 
 def _units(file: VectorFile) -> Iterator[Vectors]:
@@ -173,11 +195,12 @@ def block_against_index(
         if side not in indexes:
             indexes.clear()
             indexes[side] = _open(sides, 1 - side, wanted)
-        queries = unit_rows(sides.file(side)[block * BLOCK : (block + 1) * BLOCK])
-        lists, _, more, _ = tuned[side]
-        candidates = indexes[side].candidates(queries, sides.known.k, lists, more)
-        base = partial(_unit_at, sides.file(1 - side))
-        found = exact_cosines(queries, candidates, base, sides.known.k)
+        rows = sides.file(side)[block * BLOCK : (block + 1) * BLOCK]
+        parts = [
+            _found(sides, indexes[side], unit_rows(rows[first : first + _ROWS]), side, tuned[side])
+            for first in range(0, len(rows), _ROWS)
+        ]
+        found = np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
         return task, [Part(side, block, found)]
 
     return work

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.similarity.both_ways import nearest_both_ways
-from bitextfilter.similarity.found import Found
+from bitextfilter.similarity.found import NONE, Found
 from bitextfilter.similarity.margins import MARGINS, highest_means
 from bitextfilter.similarity.neighbours import Indices
 from bitextfilter.similarity.pair_classifier import VectorRows
@@ -162,7 +162,8 @@ def _candidates(
     def scored(rows: Indices, columns: Indices, values: Scores) -> Mined:
         if margin := MARGINS.get("csls" if settings.similarity == "joint" else settings.similarity):
             values = margin(values, means[0][rows], means[1][columns])
-        return Mined(rows, columns, values)
+        there = (rows != NONE) & (columns != NONE)
+        return Mined(rows, columns, values).take(there)
 
     rows = np.repeat(np.arange(len(targets)), targets.shape[1])
     columns = np.repeat(np.arange(len(sources)), sources.shape[1])

@@ -35,7 +35,6 @@ class Description:
 
     model: str
     """The digest of the model."""
-    language: str
     dim: int
     form: str
     """One of ``io.vector_file.FORMS``."""
@@ -113,7 +112,7 @@ def merged(nearest: Scores, elsewhere: Scores | None, k: int) -> Scores:
 def save_index(
     folder: Path, files: tuple[Path, Path], nearest: Scores, description: Description
 ) -> None:
-    """Write an index to a folder that must not exist, whole or not at all.
+    """Write an index to a folder that must not exist, or be this index, whole or not at all.
 
     Args:
         folder: where.
@@ -133,7 +132,10 @@ def save_index(
         write_whole(draft / _NEAREST, nearest.astype("<f4").tobytes())
         known = {"format": _FORMAT, **asdict(description)}
         write_whole(draft / _DESCRIPTION, (json.dumps(known, indent=1) + "\n").encode())
-        draft.rename(folder)
+        if not folder.exists():
+            draft.rename(folder)
+        elif SavedIndex(draft).digest() != SavedIndex(folder).digest():
+            raise OutputError(f"{folder}: holds another index; choose another folder")
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from error
     finally:

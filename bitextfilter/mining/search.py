@@ -79,6 +79,10 @@ class Neighbourhoods:
         kept.write(numbers.astype("<i8").tobytes())
         write_whole(self._path(part.side, part.block), kept.getvalue())
 
+    def has(self, side: int, block: int) -> bool:
+        """Whether something is known of a block."""
+        return self._path(side, block).exists()
+
     def of_side(self, side: int) -> Found:
         """All that is known of a side: ``(n, min(k, m))``."""
         empty = nothing(0, self.k)
@@ -112,19 +116,22 @@ def search(
         InputError: what is in it is damaged.
     """
     record = known.folder / "done"
-    done = _done(record)
+    done = _done(record, known)
     for task in tasks:
         if task in done and known_done is not None:
             known_done(task)
     for task, parts in do(prepare, [task for task in tasks if task not in done]):
         for part in parts:
             known.take(part)
-        _append(record, task)
+        _append(record, task, parts)
     return known.of_side(0), known.of_side(1)
 
 
-def _done(record: Path) -> set[Task]:
-    """The tasks of a record; one that was cut off is taken out of it."""
+def _done(record: Path, known: Neighbourhoods) -> set[Task]:
+    """The tasks of a record; one that was cut off is taken out of it.
+
+    A line has the two numbers of a task, and those of each block that it found something of.
+    """
     if not record.exists():
         return set()
     whole = record.read_bytes()
@@ -132,15 +139,22 @@ def _done(record: Path) -> set[Task]:
     if kept != whole:
         write_whole(record, kept)
     try:
-        return {(int(one), int(other)) for one, other in map(bytes.split, kept.splitlines())}
-    except ValueError as error:
-        raise InputError("damaged", file=str(record)) from error
+        lines = [tuple(map(int, line.split())) for line in kept.splitlines()]
+        tasks = {(line[0], line[1]) for line in lines}
+    except (ValueError, IndexError) as error:
+        raise InputError("damaged; remove the folder", file=str(record)) from error
+    blocks = {line[at : at + 2] for line in lines for at in range(2, len(line), 2)}
+    if not all(known.has(side, block) for side, block in blocks):
+        message = "what some tasks found is missing; remove the folder"
+        raise InputError(message, file=str(record))
+    return tasks
 
 
-def _append(record: Path, task: Task) -> None:
+def _append(record: Path, task: Task, parts: Sequence[Part]) -> None:
+    numbers = [*task, *(number for part in parts for number in (part.side, part.block))]
     try:
         with open(record, "ab") as stream:
-            stream.write(f"{task[0]} {task[1]}\n".encode())
+            stream.write((" ".join(map(str, numbers)) + "\n").encode())
             stream.flush()
             os.fsync(stream.fileno())
     except OSError as error:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.errors import InputError, OutputError, SettingsError
 from bitextfilter.io.files import write_whole
 from bitextfilter.io.sentence_file import SentenceFile, gather
 from bitextfilter.io.vector_file import VectorWriter
@@ -36,7 +36,15 @@ class Workspace:
         Raises SettingsError where it is that of another search.
         """
         self.folder, self._plan = folder, plan
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = error.strerror or error
+            raise OutputError(f"{folder}: cannot be made a folder: {reason}") from error
+        for draft in folder.glob(".*.partial"):  # of a run that was killed
+            draft.unlink()
+        for again in folder.glob(".again.*"):
+            shutil.rmtree(again)
         self._known = self._read()
         if self._known is None:
             if any(folder.iterdir()):
@@ -54,7 +62,7 @@ class Workspace:
             found = list(map(gather, kept, sides))
             self._write({**self._plan, **_digests(found)})
             return found
-        with tempfile.TemporaryDirectory() as again:
+        with tempfile.TemporaryDirectory(prefix=".again.", dir=self.folder) as again:
             paths = [Path(again, path.name) for path in kept]
             self._compare(_digests(list(map(gather, paths, sides))))
         return list(map(SentenceFile, kept))
@@ -67,9 +75,13 @@ class Workspace:
         """The file of the vectors of a side."""
         return self.folder / f"{SIDES[side]}.vectors"
 
-    def remove(self) -> None:
-        """Remove all of it."""
-        shutil.rmtree(self.folder)
+    def search(self, how: str) -> Path:
+        """Return the folder of a search of these sentences, made if it is not there."""
+        folder = self.folder / f"nearest.{how}"
+        folder.mkdir(exist_ok=True)
+        for draft in folder.glob(".*.partial"):
+            draft.unlink()
+        return folder
 
     def _read(self) -> dict[str, Any] | None:
         path = self.folder / _PLAN

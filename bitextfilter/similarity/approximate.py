@@ -20,7 +20,7 @@ from bitextfilter.similarity.found import NONE, Found, best_of, nothing
 from bitextfilter.similarity.neighbours import Indices
 from bitextfilter.similarity.vectors import Vectors, unit_products_at
 
-__all__ = ["KINDS", "Index", "build", "exact_cosines"]
+__all__ = ["KINDS", "Index", "build", "exact_cosines", "require_faiss"]
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,21 @@ KINDS = {
 """Exhaustive in half precision; inverted lists of vectors in half precision, of vectors of 8 bits a
 number, and of codes of 4 bits for 4 numbers (fast scan)."""
 
+_GPU_MOST = 2048
+"""The most lists, and candidates, of a search on a GPU."""
 _LISTS = 4
 """Times the square root of the rows: how many lists there are, as faiss's guide to indexes says."""
-_POINTS = 64
+_POINTS = 40
 """Rows a list is learnt from."""
-_EXACT_ROWS = 256
+_EXACT = 8192
+"""Cosines that are computed at a time."""
 
 Blocks = Callable[[], Iterator[Vectors]]
 """All rows, unit, block by block."""
 
 
-def _faiss() -> Any:
+def require_faiss() -> Any:
+    """Return the module. Raises DeviceError where it is not installed."""
     try:
         import faiss
     except ImportError as error:
@@ -69,7 +73,7 @@ def build(kind: str, blocks: Blocks, shape: tuple[int, int], path: Path, threads
         SettingsError: no such kind, or it cannot be made of such rows.
         OutputError: it cannot be written.
     """
-    faiss = _faiss()
+    faiss = require_faiss()
     if kind not in KINDS:
         raise SettingsError(f"{kind!r} is none of {', '.join(KINDS)}")
     rows, dim = shape
@@ -98,7 +102,7 @@ def _sample(blocks: Blocks, rows: int, wanted: int) -> Vectors:
     step = max(1, rows // wanted)
     seen, parts = 0, []
     for block in blocks():
-        parts.append(block[-seen % step :: step])
+        parts.append(block[-seen % step :: step].copy())  # not a view, which would keep it all
         seen += len(block)
     return np.ascontiguousarray(np.concatenate(parts))
 
@@ -108,7 +112,7 @@ class Index:
 
     def __init__(self, path: Path, kind: str, device: str = "cpu", threads: int = 1) -> None:
         """Open it. Raises ModelError where it is damaged, DeviceError for what is not there."""
-        faiss = _faiss()
+        faiss = require_faiss()
         self._faiss, self._kind = faiss, KINDS[kind]
         try:
             self._index = faiss.read_index(str(path))
@@ -117,15 +121,21 @@ class Index:
         faiss.omp_set_num_threads(threads)
         self.lists = int(getattr(self._index, "nlist", 1))
         """How many lists a search can look through."""
-        if device.startswith("cuda"):
-            self._index = self._on_gpu(kind)
+        self._most = 1 << 62
+        gpus = int(getattr(faiss, "get_num_gpus", int)())
+        if device.startswith("cuda") or (device == "auto" and gpus and kind != "ivf-pq"):
+            self._to_gpu(kind, gpus, int(device.partition(":")[2] or 0))
 
-    def _on_gpu(self, kind: str) -> Any:
-        if getattr(self._faiss, "get_num_gpus", int)() == 0:
-            raise DeviceError("this faiss has no GPU: pip install 'bitextfilter[gpu]'")
+    def _to_gpu(self, kind: str, gpus: int, number: int) -> None:
+        """Search on a GPU, where lists and candidates have a limit."""
+        if number >= gpus:
+            raise DeviceError("faiss has no such GPU here: pip install 'bitextfilter[gpu]'")
         if kind == "ivf-pq":
             raise DeviceError("ivf-pq is for processors only: take --index ivf-sq8")
-        return self._faiss.index_cpu_to_all_gpus(self._index)
+        self._resources = self._faiss.StandardGpuResources()
+        self._index = self._faiss.index_cpu_to_gpu(self._resources, number, self._index)
+        self._most = _GPU_MOST
+        self.lists = min(self.lists, _GPU_MOST)
 
     def candidates(self, queries: Vectors, k: int, lists: int, more: int = 1) -> Indices:
         """Return numbers of rows ``(n, some)`` that may be the k nearest; ``NONE`` fills up.
@@ -136,7 +146,7 @@ class Index:
             lists: how many lists to look through.
             more: so many times as many candidates as is usual for the kind.
         """
-        wanted = k * self._kind.times * more
+        wanted = min(k * self._kind.times * more, self._most)
         if self.lists == 1:
             return np.asarray(self._index.search(queries, wanted)[1], np.int64)
         settings = self._faiss.SearchParametersIVF(nprobe=lists)
@@ -155,12 +165,13 @@ def exact_cosines(
         k: how many.
     """
     parts = [nothing(0, k)]
-    for first in range(0, len(queries), _EXACT_ROWS):
-        some = candidates[first : first + _EXACT_ROWS]
+    step = max(1, _EXACT // max(1, candidates.shape[1]))
+    for first in range(0, len(queries), step):
+        some = candidates[first : first + step]
         distinct, places = np.unique(some, return_inverse=True)
         rows = base(np.maximum(distinct, 0))
         columns = places.reshape(some.shape)
-        cosines = unit_products_at(queries[first : first + _EXACT_ROWS], rows, columns)
+        cosines = unit_products_at(queries[first : first + step], rows, columns)
         cosines[some == NONE] = -np.inf
         order = np.lexsort((some, -cosines), axis=1)
         ranked = np.take_along_axis(cosines, order, 1), np.take_along_axis(some, order, 1)

@@ -79,14 +79,16 @@ def margin_matrix(margin: Margin, a: Vectors, b: Vectors, k: int = NEIGHBOURS) -
 def highest_means(similarities: Scores, k: int) -> Scores:
     """Return each row's mean ``(n,)`` of its k highest values, or of all ``(n, m)`` has if fewer.
 
-    They are added from the lowest up, so that their mean does not depend on their places. A row
-    of nothing has the mean 0.
+    They are added from the lowest up, so that their mean does not depend on their places. -inf is
+    no value; a row of nothing has the mean 0.
     """
     k = min(k, similarities.shape[1])
     if k == 0:
         return np.zeros(len(similarities), dtype=np.float32)
     highest = np.sort(np.partition(similarities, -k, axis=1)[:, -k:], axis=1).astype(np.float64)
-    total = np.zeros(len(similarities))
+    total, count = np.zeros((2, len(similarities)))
     for column in highest.T:
-        total += column
-    return (total / k).astype(np.float32)
+        there = column > -np.inf
+        total += np.where(there, column, 0.0)
+        count += there
+    return np.asarray(total / np.maximum(count, 1), dtype=np.float32)

@@ -21,7 +21,7 @@ SOURCES, TARGETS = sentences(900, 5)
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (search, exact, approximate):
-        monkeypatch.setattr(module, "BLOCK", 300)
+        monkeypatch.setattr(module, "BLOCK", 600)
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_stopped_while_encoding(
     assert again == distinct - safe
 
 
-@pytest.mark.parametrize("tasks", [0, 4, 8])
+@pytest.mark.parametrize("tasks", [0, 1, 3])
 def test_stopped_while_searching(
     model: Path, files: tuple[Path, Path], tmp_path: Path, tasks: int
 ) -> None:
@@ -133,22 +133,18 @@ def test_stopped_while_searching(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search.Neighbourhoods, "take", stopping)
         assert run(model, *files, "--resume", folder).exit_code == 130
-    assert len((folder / "done").read_text().splitlines() if tasks else []) == tasks
+    record = folder / "nearest.4.exact" / "done"
+    assert len(record.read_text().splitlines() if tasks else []) == tasks
     assert output(model, *files, "--resume", folder) == whole
 
 
 def test_another_search_is_refused(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     whole = output(model, *files, "--resume", folder)
-    for words, name in (
-        (("-k", "5"), "neighbours"),
-        (("--dtype", "int8"), "dtype"),
-        (("--recall", "0.9"), "recall"),
-    ):
-        refused = run(model, *files, "--resume", folder, *words)
-        assert refused.exit_code == 78
-        assert refused.stderr.count("\n") == 1
-        assert f"kept: is of another search, whose {name} was" in refused.stderr
+    refused = run(model, *files, "--resume", folder, "--dtype", "int8")
+    assert refused.exit_code == 78
+    assert refused.stderr.count("\n") == 1
+    assert "kept: is of another search, whose dtype was" in refused.stderr
     other = toy_model(tmp_path / "other", reference=False)
     assert "whose model was" in run(other, *files, "--resume", folder).stderr
     text = files[1].read_text()
@@ -165,6 +161,55 @@ def test_another_search_is_refused(model: Path, files: tuple[Path, Path], tmp_pa
     assert "is not empty, and holds no search" in refused.stderr
     (folder / "plan.json").write_text("{")
     assert run(model, *files, "--resume", folder).exit_code == 65
+
+
+def test_other_numbers_of_neighbours_in_one_folder(
+    model: Path, files: tuple[Path, Path], tmp_path: Path, encoded: Encoded
+) -> None:
+    """Vectors serve whatever search there is."""
+    whole = [output(model, *files, "-k", k) for k in "4714"]
+    resumed = [output(model, *files, "-k", k, "--resume", tmp_path / "kept") for k in "471"]
+    assert resumed == whole[:3]
+    encoded.count = 0
+    assert output(model, *files, "--resume", tmp_path / "kept") == whole[3]
+    assert encoded.count == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "left"),
+    [("source.vectors", 1000), ("nearest.4.exact/target.nearest.00000", None)],
+)
+def test_what_is_missing_from_a_folder_is_said(
+    model: Path, files: tuple[Path, Path], tmp_path: Path, name: str, left: int | None
+) -> None:
+    folder = tmp_path / "kept"
+    output(model, *files, "--resume", folder)
+    path = folder / name
+    kept = path.read_bytes()
+    path.unlink()
+    if left is not None:
+        path.write_bytes(kept[:left])
+    refused = run(model, *files, "--resume", folder, "--retrieval", "forward", "-q")
+    assert (refused.exit_code, refused.stdout) == (65, "")
+    assert refused.stderr.count("\n") == 1
+    assert "remove" in refused.stderr
+
+
+def test_vectors_that_are_gone_are_made_again(
+    model: Path, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "new" / "kept"
+    whole = output(model, *files, "--resume", folder)
+    (folder / "source.vectors").unlink()
+    (folder / ".plan.json.123.partial").touch()
+    assert output(model, *files, "--resume", folder) == whole
+    assert not list(folder.glob(".*"))
+
+
+def test_a_folder_that_cannot_be(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:
+    refused = run(model, *files, "--resume", files[0])
+    assert refused.exit_code == 74
+    assert f"{files[0]}: cannot be made a folder" in refused.stderr
 
 
 def test_stopped_while_reading(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:
@@ -211,6 +256,59 @@ def test_mining_more_against_an_index(
     assert last.splitlines() == [row for row in whole if row.split("\t")[0] in sources]
 
 
+@pytest.mark.parametrize("similarity", ["csls", "ratio", "distance"])
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_an_index_that_knows_few_neighbours(
+    model: Path, files: tuple[Path, Path], tmp_path: Path, similarity: str, before: int
+) -> None:
+    """Fewer than are wanted, and even with the new ones."""
+    how = ("--similarity", similarity, "--retrieval", "forward", "--digits", "6")
+    old, new, both = tmp_path / "old", tmp_path / "new", tmp_path / "both"
+    write(old, SOURCES[200 : 200 + before])
+    write(new, SOURCES[300:301])
+    write(both, [*SOURCES[200 : 200 + before], SOURCES[300]])
+    whole = output(model, both, files[1], *how)
+    output(model, old, files[1], *how, "--index-save", tmp_path / "index")
+    last = output(model, new, *how, "--index-load", tmp_path / "index")
+    assert last.splitlines() == [
+        row for row in whole.splitlines() if row.startswith(SOURCES[300] + "\t")
+    ]
+    streamed = output(model, new, "--stream", "--index-load", tmp_path / "index")
+    assert "inf" not in streamed
+
+
+def test_what_decides_about_an_index(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:
+    """Its form of numbers is its own; fewer neighbours than it keeps will do; it has a digest."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    parts = tmp_path / "1", tmp_path / "2"
+    for number, path in enumerate(parts):
+        write(path, SOURCES[number:700:2])
+    how = ("--retrieval", "forward", "--digits", "6", "-k", "3")
+    whole = output(model, *files, *how, "--dtype", "int8").splitlines()
+    output(model, parts[0], files[1], "-k", "5", "--dtype", "int8", "--index-save", one)
+    load = (*how, "--index-load", one, "--dtype", "int8")
+    last = output(model, parts[1], *load, "--index-save", two).splitlines()
+    sources = set(SOURCES[1:700:2])
+    assert last == [row for row in whole if row.split("\t")[0] in sources]
+    assert output(model, parts[1], *how, "--index-load", one, "--dtype", "float32") != ""
+    kept = ("--resume", tmp_path / "kept")
+    output(model, parts[1], "-k", "3", "--index-load", one, *kept)
+    refused = run(model, parts[1], "-k", "3", "--index-load", two, *kept)
+    assert refused.exit_code == 78
+    assert "whose index loaded was" in refused.stderr
+
+
+def test_an_index_is_saved_again_by_a_run_that_goes_on(
+    model: Path, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    words = (*files, "--resume", tmp_path / "kept", "--index-save", tmp_path / "index")
+    assert output(model, *words) == output(model, *words)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["index", "kept"]
+    refused = run(model, *words, "-k", "2")
+    assert refused.exit_code == 74
+    assert "holds another index" in refused.stderr
+
+
 @pytest.mark.parametrize("similarity", ["csls", "cosine", "joint"])
 def test_a_stream_against_an_index(
     model: Path, files: tuple[Path, Path], tmp_path: Path, similarity: str
@@ -242,6 +340,8 @@ def test_indexes_that_cannot_serve(model: Path, files: tuple[Path, Path], tmp_pa
         ((files[0], "--index-load", tmp_path), 66, "no index there"),
         ((files[0], *load, "--stream", "--retrieval", "max"), 2, "--retrieval does not go with"),
         ((*files, "--stream"), 2, "--stream needs --index-load"),
+        ((*files, "--index-save", tmp_path / "no" / "x"), 2, "there is no folder"),
+        ((*files, "--index", "exact", "--recall", "0.9"), 2, "--recall is for indexes"),
         ((*files, "--monotonic", "--resume", "x"), 2, "--resume does not go with --monotonic"),
     ):
         refused = run(model, *words)
@@ -283,10 +383,64 @@ def test_an_index_finds_what_exact_search_finds(
     assert found.stdout == whole
     assert f"making indexes of 700 and 750 distinct sentences: {kind}" in found.stderr
     facts = json.loads(manifest.read_text())
-    assert kind in json.dumps(facts)
+    assert facts["facts"]["index"] == kind
+    assert facts["facts"]["recall of sources"] == 1
     least = output(model, *files, *how, "--recall", "0.5")
     rows, known = least.splitlines(), set(whole.splitlines())
     assert sum(row in known for row in rows) >= 0.5 * len(known)
+
+
+@pytest.mark.usefixtures("few_rows")
+def test_lists_that_hold_too_few(model: Path, files: tuple[Path, Path]) -> None:
+    """Where a search gives fewer than are wanted, it looks further: no pair is of nothing."""
+    how = ("--index", "ivf", "-k", "60", "--recall", "0.1")
+    done = run(model, *files, *how)
+    assert done.exit_code == 0, done.stderr
+    assert "Warning" not in done.stderr
+    assert "inf" not in done.stdout
+    assert len(done.stdout.splitlines()) > 600
+
+
+@pytest.mark.usefixtures("few_rows")
+def test_how_an_index_is_searched_is_what_was_measured(
+    model: Path, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bitextfilter.similarity import approximate as indexes
+
+    asked: list[tuple[int, int]] = []
+    candidates = indexes.Index.candidates
+
+    def spy(
+        index: indexes.Index, queries: np.ndarray, k: int, lists: int, more: int = 1
+    ) -> np.ndarray:
+        asked.append((lists, more))
+        return candidates(index, queries, k, lists, more)
+
+    monkeypatch.setattr(indexes.Index, "candidates", spy)
+    kept = (*files, "--index", "ivf-pq", "--recall", "0.9", "--resume", tmp_path / "kept")
+    whole = output(model, *kept)
+    folder = tmp_path / "kept" / "nearest.4.ivf-pq.0.9"
+    tuned = json.loads((folder / "tuned.json").read_text())
+    tuned[0][0], tuned[0][2], tuned[1][0], tuned[1][2] = 3, 2, 5, 4
+    (folder / "tuned.json").write_text(json.dumps(tuned))
+    for path in [folder / "done", *folder.glob("*.nearest.*")]:
+        path.unlink()
+    asked.clear()
+    built = {path: path.stat().st_mtime_ns for path in folder.glob("*.index")}
+    output(model, *kept)
+    lists = tuned[0][1], tuned[1][1]
+    assert {(3, 2), (5, 4)} <= set(asked) <= {(3, 2), (5, 4), (lists[0], 2), (lists[1], 4)}
+    assert {path: path.stat().st_mtime_ns for path in folder.glob("*.index")} == built
+    (folder / "target.index").write_bytes(b"xx")
+    (folder / "done").unlink()
+    damaged = run(model, *kept)
+    assert damaged.exit_code == 65
+    (folder / "target.index").unlink()
+    for path in [folder / "tuned.json", *folder.glob("*.nearest.*")]:
+        path.unlink()
+    assert output(model, *kept) == whole
+    (folder / "tuned.json").write_text("{")
+    assert run(model, *kept).exit_code == 65
 
 
 @pytest.mark.usefixtures("few_rows")
@@ -297,7 +451,7 @@ def test_an_index_goes_on_after_a_kill(
     whole = output(model, *files, *how)
     folder = tmp_path / "kept"
     take = search.Neighbourhoods.take
-    for stop in range(1, 7):
+    for stop in range(1, 5):
         taken: list[int] = []
 
         def stopping(
@@ -311,7 +465,7 @@ def test_an_index_goes_on_after_a_kill(
         with monkeypatch.context() as patch:
             patch.setattr(search.Neighbourhoods, "take", stopping)
             code = run(model, *files, *how, "--resume", folder).exit_code
-        assert code == (130 if stop < 6 else 0)
+        assert code == (130 if stop < 4 else 0)
     assert output(model, *files, *how, "--resume", folder) == whole
 
 
@@ -344,7 +498,8 @@ def test_faiss_that_is_not_there(
     ("asked", "sizes", "kind"),
     [
         ("auto", (1_000_000, 1_000_000), "exact"),
-        ("auto", (10_000_000, 10_000_000), "ivf-sq8"),
+        ("auto", (10_000_000, 2_000_000), "exact"),
+        ("auto", (10_000_000, 2_000_001), "ivf-sq8"),
         ("auto", (10**9, 9_999), "exact"),
         ("ivf", (10_000, 10_000), "ivf"),
         ("ivf", (10_000, 9_999), "exact"),

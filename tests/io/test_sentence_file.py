@@ -53,6 +53,16 @@ def test_what_is_no_place(tmp_path: Path) -> None:
 
 def test_missing_or_damaged(tmp_path: Path) -> None:
     gather(tmp_path / "some", [["one", "two"]])
+    for name in ("some.starts", "some.copies"):
+        kept = (tmp_path / name).read_bytes()
+        for damaged in (
+            kept[:-8],
+            kept[:8] + bytes(8) + kept[16:] if name.endswith("starts") else b"",
+        ):
+            (tmp_path / name).write_bytes(damaged)
+            with pytest.raises(InputError, match="damaged"):
+                SentenceFile(tmp_path / "some").copies()
+        (tmp_path / name).write_bytes(kept)
     (tmp_path / "some").write_text("one\n")
     with pytest.raises(InputError, match=r"some: its sentences are damaged"):
         SentenceFile(tmp_path / "some")

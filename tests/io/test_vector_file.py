@@ -68,6 +68,11 @@ def test_what_cannot_be(tmp_path: Path) -> None:
         VectorWriter(tmp_path / "rows", 12) as writer,
     ):
         writer.append(ROWS * 1e6)
+    with (
+        pytest.raises(SettingsError, match="not finite"),
+        VectorWriter(tmp_path / "more", 12, "int8") as writer,
+    ):
+        writer.append(np.full((1, 12), np.nan, np.float32))
     with pytest.raises(OutputError, match="rows: cannot be written"):
         VectorWriter(tmp_path / "no" / "rows", 12)
     with pytest.raises(NotFoundError, match="none"):

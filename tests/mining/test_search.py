@@ -70,6 +70,15 @@ def test_of_numbers_of_other_forms(tmp_path: Path, form: str) -> None:
     assert isinstance(sides.file(0), VectorFile)
 
 
+@pytest.mark.parametrize("k", [1, 3])
+def test_nearest_in_a_file(tmp_path: Path, k: int) -> None:
+    sides = sides_of(tmp_path)
+    found = exact.nearest_in(A, sides.file(1), k, 2)
+    expected = scan(unit_rows(A), unit_rows(B), k)
+    assert np.array_equal(found[0], expected[0])
+    assert np.array_equal(found[1], expected[1])
+
+
 @pytest.mark.parametrize(
     "sizes", [(0, 0), (0, 5), (5, 0), (1, 1), (2, 1400), (600, 2), (1200, 601)]
 )
@@ -110,10 +119,10 @@ def test_it_goes_on_after_a_kill(
             raise KillError
         take(known, part)
 
-    def noting(record: Path, task: Task) -> None:
+    def noting(record: Path, task: Task, parts: list[Part]) -> None:
         if place == "after" and next(done) == tasks:
             raise KillError
-        append(record, task)
+        append(record, task, parts)
 
     def running(
         prepare: Callable[[], Work], some: Iterable[Task]
@@ -151,6 +160,9 @@ def test_damaged_state(tmp_path: Path) -> None:
     found(sides)
     (tmp_path / "source.nearest.00001").write_bytes(b"x")
     with pytest.raises(InputError, match="damaged"):
+        found(sides)
+    (tmp_path / "source.nearest.00001").unlink()
+    with pytest.raises(InputError, match="is missing; remove the folder"):
         found(sides)
     (tmp_path / "done").write_text("one two\n")
     with pytest.raises(InputError, match="damaged"):

@@ -98,5 +98,5 @@ def test_what_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="damaged index"):
         Index(tmp_path / "x", "flat")
     made("flat", tmp_path)
-    with pytest.raises(DeviceError, match="no GPU"):
+    with pytest.raises(DeviceError, match="no such GPU"):
         Index(tmp_path / "flat", "flat", "cuda")
