@@ -129,8 +129,9 @@ def _tuned(sides: Sides, side: int, wanted: Thorough) -> Tuned:
     base, index = sides.file(1 - side), _open(sides, 1 - side, wanted)
     rows = len(sides.file(side))
     sample = np.unique(np.linspace(0, max(0, rows - 1), min(rows, _SAMPLE)).astype(np.int64))
-    queries = unit_rows(sides.file(side)[sample])
-    nearest = nearest_in(queries, base, 1, sides.threads)[0][:, 0]
+    vectors = sides.file(side)[sample]
+    nearest = nearest_in(vectors, base, 1, sides.threads)[0][:, 0]
+    queries = unit_rows(vectors)
     tried = []
     for more in _MORE:
         for lists in _doubling(index.lists):
