@@ -20,7 +20,6 @@ From the sizes a model of cost is fitted, and held against `--check`.
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import subprocess
 import sys
@@ -96,6 +95,18 @@ def shuffled(path: Path, lines: list[str], seed: int) -> None:
     path.write_text("".join(f"{line}\n" for line in order), encoding="utf-8")
 
 
+def resident(process: int) -> int:
+    """The most memory that a process had so far, in KiB.
+
+    (What wait4 says of it has that of its parent in it.)
+    """
+    try:
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in status.split("\n") if "VmHWM" in line), 0)
+
+
 def align(files: list[Path], folder: Path, options: argparse.Namespace) -> tuple[Cost, Path]:
     """Run bitext-align on two files; the times are those of what it says on stderr."""
     output, work = folder / "pairs.tsv", folder / "work"
@@ -113,10 +124,13 @@ def align(files: list[Path], folder: Path, options: argparse.Namespace) -> tuple
 
     listener = threading.Thread(target=listen)
     listener.start()
-    _, status, usage = os.wait4(child.pid, 0)
+    kibibytes = 0
+    while child.poll() is None:
+        kibibytes = max(kibibytes, resident(child.pid))
+        time.sleep(0.1)
     ended = time.monotonic() - started
     listener.join()
-    assert status == 0, said
+    assert child.returncode == 0, said
     searching = next(at for at, line in said if "comparing" in line or "making indexes" in line)
     found = max(path.stat().st_mtime for path in work.glob("nearest.*/*.nearest.*"))
     writing = max(0.0, output.stat().st_mtime - found)
@@ -125,7 +139,7 @@ def align(files: list[Path], folder: Path, options: argparse.Namespace) -> tuple
         if "lists" in line:
             print(f"  {line}", flush=True)
     rows = len(files[0].read_text(encoding="utf-8").split("\n")) - 1
-    cost = Cost(rows, searching, ended - searching - writing, writing, usage.ru_maxrss / 1024, disk)
+    cost = Cost(rows, searching, ended - searching - writing, writing, kibibytes / 1024, disk)
     return cost, output
 
 
