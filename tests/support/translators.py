@@ -7,6 +7,7 @@ import torch
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
+from bitextfilter.text.vocabulary import END
 from bitextfilter.translation.network import Rows, TranslationNetwork
 from bitextfilter.translation.registry import architecture_settings, build_network
 
@@ -22,6 +23,12 @@ SHAPES: dict[str, list[dict[str, object]]] = {
 }
 CASES = [(name, shape) for name, shapes in SHAPES.items() for shape in shapes]
 
+LARGER: list[tuple[str, dict[str, object]]] = [
+    ("transformer", {"width": 128, "heads": 4, "layers": 2, "feed_forward": 256}),
+    ("recurrent", {"width": 64, "hidden": 64}),
+]
+"""Of sizes for which other kernels of matrix products may be chosen."""
+
 
 def network(
     name: str, shape: dict[str, object], vocabulary: int = 9, seed: int = 1
@@ -31,8 +38,9 @@ def network(
     made = build_network(name, architecture_settings(name, shape), vocabulary)
     with torch.no_grad():
         for parameter in made.parameters():
-            parameter.add_(0.3 * torch.randn_like(parameter))
+            parameter.add_(0.6 * torch.randn_like(parameter))
         made.table.weight.mul_(2.0)
+        made.bias[END] += 2.0
     return made.eval()
 
 

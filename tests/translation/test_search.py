@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import torch
 from translators import CASES, network, rows
 
+from bitextfilter.models.device import one_torch_thread
 from bitextfilter.text.vocabulary import PAD
 from bitextfilter.translation.cost import log_probabilities
 from bitextfilter.translation.network import TranslationNetwork
@@ -17,6 +19,12 @@ from bitextfilter.translation.search import Beam, Found, Sampler, search
 SOURCES = [[4, 6, 5], [6], [5, 5, 4, 6, 6]]
 VOCABULARY = 7
 """Four marks and three pieces, 4 to 6."""
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    with one_torch_thread():
+        yield
 
 
 def run(made: TranslationNetwork, width: int, longest: int = 3) -> Found:
@@ -70,14 +78,14 @@ def test_found_are_sorted_distinct_and_scored_as_they_cost(
 @pytest.mark.parametrize(("name", "shape"), CASES)
 def test_no_beam_is_worse_than_greedy_search(name: str, shape: dict[str, object]) -> None:
     better = 0
-    for seed in range(8):
+    for seed in range(4):
         made = network(name, shape, VOCABULARY, seed)
         greedy = run(made, 1, 8)
         for width in (2, 3, 5):
             gain = run(made, width, 8).scores[:, 0] - greedy.scores[:, 0]
             assert gain.min() > -1e-5
             better += int((gain > 1e-3).sum())
-    assert better > 5
+    assert better > 3
 
 
 def test_greedy_search_takes_the_likeliest_each_time() -> None:
