@@ -23,7 +23,7 @@ Ids = NDArray[np.int32]
 LADDER = np.array([8, 12, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512])
 """Lengths that shorter ones are rounded up to; longer ones are multiples of the last."""
 
-ROWS, FULL = 32, 64
+ROWS, FULL = 64, 64
 """Rows of a block of sentences up to ``FULL`` tokens; half as many for each doubling."""
 
 

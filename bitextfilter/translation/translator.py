@@ -67,6 +67,11 @@ class Translation(NamedTuple):
     left: int
     """Subwords at the end of the source that were not read, for it is too long."""
 
+    @property
+    def best(self) -> str:
+        """The text of the best; empty for a blank sentence."""
+        return self.hypotheses[0].text if self.hypotheses else ""
+
 
 class Translator:
     """A translation network and its text processing.
