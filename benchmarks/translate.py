@@ -4,7 +4,7 @@
 
 With `--model` and `--text` (plain source sentences, or a TSV whose first column is taken) that is
 the real thing. Without, the networks have the default sizes, a vocabulary of 8,000 and random
-weights, sentences have 10 to 40 random pieces, and every translation is written to 32 pieces, for
+weights, sentences have 10 to 32 random pieces, and every translation is written to 32 pieces, for
 random weights would hardly ever end one: more work than real translations of such sentences are.
 """
 
@@ -48,20 +48,37 @@ def random_sentences(number: int) -> list[str]:
     return [" ".join(f"w{i}" for i in random.integers(0, WORDS, n)) for n in lengths]
 
 
+class Watch:
+    """Prints how many items a second went through, and how many a second of one core."""
+
+    def __enter__(self) -> Watch:
+        """Start."""
+        self._start = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self._seconds = time.perf_counter() - self._start[0], time.process_time() - self._start[1]
+
+    def say(self, name: str, items: int) -> None:
+        """Print them: on a busy machine only the latter means much."""
+        wall, core = (items / seconds for seconds in self._seconds)
+        print(f"  {name}: {wall:7.1f}/s, {core:7.1f} a second of a core", flush=True)
+
+
 def measure(translator: Translator, sentences: list[str], longest: int) -> None:
-    """Print speeds of greedy search, of beams, and of scoring the translations."""
+    """Print speeds of greedy search, of a beam, and of scoring the translations."""
     from bitextfilter.translation.translator import SearchSettings
 
     translated: list[str] = []
     for width in (1, 5):
-        start = time.perf_counter()
-        found = translator.translate(sentences, SearchSettings(width, longest))
-        seconds = time.perf_counter() - start
-        translated = [row.hypotheses[0].text if row.hypotheses else "" for row in found]
-        print(f"  beam {width}: {len(sentences) / seconds:8.1f} sentences/s", flush=True)
-    start = time.perf_counter()
-    translator.log_probabilities(sentences, translated)
-    print(f"  scoring: {len(sentences) / (time.perf_counter() - start):7.1f} pairs/s", flush=True)
+        with Watch() as watch:
+            found = translator.translate(sentences, SearchSettings(width, longest))
+        translated = [row.best for row in found]
+        watch.say(f"beam {width}, sentences", len(sentences))
+    with Watch() as watch:
+        translator.log_probabilities(sentences, translated)
+    watch.say("scoring, pairs", len(sentences))
 
 
 def main() -> None:

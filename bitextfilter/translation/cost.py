@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
 from bitextfilter.text.vocabulary import BEGIN, END
 from bitextfilter.translation.network import Rows, TranslationNetwork
 
-__all__ = ["log_probabilities", "shifted"]
+__all__ = ["dual_cross_entropy", "log_probabilities", "shifted"]
 
 
 def shifted(targets: Rows) -> tuple[Tensor, Tensor]:
@@ -34,3 +36,20 @@ def log_probabilities(network: TranslationNetwork, sources: Rows, targets: Rows)
         step = steps.gather(1, outputs[:, position, None])[:, 0]
         total += step.masked_fill(position > targets.lengths, 0.0)
     return total / (targets.lengths + 1)
+
+
+def dual_cross_entropy(
+    forward: NDArray[np.float64], backward: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Dual conditional cross-entropy of pairs (Junczys-Dowmunt 2018, eq. 1 and 2): ``(n,)``.
+
+    exp(-(|H_A - H_B| + (H_A + H_B) / 2)), from 0 to 1, higher is better: both models must find the
+    pair likely, and equally so.
+
+    Args:
+        forward, backward: :func:`log_probabilities` of the targets given the sources and of the
+            sources given the targets, -H_A and -H_B, ``(n,)`` each.
+    """
+    distance = np.abs(forward - backward) - (forward + backward) / 2
+    score: NDArray[np.float64] = np.exp(-distance)
+    return score

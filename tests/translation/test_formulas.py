@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from translators import CASES, network, rows
 
 from bitextfilter.text.vocabulary import BEGIN, END
-from bitextfilter.translation.cost import log_probabilities
+from bitextfilter.translation.cost import dual_cross_entropy, log_probabilities
 
 Array = NDArray[np.float64]
 Weights = dict[str, Array]
@@ -182,3 +182,14 @@ def test_a_step_at_a_time_gives_the_states_of_a_whole_target(
     for row, parents in enumerate(([1, 0], [0, 0], [1, 1])):
         for place, parent in enumerate(parents):
             torch.testing.assert_close(found[row, place], whole[parent][row, -1])
+
+
+def test_dual_cross_entropy_is_what_the_paper_says() -> None:
+    pairs = [(-1.0, -1.0), (-0.5, -2.5), (-2.5, -0.5), (0.0, 0.0), (-90.0, -100.0)]
+    expected = []
+    for one, other in pairs:
+        here, there = -one, -other
+        expected.append(math.exp(-(abs(here - there) + 0.5 * (here + there))))
+    got = dual_cross_entropy(*np.array(pairs).T)
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
+    assert got[3] == 1 and got[0] > got[1] == got[2] > got[4]
