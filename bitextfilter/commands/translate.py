@@ -90,11 +90,14 @@ def main(run: Run, n_best: int | None, digits: int, **options: Any) -> None:
     if settings.sample:
         run.facts["seed"] = settings.seed
     output.write(rows.first_line())
-    run.counts["overlong"] = 0
+    run.counts.update(overlong=0, unfinished=0)
     for window in run.windows(rows):
         sentences = ["" if isinstance(row, BadRow) else _text(row) for row in window]
         found = translator.translate(sentences, settings)
         _say_overlong(run, window, found)
+        run.counts["unfinished"] += sum(
+            not best.whole for row in found for best in row.hypotheses[:1]
+        )
         for row, translation in zip(window, found, strict=True):
             for line in _lines(row, translation, n_best, digits):
                 output.write(line)

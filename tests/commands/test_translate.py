@@ -19,6 +19,7 @@ from bitextfilter.translation.registry import (
     load_translator,
     save_translator,
 )
+from bitextfilter.translation.translator import SearchSettings
 
 RANDOM = np.random.default_rng(1)
 LINES = [
@@ -92,6 +93,14 @@ def test_odd_lines_keep_their_places(folder: Path) -> None:
     assert "1 overlong" in result.stderr
     rows = call(folder, "--n-best", 2, data=data).stdout_bytes.split(b"\n")
     assert rows[2:4] == [b"2\t1\t\t", b"3\t1\t\t"] and rows[-1] == b""
+
+
+def test_translations_that_do_not_end_are_counted(folder: Path) -> None:
+    translator = load_translator(folder)
+    found = translator.translate(LINES, SearchSettings(5, 12))
+    number = sum(not row.hypotheses[0].whole for row in found)
+    assert 0 < number < len(LINES)
+    assert f" {number} unfinished, " in call(folder).stderr
 
 
 def test_only_some_overlong_lines_are_named(folder: Path) -> None:
