@@ -36,8 +36,8 @@ class SearchSettings:
     width: int = 5
     """Hypotheses kept: 1 is greedy search. Of sampling, how many samples."""
     maximum_length: int = 256
-    """Longest source read, and longest translation written, in subwords. A translation has at
-    most twice as many as its source, and ten."""
+    """Longest source read, and longest translation written, in subwords. A translation also has at
+    most twice as many as its source (rounded up to a rung of the blocks' ladder), and ten."""
     sample: bool = False
     temperature: float = 1.0
     """Of sampling: below 1 the likely becomes likelier."""

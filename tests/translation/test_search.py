@@ -8,12 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 from translators import CASES, network, rows
 
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.text.vocabulary import PAD
 from bitextfilter.translation.cost import log_probabilities
-from bitextfilter.translation.network import TranslationNetwork
+from bitextfilter.translation.network import Rows, State, TranslationNetwork
 from bitextfilter.translation.search import Beam, Found, Sampler, search
 
 SOURCES = [[4, 6, 5], [6], [5, 5, 4, 6, 6]]
@@ -86,6 +87,71 @@ def test_no_beam_is_worse_than_greedy_search(name: str, shape: dict[str, object]
             assert gain.min() > -1e-5
             better += int((gain > 1e-3).sum())
     assert better > 3
+
+
+class Scripted(TranslationNetwork):
+    """Knows by heart what follows each prefix of A, B, C (4, 5, 6) and E, the end."""
+
+    def __init__(self, script: dict[str, dict[str, float]]) -> None:
+        super().__init__(VOCABULARY, 2)
+        self.script = script
+
+    def states(self, sources: Rows, inputs: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def start(self, sources: Rows, width: int) -> State:
+        return ScriptedState(self.script, width)
+
+    def output(self, states: Tensor) -> Tensor:
+        return states
+
+
+class ScriptedState(State):
+    def __init__(self, script: dict[str, dict[str, float]], width: int) -> None:
+        self.script, self.prefixes = script, [""] * width
+
+    def step(self, tokens: Tensor) -> Tensor:
+        shares = torch.full((1, len(self.prefixes), VOCABULARY), 1e-9)
+        for row, token in enumerate(tokens[0].tolist()):
+            self.prefixes[row] += {4: "A", 5: "B", 6: "C"}.get(token, "")
+            follows = self.script.get(self.prefixes[row], {"E": 0.01, "A": 0.5, "B": 0.49})
+            for name, share in follows.items():
+                shares[0, row, "EABC".index(name) + 3] = share
+        return shares.log()
+
+    def select(self, parents: Tensor) -> None:
+        self.prefixes = [self.prefixes[parent] for parent in parents[0].tolist()]
+
+
+def texts(script: dict[str, dict[str, float]], width: int) -> list[str]:
+    found = search(Scripted(script), rows([4]), torch.tensor([True]), Beam(width), 4)
+    return ["".join(" ABC"[i - 3] for i in ids) for ids, _ in written(found, 0)]
+
+
+def test_a_beam_does_not_lose_the_way_of_greedy_search() -> None:
+    """Two ways that look better push it out, and lead nowhere."""
+    script = {
+        "": {"A": 0.40, "B": 0.35, "C": 0.25},
+        "A": {"A": 0.34, "B": 0.33, "C": 0.33},
+        "B": {"B": 0.5, "C": 0.5},
+        "AA": {"E": 1.0},
+    }
+    assert texts(script, 1) == ["AA"]
+    assert texts(script, 2)[0] == "AA"
+
+
+def test_what_has_ended_and_what_goes_on_are_compared_by_the_mean() -> None:
+    """At the third token, B E has the higher sum (log .3), A A B (log .23) the higher mean."""
+    script = {
+        "": {"A": 0.6, "B": 0.4},
+        "A": {"A": 0.9, "B": 0.05, "C": 0.05},
+        "B": {"E": 0.75, "C": 0.25},
+        "AA": {"A": 0.5, "B": 0.42, "C": 0.08},
+        "AAA": {"E": 1.0},
+        "AAB": {"E": 1.0},
+    }
+    assert texts(script, 2) == ["AAA", "AAB"]
+    assert texts(script, 8)[:3] == ["AAA", "AAB", "B"]
 
 
 def test_greedy_search_takes_the_likeliest_each_time() -> None:
