@@ -15,7 +15,7 @@ from bitextfilter.commands.frame import (
     input_option,
     output_option,
 )
-from bitextfilter.io.rows import BadRow, Row, TextColumn, is_blank
+from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn, is_blank
 
 if TYPE_CHECKING:
     from bitextfilter.translation.translator import SearchSettings, Translation, Translator
@@ -79,28 +79,16 @@ def main(run: Run, n_best: int | None, digits: int, **options: Any) -> None:
         bitext-translate --model de-en --beam 1 < text.de > text.en
         bitext-translate --model de-en --n-best 10 -i text.de.gz -o ten.tsv
     """
-    from bitextfilter.models.folders import digest
-
     settings = _settings(options, n_best)
-    folder = Path(run.model_name or "")
     rows = run.rows(TextColumn(blank=True))
     output = run.output()
-    translator = _load(run, folder)
-    run.facts.update(model=folder.name, digest=digest(folder))
+    translator = _load(run)
     if settings.sample:
         run.facts["seed"] = settings.seed
     output.write(rows.first_line())
-    run.counts.update(overlong=0, unfinished=0)
-    for window in run.windows(rows):
-        sentences = ["" if isinstance(row, BadRow) else _text(row) for row in window]
-        found = translator.translate(sentences, settings)
-        _say_overlong(run, window, found)
-        run.counts["unfinished"] += sum(
-            not best.whole for row in found for best in row.hypotheses[:1]
-        )
-        for row, translation in zip(window, found, strict=True):
-            for line in _lines(row, translation, n_best, digits):
-                output.write(line)
+    for row, translation in _translated(run, rows, translator, settings):
+        for line in _lines(row, translation, n_best, digits):
+            output.write(line)
 
 
 def _settings(options: dict[str, Any], n_best: int | None) -> SearchSettings:
@@ -125,10 +113,30 @@ def _settings(options: dict[str, Any], n_best: int | None) -> SearchSettings:
     )
 
 
-def _load(run: Run, folder: Path) -> Translator:
+def _load(run: Run) -> Translator:
+    """Load the model; summary and manifest carry its name and digest."""
+    from bitextfilter.models.folders import digest
     from bitextfilter.translation.registry import load_translator
 
-    return load_translator(folder, run.common.device, run.common.threads)
+    folder = Path(run.model_name or "")
+    translator = load_translator(folder, run.common.device, run.common.threads)
+    run.facts.update(model=folder.name, digest=digest(folder))
+    return translator
+
+
+def _translated(
+    run: Run, rows: RowReader, translator: Translator, settings: SearchSettings
+) -> Iterator[tuple[Row | BadRow, Translation]]:
+    """Yield each line with what was found for it, window by window."""
+    run.counts.update(overlong=0, unfinished=0)
+    for window in run.windows(rows):
+        sentences = ["" if isinstance(row, BadRow) else _text(row) for row in window]
+        found = translator.translate(sentences, settings)
+        _say_overlong(run, window, found)
+        run.counts["unfinished"] += sum(
+            not best.whole for row in found for best in row.hypotheses[:1]
+        )
+        yield from zip(window, found, strict=True)
 
 
 def _text(row: Row) -> str:
