@@ -35,7 +35,7 @@ bench: install
 	$(VENV)/bin/python benchmarks/filter.py $(PAIRS)
 
 $(VENV)/.installed-demo: EXTRAS :=
-$(VENV)/.installed-all: EXTRAS := [cpu,fasttext,language,morfessor,near,ray,report,sentences,statistics,test]
+$(VENV)/.installed-all: EXTRAS := [bleu,cpu,fasttext,language,morfessor,near,ray,report,sentences,statistics,test]
 $(VENV)/.installed-%: setup.cfg pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing into $(VENV): some minutes the first time"
 	$(VENV)/bin/python -m pip install --quiet --editable '.$(EXTRAS)'

@@ -22,6 +22,8 @@ from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.trigrams import TrigramSettings
 from bitextfilter.training.settings import TrainingSettings
+from bitextfilter.training.translator_settings import TranslatorSettings
+from bitextfilter.translation.registry import ARCHITECTURES
 from bitextfilter.workflows.plan import Plan
 
 DOCS = ROOT / "docs"
@@ -134,6 +136,15 @@ def test_the_page_on_training_names_every_setting_and_its_settings_files_can_be_
     for group in (*groups, AutoencoderSettings, CombinationSettings):
         assert {field.name for field in dataclasses.fields(group)} <= named
     assert {f"`{part}`" for part in PARTS} <= set(re.findall(r"`[a-z-]+`", text))
+
+
+def test_the_page_on_training_translators_names_every_setting() -> None:
+    text = page_of("bitext-train-translator").read_text(encoding="utf-8")
+    named = set(re.findall(r"[`.]([a-z_]+)`", text))
+    groups: list[Any] = [Normalisation, SegmenterSettings, TranslatorSettings]
+    for group in (*groups, *(settings for settings, _ in ARCHITECTURES.values())):
+        assert {field.name for field in dataclasses.fields(group)} <= named
+    assert set(ARCHITECTURES) <= named
 
 
 def examples(text: str) -> list[tuple[str, str]]:

@@ -40,6 +40,7 @@ OWNERS = {
     "ray": {"distributed/ray_"},
     "regex": {"text/", "filters/"},
     "rensa": {"corpus/near_duplicates.py"},
+    "sacrebleu": {"evaluation/bleu.py"},
     "sacremoses": {"text/tokens.py"},
     "safetensors": {"models/checkpoint.py"},
     "scipy": {"evaluation/correlation.py"},

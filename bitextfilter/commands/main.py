@@ -27,6 +27,8 @@ COMMANDS = {
     "bitext-train-embeddings": "train word vectors of two languages in one space",
     "bitext-train-encoder": "train a sentence encoder on sentence pairs",
     "bitext-train-language-model": "estimate a language model of n-grams",
+    "bitext-train-translator": "train a translation model on sentence pairs",
+    "bitext-translate": "translate sentences, with scores and alternatives",
     "bitext-tune": "train and measure an encoder at every point of a grid",
 }
 """Every console script and what it does."""

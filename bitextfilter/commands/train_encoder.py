@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bitextfilter.commands.frame import Run, command, device_options
-from bitextfilter.commands.options import language_pair, pair_column_options
+from bitextfilter.commands.options import pair_column_options
+from bitextfilter.commands.training_options import (
+    pair_files,
+    settings_values,
+    training_options,
+)
 from bitextfilter.commands.training_reporter import TrainingReporter
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
-    from bitextfilter.training.sources import PairFile
     from bitextfilter.workflows.plan import Material, Plan
 
 
@@ -23,29 +25,13 @@ _FILE = click.Path(exists=False, dir_okay=False)
 _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
 
 
-@command("bitext-train-encoder", pair_column_options(), device_options(), batch_size=None)
-@click.option("-o", "--output", required=True, metavar="DIR", help="The new model.")
-@click.option(
-    "--languages",
-    required=True,
-    type=language_pair,
-    metavar="SOURCE,TARGET",
-    help="Such as en,de; one twice (en,en) for paraphrases.",
+@command(
+    "bitext-train-encoder",
+    training_options(),
+    pair_column_options(),
+    device_options(),
+    batch_size=None,
 )
-@click.option(
-    "--pairs",
-    multiple=True,
-    metavar="FILE[@WEIGHT]",
-    help="Training pairs, a TSV; may be repeated. Weight 2 reads a file twice a pass.",
-)
-@click.option(
-    "--parallel",
-    multiple=True,
-    nargs=2,
-    metavar="SOURCE TARGET[@WEIGHT]",
-    help="Training pairs in two files of as many lines; may be repeated.",
-)
-@click.option("--development", required=True, metavar="FILE", help="Pairs to validate on, a TSV.")
 @click.option(
     "--source-text",
     multiple=True,
@@ -72,39 +58,11 @@ _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
     help="autoencoder (the default), averaging, or parts such as word+lstm,trigram.",
 )
 @click.option(
-    "--segmenter",
-    type=_FOLDER,
-    metavar="DIR",
-    help="Use a segmenter of bitext-segment learn instead of learning one.",
-)
-@click.option(
     "--embeddings",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Initial vectors of subwords, in the text format of word2vec.",
 )
-@click.option(
-    "--settings",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Settings (JSON), such as training.json of a model.",
-)
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="GROUP.NAME=VALUE",
-    help="One setting; may be repeated, and goes before --settings.",
-)
-@click.option(
-    "--batch-size",
-    "mini_batch",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Pairs a mini-batch: short for --set training.batch_size=N.",
-)
-@click.option("--quantise", is_flag=True, help="Keep matrices as int8: a quarter of the size.")
-@click.option("--resume", is_flag=True, help="Go on with the interrupted training of this model.")
 def main(run: Run, **options: Any) -> None:
     """Train an encoder from parallel text, and write it as a model folder.
 
@@ -149,18 +107,9 @@ def main(run: Run, **options: Any) -> None:
 
 def _plan(options: dict[str, Any]) -> Plan:
     """The settings: those of --settings, changed by every --set."""
-    from bitextfilter.training.settings import read_settings
-    from bitextfilter.workflows.plan import Plan, with_override
+    from bitextfilter.workflows.plan import Plan
 
-    values = read_settings(options["settings"]) if options["settings"] else {}
-    values = {n: v for n, v in values.items() if n not in ("material", "validation")}
-    if (architecture := options["architecture"]) is not None:
-        values = {**values, "architecture": architecture}
-    if (mini_batch := options["mini_batch"]) is not None:
-        values = with_override(values, f"training.batch_size={mini_batch}")
-    for assignment in options["overrides"]:
-        values = with_override(values, assignment)
-    return Plan.from_dict(values)
+    return Plan.from_dict(settings_values(options))
 
 
 def _material(options: dict[str, Any], columns: Columns) -> Material:
@@ -171,7 +120,7 @@ def _material(options: dict[str, Any], columns: Columns) -> Material:
 
     return Material(
         languages=options["languages"],
-        pairs=_pair_files(options["pairs"], options["parallel"], columns),
+        pairs=pair_files(options["pairs"], options["parallel"], columns),
         development=PairFile(
             options["development"], columns=Columns(options["dev_scol"], options["dev_tcol"])
         ),
@@ -180,29 +129,3 @@ def _material(options: dict[str, Any], columns: Columns) -> Material:
         segmenter=options["segmenter"],
         vectors=options["embeddings"],
     )
-
-
-def _pair_files(
-    tables: Sequence[str], parallel: Sequence[tuple[str, str]], columns: Columns
-) -> list[PairFile]:
-    from bitextfilter.training.sources import PairFile
-
-    files = [
-        PairFile(path, weight=weight, columns=columns) for path, weight in map(_weighted, tables)
-    ]
-    for source, text in parallel:
-        target, weight = _weighted(text)
-        files.append(PairFile(source, target, weight))
-    if not files:
-        raise click.UsageError("no training pairs: give --pairs FILE or --parallel SOURCE TARGET")
-    return files
-
-
-def _weighted(text: str) -> tuple[str, float]:
-    """Split ``FILE@WEIGHT``; without a weight it is 1."""
-    match = re.fullmatch(r"(.+)@([0-9]+(?:\.[0-9]+)?)", text)
-    if match is None:
-        return text, 1.0
-    if float(match[2]) == 0:
-        raise click.BadParameter(f"{text}: a weight must be above 0", param_hint="--pairs")
-    return match[1], float(match[2])

@@ -1,4 +1,4 @@
-"""Show how the training of an encoder goes on."""
+"""Show how a training goes on."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ __all__ = ["TrainingReporter"]
 class TrainingReporter:
     """Shows how a training goes on."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, error: str = "recovery error {:.2f} %") -> None:
+        """``error``: how a validation's error is said."""
         self._run = run
+        self._error = error
         self._updates: int | None = None
         self._validations = 0
 
@@ -30,10 +32,10 @@ class TrainingReporter:
         self._updates = progress.update
         if len(progress.history) > self._validations:
             self._validations = len(progress.history)
-            self._run.note(_described(progress.history[-1]))
+            self._run.note(_described(progress.history[-1], self._error))
 
 
-def _described(row: Mapping[str, float]) -> str:
+def _described(row: Mapping[str, float], error: str) -> str:
     """A validation in words."""
     losses = (f", {name} {row[name]:.3f}" for name in row if name not in ("update", "error"))
-    return f"update {row['update']}: recovery error {row['error']:.2f} %{''.join(losses)}"
+    return f"update {row['update']}: {error.format(row['error'])}{''.join(losses)}"

@@ -23,12 +23,12 @@ from bitextfilter.encoders.network import (
     Inputs,
     Network,
     Tokens,
-    check_sizes,
     piece_vectors,
 )
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.folded import FoldedRecurrent
 from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent, max_pool
+from bitextfilter.models.sizes import check_sizes
 from bitextfilter.text.processor import PIECES
 
 

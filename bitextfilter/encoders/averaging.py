@@ -15,10 +15,10 @@ from bitextfilter.encoders.network import (
     Network,
     Padded,
     Tokens,
-    check_sizes,
     piece_vectors,
 )
 from bitextfilter.models.recurrent import mean_pool, padding_mask
+from bitextfilter.models.sizes import check_sizes
 from bitextfilter.text.processor import PIECES
 
 

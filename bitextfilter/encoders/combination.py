@@ -18,11 +18,11 @@ from bitextfilter.encoders.network import (
     Inputs,
     Network,
     Tokens,
-    check_sizes,
     piece_vectors,
 )
 from bitextfilter.encoders.parts import PARTS, Average, FoldedPart, Part
 from bitextfilter.errors import SettingsError
+from bitextfilter.models.sizes import check_sizes
 from bitextfilter.text.processor import PIECES, TRIGRAMS
 
 SHARING = ("shared", "separate")

@@ -13,15 +13,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from bitextfilter.errors import SettingsError
 from bitextfilter.text.processor import PIECES
-
-
-def check_sizes(**sizes: int) -> None:
-    """Raise SettingsError for a size that is no whole number of at least 1."""
-    for name, size in sizes.items():
-        if type(size) is not int or size < 1:
-            raise SettingsError(f"{name} must be a whole number of at least 1, not {size!r}")
 
 
 @dataclass(frozen=True)

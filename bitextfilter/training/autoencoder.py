@@ -18,6 +18,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.models.recurrent import RecurrentDecoder, padding_mask
 from bitextfilter.text.processor import PIECES
 from bitextfilter.text.vocabulary import END
+from bitextfilter.training.learner import Learner
 from bitextfilter.training.objectives import (
     HardNegatives,
     contrastive_loss,
@@ -73,8 +74,11 @@ class VariationalDropout(nn.Module):
         return vectors * mask.to(vectors)
 
 
-class BilingualTraining(nn.Module):
+class BilingualTraining(Learner):
     """An encoder network with what only its training needs."""
+
+    network: Network
+    settings: TrainingSettings
 
     def __init__(
         self,

@@ -1,33 +1,47 @@
-"""The training loop of encoders: here alone are they updated, validated, saved and resumed."""
+"""The training loop: here alone are networks updated, validated, saved and resumed.
+
+Encoders and translators go through the same one; what differs is the :class:`Learner`, which has
+the objectives, and where its mini-batches come from.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
 
-from bitextfilter.encoders.network import Network
 from bitextfilter.errors import ModelError
 from bitextfilter.training.autoencoder import Batch, BilingualTraining
 from bitextfilter.training.batches import mini_batches, search_in, to_device
 from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.lazy_adam import LazyAdam, clip_norm
-from bitextfilter.training.settings import TrainingSettings
+from bitextfilter.training.learner import Learner, LoopSettings
 from bitextfilter.training.state import Progress, load_state, save_state
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Where mini-batches come from."""
+
+    updates: int
+    """How many a run has."""
+    batches: Callable[[int], Iterator[Any]]
+    """Endless mini-batches on the network's device, from the given one on."""
 
 
 @dataclass(frozen=True)
 class Hooks:
     """What the caller does while a run goes on."""
 
-    validate: Callable[[Network], float]
+    validate: Callable[[Any], float]
     """Error of a network (lower is better); it must not touch torch's random state."""
-    better: Callable[[Network, Progress], None]
+    better: Callable[[Any, Progress], None]
     """Keep the network: it has the lowest error so far."""
     report: Callable[[Progress, int], None]
     """Called after every update, and its validation if it had one, with the run's updates."""
@@ -39,12 +53,12 @@ def start_torch(seed: int, threads: int) -> None:
     torch.set_num_threads(threads)
 
 
-def count_updates(corpus: Corpus, settings: TrainingSettings) -> int:
+def count_updates(corpus: Corpus, settings: LoopSettings) -> int:
     """Updates of a run: passes over the weighted rows, in mini-batches."""
     return max(1, round(settings.passes * float(corpus.weights.sum()) / settings.batch_size))
 
 
-def make_optimiser(model: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
+def make_optimiser(model: nn.Module, settings: LoopSettings) -> torch.optim.Optimizer:
     """Adam, Adam for sparse gradients, or plain SGD as in paper 1."""
     if settings.optimiser == "sgd":
         return torch.optim.SGD(model.parameters(), lr=settings.learning_rate)
@@ -60,28 +74,43 @@ def train(
     folder: Path,
     resume: bool = False,
 ) -> Progress:
+    """Train an encoder: see :func:`learn`.
+
+    ``data``: the pairs and, by side, the sentences to autoencode instead of the pairs' side.
+    """
+    device = next(model.parameters()).device
+
+    def batches(skip: int) -> Iterator[Batch]:
+        search = search_in(model, data[0], device)
+        found = mini_batches(data, model.settings, model.network.views, search, skip)
+        return (to_device(batch, device) for batch in found)
+
+    stream = Stream(count_updates(data[0], model.settings), batches)
+    return learn(model, stream, hooks, folder, resume)
+
+
+def learn(
+    model: Learner, stream: Stream, hooks: Hooks, folder: Path, resume: bool = False
+) -> Progress:
     """Train to the end of the run or until validation stops improving.
 
     Args:
         model: the network to train, in place, on the device it lies on.
-        data: the pairs and, by side, the sentences to autoencode instead of the pairs' side.
+        stream: its mini-batches.
         hooks: validation, keeping the best network, progress.
         folder: an existing folder for the state; with ``resume`` it is read first.
 
     Raises:
         ModelError: a loss is not a number; the last state is from before that.
     """
-    settings = model.settings
-    device = next(model.parameters()).device
+    settings, updates = model.settings, stream.updates
     optimiser = make_optimiser(model, settings)
     progress = load_state(folder, model, optimiser) if resume else Progress()
-    updates = count_updates(data[0], settings)
     sums: dict[str, float] = {}
-    search = search_in(model, data[0], device)
-    for batch in mini_batches(data, settings, model.network.views, search, progress.update):
+    for batch in stream.batches(progress.update):
         if progress.update >= updates or 0 < settings.patience <= progress.stale:
             break
-        losses = update(model, optimiser, to_device(batch, device), (progress.update, updates))
+        losses = update(model, optimiser, batch, (progress.update, updates))
         progress.update += 1
         for name, value in losses.items():
             sums[name] = sums.get(name, 0.0) + value
@@ -94,10 +123,7 @@ def train(
 
 
 def update(
-    model: BilingualTraining,
-    optimiser: torch.optim.Optimizer,
-    batch: Batch,
-    position: tuple[int, int],
+    model: Learner, optimiser: torch.optim.Optimizer, batch: Any, position: tuple[int, int]
 ) -> dict[str, float]:
     """One step down the gradient; ``position`` is (update, updates). Returns the losses."""
     settings = model.settings
@@ -105,7 +131,7 @@ def update(
         group["lr"] = settings.learning_rate_at(*position)
     model.train()
     optimiser.zero_grad()
-    with autocast(settings, batch.same.device):
+    with autocast(settings, next(model.parameters()).device):
         losses = model(batch)
     total = model.weighted(losses)
     if not torch.isfinite(total):
@@ -120,7 +146,7 @@ def update(
 
 
 def record_validation(
-    model: BilingualTraining, hooks: Hooks, progress: Progress, sums: dict[str, float]
+    model: Learner, hooks: Hooks, progress: Progress, sums: dict[str, float]
 ) -> None:
     """Validate the network, add a row to the history, and keep the network if it is the best.
 
@@ -141,7 +167,7 @@ def record_validation(
 
 
 def autocast(
-    settings: TrainingSettings, device: torch.device
+    settings: LoopSettings, device: torch.device
 ) -> contextlib.AbstractContextManager[object]:
     """bfloat16 arithmetic where it is safe, if the settings ask for it."""
     if settings.precision == "bfloat16":

@@ -16,9 +16,8 @@ from bitextfilter.encoders.registry import (
     save_encoder,
     views,
 )
-from bitextfilter.errors import InputError, OutputError, SettingsError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.recovery import recover
-from bitextfilter.io.files import write_whole
 from bitextfilter.models.checkpoint import check_replaceable, read_config, writing_folder
 from bitextfilter.models.device import resolve_device
 from bitextfilter.scoring.reference import FILE as REFERENCE
@@ -34,13 +33,12 @@ from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.loop import Hooks, start_torch, train
 from bitextfilter.training.sources import read_monolingual, read_pairs
 from bitextfilter.training.start import start_from, start_small, use_vectors
-from bitextfilter.training.state import PROGRESS, Progress
+from bitextfilter.training.state import Progress
 from bitextfilter.workflows.plan import Material, Plan, Surroundings
+from bitextfilter.workflows.resuming import begin_state, check_resumable
 
 REFERENCE_ROWS = 1000
 """Sentences a side kept as the sample that CSLS and the margins are taken against."""
-
-PLAN = "plan.json"
 
 
 class EncoderTraining:
@@ -61,7 +59,7 @@ class EncoderTraining:
         self._device = resolve_device(where.device)
         check_replaceable(where.output)
         if where.resume:
-            self._check_resumable()
+            check_resumable(where, self._plan_text())
         start_torch(plan.training.seed, where.threads)
         self._development = list(material.development.read())
         if not self._development:
@@ -93,7 +91,7 @@ class EncoderTraining:
         data = (self.corpus, self.monolingual)
         model.to(self._device)
         if not self.where.resume:
-            self._begin_state()
+            begin_state(self.where, self._plan_text())
         return train(model, data, hooks, self.where.state, self.where.resume)
 
     def validate(self, network: Network) -> float:
@@ -135,23 +133,6 @@ class EncoderTraining:
     def _plan_text(self) -> str:
         described = {**self.plan.to_dict(), "material": self.material.described()}
         return json.dumps(described, indent=2) + "\n"
-
-    def _begin_state(self) -> None:
-        """Make the state's folder, without the state of an earlier run, and keep the plan there."""
-        try:
-            self.where.state.mkdir(parents=True, exist_ok=True)
-            (self.where.state / PROGRESS).unlink(missing_ok=True)
-        except OSError as error:
-            raise OutputError(f"{self.where.state}: cannot be made: {error.strerror}") from error
-        write_whole(self.where.state / PLAN, self._plan_text().encode())
-
-    def _check_resumable(self) -> None:
-        """Raise SettingsError unless the run to resume is this one."""
-        path = self.where.state / PLAN
-        if not path.is_file() or not path.with_name(PROGRESS).is_file():
-            raise SettingsError(f"{self.where.state}: nothing to resume; leave out --resume")
-        if path.read_text(encoding="utf-8") != self._plan_text():
-            raise SettingsError(f"{path}: other settings or files than those of the run to resume")
 
     def _make_processor(self, sources: list[str], targets: list[str]) -> TextProcessor:
         """That of the model to start from, or one learnt from the training text.

@@ -1,0 +1,110 @@
+"""Sentences a second that translators translate, and that they score, on this machine.
+
+    python benchmarks/translate.py [--model DIR] [--text FILE]
+
+With `--model` and `--text` (plain source sentences, or a TSV whose first column is taken) that is
+the real thing. Without, the networks have the default sizes, a vocabulary of 8,000 and random
+weights, sentences have 10 to 32 random pieces, and every translation is written to 32 pieces, for
+random weights would hardly ever end one: more work than real translations of such sentences are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bitextfilter.translation.translator import Translator
+
+WORDS, SHORTEST, LONGEST, WRITTEN = 8000, 10, 32, 32
+
+
+def random_translator(name: str, threads: int) -> Translator:
+    """An untrained one of default size, of words w0, w1, and so on."""
+    import torch
+
+    from bitextfilter.text.normalise import Normalisation
+    from bitextfilter.text.processor import TextProcessor
+    from bitextfilter.text.segment import SegmenterSettings
+    from bitextfilter.translation.registry import architecture_settings, build_network
+    from bitextfilter.translation.translator import Translator
+
+    torch.manual_seed(1)
+    words = [f"w{number}" for number in range(WORDS)]
+    segmentation = SegmenterSettings("none", vocabulary_size=WORDS)
+    text = TextProcessor.learn(words, words, ("aa", "bb"), Normalisation(), segmentation)
+    network = build_network(name, architecture_settings(name, {}), len(text.vocabulary))
+    return Translator(text, network, threads=threads)
+
+
+def random_sentences(number: int) -> list[str]:
+    """Sentences of random words."""
+    import numpy as np
+
+    random = np.random.default_rng(1)
+    lengths = random.integers(SHORTEST, LONGEST + 1, number)
+    return [" ".join(f"w{i}" for i in random.integers(0, WORDS, n)) for n in lengths]
+
+
+class Watch:
+    """Prints how many items a second went through, and how many a second of one core."""
+
+    def __enter__(self) -> Watch:
+        """Start."""
+        self._start = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self._seconds = time.perf_counter() - self._start[0], time.process_time() - self._start[1]
+
+    def say(self, name: str, items: int) -> None:
+        """Print them: on a busy machine only the latter means much."""
+        wall, core = (items / seconds for seconds in self._seconds)
+        print(f"  {name}: {wall:7.1f}/s, {core:7.1f} a second of a core", flush=True)
+
+
+def measure(translator: Translator, sentences: list[str], longest: int) -> None:
+    """Print speeds of greedy search, of a beam, and of scoring the translations."""
+    from bitextfilter.translation.translator import SearchSettings
+
+    translated: list[str] = []
+    for width in (1, 5):
+        with Watch() as watch:
+            found = translator.translate(sentences, SearchSettings(width, longest))
+        translated = [row.best for row in found]
+        watch.say(f"beam {width}, sentences", len(sentences))
+    with Watch() as watch:
+        translator.log_probabilities(sentences, translated)
+    watch.say("scoring, pairs", len(sentences))
+
+
+def main() -> None:
+    """Measure one model, or both architectures with random weights."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--text")
+    parser.add_argument("--sentences", type=int, default=1000)
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    from bitextfilter.commands.process import prepare
+    from bitextfilter.io.files import read_lines
+    from bitextfilter.translation.registry import load_translator
+
+    prepare()
+    sentences = random_sentences(options.sentences)
+    if options.text:
+        sentences = [line.split("\t")[0] for line in read_lines(options.text)][: options.sentences]
+    if options.model:
+        print(options.model)
+        measure(load_translator(options.model, threads=options.threads), sentences, 256)
+        return
+    for name in ("transformer", "recurrent"):
+        print(f"{name}, default size")
+        measure(random_translator(name, options.threads), sentences, WRITTEN)
+
+
+if __name__ == "__main__":
+    main()

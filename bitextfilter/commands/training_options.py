@@ -1,0 +1,134 @@
+"""The options of commands that train on pairs, and what they stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bitextfilter.commands.options import language_pair
+
+if TYPE_CHECKING:
+    from bitextfilter.io.rows import Columns
+    from bitextfilter.training.sources import PairFile
+
+__all__ = ["pair_files", "settings_values", "training_options"]
+
+_FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
+
+
+def training_options() -> list[click.Parameter]:
+    """Return -o, the files of pairs, and the settings."""
+    return [*_file_options(), *_setting_options()]
+
+
+def _file_options() -> list[click.Parameter]:
+    return [
+        click.Option(["-o", "--output"], required=True, metavar="DIR", help="The new model."),
+        click.Option(
+            ["--languages"],
+            required=True,
+            type=language_pair,
+            metavar="SOURCE,TARGET",
+            help="Such as en,de; one twice (en,en) for paraphrases.",
+        ),
+        click.Option(
+            ["--pairs"],
+            multiple=True,
+            metavar="FILE[@WEIGHT]",
+            help="Training pairs, a TSV; may be repeated. Weight 2 reads a file twice a pass.",
+        ),
+        click.Option(
+            ["--parallel"],
+            multiple=True,
+            nargs=2,
+            metavar="SOURCE TARGET[@WEIGHT]",
+            help="Training pairs in two files of as many lines; may be repeated.",
+        ),
+        click.Option(
+            ["--development"], required=True, metavar="FILE", help="Pairs to validate on, a TSV."
+        ),
+        click.Option(
+            ["--segmenter"],
+            type=_FOLDER,
+            metavar="DIR",
+            help="Use a segmenter of bitext-segment learn instead of learning one.",
+        ),
+    ]
+
+
+def _setting_options() -> list[click.Parameter]:
+    return [
+        click.Option(
+            ["--settings"],
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help="Settings (JSON), such as training.json of a model.",
+        ),
+        click.Option(
+            ["--set", "overrides"],
+            multiple=True,
+            metavar="GROUP.NAME=VALUE",
+            help="One setting; may be repeated, and goes before --settings.",
+        ),
+        click.Option(
+            ["--batch-size", "mini_batch"],
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Pairs a mini-batch: short for --set training.batch_size=N.",
+        ),
+        click.Option(
+            ["--quantise"], is_flag=True, help="Keep matrices as int8: a quarter of the size."
+        ),
+        click.Option(
+            ["--resume"],
+            is_flag=True,
+            help="Go on with the interrupted training of this model.",
+        ),
+    ]
+
+
+def settings_values(options: dict[str, Any]) -> dict[str, Any]:
+    """The settings: those of --settings, changed by every option that is short for one."""
+    from bitextfilter.training.settings import read_settings
+    from bitextfilter.workflows.plan import with_override
+
+    values = read_settings(options["settings"]) if options["settings"] else {}
+    values = {n: v for n, v in values.items() if n not in ("material", "validation")}
+    if (architecture := options["architecture"]) is not None:
+        values = {**values, "architecture": architecture}
+    if (mini_batch := options["mini_batch"]) is not None:
+        values = with_override(values, f"training.batch_size={mini_batch}")
+    for assignment in options["overrides"]:
+        values = with_override(values, assignment)
+    return values
+
+
+def pair_files(
+    tables: Sequence[str], parallel: Sequence[tuple[str, str]], columns: Columns
+) -> list[PairFile]:
+    """The files of --pairs and --parallel; UsageError if there are none."""
+    from bitextfilter.training.sources import PairFile
+
+    files = [
+        PairFile(path, weight=weight, columns=columns) for path, weight in map(_weighted, tables)
+    ]
+    for source, text in parallel:
+        target, weight = _weighted(text)
+        files.append(PairFile(source, target, weight))
+    if not files:
+        raise click.UsageError("no training pairs: give --pairs FILE or --parallel SOURCE TARGET")
+    return files
+
+
+def _weighted(text: str) -> tuple[str, float]:
+    """Split ``FILE@WEIGHT``; without a weight it is 1."""
+    match = re.fullmatch(r"(.+)@([0-9]+(?:\.[0-9]+)?)", text)
+    if match is None:
+        return text, 1.0
+    if float(match[2]) == 0:
+        raise click.BadParameter(f"{text}: a weight must be above 0", param_hint="--pairs")
+    return match[1], float(match[2])

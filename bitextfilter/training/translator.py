@@ -1,0 +1,69 @@
+"""A translator as it is trained: its objective and its mini-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bitextfilter.models.recurrent import padding_mask
+from bitextfilter.text.processor import PIECES
+from bitextfilter.training.data import Corpus, endless_batches
+from bitextfilter.training.learner import Learner
+from bitextfilter.training.loop import Stream, count_updates
+from bitextfilter.training.objectives import smoothed_loss
+from bitextfilter.training.translator_settings import TranslatorSettings
+from bitextfilter.translation.cost import shifted
+from bitextfilter.translation.network import Rows, TranslationNetwork
+
+__all__ = ["Pairs", "TranslationLearner", "stream_of"]
+
+
+class Pairs(NamedTuple):
+    """A mini-batch."""
+
+    sources: Rows
+    targets: Rows
+
+
+class TranslationLearner(Learner):
+    """A translation network that learns to write the target, its end mark included."""
+
+    network: TranslationNetwork
+    settings: TranslatorSettings
+
+    def __init__(self, network: TranslationNetwork, settings: TranslatorSettings) -> None:
+        super().__init__()
+        self.network = network
+        self.settings = settings
+        network.dropout.p = settings.dropout
+
+    def forward(self, batch: Pairs) -> dict[str, Tensor]:
+        """The label-smoothed cross-entropy in nats a token."""
+        inputs, outputs = shifted(batch.targets)
+        states = self.network.states(batch.sources, inputs)
+        inside = padding_mask(batch.targets.lengths + 1, inputs.shape[1])
+        logits = self.network.output(states[inside])
+        loss = smoothed_loss(logits, outputs[inside], self.settings.label_smoothing)
+        return {"translation": loss}
+
+    def weighted(self, losses: dict[str, Tensor]) -> Tensor:
+        """See :meth:`Learner.weighted`: there is but one."""
+        return losses["translation"]
+
+
+def stream_of(corpus: Corpus, settings: TranslatorSettings, device: torch.device) -> Stream:
+    """Mini-batches of pairs of like length, anew in each pass, by the seed."""
+
+    def batches(skip: int) -> Iterator[Pairs]:
+        lengths = np.maximum(corpus.source.lengths, corpus.target.lengths)
+        size, seed = settings.batch_size, settings.seed
+        for places in endless_batches(lengths, corpus.weights, size, seed, skip):
+            sides = (corpus.side(side).views[PIECES].padded(places) for side in (0, 1))
+            rows = [Rows(*(torch.from_numpy(part).to(device) for part in side)) for side in sides]
+            yield Pairs(rows[0], rows[1])
+
+    return Stream(count_updates(corpus, settings), batches)

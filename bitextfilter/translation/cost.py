@@ -1,0 +1,55 @@
+"""What a given translation costs a model."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from bitextfilter.text.vocabulary import BEGIN, END
+from bitextfilter.translation.network import Rows, TranslationNetwork
+
+__all__ = ["dual_cross_entropy", "log_probabilities", "shifted"]
+
+
+def shifted(targets: Rows) -> tuple[Tensor, Tensor]:
+    """What the decoder reads, ``(n, T + 1)``, and what it should write of each: END comes last."""
+    ids = targets.ids
+    inputs = functional.pad(ids, (1, 0), value=BEGIN)
+    outputs = functional.pad(ids, (0, 1)).scatter(1, targets.lengths[:, None], END)
+    return inputs, outputs
+
+
+def log_probabilities(network: TranslationNetwork, sources: Rows, targets: Rows) -> Tensor:
+    """Mean natural-log probability of a target's tokens, the end mark included: float64 ``(n,)``.
+
+    1/(T+1) Σ log p(y_i | y_<i, x), from -inf to 0, higher is better: the length-normalised
+    posterior that Kim et al. 2019 compare with (table 1).
+    """
+    inputs, outputs = shifted(targets)
+    states = network.states(sources, inputs)
+    total = torch.zeros(len(inputs), dtype=torch.float64, device=inputs.device)
+    for position in range(inputs.shape[1]):  # so that memory holds the logits of one
+        steps = network.output(states[:, position]).double().log_softmax(dim=1)
+        step = steps.gather(1, outputs[:, position, None])[:, 0]
+        total += step.masked_fill(position > targets.lengths, 0.0)
+    return total / (targets.lengths + 1)
+
+
+def dual_cross_entropy(
+    forward: NDArray[np.float64], backward: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Dual conditional cross-entropy of pairs (Junczys-Dowmunt 2018, eq. 1 and 2): ``(n,)``.
+
+    exp(-(|H_A - H_B| + (H_A + H_B) / 2)), from 0 to 1, higher is better: both models must find the
+    pair likely, and equally so.
+
+    Args:
+        forward, backward: :func:`log_probabilities` of the targets given the sources and of the
+            sources given the targets, -H_A and -H_B, ``(n,)`` each.
+    """
+    distance = np.abs(forward - backward) - (forward + backward) / 2
+    score: NDArray[np.float64] = np.exp(-distance)
+    return score

@@ -1,0 +1,106 @@
+"""The translation architectures by name, and translators' model folders read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.models.checkpoint import (
+    load_into,
+    load_tensors,
+    read_config,
+    save_tensors,
+    write_config,
+)
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.translation.network import TranslationNetwork
+from bitextfilter.translation.recurrent import RecurrentSettings, RecurrentTranslationNetwork
+from bitextfilter.translation.transformer import TransformerNetwork, TransformerSettings
+from bitextfilter.translation.translator import Translator
+
+__all__ = [
+    "ARCHITECTURES",
+    "architecture_settings",
+    "build_network",
+    "load_network",
+    "load_translator",
+    "save_translator",
+]
+
+ARCHITECTURES: dict[str, tuple[type[Any], Any]] = {
+    "transformer": (TransformerSettings, TransformerNetwork),
+    "recurrent": (RecurrentSettings, RecurrentTranslationNetwork),
+}
+"""Name → (settings, network); a network takes (settings, size of the vocabulary)."""
+
+TENSORS = "translator.safetensors"
+
+
+def settings_kind(name: str) -> type[Any]:
+    """The settings class of an architecture. Raises SettingsError for unknown names."""
+    if name not in ARCHITECTURES:
+        raise SettingsError(f"architecture {name!r} is none of {', '.join(ARCHITECTURES)}")
+    return ARCHITECTURES[name][0]
+
+
+def architecture_settings(name: str, values: Mapping[str, Any]) -> Any:
+    """The settings object of an architecture. Raises SettingsError for unknown names."""
+    kind = settings_kind(name)
+    if unknown := sorted(set(values) - set(kind.__dataclass_fields__)):
+        raise SettingsError(f"{unknown[0]!r} is no setting of the architecture {name}")
+    return kind(**values)
+
+
+def build_network(name: str, settings: Any, vocabulary: int) -> TranslationNetwork:
+    """A freshly initialised network, for a vocabulary of so many ids."""
+    network: TranslationNetwork = ARCHITECTURES[name][1](settings, vocabulary)
+    return network
+
+
+def save_translator(
+    folder: Path,
+    kind: tuple[str, Any],
+    network: TranslationNetwork,
+    processor: TextProcessor,
+    quantise: bool = False,
+) -> None:
+    """Write a translator into an existing folder; ``kind``: its architecture and settings."""
+    name, settings = kind
+    processor.save(folder)
+    save_tensors(folder / TENSORS, network.state_dict(), quantise)
+    translator = {"architecture": name, **asdict(settings)}
+    write_config(folder, {**processor.config(), "translator": translator})
+
+
+def load_network(folder: Path) -> tuple[str, Any, TranslationNetwork, TextProcessor]:
+    """Architecture name, settings, network and text processor of a translator's folder.
+
+    Raises:
+        NotFoundError: no model there, or a file of it is missing.
+        ModelError: it is no translator, damaged, or of a newer version.
+    """
+    config = read_config(folder)
+    if "translator" not in config:
+        raise ModelError(f"{folder}: no translator; bitext-train-translator makes one")
+    try:
+        values = dict(config["translator"])
+        name = values.pop("architecture")
+        settings = architecture_settings(name, values)
+    except (KeyError, TypeError, ValueError, SettingsError) as error:
+        raise ModelError(f"{folder}: the configured translator is unusable: {error}") from error
+    processor = TextProcessor.load(folder, config)
+    try:
+        network = build_network(name, settings, len(processor.vocabulary))
+    except RuntimeError as error:
+        raise ModelError(f"{folder}: its network cannot be held in memory") from error
+    load_into(network, load_tensors(folder / TENSORS), folder / TENSORS)
+    return name, settings, network, processor
+
+
+def load_translator(folder: Path, device: str = "cpu", threads: int = 1) -> Translator:
+    """The translator of a model folder, ready to translate. Errors as :func:`load_network`."""
+    _, _, network, processor = load_network(folder)
+    return Translator(processor, network, device, threads)

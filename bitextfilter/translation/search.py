@@ -1,0 +1,172 @@
+"""Greedy search, beam search and sampling: one loop, which differs in how it goes on.
+
+Letters: n sentences, k hypotheses of each, v vocabulary. A score is the mean natural-log
+probability of a token, the end mark included.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from bitextfilter.text.vocabulary import BEGIN, END, PAD, UNKNOWN
+from bitextfilter.translation.network import Rows, TranslationNetwork
+
+__all__ = ["Beam", "Chooser", "Found", "Hypotheses", "Sampler", "search"]
+
+
+class Hypotheses(NamedTuple):
+    """What is known of ``(n, k)`` hypotheses while they are written."""
+
+    sums: Tensor
+    """Log-probabilities of all tokens; -inf: no hypothesis."""
+    lengths: Tensor
+    """Tokens, the end mark included."""
+    ended: Tensor
+
+    def taken(self, parents: Tensor) -> Hypotheses:
+        """These of each sentence, ``(n, k)``."""
+        return Hypotheses(*(part.gather(1, parents) for part in self))
+
+
+class Found(NamedTuple):
+    """Translations ``(n, k)``, best first."""
+
+    ids: Tensor
+    """``(n, k, T)``, without begin mark; the end mark and what stands behind are PAD."""
+    scores: Tensor
+    """-inf: no hypothesis."""
+    whole: Tensor
+    """Whether it ended by itself, and not because it must."""
+
+
+class Chooser(ABC):
+    """How hypotheses go on."""
+
+    width: int
+    """k"""
+
+    @abstractmethod
+    def begin(self, rows: int, device: torch.device) -> Tensor:
+        """Sums ``(n, k)`` of hypotheses with no token."""
+
+    @abstractmethod
+    def choose(self, now: Hypotheses, steps: Tensor, position: int) -> tuple[Tensor, Tensor]:
+        """Parents and tokens, ``(n, k)`` each, from log-probabilities ``steps (n, k, v)``.
+
+        What is forbidden has -inf; a hypothesis that has ended goes on with PAD, at no cost.
+        """
+
+
+class Beam(Chooser):
+    """The best ``k`` hypotheses by score, ended or not; with k = 1 greedy search.
+
+    The first is always the one of greedy search, so that no beam finds worse than that does.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    def begin(self, rows: int, device: torch.device) -> Tensor:
+        """See :meth:`Chooser.begin`: one hypothesis, and room for more."""
+        sums = torch.full((rows, self.width), float("-inf"), device=device)
+        sums[:, 0] = 0
+        return sums
+
+    def choose(self, now: Hypotheses, steps: Tensor, position: int) -> tuple[Tensor, Tensor]:
+        """See :meth:`Chooser.choose`."""
+        greedy = steps[:, 0].argmax(dim=1, keepdim=True)
+        if self.width == 1:
+            return torch.zeros_like(greedy), greedy
+        lengths = (now.lengths + ~now.ended)[:, :, None]
+        candidates = ((now.sums[:, :, None] + steps) / lengths).flatten(1)
+        chosen = candidates.scatter(1, greedy, float("inf")).topk(self.width, dim=1).indices
+        return chosen // steps.shape[2], chosen % steps.shape[2]
+
+
+class Sampler(Chooser):
+    """Independent samples from the model, by the inverse of the cumulative distribution."""
+
+    def __init__(self, chances: Tensor, temperature: float = 1.0) -> None:
+        """``chances (n, k, T)``: float64 numbers in [0, 1) of each sentence and position."""
+        self.width = chances.shape[1]
+        self._chances = chances
+        self._temperature = temperature
+
+    def begin(self, rows: int, device: torch.device) -> Tensor:
+        """See :meth:`Chooser.begin`: all of them."""
+        return torch.zeros(rows, self.width, device=device)
+
+    def choose(self, now: Hypotheses, steps: Tensor, position: int) -> tuple[Tensor, Tensor]:
+        """See :meth:`Chooser.choose`."""
+        shares = (steps.double() / self._temperature).softmax(dim=2)
+        sums = shares.cumsum(dim=2)
+        wanted = self._chances[:, :, position, None] * sums[:, :, -1:]
+        last = sums.argmax(dim=2)  # the first place of the highest sum: what follows has no share
+        tokens = torch.minimum((sums <= wanted).sum(dim=2), last)
+        parents = torch.arange(self.width, device=tokens.device).expand_as(tokens)
+        return parents, tokens
+
+
+def search(
+    network: TranslationNetwork, sources: Rows, real: Tensor, chooser: Chooser, longest: int
+) -> Found:
+    """Translations of at most ``longest`` tokens, of at least one.
+
+    ``real (n,)``: False for rows that only fill up the block; nothing is written for them.
+    """
+    state = network.start(sources, chooser.width)
+    rows, device = len(sources.ids), sources.ids.device
+    tokens = torch.full((rows, chooser.width), BEGIN, device=device)
+    ended = (~real)[:, None].expand(rows, chooser.width)
+    now = Hypotheses(chooser.begin(rows, device), ended.long(), ended)
+    ids = tokens.new_zeros(rows, chooser.width, longest + 1)
+    whole = torch.ones_like(ended)
+    for position in range(longest + 1):
+        steps = network.output(state.step(tokens)).float().log_softmax(dim=2)
+        forbid(steps, now.ended, position, longest)
+        parents, tokens = chooser.choose(now, steps, position)
+        flat = parents * steps.shape[2] + tokens
+        now = extended(now.taken(parents), steps.flatten(1).gather(1, flat), tokens)
+        if chooser.width > 1:
+            state.select(parents)
+            ids = ids.gather(1, parents[:, :, None].expand_as(ids))
+        ids[:, :, position] = tokens
+        if position == longest:
+            whole = tokens == PAD
+        elif now.ended.all():
+            break
+    return ranked(ids, now, whole)
+
+
+def forbid(steps: Tensor, ended: Tensor, position: int, longest: int) -> None:
+    """Make impossible, in place, what cannot come next: log-probabilities ``(n, k, v)``.
+
+    Marks and unknown pieces are never written, nor is an empty translation; what is too long must
+    end; what has ended is followed by PAD.
+    """
+    never = [PAD, BEGIN, UNKNOWN] + ([] if position else [END])
+    steps[:, :, never] = float("-inf")
+    if position == longest:
+        steps[:, :, :END] = float("-inf")
+        steps[:, :, END + 1 :] = float("-inf")
+    steps.masked_fill_(ended[:, :, None], float("-inf"))
+    steps[:, :, PAD].masked_fill_(ended, 0.0)
+
+
+def extended(before: Hypotheses, costs: Tensor, tokens: Tensor) -> Hypotheses:
+    """Hypotheses with one token more, whose log-probabilities are ``costs``."""
+    sums = before.sums + costs
+    ended = before.ended | (tokens == END) | sums.isneginf()
+    return Hypotheses(sums, before.lengths + ~before.ended, ended)
+
+
+def ranked(ids: Tensor, now: Hypotheses, whole: Tensor) -> Found:
+    """Order the hypotheses of each sentence by score, of equal ones the first first."""
+    scores = now.sums / now.lengths
+    order = scores.sort(dim=1, descending=True, stable=True).indices
+    ids = ids.masked_fill(ids == END, PAD).gather(1, order[:, :, None].expand_as(ids))
+    return Found(ids, scores.gather(1, order), whole.gather(1, order))

@@ -1,0 +1,182 @@
+"""Sentences in, translations and their scores out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.io.batches import map_blocks
+from bitextfilter.models.device import one_torch_thread, resolve_device
+from bitextfilter.models.sizes import check_sizes
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.vocabulary import PAD
+from bitextfilter.translation.blocks import ROWS, Block, Ids, blocks_of, rows_of
+from bitextfilter.translation.cost import log_probabilities
+from bitextfilter.translation.network import TranslationNetwork
+from bitextfilter.translation.search import Beam, Chooser, Found, Sampler, search
+
+__all__ = ["Hypothesis", "SearchSettings", "Translation", "Translator"]
+
+GPU_ROWS = 256
+"""Rows of a block of short sentences on a GPU."""
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How translations are looked for."""
+
+    width: int = 5
+    """Hypotheses kept: 1 is greedy search. Of sampling, how many samples."""
+    maximum_length: int = 256
+    """Longest source read, and longest translation written, in subwords. A translation also has at
+    most twice as many as its source (rounded up to a rung of the blocks' ladder), and ten."""
+    sample: bool = False
+    temperature: float = 1.0
+    """Of sampling: below 1 the likely becomes likelier."""
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        check_sizes(width=self.width, maximum_length=self.maximum_length)
+        if not self.temperature > 0:
+            raise SettingsError(f"temperature must be above 0, not {self.temperature}")
+
+
+class Hypothesis(NamedTuple):
+    """A translation, and the mean natural-log probability of its tokens (end mark included)."""
+
+    text: str
+    score: float
+    whole: bool
+    """False: it was ended at the greatest length."""
+
+
+class Translation(NamedTuple):
+    """What was found for a sentence."""
+
+    hypotheses: list[Hypothesis]
+    """Distinct, best first; none for a blank sentence."""
+    left: int
+    """Subwords at the end of the source that were not read, for it is too long."""
+
+    @property
+    def best(self) -> str:
+        """The text of the best; empty for a blank sentence."""
+        return self.hypotheses[0].text if self.hypotheses else ""
+
+
+class Translator:
+    """A translation network and its text processing.
+
+    Every result depends on its sentence and the model alone, to the last bit: not on the other
+    sentences, their number or order, nor on the number of threads.
+    """
+
+    def __init__(
+        self,
+        processor: TextProcessor,
+        network: TranslationNetwork,
+        device: str = "cpu",
+        threads: int = 1,
+    ) -> None:
+        """Move the network to the device. Raises DeviceError where that is missing."""
+        self.processor = processor
+        self.device = resolve_device(device)
+        self.network = network.to(self.device).eval()
+        self._threads = threads if self.device.type == "cpu" else 1
+        self._rows = ROWS if self.device.type == "cpu" else GPU_ROWS
+
+    def translate(
+        self, sentences: Sequence[str], settings: SearchSettings | None = None
+    ) -> list[Translation]:
+        """Translate ``n`` sentences of the source language, in their order."""
+        settings = settings or SearchSettings()
+        language = self.processor.languages[0]
+        whole = self.processor.ids(sentences, language)
+        ids = [row[: settings.maximum_length] for row in whole]
+        blank = [not text for text in self.processor.normalise(sentences, language)]
+        places = np.flatnonzero(~np.array(blank, dtype=bool))
+        rows = max(1, self._rows // settings.width)
+        blocks = blocks_of(np.array([[len(ids[place])] for place in places]), rows)
+        found: dict[int, list[Hypothesis]] = {}
+
+        def run(block: Block) -> None:
+            block = block._replace(items=places[block.items])
+            result = self._search(ids, block, settings)
+            for row, place in enumerate(block.items.tolist()):
+                found[place] = self._hypotheses(result, row)
+
+        self._map(run, blocks)
+        return [
+            Translation(found.get(place, []), len(row) - len(ids[place]))
+            for place, row in enumerate(whole)
+        ]
+
+    def log_probabilities(
+        self, sources: Sequence[str], targets: Sequence[str]
+    ) -> NDArray[np.float64]:
+        """Mean natural-log probability of the tokens of each target given its source: ``(n,)``.
+
+        See :func:`~bitextfilter.translation.cost.log_probabilities`.
+        """
+        languages = self.processor.languages
+        sides = [
+            self.processor.ids(t, n) for t, n in zip((sources, targets), languages, strict=True)
+        ]
+        out = np.empty(len(sources))
+
+        def run(block: Block) -> None:
+            left, right = (rows_of(side, block, i, self.device) for i, side in enumerate(sides))
+            scores = log_probabilities(self.network, left, right).cpu().numpy()
+            out[block.items] = scores[: len(block.items)]
+
+        lengths = np.array([[len(a), len(b)] for a, b in zip(*sides, strict=True)], dtype=np.int64)
+        self._map(run, blocks_of(lengths, self._rows))
+        return out
+
+    def _map(self, run: object, blocks: list[Block]) -> None:
+        def inferring(block: Block) -> None:
+            with torch.inference_mode():
+                run(block)  # type: ignore[operator]
+
+        with one_torch_thread():
+            map_blocks(inferring, blocks, self._threads)
+
+    def _search(self, ids: Sequence[Ids], block: Block, settings: SearchSettings) -> Found:
+        sources = rows_of(ids, block, 0, self.device)
+        real = torch.arange(block.rows, device=self.device) < len(block.items)
+        longest = min(2 * block.shape[0] + 10, settings.maximum_length)
+        chooser: Chooser = Beam(settings.width)
+        if settings.sample:
+            chances = _chances([ids[item] for item in block.items], block.rows, longest, settings)
+            chooser = Sampler(chances.to(self.device), settings.temperature)
+        return search(self.network, sources, real, chooser, longest)
+
+    def _hypotheses(self, found: Found, row: int) -> list[Hypothesis]:
+        """Those of a row; of equal texts the best."""
+        pieces, join = self.processor.vocabulary.piece, self.processor.segmenter.join
+        texts: dict[str, Hypothesis] = {}
+        parts = zip(*(part[row].tolist() for part in found), strict=True)
+        for ids, score, whole in parts:
+            text = join([pieces(number) for number in ids if number != PAD])
+            if score > float("-inf"):
+                texts.setdefault(text, Hypothesis(text, score, whole))
+        return list(texts.values())
+
+
+def _chances(sentences: Sequence[Ids], rows: int, longest: int, settings: SearchSettings) -> Tensor:
+    """Random numbers that follow from the seed and the sentence: ``(rows, k, longest + 1)``."""
+    out = np.zeros((rows, settings.width, longest + 1))
+    for row, ids in enumerate(sentences):
+        content = hashlib.sha256(f"{settings.seed}\0".encode() + ids.tobytes()).digest()
+        random = np.random.default_rng(int.from_bytes(content[:16], "big"))
+        out[row] = random.random(out.shape[1:])
+    return torch.from_numpy(out)

@@ -1,0 +1,61 @@
+"""All settings of a translator's training."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.segment import SegmenterSettings
+from bitextfilter.training.settings import from_mapping
+from bitextfilter.training.translator_settings import TranslatorSettings
+from bitextfilter.translation.registry import settings_kind
+
+__all__ = ["TranslatorPlan"]
+
+CASED: Mapping[str, Any] = {"lowercase": False}
+"""Translations are written as the training text is."""
+SMALL: Mapping[str, Any] = {"vocabulary_size": 8000, "merges": 8000}
+
+
+@dataclass(frozen=True)
+class TranslatorPlan:
+    """What a settings file holds, and a model folder keeps."""
+
+    architecture: str = "transformer"
+    shape: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the architecture, by name."""
+    normalisation: Normalisation = field(default_factory=lambda: Normalisation(**CASED))
+    segmentation: SegmenterSettings = field(default_factory=lambda: SegmenterSettings(**SMALL))
+    training: TranslatorSettings = field(default_factory=TranslatorSettings)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TranslatorPlan:
+        """Build from nested names and values; what is left out has its default.
+
+        Raises:
+            SettingsError: an unknown name, or a value that does not fit.
+        """
+        groups = [part.name for part in dataclasses.fields(cls)]
+        if unknown := sorted(set(values) - set(groups)):
+            raise SettingsError(f"{unknown[0]!r} is no group of settings: {', '.join(groups)}")
+        name = str(values.get("architecture", "transformer"))
+        return cls(
+            name,
+            dataclasses.asdict(from_mapping(settings_kind(name), values.get("shape", {}))),
+            from_mapping(Normalisation, _with(CASED, values.get("normalisation", {}))),
+            from_mapping(SegmenterSettings, _with(SMALL, values.get("segmentation", {}))),
+            from_mapping(TranslatorSettings, values.get("training", {})),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every setting, nested, as :meth:`from_dict` takes it."""
+        return dataclasses.asdict(self)
+
+
+def _with(defaults: Mapping[str, Any], values: Any) -> Any:
+    """Values before our own defaults."""
+    return {**defaults, **values} if isinstance(values, Mapping) else values

@@ -1,0 +1,128 @@
+"""Train a translator from files: text, network, loop, validation and the model folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.evaluation.bleu import bleu, check_bleu
+from bitextfilter.models.checkpoint import check_replaceable, writing_folder
+from bitextfilter.models.device import resolve_device
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.segment import load_segmenter
+from bitextfilter.training.data import Corpus, Sentences
+from bitextfilter.training.loop import Hooks, learn, start_torch
+from bitextfilter.training.sources import read_pairs
+from bitextfilter.training.state import Progress
+from bitextfilter.training.translator import TranslationLearner, stream_of
+from bitextfilter.translation.network import TranslationNetwork
+from bitextfilter.translation.registry import (
+    architecture_settings,
+    build_network,
+    save_translator,
+)
+from bitextfilter.translation.translator import SearchSettings, Translator
+from bitextfilter.workflows.plan import Material, Surroundings
+from bitextfilter.workflows.resuming import begin_state, check_resumable
+from bitextfilter.workflows.translator_plan import TranslatorPlan
+
+__all__ = ["TranslatorTraining"]
+
+
+class TranslatorTraining:
+    """One run: reads the material, trains, and writes the model folder at every best error."""
+
+    def __init__(self, plan: TranslatorPlan, material: Material, where: Surroundings) -> None:
+        """Read everything that the run needs.
+
+        Raises:
+            SettingsError: settings do not fit, or are not those of the run to resume.
+            NotFoundError, InputError: a file is missing or bad.
+            DeviceError: the device, or sacreBLEU for validation by BLEU, is not there.
+            OutputError: something other than a model stands at the output.
+        """
+        self.plan, self.material, self.where = plan, material, where
+        self.settings = architecture_settings(plan.architecture, plan.shape)
+        self._device = resolve_device(where.device)
+        check_replaceable(where.output)
+        if plan.training.validation == "bleu":
+            check_bleu()
+        if where.resume:
+            check_resumable(where, self._plan_text())
+        start_torch(plan.training.seed, where.threads)
+        self._development = list(material.development.read())
+        if not self._development:
+            raise InputError("no pairs to validate on", file=material.development.source)
+        sources, targets, weights = read_pairs(material.pairs)
+        if not sources:
+            raise InputError("no pairs to train on", file=material.pairs[0].source)
+        where.note("learning the segmentation and the vocabulary")
+        self.processor = TextProcessor.learn(
+            sources,
+            targets,
+            material.languages,
+            plan.normalisation,
+            plan.segmentation if material.segmenter is None else load_segmenter(material.segmenter),
+        )
+        self.corpus = self._make_corpus((sources, targets), weights)
+        size = len(self.processor.vocabulary)
+        self.network = build_network(plan.architecture, self.settings, size)
+        parameters = sum(part.numel() for part in self.network.parameters())
+        where.note(f"{size} subwords, {parameters} parameters")
+
+    def run(self) -> Progress:
+        """Train to the end, or on from where an interrupted run was last validated."""
+        learner = TranslationLearner(self.network, self.plan.training)
+        learner.to(self._device)
+        if not self.where.resume:
+            begin_state(self.where, self._plan_text())
+        stream = stream_of(self.corpus, self.plan.training, self._device)
+        hooks = Hooks(self.validate, self.keep, self.where.report)
+        return learn(learner, stream, hooks, self.where.state, self.where.resume)
+
+    def validate(self, network: TranslationNetwork) -> float:
+        """Error on the development pairs by ``training.validation``; lower is better."""
+        translator = Translator(self.processor, network, self.where.device, self.where.threads)
+        sources, targets = ([pair[side] for pair in self._development] for side in (0, 1))
+        if self.plan.training.validation == "bleu":
+            found = translator.translate(sources, SearchSettings(width=1))
+            return 100 - bleu([row.best for row in found], targets).score
+        ids = self.processor.ids(targets, self.processor.languages[1])
+        lengths = np.array([len(row) + 1 for row in ids])
+        scores = translator.log_probabilities(sources, targets)
+        return float(-(scores * lengths).sum() / lengths.sum())
+
+    def keep(self, network: TranslationNetwork, progress: Progress) -> None:
+        """Write the model folder: the network with the lowest error so far."""
+        described = {"material": self.material.described(), **self.plan.to_dict()}
+        described |= {"validation": progress.history}
+        with writing_folder(self.where.output) as folder:
+            kind = (self.plan.architecture, self.settings)
+            save_translator(folder, kind, network, self.processor, self.where.quantise)
+            _write_json(folder / "training.json", described)
+
+    def _plan_text(self) -> str:
+        described = {**self.plan.to_dict(), "material": self.material.described()}
+        return json.dumps(described, indent=2) + "\n"
+
+    def _make_corpus(self, sides: tuple[list[str], list[str]], weights: list[float]) -> Corpus:
+        """The pairs as ids; those that are too long are left out, and counted."""
+        languages, longest = self.processor.languages, self.plan.training.maximum_length
+        source, target = (
+            Sentences(self.processor.ids(texts, language))
+            for texts, language in zip(sides, languages, strict=True)
+        )
+        kept = np.flatnonzero(np.maximum(source.lengths, target.lengths) <= longest)
+        left = len(weights) - len(kept)
+        self.where.note(f"{len(kept)} pairs, {left} left out for more than {longest} subwords")
+        if not len(kept):
+            raise SettingsError(f"every pair is longer than training.maximum_length={longest}")
+        return Corpus(source.take(kept), target.take(kept), np.array(weights)[kept])
+
+
+def _write_json(path: Path, described: object) -> None:
+    text = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,143 @@
+"""bitext-train-translator: its files, settings, errors, and resuming."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+import toys
+from click.testing import CliRunner, Result
+
+from bitextfilter.commands.train_translator import main
+from bitextfilter.models.checkpoint import digest
+from bitextfilter.translation.registry import load_translator
+
+TINY = {
+    "shape": {"width": 8, "heads": 2, "layers": 1, "feed_forward": 8},
+    "segmentation": {"kind": "none"},
+    "training": {"batch_size": 16, "passes": 2, "validate_every": 3, "warmup": 2},
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A folder with training and development pairs and small settings."""
+    for name, count, seed in (("train", 60, 1), ("dev", 20, 2)):
+        sides = toys.sentences(count, seed)
+        rows = zip(*sides, strict=True)
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rows))
+        for side, language in zip(sides, "ab", strict=True):
+            (tmp_path / f"{name}.{language}").write_text("".join(f"{line}\n" for line in side))
+    (tmp_path / "settings.json").write_text(json.dumps(TINY))
+    return tmp_path
+
+
+def train(home: Path, *more: object, pairs: bool = True, code: int = 0) -> Result:
+    arguments = ["-o", home / "model", "--languages", "aa,bb", "--threads", 1]
+    arguments += ["--development", home / "dev.tsv", "--settings", home / "settings.json"]
+    arguments += ["--pairs", home / "train.tsv"] if pairs else []
+    result = CliRunner().invoke(main, [str(part) for part in (*arguments, *more)])
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    return result
+
+
+def test_a_model_is_written_with_all_it_needs(home: Path) -> None:
+    result = train(home)
+    assert "cross-entropy" in result.stderr and "parameters" in result.stderr
+    assert load_translator(home / "model").processor.languages == ("aa", "bb")
+    files = {path.name for path in (home / "model").iterdir()}
+    assert files == {"config.json", "segmenter.json", "segmenter.model", "training.json",
+                     "translator.safetensors", "vocabulary.tsv"}  # fmt: skip
+    kept = json.loads((home / "model" / "training.json").read_text())
+    assert kept["normalisation"]["lowercase"] is False
+    assert kept["material"]["pairs"] == [["train.tsv", None, 1.0]]
+    assert str(home) not in (home / "model" / "training.json").read_text()
+    assert [row["update"] for row in kept["validation"]][-1] <= 8
+
+
+def test_the_settings_of_a_model_make_it_again(home: Path) -> None:
+    train(home)
+    first = digest(home / "model")
+    (home / "settings.json").write_bytes((home / "model" / "training.json").read_bytes())
+    train(home)
+    assert digest(home / "model") == first
+    train(home, "--parallel", home / "train.a", home / "train.b", pairs=False)
+    first_tensors = (home / "model" / "translator.safetensors").read_bytes()
+    train(home)
+    assert (home / "model" / "translator.safetensors").read_bytes() == first_tensors
+
+
+def test_resuming_gives_the_model_of_an_uninterrupted_run(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(home)
+    whole = digest(home / "model")
+    from bitextfilter.training import loop
+
+    real, calls = loop.update, Mock()
+
+    def interrupted(*arguments: object) -> object:
+        calls()
+        if calls.call_count == 5:
+            raise KeyboardInterrupt
+        return real(*arguments)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr("bitextfilter.training.loop.update", interrupted)
+        train(home, code=130)
+    assert digest(home / "model") != whole
+    train(home, "--set", "training.passes=3", "--resume", code=78)
+    train(home, "--resume")
+    assert digest(home / "model") == whole
+
+
+def test_the_recurrent_architecture_int8_and_the_other_direction(home: Path) -> None:
+    shape = json.dumps({"width": 8, "hidden": 4})
+    train(home, "--architecture", "recurrent", "--set", f"shape={shape}", "--quantise",
+          "--scol", 2, "--tcol", 1, "--dev-scol", -1, "--dev-tcol", 1)  # fmt: skip
+    translator = load_translator(home / "model")
+    found = translator.translate(["b1 b2"])[0]
+    assert found.hypotheses
+    pieces = json.loads((home / "model" / "config.json").read_text())["translator"]
+    assert pieces["architecture"] == "recurrent" and pieces["decoder_layers"] == 2
+
+
+def test_validation_by_bleu(home: Path) -> None:
+    pytest.importorskip("sacrebleu")
+    assert "100 - BLEU = " in train(home, "--set", "training.validation=bleu").stderr
+
+
+def test_validation_by_bleu_needs_sacrebleu(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sacrebleu", None)
+    result = train(home, "--set", "training.validation=bleu", code=69)
+    assert "bitextfilter[bleu]" in result.stderr
+    assert not (home / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "said"),
+    [
+        (["--architecture", "pivot"], 78, "none of transformer, recurrent"),
+        (["--set", "shape.hidden=3"], 78, "no setting"),
+        (["--set", "training.dropout=1"], 78, "dropout"),
+        (["--set", "trigrams.size=1"], 78, "no group"),
+        (["--set", "training.maximum_length=1"], 78, "every pair is longer"),
+        (["--resume"], 78, "nothing to resume"),
+        (["--pairs", "missing.tsv"], 66, "missing.tsv"),
+        (["--segmenter", "nowhere"], 66, "nowhere"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    home: Path, more: list[str], code: int, said: str
+) -> None:
+    result = train(home, *more, code=code)
+    assert said in result.stderr.splitlines()[-1]
+    assert not (home / "model").exists()
+
+
+def test_pairs_must_be_given(home: Path) -> None:
+    assert "no training pairs" in train(home, pairs=False, code=2).stderr

@@ -1,0 +1,59 @@
+"""Small translators: untrained, but of wide logits, so that hypotheses differ in score."""
+
+from __future__ import annotations
+
+import torch
+
+from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.segment import SegmenterSettings
+from bitextfilter.text.vocabulary import END
+from bitextfilter.translation.network import Rows, TranslationNetwork
+from bitextfilter.translation.registry import architecture_settings, build_network
+
+SHAPES: dict[str, list[dict[str, object]]] = {
+    "transformer": [
+        {"width": 8, "heads": 2, "layers": 2, "feed_forward": 12},
+        {"width": 4, "heads": 1, "layers": 1, "feed_forward": 4},
+    ],
+    "recurrent": [
+        {"width": 6, "hidden": 4, "encoder_layers": 2, "decoder_layers": 2},
+        {"width": 6, "hidden": 3, "cell": "gru", "decoder_layers": 1},
+    ],
+}
+CASES = [(name, shape) for name, shapes in SHAPES.items() for shape in shapes]
+
+LARGER: list[tuple[str, dict[str, object]]] = [
+    ("transformer", {"width": 128, "heads": 4, "layers": 2, "feed_forward": 256}),
+    ("recurrent", {"width": 64, "hidden": 64}),
+]
+"""Of sizes for which other kernels of matrix products may be chosen."""
+
+
+def network(
+    name: str, shape: dict[str, object], vocabulary: int = 9, seed: int = 1
+) -> TranslationNetwork:
+    """An untrained network whose every parameter is random."""
+    torch.manual_seed(seed)
+    made = build_network(name, architecture_settings(name, shape), vocabulary)
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(0.6 * torch.randn_like(parameter))
+        made.table.weight.mul_(2.0)
+        made.bias[END] += 2.0
+    return made.eval()
+
+
+def rows(*sentences: list[int]) -> Rows:
+    """Sentences of ids as padded rows."""
+    longest = max(map(len, sentences))
+    padded = [sentence + [0] * (longest - len(sentence)) for sentence in sentences]
+    return Rows(torch.tensor(padded), torch.tensor([len(sentence) for sentence in sentences]))
+
+
+def processor(words: int = 20) -> TextProcessor:
+    """One that knows the words a0, a1, … of language aa, and b0, b1, … of language bb."""
+    sides = [[f"{side}{number}" for number in range(words)] for side in "ab"]
+    return TextProcessor.learn(
+        sides[0], sides[1], ("aa", "bb"), Normalisation(), SegmenterSettings("none")
+    )

@@ -1,0 +1,155 @@
+"""Training of translators: the objective, the schedule, and exact resuming."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from translators import CASES, network
+
+from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.models.device import one_torch_thread
+from bitextfilter.text.vocabulary import BEGIN, END
+from bitextfilter.training.data import Corpus, Sentences
+from bitextfilter.training.loop import Hooks, learn
+from bitextfilter.training.objectives import smoothed_loss
+from bitextfilter.training.state import Progress
+from bitextfilter.training.translator import TranslationLearner, stream_of
+from bitextfilter.training.translator_settings import TranslatorSettings
+from bitextfilter.translation.cost import log_probabilities
+
+VOCABULARY = 30
+SETTINGS = TranslatorSettings(
+    batch_size=8, passes=3, learning_rate=0.01, warmup=2, validate_every=4, patience=0
+)
+CPU = torch.device("cpu")
+
+
+def corpus(seed: int = 0) -> Corpus:
+    """Sentences of ids 4–16 whose translation adds 13 to each."""
+    random = np.random.default_rng(seed)
+    rows = [random.integers(4, 17, random.integers(1, 6)).astype(np.int32) for _ in range(40)]
+    return Corpus(Sentences(rows), Sentences([row + 13 for row in rows]), np.ones(40))
+
+
+def learner(
+    case: tuple[str, dict[str, object]], settings: TranslatorSettings, seed: int = 1
+) -> TranslationLearner:
+    return TranslationLearner(network(*case, VOCABULARY, seed), settings)
+
+
+def error(network: nn.Module) -> float:
+    return 1.0 - 1e-3 * float(sum(p.detach().double().sum() for p in network.parameters()))
+
+
+def hooks(stop_at: int | None = None) -> Hooks:
+    def report(progress: Progress, updates: int) -> None:
+        if progress.update == stop_at:
+            raise KeyboardInterrupt
+
+    return Hooks(error, lambda *_: None, report)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"precision": "bfloat16", "schedule": "linear"},
+        {"optimiser": "sgd", "learning_rate": 0.3},
+    ],
+)
+def test_resumed_is_uninterrupted(
+    tmp_path: Path, case: tuple[str, dict[str, object]], changes: dict[str, object]
+) -> None:
+    settings = replace(SETTINGS, **changes)  # type: ignore[arg-type]
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    whole.mkdir(), cut.mkdir()
+    stream = stream_of(corpus(), settings, CPU)
+    assert stream.updates == 15
+    with one_torch_thread():
+        one = learner(case, settings)
+        straight = learn(one, stream, hooks(), whole)
+        with pytest.raises(KeyboardInterrupt):
+            learn(learner(case, settings), stream, hooks(stop_at=6), cut)
+        other = learner(case, settings, seed=99)
+        torch.manual_seed(5)
+        resumed = learn(other, stream, hooks(), cut, resume=True)
+    assert resumed == straight and len(straight.history) == 4
+    for key, value in one.state_dict().items():
+        assert torch.equal(value, other.state_dict()[key]), key
+    assert straight.history[-1]["translation"] < straight.history[0]["translation"]
+
+
+def test_the_loss_is_that_of_a_naive_loop() -> None:
+    random = np.random.default_rng(1)
+    logits, targets = 3 * random.standard_normal((6, 5)), random.integers(0, 5, 6)
+    total = 0.0
+    for row, target in zip(logits, targets, strict=True):
+        logs = [x - math.log(sum(math.exp(y) for y in row)) for x in row]
+        total += 0.9 * -logs[target] + 0.1 * sum(-log for log in logs) / 5
+    loss = smoothed_loss(torch.from_numpy(logits), torch.from_numpy(targets), 0.1)
+    assert float(loss) == pytest.approx(total / 6, rel=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_without_smoothing_the_objective_is_the_cost(case: tuple[str, dict[str, object]]) -> None:
+    """The two read the batch in different ways: all tokens together, and position by position."""
+    made = learner(case, replace(SETTINGS, label_smoothing=0.0, dropout=0.0))
+    batch = next(stream_of(corpus(), SETTINGS, CPU).batches(0))
+    with torch.no_grad():
+        loss = made.weighted(made(batch))
+        scores = log_probabilities(made.network, *batch)
+    lengths = batch.targets.lengths + 1
+    assert float(loss) == pytest.approx(float(-(scores * lengths).sum() / lengths.sum()), rel=1e-5)
+
+
+def test_batches_hold_each_pair_once_a_pass_and_like_lengths_together() -> None:
+    pairs = corpus()
+    stream = stream_of(pairs, SETTINGS, CPU)
+    batches = [batch for batch, _ in zip(stream.batches(0), range(5), strict=False)]
+    seen = []
+    for batch in batches:
+        spread = batch.sources.lengths.max() - batch.sources.lengths.min()
+        assert spread <= 2
+        for ids, length in zip(batch.targets.ids, batch.targets.lengths, strict=True):
+            seen.append(tuple(ids[:length].tolist()))
+            assert not ids[length:].any()
+            assert not {BEGIN, END} & set(ids.tolist())
+    assert sorted(seen) == sorted(tuple(row.tolist()) for row in pairs.target.views["pieces"])
+    later = next(stream.batches(3))
+    assert torch.equal(later.sources.ids, batches[3].sources.ids)
+
+
+def test_schedules() -> None:
+    root = TranslatorSettings(learning_rate=0.4, warmup=4)
+    assert [root.learning_rate_at(u, 99) for u in (0, 1, 3, 15)] == [0.1, 0.2, 0.4, 0.2]
+    line = replace(root, schedule="linear")
+    assert [line.learning_rate_at(u, 24) for u in (1, 4, 14, 24)] == pytest.approx(
+        [0.2, 0.4, 0.2, 0]
+    )
+    flat = replace(root, schedule="constant", warmup=0)
+    assert {flat.learning_rate_at(u, 24) for u in range(30)} == {0.4}
+
+
+def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path) -> None:
+    made = learner(CASES[0], SETTINGS)
+    with torch.no_grad():
+        made.network.bias.fill_(float("nan"))
+    with pytest.raises(ModelError, match="update 1"):
+        learn(made, stream_of(corpus(), SETTINGS, CPU), hooks(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"schedule": "paper"}, {"validation": "chrf"}, {"dropout": 1.0}, {"label_smoothing": -0.1},
+     {"passes": 0}, {"batch_size": 0}, {"optimiser": "lazy-adam"}],
+)  # fmt: skip
+def test_settings_that_make_no_sense_are_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(SettingsError):
+        replace(SETTINGS, **changes)  # type: ignore[arg-type]

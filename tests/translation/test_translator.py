@@ -1,0 +1,162 @@
+"""The translator: nothing depends on company, and no sentence is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from translators import CASES, LARGER, network, processor
+
+from bitextfilter.errors import ModelError, NotFoundError, SettingsError
+from bitextfilter.models.checkpoint import digest, writing_folder
+from bitextfilter.translation.blocks import blocks_of
+from bitextfilter.translation.registry import (
+    architecture_settings,
+    load_translator,
+    save_translator,
+)
+from bitextfilter.translation.translator import SearchSettings, Translator
+
+TEXT = processor()
+SEARCHES = [
+    SearchSettings(width=1, maximum_length=30),
+    SearchSettings(width=3, maximum_length=30),
+    SearchSettings(width=2, maximum_length=30, sample=True),
+]
+
+
+def sentences(count: int, seed: int = 1, most: int = 14) -> list[str]:
+    random = np.random.default_rng(seed)
+    return [
+        " ".join(f"a{n}" for n in random.integers(0, 20, random.integers(1, most)))
+        for _ in range(count)
+    ]
+
+
+def translator(name: str, shape: dict[str, object], threads: int = 1) -> Translator:
+    return Translator(TEXT, network(name, shape, len(TEXT.vocabulary)), threads=threads)
+
+
+@pytest.mark.parametrize(("name", "shape"), [*CASES, *LARGER])
+@pytest.mark.parametrize("settings", SEARCHES)
+def test_a_translation_is_the_same_to_the_last_bit_in_any_company(
+    name: str, shape: dict[str, object], settings: SearchSettings
+) -> None:
+    lines = sentences(70)
+    lines += ["a1 " * 40, lines[3]]
+    together = translator(name, shape).translate(lines, settings)
+    assert together[-1] == together[3]
+    order = np.random.default_rng(2).permutation(len(lines))
+    mixed = translator(name, shape, threads=2).translate([lines[i] for i in order], settings)
+    for place, row in zip(order.tolist(), mixed, strict=True):
+        assert row == together[place]
+    alone = translator(name, shape)
+    for place in (0, 5, 17, 69, 70):
+        assert alone.translate([lines[place]], settings) == [together[place]]
+    assert len({t.hypotheses[0].score for t in together}) > 30
+
+
+@pytest.mark.parametrize(("name", "shape"), [*CASES, *LARGER])
+def test_a_cost_is_the_same_to_the_last_bit_in_any_company(
+    name: str, shape: dict[str, object]
+) -> None:
+    sources = sentences(70)
+    targets = [line.replace("a", "b") for line in sentences(70, seed=5, most=40)]
+    together = translator(name, shape).log_probabilities(sources, targets)
+    order = np.random.default_rng(2).permutation(70)
+    mixed = translator(name, shape, threads=2).log_probabilities(
+        [sources[i] for i in order], [targets[i] for i in order]
+    )
+    np.testing.assert_array_equal(mixed, together[order])
+    for place in (0, 9, 44):
+        alone = translator(name, shape).log_probabilities([sources[place]], [targets[place]])
+        assert alone == together[place : place + 1]
+    assert (together < 0).all() and len(set(together.tolist())) > 60
+
+
+@pytest.mark.parametrize(("name", "shape"), CASES)
+def test_the_score_of_a_translation_is_its_cost(name: str, shape: dict[str, object]) -> None:
+    made, lines = translator(name, shape), sentences(20)
+    found = made.translate(lines, SEARCHES[1])
+    whole = [(line, t.hypotheses[0]) for line, t in zip(lines, found, strict=True)]
+    scores = made.log_probabilities([s for s, _ in whole], [h.text for _, h in whole])
+    np.testing.assert_allclose([h.score for _, h in whole], scores, atol=1e-5)
+
+
+def test_blank_and_long_lines_keep_their_places() -> None:
+    made = translator(*CASES[0])
+    settings = SearchSettings(width=2, maximum_length=8)
+    lines = ["", "a1 a2", " \t ", "a3 " * 11, "a3 " * 8, "unknown words"]
+    found = made.translate(lines, settings)
+    assert [bool(t.hypotheses) for t in found] == [False, True, False, True, True, True]
+    assert [t.left for t in found] == [0, 0, 0, 3, 0, 0]
+    assert found[3].hypotheses == found[4].hypotheses
+    assert made.translate([]) == []
+    assert made.log_probabilities([], []).shape == (0,)
+    assert all(len(h.text.split()) <= 8 for t in found for h in t.hypotheses)
+
+
+def test_samples_depend_on_the_seed_and_the_sentence() -> None:
+    made, line = translator(*CASES[0]), "a1 a2 a3"
+    first, again, other, wider = (
+        made.translate([line], SearchSettings(width, 30, sample=True, seed=seed))[0]
+        for width, seed in ((3, 1), (3, 1), (3, 2), (6, 1))
+    )
+    assert first == again != other
+    assert {h.text for h in first.hypotheses} <= {h.text for h in wider.hypotheses}
+
+
+@pytest.mark.parametrize(("name", "shape"), CASES)
+def test_a_saved_translator_is_read_back_exactly(
+    name: str, shape: dict[str, object], tmp_path: Path
+) -> None:
+    made, lines = translator(name, shape), sentences(5)
+    kind = (name, architecture_settings(name, shape))
+    with writing_folder(tmp_path / "model") as folder:
+        save_translator(folder, kind, made.network, TEXT)
+    read = load_translator(tmp_path / "model")
+    assert read.translate(lines) == made.translate(lines)
+    assert len(digest(tmp_path / "model")) == 12
+
+
+def test_what_is_no_translator_is_said_to_be_none(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="no model here"):
+        load_translator(tmp_path)
+    (tmp_path / "config.json").write_text('{"format": 1, "languages": ["aa", "bb"]}')
+    with pytest.raises(ModelError, match="no translator"):
+        load_translator(tmp_path)
+    (tmp_path / "config.json").write_text('{"format": 1, "translator": {"architecture": "x"}}')
+    with pytest.raises(ModelError, match="unusable"):
+        load_translator(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [("transformer", {"width": 10, "heads": 4}), ("transformer", {"layers": 0}),
+     ("recurrent", {"cell": "rnn"}), ("recurrent", {"heads": 2}), ("pivot", {})],
+)  # fmt: skip
+def test_what_cannot_be_built_is_refused(name: str, shape: dict[str, object]) -> None:
+    with pytest.raises(SettingsError):
+        architecture_settings(name, shape)
+
+
+@pytest.mark.parametrize("changes", [{"width": 0}, {"maximum_length": 0}, {"temperature": 0.0}])
+def test_what_cannot_be_searched_is_refused(changes: dict[str, float]) -> None:
+    with pytest.raises(SettingsError):
+        SearchSettings(**changes)  # type: ignore[arg-type]
+
+
+def test_blocks_hold_each_item_once_and_have_shapes_of_their_own() -> None:
+    lengths = np.random.default_rng(1).integers(1, 1500, (300, 2))
+    blocks = blocks_of(lengths, 8)
+    assert sorted(i for block in blocks for i in block.items.tolist()) == list(range(300))
+    rows: dict[tuple[int, ...], int] = {}
+    for block in blocks:
+        assert 1 <= len(block.items) <= block.rows <= 8
+        assert rows.setdefault(block.shape, block.rows) == block.rows
+        for side in (0, 1):
+            assert lengths[block.items, side].max() <= block.shape[side]
+    alone = [block.shape for i in range(300) for block in blocks_of(lengths[i : i + 1], 8)]
+    by_item = {i: block.shape for block in blocks for i in block.items.tolist()}
+    assert alone == [by_item[i] for i in range(300)]
