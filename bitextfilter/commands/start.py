@@ -24,7 +24,8 @@ def run_of(values: dict[str, Any]) -> Run:
     common = {key: values.pop(key) for key in vars(Common()) if key in values}
     run = Run(path, list(context.obj or [path]), Common(**common))
     run.model_name = values.pop("model", None)
-    run.scaling = Scaling(**{key: values.pop(key) for key in vars(Scaling()) if key in values})
+    if "engine" in values:  # other commands have a --resume of their own
+        run.scaling = Scaling(**{key: values.pop(key) for key in vars(Scaling()) if key in values})
     names = ("input", "output", "header", "rejects")
     row: dict[str, Any] = {key: values.pop(key) for key in names if key in values}
     if "row_files" in values:
