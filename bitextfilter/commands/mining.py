@@ -14,6 +14,9 @@ from bitextfilter.commands.mining_search import MiningSearch
 from bitextfilter.io.rows import RowReader
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from bitextfilter.io.sentence_file import SentenceFile
     from bitextfilter.mining.comparable import Mined, MiningSettings
     from bitextfilter.scoring.model import Model
@@ -74,8 +77,6 @@ def scorer_of(
     model: Model, sides: tuple[Side, Side], settings: MiningSettings
 ) -> PairScorer | None:
     """Return what scores pairs by their places, where the similarity needs more than cosines."""
-    import numpy as np
-
     from bitextfilter.mining.comparable import NEEDS_CLASSIFIER, euclidean_scorer
     from bitextfilter.mining.joint import evidence
 
@@ -85,9 +86,19 @@ def scorer_of(
         return None
     scorer = model.pair_scorer(*sides)
     if settings.similarity == "joint" and scorer is not None:
-        lengths = [np.fromiter(map(len, side), np.int64, len(side)) for _, side in sides]
-        scorer = evidence(scorer, lengths)
+        scorer = evidence(scorer, [_characters(sentences) for _, sentences in sides])
     return scorer
+
+
+def _characters(sentences: Sequence[str]) -> NDArray[np.int64]:
+    """How many characters each has, ``(n,)``."""
+    import numpy as np
+
+    from bitextfilter.io.sentence_file import SentenceFile
+
+    if isinstance(sentences, SentenceFile):
+        return sentences.characters
+    return np.fromiter(map(len, sentences), np.int64, len(sentences))
 
 
 def _write(

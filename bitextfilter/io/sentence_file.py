@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, overload
 
@@ -61,6 +62,11 @@ class SentenceFile(Sequence[str]):
         if not 0 <= place < len(self):
             raise IndexError(place)
         return self._lines(place, place + 1)[0]
+
+    @cached_property
+    def characters(self) -> NDArray[np.int64]:
+        """How many characters each has, ``(n,)``; all are read once for it."""
+        return np.fromiter(map(len, self), np.int64, len(self))
 
     def copies(self) -> NDArray[np.int64]:
         """How often each stood in what was gathered, ``(n,)``."""

@@ -22,6 +22,7 @@ def test_each_once_in_order_with_its_copies(tmp_path: Path, windows: list[list[s
     found = gather(tmp_path / "some", windows)
     assert list(found) == list(counts)
     assert found.copies().tolist() == list(counts.values())
+    assert found.characters.tolist() == [len(sentence) for sentence in counts]
     assert found[1:-1] == list(counts)[1:-1]
     assert found[::2] == list(counts)[::2]
     assert list(SentenceFile(tmp_path / "some")) == list(counts)
