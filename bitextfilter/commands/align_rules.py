@@ -81,7 +81,8 @@ def _index_problems(given: set[str], options: dict[str, Any]) -> Iterator[str]:
     if "--recall" in given and options["index"] == "exact":
         yield "--recall is for indexes: --index exact finds all"
     if options["index_save"] is not None:
-        yield from _save_problems(Path(options["index_save"]), "--resume" in given)
+        context = click.get_current_context()
+        yield from _save_problems(Path(options["index_save"]), context.params.get("resume"))
     if options["stream"]:
         if options["index_load"] is None:
             yield "--stream needs --index-load"
@@ -89,9 +90,11 @@ def _index_problems(given: set[str], options: dict[str, Any]) -> Iterator[str]:
         yield from (f"{name} does not go with --stream" for name in others)
 
 
-def _save_problems(folder: Path, resumed: bool) -> Iterator[str]:
-    """What is wrong with a folder that an index is to be saved in."""
+def _save_problems(folder: Path, work: str | None) -> Iterator[str]:
+    """What is wrong with a folder that an index is to be saved in, beside that of --resume."""
+    if work is not None and os.path.realpath(work) == os.path.realpath(folder):
+        yield f"--index-save {folder}: is the folder of --resume"
     if not folder.absolute().parent.is_dir():
         yield f"--index-save {folder}: there is no folder {folder.absolute().parent}"
-    if os.path.lexists(folder) and not (resumed and (folder / "index.json").exists()):
+    if os.path.lexists(folder) and not (work is not None and (folder / "index.json").exists()):
         yield f"--index-save {folder}: is there already"

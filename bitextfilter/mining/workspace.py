@@ -41,10 +41,7 @@ class Workspace:
         except OSError as error:
             reason = error.strerror or error
             raise OutputError(f"{folder}: cannot be made a folder: {reason}") from error
-        for draft in folder.glob(".*.partial"):  # of a run that was killed
-            draft.unlink()
-        for again in folder.glob(".again.*"):
-            shutil.rmtree(again)
+        _sweep(folder)
         self._known = self._read()
         if self._known is None:
             if any(folder.iterdir()):
@@ -79,8 +76,7 @@ class Workspace:
         """Return the folder of a search of these sentences, made if it is not there."""
         folder = self.folder / f"nearest.{how}"
         folder.mkdir(exist_ok=True)
-        for draft in folder.glob(".*.partial"):
-            draft.unlink()
+        _sweep(folder)
         return folder
 
     def _read(self) -> dict[str, Any] | None:
@@ -104,6 +100,15 @@ class Workspace:
 
     def _write(self, plan: dict[str, Any]) -> None:
         write_whole(self.folder / _PLAN, (json.dumps(plan, indent=1) + "\n").encode())
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a run that was killed had half written."""
+    for draft in [*folder.glob(".*.partial"), *folder.glob(".again.*")]:
+        if draft.is_dir():
+            shutil.rmtree(draft)
+        else:
+            draft.unlink()
 
 
 def _digests(sides: Sequence[SentenceFile]) -> dict[str, Any]:

@@ -202,6 +202,8 @@ def test_vectors_that_are_gone_are_made_again(
     whole = output(model, *files, "--resume", folder)
     (folder / "source.vectors").unlink()
     (folder / ".plan.json.123.partial").touch()
+    (folder / ".index.123.partial").mkdir()
+    (folder / ".index.123.partial" / "vectors").touch()
     assert output(model, *files, "--resume", folder) == whole
     assert not list(folder.glob(".*"))
 
@@ -341,6 +343,7 @@ def test_indexes_that_cannot_serve(model: Path, files: tuple[Path, Path], tmp_pa
         ((files[0], *load, "--stream", "--retrieval", "max"), 2, "--retrieval does not go with"),
         ((*files, "--stream"), 2, "--stream needs --index-load"),
         ((*files, "--index-save", tmp_path / "no" / "x"), 2, "there is no folder"),
+        ((*files, "--index-save", "x", "--resume", "x"), 2, "is the folder of --resume"),
         ((*files, "--index", "exact", "--recall", "0.9"), 2, "--recall is for indexes"),
         ((*files, "--monotonic", "--resume", "x"), 2, "--resume does not go with --monotonic"),
     ):
