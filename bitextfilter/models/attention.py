@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-__all__ = ["BilinearAttention", "KeysValues", "MultiHeadAttention", "sinusoids"]
+__all__ = ["BilinearAttention", "KeysValues", "MultiHeadAttention", "plain_attention", "sinusoids"]
 
 KeysValues = tuple[Tensor, Tensor]
 """What is attended to, projected: ``(n, heads, t, w / heads)`` each."""
@@ -24,6 +24,20 @@ def sinusoids(start: int, count: int, like: Tensor) -> Tensor:
     rates = torch.arange(half, device=like.device, dtype=torch.float64) * (-math.log(1e4) / half)
     angles = places[:, None] * rates.exp()
     return torch.cat([angles.sin(), angles.cos()], dim=1).to(like.dtype)
+
+
+def plain_attention(
+    queries: Tensor, memory: KeysValues, mask: Tensor | None, causal: bool
+) -> Tensor:
+    """As torch's scaled_dot_product_attention: its backward pass in bfloat16 is 5 times as slow."""
+    scores = queries @ memory[0].transpose(2, 3) * queries.shape[3] ** -0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    if causal:
+        after = torch.ones(scores.shape[2:], dtype=torch.bool, device=scores.device).triu(1)
+        scores = scores.masked_fill(after, float("-inf"))
+    out: Tensor = scores.softmax(dim=3).to(memory[1].dtype) @ memory[1]
+    return out
 
 
 class MultiHeadAttention(nn.Module):
@@ -49,9 +63,11 @@ class MultiHeadAttention(nn.Module):
         ``mask``: True where a position may be seen, to be broadcast to ``(n, heads, q, t)``;
         ``causal``: query i sees the positions up to i.
         """
-        found = scaled_dot_product_attention(
-            self._heads(self.query(queries)), *memory, attn_mask=mask, is_causal=causal
-        )
+        heads = self._heads(self.query(queries))
+        if self.training and heads.device.type == "cpu":
+            found = plain_attention(heads, memory, mask, causal)
+        else:
+            found = scaled_dot_product_attention(heads, *memory, attn_mask=mask, is_causal=causal)
         out: Tensor = self.out(found.transpose(1, 2).flatten(2))
         return out
 

@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from bitextfilter.errors import ModelError
+from bitextfilter.models.memory import keep_freed_memory
 from bitextfilter.training.autoencoder import Batch, BilingualTraining
 from bitextfilter.training.batches import mini_batches, search_in, to_device
 from bitextfilter.training.data import Corpus, Sentences
@@ -48,7 +49,8 @@ class Hooks:
 
 
 def start_torch(seed: int, threads: int) -> None:
-    """Seed torch and give it its threads, before a network is made."""
+    """Seed torch and give it its threads and memory, before a network is made."""
+    keep_freed_memory()
     torch.manual_seed(seed)
     torch.set_num_threads(threads)
 

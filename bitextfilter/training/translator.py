@@ -39,7 +39,7 @@ class TranslationLearner(Learner):
         super().__init__()
         self.network = network
         self.settings = settings
-        network.dropout.p = settings.dropout
+        network.dropout.part = settings.dropout
 
     def forward(self, batch: Pairs) -> dict[str, Tensor]:
         """The label-smoothed cross-entropy in nats a token."""

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from bitextfilter.models.dropout import ByteDropout
+
 __all__ = ["Rows", "State", "TranslationNetwork"]
 
 
@@ -44,7 +46,7 @@ class TranslationNetwork(nn.Module, ABC):
     def __init__(self, vocabulary: int, width: int) -> None:
         """``width``: that of a subword vector and of a decoder state."""
         super().__init__()
-        self.dropout = nn.Dropout(0.0)
+        self.dropout = ByteDropout(0.0)
         """On vectors and the outputs of layers; its share is set by the training."""
         self.table = nn.Embedding(vocabulary, width)
         nn.init.normal_(self.table.weight, std=width**-0.5)

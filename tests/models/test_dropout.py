@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from bitextfilter.models.dropout import Dropout
+from bitextfilter.models.dropout import ByteDropout, Dropout
 
 
 def test_a_part_is_dropped_and_made_up_for() -> None:
@@ -40,3 +40,24 @@ def test_gradients_pass_where_numbers_do() -> None:
     found.sum().backward()
     assert numbers.grad is not None
     assert torch.equal(numbers.grad, found.detach())
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+def test_a_random_byte_drops_256ths(kind: torch.dtype) -> None:
+    torch.manual_seed(1)
+    numbers = torch.full((301, 303), 3.0, dtype=kind)
+    found = ByteDropout(0.2502)(numbers)
+    assert found.dtype == kind and set(found.flatten().tolist()) == {0.0, 4.0}
+    assert float((found == 0).float().mean()) == pytest.approx(0.25, abs=0.006)
+    for axis in (0, 1):
+        assert float((found == 0).float().mean(axis).std()) == pytest.approx(0.025, rel=0.2)
+
+
+def test_bytes_drop_nothing_but_in_training_and_pass_gradients() -> None:
+    numbers = torch.ones(1001, requires_grad=True)
+    assert ByteDropout(0.5).eval()(numbers) is numbers
+    assert ByteDropout(0.0)(numbers) is numbers
+    found = ByteDropout(0.5)(numbers)
+    found.sum().backward()
+    assert numbers.grad is not None and torch.equal(numbers.grad, found.detach())
+    assert bool(ByteDropout(0.999)(torch.ones(10000)).any())
