@@ -12,7 +12,7 @@ import resource, sys, torch
 from bitextfilter.models.memory import keep_freed_memory
 kept = len(sys.argv) > 1 and keep_freed_memory()
 faults = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-for update in range(22):
+for update in range(42):
     if update == 2:
         before = faults()
     torch.zeros(2_000_000) + 1
@@ -29,4 +29,4 @@ def test_tensors_are_made_of_pages_that_are_there() -> None:
     ]  # fmt: skip
     if found[1][0] == "False":
         pytest.skip("another C library")
-    assert int(found[0][1]) > 5000 > 1000 > int(found[1][1])
+    assert int(found[0][1]) > 5 * int(found[1][1])
