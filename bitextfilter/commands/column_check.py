@@ -1,4 +1,4 @@
-"""A warning where the columns do not fit the languages of the model."""
+"""A warning where the columns do not fit the languages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bitextfilter.commands.run import Run
 from bitextfilter.io.rows import BadRow, Row
 
 if TYPE_CHECKING:
-    from bitextfilter.scoring.model import Model
+    from bitextfilter.text.processor import TextProcessor
 
 __all__ = ["with_column_check"]
 
@@ -18,9 +18,9 @@ CHECKED_ROWS = 1000
 
 
 def with_column_check(
-    run: Run, model: Model, windows: Iterator[list[Row | BadRow]]
+    run: Run, processor: TextProcessor, windows: Iterator[list[Row | BadRow]]
 ) -> Iterator[list[Row | BadRow]]:
-    """Pass windows on; warn, before much is scored, where the columns do not fit the model."""
+    """Pass windows on; warn, before much is scored, where the columns do not fit the languages."""
     from bitextfilter.text.language import check_columns
 
     sample: list[Row] = []
@@ -28,7 +28,7 @@ def with_column_check(
 
     def check() -> None:
         sources, targets = [row.source for row in sample], [row.target for row in sample]
-        if warning := check_columns(sources, targets, model.processor):
+        if warning := check_columns(sources, targets, processor):
             run.warn(f"{warning} (--scol and --tcol choose columns)")
 
     for window in windows:

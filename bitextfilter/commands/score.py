@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from bitextfilter.commands.column_check import with_column_check
 from bitextfilter.commands.frame import Run, command, model_options, row_options
+from bitextfilter.commands.judges import check_judge_options, judge_options, load_judges
 from bitextfilter.commands.options import needs_own_file
 from bitextfilter.commands.scaling import scaling_options
+from bitextfilter.commands.scored_lines import ScoredLines
 from bitextfilter.commands.sharding import over_shards
 from bitextfilter.io.rows import BadRow, Row, RowReader
 
 if TYPE_CHECKING:
-    from bitextfilter.scoring.model import Model
-    from bitextfilter.scoring.reference import Reference
-    from bitextfilter.similarity.vectors import Scores
+    from bitextfilter.commands.score_columns import Columns, VectorColumns
+    from bitextfilter.text.processor import TextProcessor
 
 __all__ = ["main"]
 
@@ -36,9 +36,18 @@ class Settings:
     score_only: bool
     column_check: bool
     cache: str | None = None
+    judges: dict[str, Any] = field(default_factory=dict)
+    """What --translator, --language-models and --weights say."""
 
 
-@command("bitext-score", row_options(), scaling_options(), model_options(), batch_size=12288)
+@command(
+    "bitext-score",
+    row_options(),
+    judge_options(),
+    scaling_options(),
+    model_options(),
+    batch_size=12288,
+)
 @click.option(
     "--similarity",
     metavar="NAME[,NAME...]",
@@ -79,6 +88,13 @@ def main(run: Run, **options: Any) -> None:
         ratio      -100 to 100   cosine / the mean of those two; 1 is nothing special
         distance   -2 to 2       cosine - the mean of those two: half of csls
 
+    These ask --translator and --language-models, not --model; logarithms are natural:
+
+        translation     -inf to 0  mean log-probability of a subword, by the translators
+        dual            0 to 1     dual conditional cross-entropy, by translators both ways
+        language-model  -inf to 0  mean log-probability of a token, by language models
+        log-linear      -inf to 0  weighted sum of translators both ways and both language models
+
     A score depends on the pair and the model alone: not on --batch-size, --threads, the order
     or the other rows. Memory is bounded by --batch-size. Only --neighbours input is different:
     it measures against the input itself, reads it twice, and keeps it and its vectors in
@@ -91,9 +107,11 @@ def main(run: Run, **options: Any) -> None:
         bitext-score --cache scores < pairs.tsv > scored.tsv
         bitext-score --similarity mlp,csls --header -i pairs.tsv.gz -o scored.tsv.gz
         bitext-score corpus/*.tsv --engine ray --resume parts -o scored.tsv
+        bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv
         bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
     """
-    settings = Settings(**options)
+    judges = {name: options.pop(name) for name in ("translator", "language_models", "weights")}
+    settings = Settings(judges=judges, **options)
     measures = _measures(settings)
     if settings.neighbours == "input" and (run.scaling.by_shards or run.scaling.shard):
         raise click.UsageError("--neighbours input reads the whole input: it cannot be cut")
@@ -108,34 +126,66 @@ def main(run: Run, **options: Any) -> None:
 def _score(run: Run, output: BinaryIO, settings: Settings, measures: tuple[str, ...]) -> None:
     """Score the rows of a run."""
     rows = run.rows()
-    scorer = _scorer(run, measures, settings)
+    columns, processor = _columns(run, measures, settings)
     windows = run.windows(rows)
-    if settings.column_check and rows.starts:
-        windows = with_column_check(run, scorer.model, windows)
-    if settings.neighbours == "input":
-        windows = _read_twice(run, scorer, rows, windows)
-    output.write(scorer.first_line(rows))
+    if settings.column_check and rows.starts and processor is not None:
+        windows = with_column_check(run, processor, windows)
+    if settings.neighbours == "input" and columns.vectors is not None:
+        windows = _read_twice(run, columns.vectors, rows, windows)
+    lines = ScoredLines(columns, settings.digits, settings.score_only)
+    output.write(lines.first_line(rows))
     for window in windows:
-        output.write(scorer.lines(window))
+        output.write(lines.lines(window))
 
 
 def _measures(settings: Settings) -> tuple[str, ...]:
     """Return the measures asked for. Raises UsageError for any that make no sense."""
     from bitextfilter.scoring.scorers import MEASURES
+    from bitextfilter.scoring.translation import JUDGED
 
     names = settings.similarity.split(",") if settings.similarity is not None else []
     for name in names:
-        if name not in MEASURES:
-            raise click.UsageError(f"similarity {name!r} is none of {', '.join(MEASURES)}")
+        if name not in MEASURES and name not in JUDGED:
+            known = ", ".join((*MEASURES, *JUDGED))
+            raise click.UsageError(f"similarity {name!r} is none of {known}")
         if names.count(name) > 1:
             raise click.UsageError(f"similarity {name!r} is asked for twice")
-    if settings.neighbours and not any(MEASURES[name].needs == "neighbours" for name in names):
+    needed = [MEASURES[name].needs for name in names if name in MEASURES]
+    if settings.neighbours and "neighbours" not in needed:
         raise click.UsageError("--neighbours is for --similarity csls, ratio or distance")
+    if settings.cache is not None and names and not needed:
+        raise click.UsageError("--cache keeps the scores of a model's vectors alone")
+    check_judge_options(settings.judges, names)
     return tuple(names)
 
 
-def _scorer(run: Run, measures: tuple[str, ...], settings: Settings) -> _Scorer:
+def _columns(
+    run: Run, measures: tuple[str, ...], settings: Settings
+) -> tuple[Columns, TextProcessor | None]:
+    """Load what the measures need; also returns what knows the languages of the columns."""
+    from bitextfilter.commands.score_columns import Columns, JudgedColumns
+    from bitextfilter.scoring.translation import JUDGED
+
+    own = tuple(name for name in measures if name not in JUDGED)
+    others = tuple(name for name in measures if name in JUDGED)
+    vectors = judged = processor = None
+    if own or not others:
+        vectors = _vectors(run, own, settings)
+        processor = vectors.model.processor
+    if others:
+        languages = processor.languages if processor else None
+        judges, first = load_judges(run, settings.judges, others, languages)
+        judged = JudgedColumns(judges, others, run.counts)
+        processor = processor or first
+    columns = Columns(measures or (vectors.measures if vectors else ()), vectors, judged)
+    run.facts["similarity"] = ",".join(columns.measures)
+    return columns, processor
+
+
+def _vectors(run: Run, measures: tuple[str, ...], settings: Settings) -> VectorColumns:
     """Load the model and open the cache, if there is one; its answers are counted."""
+    from bitextfilter.commands.score_columns import VectorColumns
+
     cached = None
     if settings.cache is not None:
         from bitextfilter.io.cache import Cache
@@ -143,81 +193,26 @@ def _scorer(run: Run, measures: tuple[str, ...], settings: Settings) -> _Scorer:
 
         cached = CachedScores(run.enter(Cache(settings.cache)), run.counts)
     model = run.model()
-    scorer = _Scorer(model, measures or (model.default_measure,), settings)
-    scorer.score = cached or scorer.score
-    run.facts["similarity"] = ",".join(scorer.measures)
-    return scorer
-
-
-class _Scorer:
-    """Turns windows of rows into lines with scores."""
-
-    def __init__(self, model: Model, measures: tuple[str, ...], settings: Settings) -> None:
-        """Check that model and neighbours have what the measures need.
-
-        With --neighbours input, ``reference`` has nothing in it until the input has been read.
-        """
-        import numpy as np
-
-        from bitextfilter.scoring.reference import Reference
-        from bitextfilter.scoring.scorers import check_measures, score_pairs
-
-        self.score: Callable[..., Scores] = score_pairs
-        self.model, self.measures = model, measures
-        self.reference: Reference | None = model.reference
-        self._digits, self._score_only = settings.digits, settings.score_only
-        if settings.neighbours == "input":
-            nothing = np.zeros((0, model.encoder.dim), dtype=np.float32)
-            self.reference = Reference(nothing, nothing)
-        elif settings.neighbours is not None:
-            self.reference = Reference.load(Path(settings.neighbours), model.encoder.dim)
-        check_measures(model, measures, self.reference)
-
-    def first_line(self, rows: RowReader) -> bytes:
-        """Return what stands before the rows: the BOM and the header."""
-        if not self._score_only:
-            return rows.first_line(self.measures)
-        return (
-            b""
-            if rows.header is None or not rows.starts
-            else "\t".join(self.measures).encode() + b"\n"
-        )
-
-    def lines(self, window: list[Row | BadRow]) -> bytes:
-        """Return one line for each row of the window."""
-        good = [row for row in window if isinstance(row, Row)]
-        sources, targets = [row.source for row in good], [row.target for row in good]
-        scores = self.score(self.model, sources, targets, self.measures, self.reference)
-        values = iter(scores.tolist())
-        return b"".join(
-            self._line(row, next(values) if isinstance(row, Row) else None) for row in window
-        )
-
-    def _line(self, row: Row | BadRow, scores: list[float] | None) -> bytes:
-        texts = [""] * len(self.measures) if scores is None else map(self._text, scores)
-        columns = "\t".join(texts).encode()
-        return columns + b"\n" if self._score_only else row.line + b"\t" + columns + row.ending
-
-    def _text(self, score: float) -> str:
-        text = f"{score:.{self._digits}f}"
-        return text.removeprefix("-") if not text.strip("-0.") else text
+    columns = VectorColumns(model, measures or (model.default_measure,), settings.neighbours)
+    columns.score = cached or columns.score
+    return columns
 
 
 def _read_twice(
-    run: Run, scorer: _Scorer, rows: RowReader, windows: Iterator[list[Row | BadRow]]
+    run: Run, columns: VectorColumns, rows: RowReader, windows: Iterator[list[Row | BadRow]]
 ) -> Iterator[list[Row | BadRow]]:
-    """Read all windows, make the scorer's reference of them, and return them once more."""
+    """Read all windows, make the reference of them, and return them once more."""
     from bitextfilter.scoring.spool import InputNeighbours
 
     run.note(f"--neighbours input reads everything twice; it waits in {tempfile.gettempdir()}")
     spool, source, target = (run.enter(tempfile.TemporaryFile()) for _ in range(3))
-    neighbours = InputNeighbours(scorer.model, source, target)
+    neighbours = InputNeighbours(columns.model, source, target)
     spool.write(rows.first_line())
     for window in windows:
         good = [row for row in window if isinstance(row, Row)]
         neighbours.add([row.source for row in good], [row.target for row in good])
         spool.writelines(row.line + row.ending for row in window)
-    scorer.reference = neighbours.reference()
+    columns.reference = neighbours.reference()
     spool.seek(0)
     run.progress().reset(total=run.counts["rows"])
     settings = run.row_settings

@@ -22,14 +22,6 @@ def softmax_loss(states: Tensor, targets: Tensor, weight: Tensor, bias: Tensor) 
     )
 
 
-def smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
-    """Mean cross-entropy of ``targets (m,)`` with label smoothing, from logits ``(m, v)``.
-
-    (1 - ε) (-log p_y) + ε · mean over the vocabulary of -log p (Szegedy et al. 2016, section 7).
-    """
-    return functional.cross_entropy(_at_least_float32(logits), targets, label_smoothing=smoothing)
-
-
 def sampled_softmax_loss(
     states: Tensor,
     targets: Tensor,

@@ -14,7 +14,7 @@ from bitextfilter.text.processor import PIECES
 from bitextfilter.training.data import Corpus, endless_batches
 from bitextfilter.training.learner import Learner
 from bitextfilter.training.loop import Stream, count_updates
-from bitextfilter.training.objectives import smoothed_loss
+from bitextfilter.training.output_loss import output_loss
 from bitextfilter.training.translator_settings import TranslatorSettings
 from bitextfilter.translation.cost import shifted
 from bitextfilter.translation.network import Rows, TranslationNetwork
@@ -46,8 +46,9 @@ class TranslationLearner(Learner):
         inputs, outputs = shifted(batch.targets)
         states = self.network.states(batch.sources, inputs)
         inside = padding_mask(batch.targets.lengths + 1, inputs.shape[1])
-        logits = self.network.output(states[inside])
-        loss = smoothed_loss(logits, outputs[inside], self.settings.label_smoothing)
+        layer = self.network.table.weight, self.network.bias
+        smoothing = self.settings.label_smoothing
+        loss = output_loss(states[inside], layer, outputs[inside], smoothing)
         return {"translation": loss}
 
     def weighted(self, losses: dict[str, Tensor]) -> Tensor:

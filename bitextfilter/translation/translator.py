@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from bitextfilter.translation.cost import log_probabilities
 from bitextfilter.translation.network import TranslationNetwork
 from bitextfilter.translation.search import Beam, Chooser, Found, Sampler, search
 
-__all__ = ["Hypothesis", "SearchSettings", "Translation", "Translator"]
+__all__ = ["Hypothesis", "PairScorer", "SearchSettings", "Translation", "Translator"]
 
 GPU_ROWS = 256
 """Rows of a block of short sentences on a GPU."""
@@ -71,6 +71,28 @@ class Translation(NamedTuple):
     def best(self) -> str:
         """The text of the best; empty for a blank sentence."""
         return self.hypotheses[0].text if self.hypotheses else ""
+
+
+class PairScorer:
+    """Scores pairs of sentences that have been read, by their places."""
+
+    def __init__(
+        self,
+        costs: Callable[[tuple[Sequence[Ids], Sequence[Ids]]], NDArray[np.float64]],
+        sides: tuple[Sequence[Ids], Sequence[Ids]],
+        longest: int | None,
+    ) -> None:
+        self._costs = costs
+        self._sides = tuple([ids[:longest] for ids in side] for side in sides)
+        self.cut = tuple(
+            np.array([len(ids) for ids in side]) > (longest or np.inf) for side in sides
+        )
+        """Of each side, the sentences that were not read to their ends: ``(n,)``."""
+
+    def __call__(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See :meth:`Translator.log_probabilities`: of sources and targets at places ``(n,)``."""
+        left, right = self._sides
+        return self._costs(([left[row] for row in rows], [right[column] for column in columns]))
 
 
 class Translator:
@@ -127,11 +149,22 @@ class Translator:
 
         See :func:`~bitextfilter.translation.cost.log_probabilities`.
         """
-        languages = self.processor.languages
-        sides = [
-            self.processor.ids(t, n) for t, n in zip((sources, targets), languages, strict=True)
-        ]
-        out = np.empty(len(sources))
+        every = np.arange(len(sources))
+        return self.pair_scorer(sources, targets)(every, every)
+
+    def pair_scorer(
+        self, sources: Sequence[str], targets: Sequence[str], longest: int | None = None
+    ) -> PairScorer:
+        """Read sentences of both sides, once, for what scores pairs of them.
+
+        ``longest``: so many subwords of a sentence are read; None for all.
+        """
+        sides = zip((sources, targets), self.processor.languages, strict=True)
+        source, target = (self.processor.ids(texts, language) for texts, language in sides)
+        return PairScorer(self._costs, (source, target), longest)
+
+    def _costs(self, sides: tuple[Sequence[Ids], Sequence[Ids]]) -> NDArray[np.float64]:
+        out = np.empty(len(sides[0]))
 
         def run(block: Block) -> None:
             left, right = (rows_of(side, block, i, self.device) for i, side in enumerate(sides))

@@ -19,6 +19,8 @@ from console import BIN
 from toys import sentences, toy_model, toy_words_model
 
 from bitextfilter.commands import score
+from bitextfilter.commands.score_columns import Columns, VectorColumns
+from bitextfilter.commands.scored_lines import ScoredLines
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.scoring.scorers import MEASURES, distinct, score_pairs
 from bitextfilter.text import language
@@ -155,7 +157,8 @@ def test_rows_may_all_be_bad(folder: Path) -> None:
 
 
 def test_a_small_negative_number_is_zero(folder: Path) -> None:
-    text = score._Scorer(load(folder), ("mlp",), score.Settings(None, None, 2, False, True))._text
+    columns = Columns(["mlp"], VectorColumns(load(folder), ("mlp",), None), None)
+    text = ScoredLines(columns, 2, False)._text
     shown = [text(value) for value in (-0.001, -0.0, 0.0, 0.004, -0.006, -12.5)]
     assert shown == ["0.00", "0.00", "0.00", "0.00", "-0.01", "-12.50"]
 

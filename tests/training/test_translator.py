@@ -17,7 +17,7 @@ from bitextfilter.models.device import one_torch_thread
 from bitextfilter.text.vocabulary import BEGIN, END
 from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.loop import Hooks, learn
-from bitextfilter.training.objectives import smoothed_loss
+from bitextfilter.training.output_loss import output_loss
 from bitextfilter.training.state import Progress
 from bitextfilter.training.translator import TranslationLearner, stream_of
 from bitextfilter.training.translator_settings import TranslatorSettings
@@ -93,7 +93,8 @@ def test_the_loss_is_that_of_a_naive_loop() -> None:
     for row, target in zip(logits, targets, strict=True):
         logs = [x - math.log(sum(math.exp(y) for y in row)) for x in row]
         total += 0.9 * -logs[target] + 0.1 * sum(-log for log in logs) / 5
-    loss = smoothed_loss(torch.from_numpy(logits), torch.from_numpy(targets), 0.1)
+    layer = torch.eye(5, dtype=torch.float64), torch.zeros(5, dtype=torch.float64)
+    loss = output_loss(torch.from_numpy(logits), layer, torch.from_numpy(targets), 0.1)
     assert float(loss) == pytest.approx(total / 6, rel=1e-12)
 
 
