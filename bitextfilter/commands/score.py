@@ -88,12 +88,9 @@ def main(run: Run, **options: Any) -> None:
         ratio      -100 to 100   cosine / the mean of those two; 1 is nothing special
         distance   -2 to 2       cosine - the mean of those two: half of csls
 
-    These ask --translator and --language-models, not --model; logarithms are natural:
-
-        translation     -inf to 0  mean log-probability of a subword, by the translators
-        dual            0 to 1     dual conditional cross-entropy, by translators both ways
-        language-model  -inf to 0  mean log-probability of a token, by language models
-        log-linear      -inf to 0  weighted sum of translators both ways and both language models
+    Of --translator and --language-models, not of --model: translation and language-model, mean
+    natural-log probabilities of a subword and of a token, and log-linear, their weighted sum
+    (-inf to 0); dual, the dual conditional cross-entropy (0 to 1).
 
     A score depends on the pair and the model alone: not on --batch-size, --threads, the order
     or the other rows. Memory is bounded by --batch-size. Only --neighbours input is different:
@@ -113,6 +110,12 @@ def main(run: Run, **options: Any) -> None:
     judges = {name: options.pop(name) for name in ("translator", "language_models", "weights")}
     settings = Settings(judges=judges, **options)
     measures = _measures(settings)
+    _check(run, settings)
+    over_shards(run, partial(_score, settings=settings, measures=measures), run.output())
+
+
+def _check(run: Run, settings: Settings) -> None:
+    """Raise UsageError for options that do not go together."""
     if settings.neighbours == "input" and (run.scaling.by_shards or run.scaling.shard):
         raise click.UsageError("--neighbours input reads the whole input: it cannot be cut")
     if settings.cache is not None and run.scaling.engine == "ray":
@@ -120,7 +123,6 @@ def main(run: Run, **options: Any) -> None:
     files = run.row_settings
     others = (*files.inputs, files.output, files.rejects, run.common.manifest)
     needs_own_file("--cache", settings.cache, others)
-    over_shards(run, partial(_score, settings=settings, measures=measures), run.output())
 
 
 def _score(run: Run, output: BinaryIO, settings: Settings, measures: tuple[str, ...]) -> None:

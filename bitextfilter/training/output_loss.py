@@ -36,20 +36,15 @@ class _OutputLoss(torch.autograd.Function):
     """Forward with all gradients; backward scales them."""
 
     @staticmethod
-    def forward(
-        context: Any,
-        states: Tensor,
-        weight: Tensor,
-        bias: Tensor,
-        targets: Tensor,
-        smoothing: float,
-    ) -> Tensor:
+    def forward(context: Any, states: Tensor, *rest: Any) -> Tensor:
+        weight, bias, targets, smoothing = rest
         kind = _product_type(states)
         matrix, offset = weight.to(kind), bias.to(kind)
         gradients = torch.empty_like(states), torch.zeros_like(weight), torch.zeros_like(bias)
         total = torch.zeros((), dtype=bias.dtype, device=states.device)
         with torch.autocast(states.device.type, enabled=False):
-            for rows in torch.arange(len(states), device=states.device).split(ROWS):
+            for start in range(0, len(states), ROWS):
+                rows = slice(start, start + ROWS)
                 part, wanted = states[rows].to(kind), targets[rows, None]
                 logs = torch.addmm(offset, part, matrix.t()).to(bias.dtype).log_softmax(dim=1)
                 hit, mean = logs.gather(1, wanted), logs.mean(dim=1, keepdim=True)
