@@ -14,7 +14,7 @@ from bitextfilter.similarity.margins import MARGINS, NEIGHBOURS
 from bitextfilter.similarity.neighbours import mean_similarity
 from bitextfilter.similarity.vectors import Vectors, cosine_matrix, euclidean_matrix
 
-__all__ = ["BASELINES", "MATRICES", "baseline", "vector_scorer"]
+__all__ = ["BASELINES", "MATRICES", "baseline", "pair_rows", "vector_scorer"]
 
 Indices = NDArray[np.int64]
 PairScorer = Callable[[Indices, Indices], Scores]
@@ -48,9 +48,14 @@ def vector_scorer(
             cosine_matrix(source[part], target), rows[part, None], columns[None, :]
         )
     if name == "mlp" and probabilities is not None:
-        return lambda part: _all_pairs(probabilities, np.arange(len(source))[part], len(target))
+        return pair_rows(probabilities, len(source), len(target))
     matrix = {"cosine": cosine_matrix, "euclidean": euclidean_matrix}[name]
     return lambda part: matrix(source[part], target)
+
+
+def pair_rows(score: PairScorer, sources: int, targets: int) -> RowScorer:
+    """Return what scores rows of so many sources with all targets, by a scorer of pairs."""
+    return lambda part: _all_pairs(score, np.arange(sources)[part], targets)
 
 
 def _all_pairs(score: PairScorer, rows: Indices, count: int) -> Scores:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import torch
 
+from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.vocabulary import END
 from bitextfilter.translation.network import Rows, TranslationNetwork
-from bitextfilter.translation.registry import architecture_settings, build_network
+from bitextfilter.translation.registry import (
+    architecture_settings,
+    build_network,
+    save_translator,
+)
 
 SHAPES: dict[str, list[dict[str, object]]] = {
     "transformer": [
@@ -51,9 +58,19 @@ def rows(*sentences: list[int]) -> Rows:
     return Rows(torch.tensor(padded), torch.tensor([len(sentence) for sentence in sentences]))
 
 
-def processor(words: int = 20) -> TextProcessor:
+def processor(words: int = 20, letters: str = "ab") -> TextProcessor:
     """One that knows the words a0, a1, … of language aa, and b0, b1, … of language bb."""
-    sides = [[f"{side}{number}" for number in range(words)] for side in "ab"]
-    return TextProcessor.learn(
-        sides[0], sides[1], ("aa", "bb"), Normalisation(), SegmenterSettings("none")
-    )
+    sides = [[f"{letter}{number}" for number in range(words)] for letter in letters]
+    source, target = letters
+    languages = (2 * source, 2 * target)
+    segmentation = SegmenterSettings("none")
+    return TextProcessor.learn(sides[0], sides[1], languages, Normalisation(), segmentation)
+
+
+def saved(folder: Path, case: int = 0, letters: str = "ab") -> Path:
+    """The folder of a translator from the first language to the second."""
+    text, (name, shape) = processor(letters=letters), CASES[case]
+    with writing_folder(folder) as draft:
+        made = network(name, shape, len(text.vocabulary), seed=1 + case)
+        save_translator(draft, (name, architecture_settings(name, shape)), made, text)
+    return folder

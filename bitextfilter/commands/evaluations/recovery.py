@@ -11,18 +11,21 @@ import click
 
 from bitextfilter import __version__
 from bitextfilter.commands.frame import Run, command, model_options, row_options
+from bitextfilter.commands.judges import check_judge_options, judge_options, load_judges
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import BadRow
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.recovery import Recovery, RowScorer
+    from bitextfilter.evaluation.recovery import Recovery, RowScorer, Scores
     from bitextfilter.scoring.model import Model
+    from bitextfilter.scoring.translation import Judges
 
 __all__ = ["recovery"]
 
 _VECTORS = ("cosine", "euclidean", "csls", "ratio", "distance", "mlp")
 _BASELINES = ("levenshtein", "random")
+_JUDGED = ("translation", "dual", "log-linear")
 _MARGINS = ("csls", "ratio", "distance")
 
 Sides = tuple[Sequence[str], Sequence[str]]
@@ -35,6 +38,8 @@ class _Choices:
     names: tuple[str, ...]
     neighbours: int
     seed: int
+    judges: dict[str, Any]
+    """What --translator, --language-models and --weights say."""
 
 
 def _similarities(value: str) -> tuple[str, ...]:
@@ -43,8 +48,8 @@ def _similarities(value: str) -> tuple[str, ...]:
     if names == ("all",):
         return names
     for name in names:
-        if name not in (*_VECTORS, *_BASELINES):
-            known = ", ".join((*_VECTORS, *_BASELINES))
+        if name not in (*_VECTORS, *_BASELINES, *_JUDGED):
+            known = ", ".join((*_VECTORS, *_BASELINES, *_JUDGED))
             raise click.BadParameter(f"{name!r} is none of {known}; all stands alone")
         if names.count(name) > 1:
             raise click.BadParameter(f"{name!r} is asked for twice")
@@ -52,7 +57,10 @@ def _similarities(value: str) -> tuple[str, ...]:
 
 
 @command(
-    "recovery", [option for option in row_options() if option.name != "input"], model_options()
+    "recovery",
+    [option for option in row_options() if option.name != "input"],
+    judge_options(),
+    model_options(),
 )
 @click.argument("file")
 @click.option(
@@ -62,7 +70,8 @@ def _similarities(value: str) -> tuple[str, ...]:
     default="all",
     show_default=True,
     metavar="NAME[,NAME]...",
-    help=f"What to score with: {', '.join((*_VECTORS, *_BASELINES))}, or all that the model can.",
+    help=f"What to score with: {', '.join((*_VECTORS, *_BASELINES))}; {', '.join(_JUDGED)} of "
+    "translators; or all but those that the model can.",
 )
 @click.option(
     "--neighbours",
@@ -92,6 +101,8 @@ def recovery(run: Run, file: str, as_json: bool, **choices: Any) -> None:
     from bitextfilter.evaluation.recovery import distinct_pairs, recover, signature
 
     run.row_settings = dataclasses.replace(run.row_settings, input=file)
+    judges = {name: choices.pop(name) for name in ("translator", "language_models", "weights")}
+    check_judge_options(judges, choices["names"])
     output = run.output()
     sources, targets = _sides(run)
     kept = distinct_pairs(sources, targets)
@@ -100,7 +111,7 @@ def recovery(run: Run, file: str, as_json: bool, **choices: Any) -> None:
         raise InputError("no pairs", file=stream_name(file))
     sides = [sources[i] for i in kept], [targets[i] for i in kept]
     results = []
-    for name, scorer, facts in _scorers(run, sides, _Choices(**choices)):
+    for name, scorer, facts in _scorers(run, sides, _Choices(**choices, judges=judges)):
         result = dataclasses.replace(recover(*sides, scorer), set_aside=run.counts["set aside"])
         line = signature(result, sim=name, **facts, v=__version__)
         results.append((name, result, line))
@@ -125,15 +136,23 @@ def _scorers(
     """Yield the name, the scorer, and the facts for the signature of each similarity chosen."""
     from bitextfilter.evaluation.similarities import baseline
 
-    names = choices.names
+    names, languages = choices.names, None
     if names == ("all",) or set(names) & set(_VECTORS):
         model = run.model()
-        names = _that_model_can(model, names)
+        names, languages = _that_model_can(model, names), model.languages
         scorer_of = _vector_scorers(run, model, sides, choices.neighbours)
+    asked = [name for name in names if name in _JUDGED]
+    if asked:
+        judges, _ = load_judges(run, choices.judges, asked, languages)
+        judged_by: dict[str, str | int] = {
+            "translators": str(run.facts["translators"]).replace(" ", ":")
+        }
     for name in names:
         if name in _BASELINES:
             seed: dict[str, str | int] = {"seed": choices.seed} if name == "random" else {}
             yield name, baseline(name, *sides, choices.seed), seed
+        elif name in _JUDGED:
+            yield name, _judged_scorer(run, judges, sides, name), judged_by
         else:
             margin: dict[str, str | int] = {"k": choices.neighbours} if name in _MARGINS else {}
             yield name, scorer_of(name), {**margin, "model": model.digest}
@@ -163,6 +182,29 @@ def _vector_scorers(
     )
     probabilities = model.pair_scorer((source, sides[0]), (target, sides[1]))
     return lambda name: vector_scorer(name, source, target, probabilities, neighbours)
+
+
+def _judged_scorer(run: Run, judges: Judges, sides: Sides, name: str) -> RowScorer:
+    """Return what asks the judges, row by row, with a progress bar."""
+    import numpy as np
+
+    from bitextfilter.evaluation.similarities import pair_rows
+    from bitextfilter.scoring.translation import Evidence
+
+    evidence = Evidence(judges, *sides)
+    rows = pair_rows(
+        lambda rows, columns: evidence.score(rows, columns, [name])[:, 0], *map(len, sides)
+    )
+    run.progress().reset(total=len(sides[0]))
+
+    def scorer(part: slice) -> Scores:
+        found = []
+        for row in range(*part.indices(len(sides[0]))):
+            found.append(rows(slice(row, row + 1)))
+            run.advance(1)
+        return np.concatenate(found)
+
+    return scorer
 
 
 def _table(results: list[tuple[str, Recovery, str]]) -> str:

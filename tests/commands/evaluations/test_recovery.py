@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from toys import sentences, toy_model
+from translators import saved
 
 from bitextfilter.commands.evaluate import main
-from bitextfilter.commands.evaluations.recovery import _BASELINES, _VECTORS
+from bitextfilter.commands.evaluations.recovery import _BASELINES, _JUDGED, _VECTORS
+from bitextfilter.evaluation.recovery import recover
 from bitextfilter.evaluation.similarities import BASELINES, MATRICES
+from bitextfilter.scoring.translation import JUDGED
+from bitextfilter.translation.registry import load_translator
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +47,7 @@ def table(result: Result) -> dict[str, list[str]]:
 
 def test_names_are_those_there_are() -> None:
     assert (_VECTORS, _BASELINES) == (MATRICES, BASELINES)
+    assert set(_JUDGED) == {name for name, measure in JUDGED.items() if measure.translators}
 
 
 def test_all_similarities(model: Path, pairs: Path) -> None:
@@ -122,3 +128,30 @@ def test_choices_that_make_no_sense(pairs: Path, words: list[str], message: str)
     failed = recovery(*words, pairs)
     assert (failed.exit_code, failed.stdout) == (2, "")
     assert message in failed.stderr
+
+
+def test_translators_both_ways(tmp_path: Path) -> None:
+    there, back = saved(tmp_path / "there"), saved(tmp_path / "back", 2, "ba")
+    random = np.random.default_rng(1)
+    sides = [[f"{letter}{n}" for n in random.permutation(20)[:9]] for letter in "ab"]
+    text = "".join(f"{source}\t{target}\n" for source, target in zip(*sides, strict=True))
+    words = ("-q", "--similarity", "translation", "--translator", f"{there},{back}", "-")
+    found = table(recovery(*words, text=text.encode()))["translation"]
+    forward, backward = load_translator(there), load_translator(back)
+    scores = [
+        [
+            (forward.log_probabilities([a], [b])[0] + backward.log_probabilities([b], [a])[0]) / 2
+            for b in sides[1]
+        ]
+        for a in sides[0]
+    ]
+    expected = recover(*sides, np.array(scores, dtype=np.float32))
+    assert found[:2] == [f"{expected.forward:.2f}", f"{expected.backward:.2f}"]
+    assert "sim:translation translators:there:" in found[3] and "model:" not in found[3]
+
+
+def test_translators_must_be_there(pairs: Path) -> None:
+    result = recovery("--similarity", "dual", pairs)
+    assert result.exit_code == 78 and "dual needs --translator DIR,DIR" in result.stderr
+    result = recovery("--similarity", "random", "--translator", "x", pairs)
+    assert result.exit_code == 2 and "--translator is for" in result.stderr

@@ -1,0 +1,148 @@
+"""bitext-score by translators and language models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from toys import toy_model
+from translators import saved
+
+from bitextfilter.commands.score import main
+from bitextfilter.models.checkpoint import digest
+from bitextfilter.text.arpa import write_arpa
+from bitextfilter.text.units import Units
+from bitextfilter.training.ngrams import Corpus, NgramSettings, train
+from bitextfilter.translation.registry import load_translator
+
+RANDOM = np.random.default_rng(4)
+ROWS = [
+    tuple(
+        " ".join(f"{letter}{n}" for n in RANDOM.integers(0, 20, RANDOM.integers(1, 9)))
+        for letter in "ab"
+    )
+    for _ in range(25)
+]
+DATA = "".join(f"{source}\t{target}\n" for source, target in ROWS).encode()
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models")
+    saved(path / "there", 0)
+    saved(path / "back", 2, "ba")
+    saved(path / "elsewhere", 0, "ac")
+    toy_model(path / "vectors")
+    units = Units("words", lowercase=False)
+    for side, name in enumerate(("source", "target")):
+        corpus = Corpus(units(row[side]) for row in ROWS)
+        with open(path / f"{name}.arpa", "wb") as stream:
+            write_arpa(train(corpus, NgramSettings(2), units).model, stream)
+    return path
+
+
+def call(folders: Path, *words: object, data: bytes = DATA, code: int = 0) -> Result:
+    arguments = [str(word).replace("M/", f"{folders}/") for word in words]
+    result = CliRunner().invoke(main, ["--score-only", "--digits", "9", *arguments], input=data)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def columns(result: Result) -> list[list[str]]:
+    return [line.split("\t") for line in result.stdout.splitlines()]
+
+
+BOTH = ("--translator", "M/there,M/back")
+
+
+def test_columns_are_in_the_order_asked(folders: Path) -> None:
+    words = ("--model", "M/vectors", "--language-models", "M/source.arpa,M/target.arpa")
+    names = ("dual", "cosine", "translation", "log-linear", "language-model")
+    together = columns(call(folders, "--similarity", ",".join(names), *words, *BOTH))
+    for place, name in enumerate(names):
+        needs = BOTH if name in ("dual", "translation", "log-linear") else ()
+        models = words[2:] if name in ("log-linear", "language-model") else ()
+        model = words[:2] if name == "cosine" else ()
+        alone = columns(call(folders, "--similarity", name, *model, *needs, *models))
+        assert [row[0] for row in alone] == [row[place] for row in together]
+        assert len({row[0] for row in alone}) > 15
+    dual, translation = (float(together[3][i]) for i in (0, 2))
+    assert 0 < dual <= np.exp(translation) + 1e-4
+
+
+def test_no_model_of_vectors_is_read_where_none_is_asked(
+    folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BITEXTFILTER_MODEL", "nowhere")
+    manifest = tmp_path / "run.json"
+    words = ("--similarity", "translation", "--translator", "M/there")
+    result = call(folders, *words, "--manifest", manifest)
+    expected = load_translator(folders / "there").log_probabilities(*zip(*ROWS, strict=True))
+    assert [float(row[0]) for row in columns(result)] == pytest.approx(expected.tolist(), rel=1e-6)
+    written = json.loads(manifest.read_text())
+    facts = written["facts"]
+    assert facts["translators"] == f"there {digest(folders / 'there')}"
+    assert written["counts"]["overlong"] == 0 and "model" not in facts
+
+
+def test_the_columns_may_be_the_other_way_round(folders: Path) -> None:
+    swapped = "".join(f"{target}\t{source}\n" for source, target in ROWS).encode()
+    words = ("--similarity", "translation,dual")
+    straight = call(folders, *words, *BOTH).stdout
+    assert call(folders, *words, *BOTH, "--scol", 2, "--tcol", 1, data=swapped).stdout == straight
+    back = call(folders, *words, "--translator", "M/back,M/there", data=swapped).stdout
+    assert back == straight
+    backward = ("--similarity", "cosine,translation", "--translator", "M/back")
+    with_model = columns(call(folders, *backward, "--model", "M/vectors"))
+    alone = columns(call(folders, *backward[:1], "translation", *backward[2:], data=swapped))
+    assert [row[1] for row in with_model] == [row[0] for row in alone]
+
+
+def test_a_rejected_row_has_empty_scores_and_windows_do_not_matter(folders: Path) -> None:
+    data = DATA + b"only one\n" + DATA
+    words = ("--similarity", "translation,dual", *BOTH, "--on-error", "reject")
+    first = call(folders, *words, data=data).stdout
+    assert first.splitlines()[25] == "\t"
+    for more in (("--batch-size", 4), ("--batch-size", 1, "--threads", 2)):
+        assert call(folders, *words, *more, data=data).stdout == first
+
+
+def test_an_interrupted_run_can_go_on(folders: Path, tmp_path: Path) -> None:
+    words = ("--similarity", "translation", *BOTH)
+    shards = ("--resume", tmp_path / "parts", "--shard-rows", 7)
+    whole = call(folders, *words).stdout
+    assert call(folders, *words, *shards).stdout == whole
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("--similarity", "cosine", "--translator", "M/there"), 2, "--translator is for"),
+        (("--translator", "M/there"), 2, "--translator is for"),
+        (("--similarity", "translation", *BOTH, "--weights", "1,1,1,1"), 2, "--weights is for"),
+        (("--similarity", "dual", *BOTH, "--language-models", "x"), 2, "--language-models is for"),
+        (("--similarity", "translation"), 78, "translation needs --translator DIR"),
+        (("--similarity", "dual", "--translator", "M/there"), 78, "--translator DIR,DIR"),
+        (("--similarity", "dual", "--translator", "M/there,M/there"), 78,
+         "is from aa into bb, not bb into aa"),
+        (("--similarity", "dual", "--translator", "M/there,M/elsewhere"), 78,
+         "is from aa into cc, not bb into aa"),
+        (("--similarity", "cosine,translation", "--model", "M/vectors", "--translator",
+          "M/elsewhere"), 78, "is from aa into cc, not aa into bb or bb into aa"),
+        (("--similarity", "translation", "--translator", "M/1,M/2,M/3"), 2, "one folder, or two"),
+        (("--similarity", "translation", "--translator", "M/none"), 66, "no model here"),
+        (("--similarity", "translation", "--translator", "M/vectors"), 65, "no translator"),
+        (("--similarity", "language-model", "--language-models", "M/none"), 66, "none"),
+        (("--similarity", "language-model", "--language-models", "a,b,c"), 2, "one file a side"),
+        (("--similarity", "log-linear", *BOTH, "--language-models", "M/source.arpa,M/target.arpa",
+          "--weights", "1,2,3"), 2, "four numbers"),
+        (("--similarity", "dual", *BOTH, "--cache", "M/cache"), 2, "--cache keeps"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_said(
+    folders: Path, words: tuple[str, ...], code: int, message: str
+) -> None:
+    assert message in call(folders, *words, code=code).stderr
