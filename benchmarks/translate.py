@@ -1,11 +1,14 @@
 """Sentences a second that translators translate, and that they score, on this machine.
 
-    python benchmarks/translate.py [--model DIR] [--text FILE]
+    python benchmarks/translate.py [--model DIR] [--text FILE] [--ctranslate2]
 
 With `--model` and `--text` (plain source sentences, or a TSV whose first column is taken) that is
 the real thing. Without, the networks have the default sizes, a vocabulary of 8,000 and random
 weights, sentences have 10 to 32 random pieces, and every translation is written to 32 pieces, for
 random weights would hardly ever end one: more work than real translations of such sentences are.
+`--ctranslate2` (`pip install ctranslate2`) converts the Transformer of `--model` and has the same
+sentences translated by CTranslate2, with as many threads: sentences a second, and how many of its
+translations are ours.
 """
 
 from __future__ import annotations
@@ -81,6 +84,28 @@ def measure(translator: Translator, sentences: list[str], longest: int) -> None:
     watch.say("scoring, pairs", len(sentences))
 
 
+def beside(translator: Translator, sentences: list[str], threads: int) -> None:
+    """Print the speeds of CTranslate2, and how often it agrees."""
+    import tempfile
+
+    from ctranslate2_model import CTranslate2, convert
+
+    from bitextfilter.translation.translator import SearchSettings
+
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "model").mkdir()
+        convert(translator, Path(folder) / "model")
+        for kind in ("float32", "int8"):
+            other = CTranslate2(translator, Path(folder) / "model", threads, kind)
+            for width in (1, 5):
+                with Watch() as watch:
+                    found = other.translate(sentences, width, 256)
+                watch.say(f"CTranslate2 {kind}, beam {width}, sentences", len(sentences))
+                ours = translator.translate(sentences, SearchSettings(width, 256))
+                same = sum(a == b.best for a, b in zip(found, ours, strict=True))
+                print(f"    {same} of {len(sentences)} as ours")
+
+
 def main() -> None:
     """Measure one model, or both architectures with random weights."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -88,6 +113,7 @@ def main() -> None:
     parser.add_argument("--text")
     parser.add_argument("--sentences", type=int, default=1000)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--ctranslate2", action="store_true")
     options = parser.parse_args()
     from bitextfilter.commands.process import prepare
     from bitextfilter.io.files import read_lines
@@ -99,7 +125,10 @@ def main() -> None:
         sentences = [line.split("\t")[0] for line in read_lines(options.text)][: options.sentences]
     if options.model:
         print(options.model)
-        measure(load_translator(options.model, threads=options.threads), sentences, 256)
+        translator = load_translator(options.model, threads=options.threads)
+        measure(translator, sentences, 256)
+        if options.ctranslate2:
+            beside(translator, sentences, options.threads)
         return
     for name in ("transformer", "recurrent"):
         print(f"{name}, default size")

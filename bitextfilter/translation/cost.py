@@ -8,10 +8,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from bitextfilter.models.recurrent import padding_mask
 from bitextfilter.text.vocabulary import BEGIN, END
 from bitextfilter.translation.network import Rows, TranslationNetwork
 
 __all__ = ["dual_cross_entropy", "log_probabilities", "shifted"]
+
+
+POSITIONS = 8
+"""Of which the logits are held at a time."""
 
 
 def shifted(targets: Rows) -> tuple[Tensor, Tensor]:
@@ -30,11 +35,13 @@ def log_probabilities(network: TranslationNetwork, sources: Rows, targets: Rows)
     """
     inputs, outputs = shifted(targets)
     states = network.states(sources, inputs)
+    inside = padding_mask(targets.lengths + 1, inputs.shape[1])
     total = torch.zeros(len(inputs), dtype=torch.float64, device=inputs.device)
-    for position in range(inputs.shape[1]):  # so that memory holds the logits of one
-        steps = network.output(states[:, position]).double().log_softmax(dim=1)
-        step = steps.gather(1, outputs[:, position, None])[:, 0]
-        total += step.masked_fill(position > targets.lengths, 0.0)
+    for start in range(0, inputs.shape[1], POSITIONS):
+        part = slice(start, start + POSITIONS)
+        logs = network.output(states[:, part]).log_softmax(dim=2)
+        steps = logs.gather(2, outputs[:, part, None])[:, :, 0].double()
+        total += steps.masked_fill(~inside[:, part], 0.0).sum(dim=1)
     return total / (targets.lengths + 1)
 
 

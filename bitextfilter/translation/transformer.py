@@ -124,6 +124,7 @@ class TransformerNetwork(TranslationNetwork):
 
     def __init__(self, settings: TransformerSettings, vocabulary: int) -> None:
         super().__init__(vocabulary, settings.width)
+        self.settings = settings
         self.scale = settings.width**0.5
         layers = range(settings.layers)
         self.encoder = nn.ModuleList(EncoderLayer(settings, self.dropout) for _ in layers)
