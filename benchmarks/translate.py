@@ -14,12 +14,15 @@ translations are ours.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bitextfilter.translation.translator import Translator
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 WORDS, SHORTEST, LONGEST, WRITTEN = 8000, 10, 32, 32
 
@@ -88,8 +91,7 @@ def beside(translator: Translator, sentences: list[str], threads: int) -> None:
     """Print the speeds of CTranslate2, and how often it agrees."""
     import tempfile
 
-    from ctranslate2_model import CTranslate2, convert
-
+    from benchmarks.ctranslate2_model import CTranslate2, convert
     from bitextfilter.translation.translator import SearchSettings
 
     with tempfile.TemporaryDirectory() as folder:
