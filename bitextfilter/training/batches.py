@@ -96,7 +96,7 @@ def search_in(model: BilingualTraining, corpus: Corpus, device: torch.device) ->
         vectors = [
             torch.cat(
                 [
-                    model.encode(_moved(pad(corpus.side(side), rows, views), device), side)
+                    model.encode(moved(pad(corpus.side(side), rows, views), device), side)
                     for rows in mega
                 ]
             )
@@ -113,7 +113,8 @@ def search_in(model: BilingualTraining, corpus: Corpus, device: torch.device) ->
     return search
 
 
-def _moved(inputs: Inputs, device: torch.device) -> Inputs:
+def moved(inputs: Inputs, device: torch.device) -> Inputs:
+    """Sentences on a device."""
     return {
         view: Padded(part.ids.to(device), part.lengths.to(device)) for view, part in inputs.items()
     }
@@ -121,8 +122,8 @@ def _moved(inputs: Inputs, device: torch.device) -> Inputs:
 
 def to_device(batch: Batch, device: torch.device) -> Batch:
     """The batch on a device."""
-    alone = {side: _moved(part, device) for side, part in batch.monolingual.items()}
-    sides = (_moved(batch.sides[0], device), _moved(batch.sides[1], device))
+    alone = {side: moved(part, device) for side, part in batch.monolingual.items()}
+    sides = (moved(batch.sides[0], device), moved(batch.sides[1], device))
     given = batch.negatives and (
         _given(batch.negatives[0], device), _given(batch.negatives[1], device)
     )  # fmt: skip
@@ -130,4 +131,4 @@ def to_device(batch: Batch, device: torch.device) -> Batch:
 
 
 def _given(negatives: Given, device: torch.device) -> Given:
-    return Given(_moved(negatives.sentences, device), negatives.present.to(device))
+    return Given(moved(negatives.sentences, device), negatives.present.to(device))

@@ -76,7 +76,12 @@ def train(
     folder: Path,
     resume: bool = False,
 ) -> Progress:
-    """Train an encoder: see :func:`learn`.
+    """Train an encoder on the mini-batches of :func:`stream_of`: see :func:`learn`."""
+    return learn(model, stream_of(model, data), hooks, folder, resume)
+
+
+def stream_of(model: BilingualTraining, data: tuple[Corpus, dict[int, Sentences]]) -> Stream:
+    """Mini-batches of pairs, on the device that the network lies on.
 
     ``data``: the pairs and, by side, the sentences to autoencode instead of the pairs' side.
     """
@@ -87,8 +92,7 @@ def train(
         found = mini_batches(data, model.settings, model.network.views, search, skip)
         return (to_device(batch, device) for batch in found)
 
-    stream = Stream(count_updates(data[0], model.settings), batches)
-    return learn(model, stream, hooks, folder, resume)
+    return Stream(count_updates(data[0], model.settings), batches)
 
 
 def learn(
