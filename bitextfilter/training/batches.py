@@ -13,6 +13,7 @@ from torch import Tensor
 from bitextfilter.encoders.network import Inputs, Padded
 from bitextfilter.training.autoencoder import Batch, BilingualTraining, Given
 from bitextfilter.training.data import Corpus, Sentences, endless_batches
+from bitextfilter.training.loop import Stream, count_updates
 from bitextfilter.training.selection import hardest_negatives
 from bitextfilter.training.settings import TrainingSettings
 
@@ -22,6 +23,21 @@ Rows = NDArray[np.int64]
 Search = Callable[[Sequence[Rows]], list[tuple[Rows, Rows]] | None]
 """Finds the hardest negatives of the pairs of some mini-batches, as places in the corpus of the
 sentences that the sources and the targets must not be like, -1 for none; None if it need not."""
+
+
+def stream_of(model: BilingualTraining, data: tuple[Corpus, dict[int, Sentences]]) -> Stream:
+    """Mini-batches of pairs, on the device that the network lies on.
+
+    ``data``: the pairs and, by side, the sentences to autoencode instead of the pairs' side.
+    """
+    device = next(model.parameters()).device
+
+    def batches(skip: int) -> Iterator[Batch]:
+        search = search_in(model, data[0], device)
+        found = mini_batches(data, model.settings, model.network.views, search, skip)
+        return (to_device(batch, device) for batch in found)
+
+    return Stream(count_updates(data[0], model.settings), batches)
 
 
 def mini_batches(
