@@ -1,8 +1,8 @@
 """Encoders that meet in a third language: the pivot-based baseline of Kim et al. 2019.
 
 Sources and targets are translated into the *pivot* by one decoder, which does not learn whose
-encoder a vector came from, so both encoders come to speak to it alike (Schwenk & Douze 2017,
-section 3). No source need ever stand beside its translation.
+encoder a vector came from, so both encoders come to speak to it alike (Schwenk & Douze 2017). No
+source need ever stand beside its translation. Encoders and decoder are those of Kim et al.
 """
 
 from __future__ import annotations
