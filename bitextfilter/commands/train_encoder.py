@@ -9,6 +9,7 @@ import click
 
 from bitextfilter.commands.frame import Run, command, device_options
 from bitextfilter.commands.options import pair_column_options
+from bitextfilter.commands.pivot_options import no_pivot, pivot_material, pivot_options
 from bitextfilter.commands.training_options import (
     pair_files,
     settings_values,
@@ -18,6 +19,7 @@ from bitextfilter.commands.training_reporter import TrainingReporter
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
+    from bitextfilter.workflows.encoder_training import EncoderTraining
     from bitextfilter.workflows.plan import Material, Plan
 
 
@@ -28,6 +30,7 @@ _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
 @command(
     "bitext-train-encoder",
     training_options(),
+    pivot_options(),
     pair_column_options(),
     device_options(),
     batch_size=None,
@@ -55,7 +58,7 @@ _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
 @click.option(
     "--architecture",
     metavar="NAME|PARTS",
-    help="autoencoder (the default), averaging, or parts such as word+lstm,trigram.",
+    help="autoencoder (the default), pivot, averaging, or parts such as word+lstm,trigram.",
 )
 @click.option(
     "--embeddings",
@@ -73,6 +76,9 @@ def main(run: Run, **options: Any) -> None:
     training lies in DIR.training; --resume continues from the last validation with the very
     same curve.
 
+    With --architecture pivot the decoder writes a third language, from sources and from targets
+    (--source-pivot, --target-pivot): no pair of the two languages is needed but to validate on.
+
     Architectures of parts (word, trigram, weighted, lstm, blstm, max-blstm, gran, gran-gru) are
     added with + and set side by side with a comma. By default they train without a decoder:
     training.translation and .autoencoding are 0.
@@ -86,7 +92,19 @@ def main(run: Run, **options: Any) -> None:
         bitext-train-encoder --languages en,de --pairs train.tsv.gz --development dev.tsv
         --set training.passes=6 -o my-model
     """
+    from bitextfilter.workflows.plan import Plan
+
+    plan = Plan.from_dict(settings_values(options))
+    run.facts["seed"] = plan.training.seed
+    progress = _training(run, plan, options).run()
+    run.counts["updates"] = progress.update
+    run.note(f"lowest recovery error {progress.best:.2f} % (mean of CSLS and cosine)")
+
+
+def _training(run: Run, plan: Plan, options: dict[str, Any]) -> EncoderTraining:
+    """The training that the architecture asks for, with all that it needs read."""
     from bitextfilter.workflows.encoder_training import EncoderTraining
+    from bitextfilter.workflows.pivot_training import PivotTraining
     from bitextfilter.workflows.plan import Surroundings
 
     where = Surroundings(
@@ -98,29 +116,27 @@ def main(run: Run, **options: Any) -> None:
         note=run.note,
         report=TrainingReporter(run),
     )
-    plan, material = _plan(options), _material(options, run.row_settings.columns)
-    run.facts["seed"] = plan.training.seed
-    progress = EncoderTraining(plan, material, where).run()
-    run.counts["updates"] = progress.update
-    run.note(f"lowest recovery error {progress.best:.2f} % (mean of CSLS and cosine)")
+    material = _material(plan.architecture, options, run.row_settings.columns)
+    kind = EncoderTraining if material.pivot is None else PivotTraining
+    return kind(plan, material, where)
 
 
-def _plan(options: dict[str, Any]) -> Plan:
-    """The settings: those of --settings, changed by every --set."""
-    from bitextfilter.workflows.plan import Plan
-
-    return Plan.from_dict(settings_values(options))
-
-
-def _material(options: dict[str, Any], columns: Columns) -> Material:
+def _material(architecture: str, options: dict[str, Any], columns: Columns) -> Material:
     """The files."""
+    from bitextfilter.encoders.registry import PIVOT
     from bitextfilter.io.rows import Columns
     from bitextfilter.training.sources import PairFile
     from bitextfilter.workflows.plan import Material
 
+    pairs, pivot = [], None
+    if architecture == PIVOT:
+        pivot = pivot_material(options, columns)
+    else:
+        no_pivot(options)
+        pairs = pair_files(options["pairs"], options["parallel"], columns)
     return Material(
         languages=options["languages"],
-        pairs=pair_files(options["pairs"], options["parallel"], columns),
+        pairs=pairs,
         development=PairFile(
             options["development"], columns=Columns(options["dev_scol"], options["dev_tcol"])
         ),
@@ -128,4 +144,5 @@ def _material(options: dict[str, Any], columns: Columns) -> Material:
         start=options["start"],
         segmenter=options["segmenter"],
         vectors=options["embeddings"],
+        pivot=pivot,
     )

@@ -108,27 +108,29 @@ def settings_values(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def pair_files(
-    tables: Sequence[str], parallel: Sequence[tuple[str, str]], columns: Columns
+    tables: Sequence[str],
+    parallel: Sequence[tuple[str, str]],
+    columns: Columns,
+    option: str = "--pairs",
 ) -> list[PairFile]:
-    """The files of --pairs and --parallel; UsageError if there are none."""
+    """The files of --pairs, or what ``option`` is, and --parallel; UsageError without any."""
     from bitextfilter.training.sources import PairFile
 
-    files = [
-        PairFile(path, weight=weight, columns=columns) for path, weight in map(_weighted, tables)
-    ]
+    weighted = [_weighted(path, option) for path in tables]
+    files = [PairFile(path, weight=weight, columns=columns) for path, weight in weighted]
     for source, text in parallel:
-        target, weight = _weighted(text)
+        target, weight = _weighted(text, "--parallel")
         files.append(PairFile(source, target, weight))
     if not files:
         raise click.UsageError("no training pairs: give --pairs FILE or --parallel SOURCE TARGET")
     return files
 
 
-def _weighted(text: str) -> tuple[str, float]:
+def _weighted(text: str, option: str) -> tuple[str, float]:
     """Split ``FILE@WEIGHT``; without a weight it is 1."""
     match = re.fullmatch(r"(.+)@([0-9]+(?:\.[0-9]+)?)", text)
     if match is None:
         return text, 1.0
     if float(match[2]) == 0:
-        raise click.BadParameter(f"{text}: a weight must be above 0", param_hint="--pairs")
+        raise click.BadParameter(f"{text}: a weight must be above 0", param_hint=option)
     return match[1], float(match[2])

@@ -1,8 +1,9 @@
 """The encoders of the shared-decoder bilingual autoencoder (Kim et al. 2019, section 3).
 
 A bidirectional recurrent network a language over one table of subword vectors; the sentence
-embedding is the element-wise maximum over the states (eq. 3, 6). The decoder they share exists
-only in training (``training/autoencoder.py``) and is not part of a model folder.
+embedding is the element-wise maximum over the states (eq. 3, 6). The decoder they share, of these
+languages (``training/autoencoder.py``) or of a third (``training/pivot.py``), exists only in
+training and is not part of a model folder.
 
 With ``average`` (ours, not the paper's) the weighted average of the subword vectors is added to
 the scaled maximum: the network then starts from what averaging knows and learns word order on

@@ -65,8 +65,9 @@ def parse(expression: str) -> tuple[tuple[str, ...], ...]:
         return sums
     problem = "a part stands twice" if wrong is None else f"no part is called {wrong!r}"
     raise SettingsError(
-        f"architecture {expression!r}: {problem}; it is autoencoder, averaging, or parts"
-        f" ({', '.join(PARTS)}), added with + and side by side with a comma: word+lstm,trigram"
+        f"architecture {expression!r}: {problem}; it is autoencoder, pivot, averaging,"
+        f" or parts ({', '.join(PARTS)}), added with + and side by side with a comma:"
+        " word+lstm,trigram"
     )
 
 

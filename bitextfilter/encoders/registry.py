@@ -22,8 +22,12 @@ from bitextfilter.models.checkpoint import (
 )
 from bitextfilter.text.processor import TextProcessor
 
+PIVOT = "pivot"
+"""The encoders of ``autoencoder`` with a decoder of a third language (``training/pivot.py``)."""
+
 ARCHITECTURES: dict[str, tuple[type[Any], Any]] = {
     "autoencoder": (AutoencoderSettings, AutoencoderNetwork),
+    PIVOT: (AutoencoderSettings, AutoencoderNetwork),
     "averaging": (AveragingSettings, AveragingNetwork),
 }
 """Name → (settings, network); a network takes (settings, sizes of the views). Any other name is

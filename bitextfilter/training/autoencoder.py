@@ -14,23 +14,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bitextfilter.encoders.network import Inputs, Network, Padded
-from bitextfilter.errors import SettingsError
-from bitextfilter.models.recurrent import RecurrentDecoder, padding_mask
 from bitextfilter.text.processor import PIECES
-from bitextfilter.text.vocabulary import END
-from bitextfilter.training.learner import Learner
+from bitextfilter.training.encoder_learner import EncoderLearner
 from bitextfilter.training.objectives import (
     HardNegatives,
     contrastive_loss,
     margin_loss,
     ranking_loss,
-)
-from bitextfilter.training.output import OutputLayer
-from bitextfilter.training.regularisation import (
-    drift_penalty,
-    scrambled,
-    variational_mask,
-    weight_penalty,
 )
 from bitextfilter.training.selection import hardest_negatives, random_partners, taken
 from bitextfilter.training.settings import TrainingSettings
@@ -59,26 +49,8 @@ class Batch:
     """Those of the sources and of the targets; None: they are sought among the pairs."""
 
 
-class VariationalDropout(nn.Module):
-    """Dropout of the same numbers at every position of a sentence (Gal & Ghahramani 2016)."""
-
-    def __init__(self, rate: float) -> None:
-        super().__init__()
-        self.rate = rate
-
-    def forward(self, vectors: Tensor) -> Tensor:
-        """``(n, t, w)`` → the same shape."""
-        if not self.training or not self.rate:
-            return vectors
-        mask = variational_mask(len(vectors), vectors.shape[2], self.rate, torch.default_generator)
-        return vectors * mask.to(vectors)
-
-
-class BilingualTraining(Learner):
+class BilingualTraining(EncoderLearner):
     """An encoder network with what only its training needs."""
-
-    network: Network
-    settings: TrainingSettings
 
     def __init__(
         self,
@@ -93,31 +65,11 @@ class BilingualTraining(Learner):
         With ``one_language`` both sides of a pair are read as the source is. SettingsError if
         the network has no vectors of pieces, and a decoder is to write them.
         """
-        super().__init__()
-        self.network = network
-        self.settings = settings
-        self.read_as = (0, 0) if one_language else (0, 1)
-        rate = settings.dropout
-        network.dropout = nn.Dropout(rate)
-        if settings.dropout_kind == "variational":
-            network.dropout = VariationalDropout(rate)
-        for table in network.piece_tables():  # of trigrams, a mini-batch holds most
-            table.sparse = settings.optimiser == "lazy-adam"
-        for number, table in enumerate(network.tables() if settings.drift else ()):
-            self.register_buffer(f"initial{number}", table.weight.detach().clone())
+        super().__init__(network, settings, one_language)
         if settings.ranking:
             self.log_scale = nn.Parameter(torch.tensor(math.log(settings.scale)))
         if settings.decodes:
-            if not network.piece_tables():
-                raise SettingsError(
-                    "a decoder needs vectors of pieces, and this architecture has none; set"
-                    " training.translation and training.autoencoding to 0, or add a part that"
-                    " reads pieces, such as word"
-                )
-            width = network.piece_tables()[0].embedding_dim
-            self.decoder = RecurrentDecoder(cell, width, network.dim)
-            self.begin = nn.Parameter(torch.randn(2, width) * width**-0.5)
-            self.output = OutputLayer(network.dim, counts, settings)
+            self.add_decoder(cell, counts, languages=2)
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
         """The unweighted objectives that take part, by name, as scalars."""
@@ -136,19 +88,8 @@ class BilingualTraining(Learner):
             for name, loss in self._decoding(batch, vectors, side).items():
                 losses.setdefault(name, []).append(loss)
         return {name: torch.stack(values).mean() for name, values in losses.items()} | (
-            self._penalties()
+            self.penalties()
         )
-
-    def encode(self, sentences: Inputs, side: int) -> Tensor:
-        """Sentence vectors ``(n, d)`` of one side, with the noise of training while it trains."""
-        if self.training and self.settings.scramble and PIECES in sentences:
-            pieces = sentences[PIECES]
-            mixed = scrambled(
-                pieces.ids, pieces.lengths, self.settings.scramble, torch.default_generator
-            )
-            sentences = {**sentences, PIECES: Padded(mixed, pieces.lengths)}
-        vectors: Tensor = self.network(sentences, self.read_as[side])
-        return vectors
 
     def _triplet(self, batch: Batch, vectors: list[Tensor]) -> Tensor:
         """The margin loss, with negatives given or sought among the pairs."""
@@ -176,22 +117,6 @@ class BilingualTraining(Learner):
         positive = torch.arange(len(source), device=source.device) < len(vectors[0])
         return contrastive_loss(source, target, positive, self.settings.contrastive_margin)
 
-    def _penalties(self) -> dict[str, Tensor]:
-        """What the parameters cost by themselves."""
-        tables, penalties = self.network.tables(), {}
-        if self.settings.drift:
-            each = [
-                drift_penalty(table.weight, self.get_buffer(f"initial{number}"), 1.0)
-                for number, table in enumerate(tables)
-            ]
-            penalties["drift"] = torch.stack(each).sum()
-        if self.settings.composition:
-            aside = {id(table.weight) for table in tables}
-            rest = [p for p in self.network.parameters() if id(p) not in aside]
-            if rest:
-                penalties["composition"] = weight_penalty(rest, 1.0)
-        return penalties
-
     def _decoding(self, batch: Batch, vectors: list[Tensor], side: int) -> dict[str, Tensor]:
         """Translation into and autoencoding of one side, over the decoded share of the pairs."""
         settings = self.settings
@@ -208,18 +133,7 @@ class BilingualTraining(Learner):
             losses["autoencoding"] = self._decoded(vectors[side][::every], written, side)
         return losses
 
-    def weighted(self, losses: dict[str, Tensor]) -> Tensor:
-        """The one number to minimise: each objective times its weight."""
-        return torch.stack([getattr(self.settings, n) * loss for n, loss in losses.items()]).sum()
-
     def _decoded(self, embedding: Tensor, sentences: Padded, side: int) -> Tensor:
-        """Loss of writing ``sentences`` from ``embedding (n, d)``, the end mark included."""
-        ids, lengths = sentences.ids, sentences.lengths
+        """Loss of writing ``sentences`` of a side from ``embedding (n, d)``."""
         table = self.network.piece_tables()[-self.read_as[side]]
-        first = self.begin[side].expand(len(ids), 1, -1)
-        states = self.decoder(embedding, torch.cat([first, table(ids)], dim=1))
-        targets = torch.cat([ids, torch.zeros_like(ids[:, :1])], dim=1)
-        targets = targets.scatter(1, lengths[:, None], END)
-        inside = padding_mask(lengths + 1, targets.shape[1])
-        loss: Tensor = self.output(states[inside], targets[inside])
-        return loss
+        return self.written(embedding, sentences, table, side)

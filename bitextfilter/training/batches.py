@@ -13,6 +13,7 @@ from torch import Tensor
 from bitextfilter.encoders.network import Inputs, Padded
 from bitextfilter.training.autoencoder import Batch, BilingualTraining, Given
 from bitextfilter.training.data import Corpus, Sentences, endless_batches
+from bitextfilter.training.loop import Stream, count_updates
 from bitextfilter.training.selection import hardest_negatives
 from bitextfilter.training.settings import TrainingSettings
 
@@ -22,6 +23,21 @@ Rows = NDArray[np.int64]
 Search = Callable[[Sequence[Rows]], list[tuple[Rows, Rows]] | None]
 """Finds the hardest negatives of the pairs of some mini-batches, as places in the corpus of the
 sentences that the sources and the targets must not be like, -1 for none; None if it need not."""
+
+
+def stream_of(model: BilingualTraining, data: tuple[Corpus, dict[int, Sentences]]) -> Stream:
+    """Mini-batches of pairs, on the device that the network lies on.
+
+    ``data``: the pairs and, by side, the sentences to autoencode instead of the pairs' side.
+    """
+    device = next(model.parameters()).device
+
+    def batches(skip: int) -> Iterator[Batch]:
+        search = search_in(model, data[0], device)
+        found = mini_batches(data, model.settings, model.network.views, search, skip)
+        return (to_device(batch, device) for batch in found)
+
+    return Stream(count_updates(data[0], model.settings), batches)
 
 
 def mini_batches(
@@ -96,7 +112,7 @@ def search_in(model: BilingualTraining, corpus: Corpus, device: torch.device) ->
         vectors = [
             torch.cat(
                 [
-                    model.encode(_moved(pad(corpus.side(side), rows, views), device), side)
+                    model.encode(moved(pad(corpus.side(side), rows, views), device), side)
                     for rows in mega
                 ]
             )
@@ -113,7 +129,8 @@ def search_in(model: BilingualTraining, corpus: Corpus, device: torch.device) ->
     return search
 
 
-def _moved(inputs: Inputs, device: torch.device) -> Inputs:
+def moved(inputs: Inputs, device: torch.device) -> Inputs:
+    """Sentences on a device."""
     return {
         view: Padded(part.ids.to(device), part.lengths.to(device)) for view, part in inputs.items()
     }
@@ -121,8 +138,8 @@ def _moved(inputs: Inputs, device: torch.device) -> Inputs:
 
 def to_device(batch: Batch, device: torch.device) -> Batch:
     """The batch on a device."""
-    alone = {side: _moved(part, device) for side, part in batch.monolingual.items()}
-    sides = (_moved(batch.sides[0], device), _moved(batch.sides[1], device))
+    alone = {side: moved(part, device) for side, part in batch.monolingual.items()}
+    sides = (moved(batch.sides[0], device), moved(batch.sides[1], device))
     given = batch.negatives and (
         _given(batch.negatives[0], device), _given(batch.negatives[1], device)
     )  # fmt: skip
@@ -130,4 +147,4 @@ def to_device(batch: Batch, device: torch.device) -> Batch:
 
 
 def _given(negatives: Given, device: torch.device) -> Given:
-    return Given(_moved(negatives.sentences, device), negatives.present.to(device))
+    return Given(moved(negatives.sentences, device), negatives.present.to(device))

@@ -70,6 +70,12 @@ class Corpus:
         """Source (0) or target (1)."""
         return self.target if side else self.source
 
+    def up_to(self, length: int) -> Corpus:
+        """Those pairs of which neither side is longer, in pieces."""
+        longer = np.maximum(self.source.lengths, self.target.lengths)
+        kept = np.flatnonzero(longer <= length)
+        return Corpus(self.source.take(kept), self.target.take(kept), self.weights[kept])
+
     @cached_property
     def keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Numbers of the texts of both sides, ``(n,)`` each: equal for texts that read the same.

@@ -18,9 +18,7 @@ from torch import nn
 
 from bitextfilter.errors import ModelError
 from bitextfilter.models.memory import keep_freed_memory
-from bitextfilter.training.autoencoder import Batch, BilingualTraining
-from bitextfilter.training.batches import mini_batches, search_in, to_device
-from bitextfilter.training.data import Corpus, Sentences
+from bitextfilter.training.data import Corpus
 from bitextfilter.training.lazy_adam import LazyAdam, clip_norm
 from bitextfilter.training.learner import Learner, LoopSettings
 from bitextfilter.training.state import Progress, load_state, save_state
@@ -67,28 +65,6 @@ def make_optimiser(model: nn.Module, settings: LoopSettings) -> torch.optim.Opti
     if settings.optimiser == "lazy-adam":
         return LazyAdam(model.parameters(), settings.learning_rate)
     return torch.optim.Adam(model.parameters(), lr=settings.learning_rate, fused=True)
-
-
-def train(
-    model: BilingualTraining,
-    data: tuple[Corpus, dict[int, Sentences]],
-    hooks: Hooks,
-    folder: Path,
-    resume: bool = False,
-) -> Progress:
-    """Train an encoder: see :func:`learn`.
-
-    ``data``: the pairs and, by side, the sentences to autoencode instead of the pairs' side.
-    """
-    device = next(model.parameters()).device
-
-    def batches(skip: int) -> Iterator[Batch]:
-        search = search_in(model, data[0], device)
-        found = mini_batches(data, model.settings, model.network.views, search, skip)
-        return (to_device(batch, device) for batch in found)
-
-    stream = Stream(count_updates(data[0], model.settings), batches)
-    return learn(model, stream, hooks, folder, resume)
 
 
 def learn(

@@ -61,7 +61,10 @@ def _two_files(source: str, target: str) -> Iterator[tuple[str, str]]:
 
 
 def read_pairs(files: Sequence[PairFile]) -> tuple[list[str], list[str], list[float]]:
-    """All pairs of some files: sources, targets and weights, row by row."""
+    """All pairs of some files: sources, targets and weights, row by row.
+
+    Raises what :meth:`PairFile.read` does, and InputError if there is no pair at all.
+    """
     sources: list[str] = []
     targets: list[str] = []
     weights: list[float] = []
@@ -70,6 +73,8 @@ def read_pairs(files: Sequence[PairFile]) -> tuple[list[str], list[str], list[fl
             sources.append(source)
             targets.append(target)
             weights.append(file.weight)
+    if not sources:
+        raise InputError("no pairs to train on", file=files[0].source)
     return sources, targets, weights
 
 

@@ -29,8 +29,10 @@ from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.segment import load_segmenter
 from bitextfilter.text.vocabulary import END, RESERVED
 from bitextfilter.training.autoencoder import BilingualTraining
+from bitextfilter.training.batches import stream_of
 from bitextfilter.training.data import Corpus, Sentences
-from bitextfilter.training.loop import Hooks, start_torch, train
+from bitextfilter.training.encoder_learner import EncoderLearner
+from bitextfilter.training.loop import Hooks, Stream, learn, start_torch
 from bitextfilter.training.sources import read_monolingual, read_pairs
 from bitextfilter.training.start import start_from, start_small, use_vectors
 from bitextfilter.training.state import Progress
@@ -55,7 +57,7 @@ class EncoderTraining:
         """
         self.plan, self.material, self.where = plan, material, where
         self.settings = architecture_settings(plan.architecture, plan.shape)
-        plan.check_languages(material.languages)
+        plan.check_material(material)
         self._device = resolve_device(where.device)
         check_replaceable(where.output)
         if where.resume:
@@ -64,35 +66,44 @@ class EncoderTraining:
         self._development = list(material.development.read())
         if not self._development:
             raise InputError("no pairs to validate on", file=material.development.source)
-        sources, targets, weights = read_pairs(material.pairs)
-        if not sources:
-            raise InputError("no pairs to train on", file=material.pairs[0].source)
+        self._read()
+        self.network = self._make_network()
+
+    def _read(self) -> None:
+        """Read what is trained on."""
+        sources, targets, weights = read_pairs(self.material.pairs)
         self.processor = self._make_processor(sources, targets)
-        self.corpus = self._make_corpus(sources, targets, np.array(weights))
+        sides = self._sentences(sources, 0), self._sentences(targets, 1)
+        self.corpus = self._short(Corpus(*sides, np.array(weights)))
         self.monolingual = {
             side: self._make_monolingual(read_monolingual(paths), side)
-            for side, paths in material.monolingual.items()
+            for side, paths in self.material.monolingual.items()
             if paths
         }
-        self._sample = _distinct_sample(sources, targets, plan.training.seed)
-        self.network = self._make_network()
+        self._sample = distinct_sample(sources, targets, self.plan.training.seed)
 
     def run(self) -> Progress:
         """Train to the end, or on from where an interrupted run was last validated."""
-        training = self.plan.training
+        model, stream = self._learning()
+        if not self.where.resume:
+            begin_state(self.where, self._plan_text())
+        hooks = Hooks(self.validate, self.keep, self.where.report)
+        return learn(model, stream, hooks, self.where.state, self.where.resume)
+
+    def _learning(self) -> tuple[EncoderLearner, Stream]:
+        """The network on its device, with what its training needs, and the mini-batches."""
         model = BilingualTraining(
             self.network,
             getattr(self.settings, "cell", "lstm"),
             self._predicted_counts(),
-            training,
-            len(set(self.processor.languages)) == 1,
-        )
-        hooks = Hooks(self.validate, self.keep, self.where.report)
-        data = (self.corpus, self.monolingual)
-        model.to(self._device)
-        if not self.where.resume:
-            begin_state(self.where, self._plan_text())
-        return train(model, data, hooks, self.where.state, self.where.resume)
+            self.plan.training,
+            self._one_language,
+        ).to(self._device)
+        return model, stream_of(model, (self.corpus, self.monolingual))
+
+    @property
+    def _one_language(self) -> bool:
+        return len(set(self.processor.languages)) == 1
 
     def validate(self, network: Network) -> float:
         """Error on the development pairs in percent: 0 to 100, lower is better.
@@ -166,18 +177,19 @@ class EncoderTraining:
             return Sentences(rows)
         return Sentences(rows, Ragged.of(self.processor.ids(sentences, language, TRIGRAMS)))
 
-    def _make_corpus(
-        self, sources: list[str], targets: list[str], weights: NDArray[np.float64]
-    ) -> Corpus:
-        """The pairs as ids; those that are too long are left out, and counted."""
-        sides = self._sentences(sources, 0), self._sentences(targets, 1)
+    def _short(self, corpus: Corpus, kind: str = "") -> Corpus:
+        """Leave out, and count, pairs that are too long; ``kind``: what they are called."""
         longest = self.plan.training.maximum_length
-        kept = np.flatnonzero(np.maximum(sides[0].lengths, sides[1].lengths) <= longest)
-        left = len(sources) - len(kept)
-        self.where.note(f"{len(kept)} pairs, {left} left out for more than {longest} subwords")
-        if not len(kept):
-            raise SettingsError(f"every pair is longer than training.maximum_length={longest}")
-        return Corpus(sides[0].take(kept), sides[1].take(kept), weights[kept])
+        short = corpus.up_to(longest)
+        left = len(corpus) - len(short)
+        self.where.note(
+            f"{len(short)} {kind}pairs, {left} left out for more than {longest} subwords"
+        )
+        if not len(short):
+            raise SettingsError(
+                f"every {kind}pair is longer than training.maximum_length={longest}"
+            )
+        return short
 
     def _make_monolingual(self, lines: list[str], side: int) -> Sentences:
         """Sentences to autoencode: the given lines and the side of the pairs themselves."""
@@ -217,7 +229,7 @@ def _both(encoder: Encoder, sides: tuple[list[str], list[str]]) -> tuple[Vectors
     return encoder.encode(sides[0], source), encoder.encode(sides[1], target)
 
 
-def _distinct_sample(
+def distinct_sample(
     sources: list[str], targets: list[str], seed: int
 ) -> tuple[list[str], list[str]]:
     """Some distinct sentences of either side, chosen by the seed, each in the files' order."""

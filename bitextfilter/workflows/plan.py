@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bitextfilter.encoders.registry import ARCHITECTURES, architecture_settings
+from bitextfilter.encoders.registry import ARCHITECTURES, PIVOT, architecture_settings
 from bitextfilter.errors import SettingsError
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.segment import SegmenterSettings
@@ -53,13 +53,22 @@ class Plan:
             from_mapping(TrainingSettings, _with_objectives(name, values.get("training", {}))),
         )
 
-    def check_languages(self, languages: tuple[str, str]) -> None:
-        """Raise SettingsError for sides with parts of their own where both are one language."""
+    def check_material(self, material: Material) -> None:
+        """Raise SettingsError for files or languages that the architecture is not for.
+
+        That is sides with parts of their own where both are one language, and pairs with a third
+        language for anything but the architecture pivot.
+        """
         separate = [name for name, value in self.shape.items() if value == "separate"]
-        if separate and languages[0] == languages[1]:
+        if separate and len(set(material.languages)) == 1:
             raise SettingsError(
-                f"shape.{separate[0]} is separate, but both sides are {languages[0]}:"
+                f"shape.{separate[0]} is separate, but both sides are {material.languages[0]}:"
                 " one of the two would never be used"
+            )
+        if (self.architecture == PIVOT) != (material.pivot is not None):
+            raise SettingsError(
+                "the architecture pivot, and no other, is trained on pairs with a third language,"
+                " which bitext-train-encoder takes"
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -69,9 +78,12 @@ class Plan:
 
 def _with_objectives(architecture: str, training: Any) -> Any:
     """What is trained if nothing is said: without a decoder for what needs none."""
-    if architecture in ARCHITECTURES or not isinstance(training, Mapping):
+    if not isinstance(training, Mapping):
         return training
-    return {"translation": 0.0, "autoencoding": 0.0, **training}
+    without = () if architecture in ARCHITECTURES else ("translation", "autoencoding")
+    if architecture == PIVOT:
+        without = ("autoencoding", "ranking")
+    return {**dict.fromkeys(without, 0.0), **training}
 
 
 def with_override(values: dict[str, Any], assignment: str) -> dict[str, Any]:
@@ -97,6 +109,16 @@ def with_override(values: dict[str, Any], assignment: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
+class PivotMaterial:
+    """The files that the architecture pivot is trained on, instead of pairs."""
+
+    language: str
+    """A third language."""
+    sides: tuple[Sequence[PairFile], Sequence[PairFile]]
+    """Pairs of sources and the same in the third language; pairs of targets and the same."""
+
+
+@dataclass(frozen=True)
 class Material:
     """The files of a run."""
 
@@ -112,6 +134,7 @@ class Material:
     """A learnt segmenter's folder, to use instead of learning one."""
     vectors: Path | None = None
     """Initial vectors of subwords, in text form."""
+    pivot: PivotMaterial | None = None
 
     def described(self) -> dict[str, Any]:
         """The files by name, without their folders: a model names no path of a machine."""
@@ -119,9 +142,12 @@ class Material:
         def name(path: str | Path | None) -> str | None:
             return None if path is None else Path(path).name
 
-        return {
+        def names(files: Sequence[PairFile]) -> list[Any]:
+            return [[name(file.source), name(file.target), file.weight] for file in files]
+
+        described: dict[str, Any] = {
             "languages": list(self.languages),
-            "pairs": [[name(file.source), name(file.target), file.weight] for file in self.pairs],
+            "pairs": names(self.pairs),
             "monolingual": {
                 str(side): [name(path) for path in paths]
                 for side, paths in self.monolingual.items()
@@ -131,6 +157,10 @@ class Material:
             "segmenter": name(self.segmenter),
             "vectors": name(self.vectors),
         }
+        if (pivot := self.pivot) is not None:
+            sides = [names(files) for files in pivot.sides]
+            described["pivot"] = {"language": pivot.language, "sides": sides}
+        return described
 
 
 def _silent(_: str) -> None:

@@ -57,8 +57,6 @@ class TranslatorTraining:
         if not self._development:
             raise InputError("no pairs to validate on", file=material.development.source)
         sources, targets, weights = read_pairs(material.pairs)
-        if not sources:
-            raise InputError("no pairs to train on", file=material.pairs[0].source)
         where.note("learning the segmentation and the vocabulary")
         self.processor = TextProcessor.learn(
             sources,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bitextfilter import __version__
-from bitextfilter.encoders.registry import views
+from bitextfilter.encoders.registry import PIVOT, views
 from bitextfilter.errors import ModelError, OutputError, SettingsError
 from bitextfilter.evaluation.correlation import pearson
 from bitextfilter.evaluation.judged import read_judged_pairs
@@ -82,8 +82,14 @@ class Task:
     def check(self, point: Point) -> None:
         """Raise what keeps the rules of a point from running.
 
-        SettingsError without pairs, or where a decoder is asked for that has nothing to write.
+        SettingsError without pairs, for the architecture pivot, which takes other pairs, or where
+        a decoder is asked for that has nothing to write.
         """
+        if point.plan.architecture == PIVOT:
+            raise SettingsError(
+                "the architecture pivot is trained on pairs with a third language, which"
+                " bitext-train-encoder takes; leave it out"
+            )
         if not self.files(point):
             raise SettingsError("no training pairs: name them in the grid, or with --pairs")
         if point.plan.training.decodes and PIECES not in views(point.plan.architecture):

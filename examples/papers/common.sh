@@ -50,7 +50,7 @@ measure() { # FILE COMMAND [ARGUMENT...]: the table that a command writes, unles
 }
 
 seconds() { # NAME: what its training took, with > if it was interrupted
-    awk '/: [0-9]+ pairs/ { runs++ }
+    awk '/: [0-9]+ (en-fr )?pairs/ { runs++ }
         / updates, / { last = $(NF - 1) }
         END { printf "%s%.0f\n", (runs > 1 ? "> " : ""), last }' "$output/$1.log"
 }

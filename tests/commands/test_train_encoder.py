@@ -137,8 +137,8 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
 
 
 GRAMMAR = (
-    f"it is autoencoder, averaging, or parts ({', '.join(PARTS)}), added with + and side by side"
-    " with a comma: word+lstm,trigram"
+    f"it is autoencoder, pivot, averaging, or parts ({', '.join(PARTS)}), added with + and side by"
+    " side with a comma: word+lstm,trigram"
 )
 TRIGRAM = ["--set", "shape={}", "--architecture", "trigram"]
 WORD = ["--set", "shape={}", "--architecture", "word"]

@@ -230,6 +230,14 @@ def test_a_point_whose_decoder_has_nothing_to_write_ends_the_run_before_training
 
 
 @pytest.mark.usefixtures("untrained")
+def test_what_takes_pairs_with_a_third_language_ends_the_run_before_training(home: Path) -> None:
+    grid = GRID.replace('"averaging"', '"pivot"')
+    (home / "grid.toml").write_text(grid.replace('"translation,autoencoding" = [[0, 0]]', ""))
+    assert "pivot is trained on pairs with a third language" in tune(home, code=78).stderr
+    assert not (home / "tuning.tsv").exists()
+
+
+@pytest.mark.usefixtures("untrained")
 @pytest.mark.parametrize("more", [("-o", "grid.toml/tuning.tsv"), ("--models", "grid.toml/models")])
 def test_what_cannot_be_written_ends_the_run_before_training(
     home: Path, more: tuple[str, str]

@@ -13,6 +13,7 @@ from bitextfilter.encoders.base import LONG, LONGEST, NetworkEncoder, Vectors
 from bitextfilter.encoders.network import Padded
 from bitextfilter.encoders.parts import PARTS
 from bitextfilter.encoders.registry import (
+    ARCHITECTURES,
     architecture_settings,
     build_network,
     load_encoder,
@@ -32,6 +33,7 @@ SHAPES: dict[str, tuple[str, dict[str, object]]] = {
     "lstm": ("autoencoder", {"embedding": 24, "hidden": 40}),
     "as shipped": ("autoencoder", {"embedding": 512, "hidden": 256, "average": True}),
     "gru": ("autoencoder", {"embedding": 24, "hidden": 18, "cell": "gru"}),
+    "pivot": ("pivot", {"embedding": 24, "hidden": 20}),
     "deep": ("autoencoder", {"embedding": 24, "hidden": 24, "layers": 2}),
     "average": ("autoencoder", {"embedding": 48, "hidden": 24, "average": True}),
     **{name: (name, {"embedding": 24}) for name in PARTS},
@@ -219,7 +221,7 @@ def test_an_unknown_architecture_is_told_what_there_is(wrong: str) -> None:
     with pytest.raises(SettingsError) as error:
         architecture_settings(wrong, {})
     assert "\n" not in str(error.value)
-    assert all(part in str(error.value) for part in (*PARTS, "autoencoder", "averaging", "word+"))
+    assert all(part in str(error.value) for part in (*PARTS, *ARCHITECTURES, "word+"))
 
 
 def test_a_model_of_one_language(tmp_path: Path) -> None:

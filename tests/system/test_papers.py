@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 from console import BIN, ROOT
 
+from bitextfilter.training.settings import read_settings
+from bitextfilter.workflows.plan import Plan
+
 PAPERS = ROOT / "examples" / "papers"
 COMMANDS = [str(BIN), str(Path(sys.executable).parent)]
 SETS = ("sts2012.one", "sts2012.two", "sts2013.one", "sts2013.two", "sts2014.one", "sts2014.two",
@@ -140,6 +143,32 @@ def test_the_table_of_bilingual_models(data: Path, tmp_path: Path) -> None:
              speed=["0.50"])  # fmt: skip
     rows = table(run("bilingual.sh", data, tmp_path, "wordtrigram"))
     assert rows == {"word,trigram": ["2.50", "2.50", "71.7", "11", "30", "0"]}
+
+
+def test_the_pivot_is_trained_on_open_pairs_with_french_and_measured(tmp_path: Path) -> None:
+    output, asked = tmp_path / "out", tmp_path / "asked"
+    stubs = {
+        "train-encoder": ['echo "x: 9 en-fr pairs" >&2', 'echo "x: 9 de-fr pairs" >&2',
+                          'echo "x: 9 updates, 7.4 s" >&2', f'mkdir {output}/pivot.training',
+                          f'printf "%s\\n" "$@" > {asked}'],
+        "evaluate": ['for last; do :; done; error=3; [ "${last#*en-de}" = "$last" ] || error=2',
+                     'printf "cosine\\t0\\t0\\t5\\tx\\ncsls\\t0\\t0\\t$error\\tx\\n"'],
+    }  # fmt: skip
+    for name, lines in stubs.items():
+        write(tmp_path / "bin" / f"bitext-{name}", ["#!/bin/sh", *lines])
+        (tmp_path / "bin" / f"bitext-{name}").chmod(0o755)
+    for _ in range(2):
+        rows = table(run("pivot.sh", tmp_path / "da ta", output, commands=[str(tmp_path / "bin")]))
+        assert rows == {"pivot": ["2.50", "5.00", "7"]}
+    words = asked.read_text().splitlines()
+    for kind, pair, count in (("source", "en-fr", 6), ("target", "de-fr", 3)):
+        files = [word for word in words if word.startswith(f"--{kind}-pivot=")]
+        assert len(files) == count
+        assert all(f"={tmp_path}/da ta/train/{pair}/" in word for word in files)
+    assert not any(".research." in word for word in words)
+    plan = Plan.from_dict(read_settings(PAPERS / "pivot.json"))
+    assert words[words.index("--settings") + 1] == str(PAPERS / "pivot.json")
+    assert plan.architecture == "pivot" and plan.training.ranking == 0
 
 
 def test_the_table_of_lengths(data: Path, tmp_path: Path) -> None:

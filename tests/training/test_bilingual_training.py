@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from bitextfilter.encoders.registry import architecture_settings, build_network
-from bitextfilter.training.autoencoder import Batch, BilingualTraining, VariationalDropout
+from bitextfilter.training.autoencoder import Batch, BilingualTraining
 from bitextfilter.training.batches import pad, shared_text
 from bitextfilter.training.data import Corpus, Sentences
+from bitextfilter.training.encoder_learner import VariationalDropout
 from bitextfilter.training.selection import random_partners
 from bitextfilter.training.settings import TrainingSettings
 

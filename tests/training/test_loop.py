@@ -15,9 +15,9 @@ from bitextfilter.encoders.registry import architecture_settings, build_network
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.text.processor import PIECES
 from bitextfilter.training.autoencoder import BilingualTraining
-from bitextfilter.training.batches import mini_batches, pad, search_in, shared_text
+from bitextfilter.training.batches import mini_batches, pad, search_in, shared_text, stream_of
 from bitextfilter.training.data import Corpus, Sentences
-from bitextfilter.training.loop import Hooks, count_updates, train
+from bitextfilter.training.loop import Hooks, count_updates, learn
 from bitextfilter.training.settings import TrainingSettings
 from bitextfilter.training.start import start_small
 from bitextfilter.training.state import Progress
@@ -45,6 +45,16 @@ def model(
     network = build_network(name, values, {"pieces": VOCABULARY})
     counts = np.ones(VOCABULARY, dtype=np.int64)
     return BilingualTraining(network, shape.get("cell", "lstm"), counts, settings)  # type: ignore[arg-type]
+
+
+def train(
+    model: BilingualTraining,
+    data: tuple[Corpus, dict[int, Sentences]],
+    hooks: Hooks,
+    folder: Path,
+    resume: bool = False,
+) -> Progress:
+    return learn(model, stream_of(model, data), hooks, folder, resume)
 
 
 class Watch:

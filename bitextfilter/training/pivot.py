@@ -1,0 +1,117 @@
+"""Encoders that meet in a third language: the pivot-based baseline of Kim et al. 2019.
+
+Sources and targets are translated into the *pivot* by one decoder, which does not learn whose
+encoder a vector came from, so both encoders come to speak to it alike (Schwenk & Douze 2017). No
+source need ever stand beside its translation. Encoders and decoder are those of Kim et al.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bitextfilter.encoders.network import Inputs, Network, Padded, piece_vectors
+from bitextfilter.errors import SettingsError
+from bitextfilter.text.processor import PIECES
+from bitextfilter.training.batches import moved, pad
+from bitextfilter.training.data import Corpus, endless_batches
+from bitextfilter.training.encoder_learner import EncoderLearner
+from bitextfilter.training.loop import Stream
+from bitextfilter.training.settings import TrainingSettings
+
+__all__ = ["LOSSES", "Batch", "PivotLearner", "check_settings", "stream_of"]
+
+LOSSES = ("source_pivot", "target_pivot")
+"""What the cross-entropies of the two sides are called in a history."""
+
+Batch = tuple[tuple[Inputs, Padded], tuple[Inputs, Padded]]
+"""Sources and what they are in the pivot; targets and what they are in the pivot."""
+
+FIXED = {
+    **dict.fromkeys(("autoencoding", "ranking", "triplet", "contrastive"), 0),
+    "decode": "target",
+    "decoded_share": 1,
+}
+"""Settings for which there is nothing to do: no side is written, and no pair has both."""
+
+
+def check_settings(settings: TrainingSettings) -> None:
+    """Raise SettingsError if more is asked for than translation into the pivot."""
+    for name, value in FIXED.items():
+        if getattr(settings, name) != value:
+            raise SettingsError(
+                "the architecture pivot is trained by translation into the pivot language alone:"
+                f" set training.{name} to {value}"
+            )
+
+
+class PivotLearner(EncoderLearner):
+    """Encoders and the decoder of the pivot, which has its own vocabulary and vectors."""
+
+    def __init__(
+        self,
+        network: Network,
+        cell: str,
+        counts: NDArray[np.int64],
+        settings: TrainingSettings,
+        one_language: bool = False,
+    ) -> None:
+        """``counts (v,)``: how often each entry of the pivot's vocabulary is written.
+
+        With ``one_language`` both sides are read as the source is.
+        """
+        super().__init__(network, settings, one_language)
+        self.add_decoder(cell, counts, languages=1)
+        self.pieces = piece_vectors(len(counts), network.piece_tables()[0].embedding_dim)
+        self.pieces.sparse = settings.optimiser == "lazy-adam"
+
+    def forward(self, batch: Batch) -> dict[str, Tensor]:
+        """The cross-entropies in nats a token, and penalties, unweighted, as scalars."""
+        losses = {}
+        for side, (sentences, pivots) in enumerate(batch):
+            vectors = self.encode(sentences, side)
+            losses[LOSSES[side]] = self.written(vectors, pivots, self.pieces, 0)
+        return losses | self.penalties()
+
+    def weight(self, name: str) -> float:
+        """See :meth:`EncoderLearner.weight`; both cross-entropies count as translation."""
+        return super().weight("translation" if name in LOSSES else name)
+
+
+def stream_of(
+    corpora: tuple[Corpus, Corpus],
+    settings: TrainingSettings,
+    views: tuple[str, ...],
+    device: torch.device,
+) -> Stream:
+    """Mini-batches of both kinds, ``batch_size`` pairs of each.
+
+    Args:
+        corpora: sources with pivots, and targets with pivots. In a run as many pairs are read
+            as both have together, times ``passes``: of the smaller one each pair more often.
+        settings: size and number of mini-batches, and the seed.
+        views: what the encoders read.
+        device: where the mini-batches go.
+    """
+
+    def rows_of(side: int, skip: int) -> Iterator[NDArray[np.int64]]:
+        corpus = corpora[side]
+        lengths = np.maximum(corpus.source.lengths, corpus.target.lengths)
+        seed = settings.seed + side
+        return endless_batches(lengths, corpus.weights, settings.batch_size, seed, skip)
+
+    def part(side: int, rows: NDArray[np.int64]) -> tuple[Inputs, Padded]:
+        sentences = pad(corpora[side].source, rows, views)
+        pivots = pad(corpora[side].target, rows, (PIECES,))
+        return moved(sentences, device), moved(pivots, device)[PIECES]
+
+    def batches(skip: int) -> Iterator[Batch]:
+        for first, second in zip(rows_of(0, skip), rows_of(1, skip), strict=True):
+            yield part(0, first), part(1, second)
+
+    rows = sum(float(corpus.weights.sum()) for corpus in corpora) / len(corpora)
+    return Stream(max(1, round(settings.passes * rows / settings.batch_size)), batches)
