@@ -80,5 +80,5 @@ def _sentence_counts(translations: Sequence[str], references: Sequence[str]) -> 
 def _bleu_of(counts: NDArray[np.float64]) -> float:
     """BLEU of sums of sentences' counts, ``(10,)``, smoothed as :func:`bleu` does."""
     whole = counts.astype(np.int64).tolist()
-    score = check_bleu().BLEU.compute_bleu(whole[:4], whole[4:8], *whole[8:]).score
-    return float(score)
+    found = check_bleu().BLEU.compute_bleu(whole[:4], whole[4:8], *whole[8:], smooth_method="exp")
+    return float(found.score)
