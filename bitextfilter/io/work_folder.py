@@ -112,7 +112,7 @@ def _check(path: Path, plan: Mapping[str, str]) -> None:
     file = path / PLAN
     if not file.exists():
         if any(not _OURS.fullmatch(other.name) for other in path.iterdir()):
-            raise SettingsError(f"{path} is no folder of parts: --resume needs one of its own")
+            raise SettingsError(f"{path} is no folder of parts: name a new one, or an empty one")
         write_whole(file, (json.dumps(plan, ensure_ascii=False, indent=2) + "\n").encode())
         return
     before: dict[str, str] = json.loads(file.read_bytes())

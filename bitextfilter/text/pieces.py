@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from bitextfilter.text.ragged import Ragged
 
@@ -18,6 +18,8 @@ UNKNOWN = 1
 """The id of a piece that a vocabulary does not hold."""
 
 _REMEMBERED = 1 << 17
+
+T = TypeVar("T")
 
 
 class Segmenter(Protocol):
@@ -97,14 +99,14 @@ class WordwiseSegmenter(Segmenter):
         ]
 
 
-def sample(sentences: Iterable[str], size: int, seed: int) -> list[str]:
+def sample(sentences: Iterable[T], size: int, seed: int) -> list[T]:
     """Return at most *size* of *sentences*, each as likely as any other, chosen by *seed*.
 
     Reservoir sampling (algorithm R, Vitter 1985), so that memory holds *size* sentences. Empty
     sentences are passed over.
     """
     chooser = random.Random(seed)
-    kept: list[str] = []
+    kept: list[T] = []
     for number, sentence in enumerate(filter(None, sentences)):
         if number < size:
             kept.append(sentence)

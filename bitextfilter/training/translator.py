@@ -67,4 +67,4 @@ def stream_of(corpus: Corpus, settings: TranslatorSettings, device: torch.device
             rows = [Rows(*(torch.from_numpy(part).to(device) for part in side)) for side in sides]
             yield Pairs(rows[0], rows[1])
 
-    return Stream(count_updates(corpus, settings), batches)
+    return Stream(settings.updates or count_updates(corpus, settings), batches)

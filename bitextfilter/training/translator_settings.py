@@ -16,7 +16,7 @@ CHOICES = {
 }
 LEAST = {
     **dict.fromkeys(("batch_size", "maximum_length", "validate_every"), 1),
-    **dict.fromkeys(("warmup", "clip", "seed", "patience"), 0),
+    **dict.fromkeys(("updates", "warmup", "clip", "seed", "patience"), 0),
 }
 
 
@@ -30,6 +30,8 @@ class TranslatorSettings:
     """Sentence pairs of like length a mini-batch."""
     passes: float = 10.0
     """Times the training data is read; may be a fraction."""
+    updates: int = 0
+    """Updates of a run; 0: as many as ``passes`` have."""
     maximum_length: int = 100
     """Pairs with a longer side, in subwords, are left out of training."""
     optimiser: str = "adam"

@@ -7,7 +7,7 @@ from bitextfilter.io.files import write_whole
 from bitextfilter.training.state import PROGRESS
 from bitextfilter.workflows.plan import Surroundings
 
-__all__ = ["begin_state", "check_resumable"]
+__all__ = ["begin_state", "check_resumable", "has_state"]
 
 PLAN = "plan.json"
 
@@ -22,10 +22,15 @@ def begin_state(where: Surroundings, plan: str) -> None:
     write_whole(where.state / PLAN, plan.encode())
 
 
+def has_state(where: Surroundings) -> bool:
+    """Whether there is a state to go on from."""
+    return (where.state / PLAN).is_file() and (where.state / PROGRESS).is_file()
+
+
 def check_resumable(where: Surroundings, plan: str) -> None:
     """Raise SettingsError unless the run to resume has this plan."""
     path = where.state / PLAN
-    if not path.is_file() or not path.with_name(PROGRESS).is_file():
+    if not has_state(where):
         raise SettingsError(f"{where.state}: nothing to resume; leave out --resume")
     if path.read_text(encoding="utf-8") != plan:
         raise SettingsError(f"{path}: other settings or files than those of the run to resume")

@@ -35,8 +35,14 @@ __all__ = ["TranslatorTraining"]
 class TranslatorTraining:
     """One run: reads the material, trains, and writes the model folder at every best error."""
 
-    def __init__(self, plan: TranslatorPlan, material: Material, where: Surroundings) -> None:
-        """Read everything that the run needs.
+    def __init__(
+        self,
+        plan: TranslatorPlan,
+        material: Material,
+        where: Surroundings,
+        processor: TextProcessor | None = None,
+    ) -> None:
+        """Read everything that the run needs; a given *processor* is used instead of learning one.
 
         Raises:
             SettingsError: settings do not fit, or are not those of the run to resume.
@@ -57,14 +63,7 @@ class TranslatorTraining:
         if not self._development:
             raise InputError("no pairs to validate on", file=material.development.source)
         sources, targets, weights = read_pairs(material.pairs)
-        where.note("learning the segmentation and the vocabulary")
-        self.processor = TextProcessor.learn(
-            sources,
-            targets,
-            material.languages,
-            plan.normalisation,
-            plan.segmentation if material.segmenter is None else load_segmenter(material.segmenter),
-        )
+        self.processor = processor or self._learn_text(sources, targets)
         self.corpus = self._make_corpus((sources, targets), weights)
         size = len(self.processor.vocabulary)
         self.network = build_network(plan.architecture, self.settings, size)
@@ -101,6 +100,14 @@ class TranslatorTraining:
             kind = (self.plan.architecture, self.settings)
             save_translator(folder, kind, network, self.processor, self.where.quantise)
             _write_json(folder / "training.json", described)
+
+    def _learn_text(self, sources: list[str], targets: list[str]) -> TextProcessor:
+        """Learn the segmentation, unless one is given, and the vocabulary."""
+        self.where.note("learning the segmentation and the vocabulary")
+        given, plan = self.material.segmenter, self.plan
+        segmentation = plan.segmentation if given is None else load_segmenter(given)
+        languages = self.material.languages
+        return TextProcessor.learn(sources, targets, languages, plan.normalisation, segmentation)
 
     def _plan_text(self) -> str:
         described = {**self.plan.to_dict(), "material": self.material.described()}

@@ -1,0 +1,198 @@
+"""What a corpus is worth: the same translator, trained on what each score takes for its best rows.
+
+Kim et al. 2019, section 4.2: rows of a noisy corpus up to so many target words, then a translation
+model, then BLEU. Whatever is not the choice of rows is the same for all systems: segmentation and
+vocabulary, settings, the number of updates, the development pairs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from bitextfilter import __version__
+from bitextfilter.errors import InputError
+from bitextfilter.evaluation.bleu import check_bleu
+from bitextfilter.io.files import write_whole
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.training.sources import PairFile
+from bitextfilter.translation.registry import load_translator
+from bitextfilter.translation.translator import SearchSettings
+from bitextfilter.workflows.contents import content
+from bitextfilter.workflows.plan import Material, Surroundings
+from bitextfilter.workflows.resuming import has_state
+from bitextfilter.workflows.subsets import ScoredFile, Subset, Survey, System, survey, write_subset
+from bitextfilter.workflows.translator_plan import TranslatorPlan
+from bitextfilter.workflows.translator_training import TranslatorTraining
+
+__all__ = ["Experiment", "Outcome", "Task"]
+
+RECORD = "outcome.json"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What all systems have in common."""
+
+    corpus: ScoredFile
+    languages: tuple[str, str]
+    words: int
+    """Target words that each system may choose."""
+    plan: TranslatorPlan
+    """Of each training but for its seed. ``training.passes`` are over a choice of rows of average
+    length, so that the number of updates is the same for all systems."""
+    development: PairFile
+    tests: tuple[PairFile, ...]
+    beam: int = 5
+
+    def described(self) -> dict[str, str]:
+        """Everything that an outcome hangs on, but for the system and the seed."""
+        described: dict[str, Any] = {
+            "version": __version__,
+            "input": content(self.corpus.path)[:16],
+            "columns": dataclasses.astuple(self.corpus.columns),
+            "header": self.corpus.header,
+            "languages": self.languages,
+            "words": self.words,
+            "development": content(self.development.source)[:16],
+            "tests": [content(test.source)[:16] for test in self.tests],
+            "their columns": dataclasses.astuple(self.development.columns),
+            "beam": self.beam,
+        }
+        for group, values in self.plan.to_dict().items():
+            named = values.items() if isinstance(values, dict) else [("", values)]
+            described |= {f"{group}.{name}".rstrip("."): value for name, value in named}
+        del described["training.seed"]
+        return {name: json.dumps(value).strip('"') for name, value in described.items()}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out for a system and a seed."""
+
+    rows: int
+    words: int
+    """Of the target sides of the chosen rows."""
+    subwords: int
+    """Of the target sides of those that were trained on: the rest is too long."""
+    update: int
+    """That the kept network is of."""
+    seconds: float
+    """Of training and translating, since it was last begun."""
+    translations: list[list[str]]
+    """Of each test set, line by line."""
+
+
+class Experiment:
+    """Chooses rows, trains and translates, for a system and a seed at a time; goes on after a kill.
+
+    Each has a folder in ``work``: ``pairs.tsv``, ``model``, and last ``outcome.json``.
+    """
+
+    def __init__(self, task: Task, work: Path, where: Surroundings) -> None:
+        """Read what is translated. ``where``: of all trainings; its output is not used.
+
+        Raises:
+            DeviceError: sacreBLEU is not there.
+            NotFoundError, InputError: a file is missing, bad, or empty.
+        """
+        check_bleu()
+        self._task, self._work, self._where = task, work, where
+        self._subsets: dict[tuple[System, int], Subset] = {}
+        self.tests = [_pairs(test) for test in task.tests]
+        _pairs(task.development)
+
+    def check(self, systems: Sequence[System]) -> None:
+        """Raise InputError for a column that the corpus lacks."""
+        for system in systems:
+            with self._task.corpus.reader(system.wanted()):
+                pass
+
+    def finished(self, system: System, seed: int) -> Outcome | None:
+        """Return what came out, None if that is not known yet."""
+        record = self._work / system.folder(seed) / RECORD
+        if not record.is_file():
+            return None
+        return Outcome(**json.loads(record.read_text(encoding="utf-8")))
+
+    def choose(self, system: System, seed: int) -> Subset:
+        """Choose the rows of a system. Raises InputError, as :func:`write_subset`."""
+        folder, task = self._work / system.folder(seed), self._task
+        folder.mkdir(exist_ok=True)
+        subset = write_subset(task.corpus, system, task.words, seed, folder / "pairs.tsv")
+        self._subsets[system, seed] = subset
+        return subset
+
+    def run(self, system: System, seed: int) -> Outcome:
+        """Train on the rows that were chosen, and translate the test sets."""
+        started = time.monotonic()
+        folder, subset = self._work / system.folder(seed), self._subsets[system, seed]
+        training = self._training(folder, subset, seed)
+        progress = training.run()
+        best = max(row["update"] for row in progress.history if row["error"] == progress.best)
+        translator = load_translator(folder / "model", self._where.device, self._where.threads)
+        search = SearchSettings(self._task.beam)
+        found = [translator.translate([pair[0] for pair in test], search) for test in self.tests]
+        outcome = Outcome(
+            subset.rows,
+            subset.words,
+            int(training.corpus.target.lengths.sum()),
+            int(best),
+            round(time.monotonic() - started, 1),
+            [[row.best for row in test] for test in found],
+        )
+        text = json.dumps(dataclasses.asdict(outcome), ensure_ascii=False, indent=1) + "\n"
+        write_whole(folder / RECORD, text.encode())
+        for left in (training.where.state, *folder.glob(".model.*")):
+            shutil.rmtree(left, ignore_errors=True)
+        return outcome
+
+    def _training(self, folder: Path, subset: Subset, seed: int) -> TranslatorTraining:
+        """Begin a training, or go on with the one that was interrupted."""
+        task, plan = self._task, self._task.plan
+        settings = dataclasses.replace(plan.training, seed=seed, updates=self.updates)
+        pairs = PairFile(str(folder / "pairs.tsv"), columns=subset.columns)
+        material = Material(task.languages, [pairs], task.development)
+        where = dataclasses.replace(self._where, output=folder / "model")
+        where = dataclasses.replace(where, resume=has_state(where))
+        plan = dataclasses.replace(plan, training=settings)
+        return TranslatorTraining(plan, material, where, self._text)
+
+    @cached_property
+    def _survey(self) -> Survey:
+        segmentation = self._task.plan.segmentation
+        return survey(self._task.corpus, segmentation.sample_size, segmentation.seed)
+
+    @cached_property
+    def updates(self) -> int:
+        """Updates of each training."""
+        words, settings, found = self._task.words, self._task.plan.training, self._survey
+        if settings.updates:
+            return settings.updates
+        rows = found.rows * min(1.0, words / max(1, found.words))
+        return max(1, round(settings.passes * rows / settings.batch_size))
+
+    @cached_property
+    def _text(self) -> TextProcessor:
+        """Segmentation and vocabulary, learnt from the whole corpus, or from a large sample."""
+        self._where.note("learning the segmentation and the vocabulary from the whole input")
+        plan, languages = self._task.plan, self._task.languages
+        sources, targets = ([pair[side] for pair in self._survey.pairs] for side in (0, 1))
+        return TextProcessor.learn(
+            sources, targets, languages, plan.normalisation, plan.segmentation
+        )
+
+
+def _pairs(file: PairFile) -> list[tuple[str, str]]:
+    """Return the pairs of a file. Raises InputError where there are none."""
+    pairs = list(file.read())
+    if not pairs:
+        raise InputError("no pairs", file=file.source)
+    return pairs

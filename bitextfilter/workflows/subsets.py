@@ -1,0 +1,198 @@
+"""The rows that a system chooses of a scored corpus: its best, of so many target words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import compress
+from math import inf, isnan, nan
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+
+from bitextfilter.errors import InputError
+from bitextfilter.io.columns import Columns, Wanted
+from bitextfilter.io.files import open_input, open_output
+from bitextfilter.io.ranking import Ranking
+from bitextfilter.io.rows import Row, RowReader, is_blank, number_of, row_windows, strict
+from bitextfilter.io.selection import Choice
+from bitextfilter.io.spill import Spill
+from bitextfilter.text.lengths import words as words_of
+from bitextfilter.text.pieces import sample
+
+__all__ = ["ScoredFile", "Subset", "Survey", "System", "survey", "write_subset"]
+
+WINDOW = 1 << 13
+REMEDY = "mend the row"
+
+
+@dataclass(frozen=True)
+class System:
+    """What chooses rows: a score, a label, or chance."""
+
+    name: str
+    """As tables have it."""
+    column: int | str | None = None
+    """Of the scores (higher is better), or of the labels; None: rows are drawn by chance."""
+    label: str | None = None
+    """Rows with this label are drawn by chance."""
+
+    def wanted(self) -> tuple[Wanted, ...]:
+        """Return the column that is read besides the two sides, if any."""
+        if self.column is None:
+            return ()
+        option = "--scores" if self.label is None else "--oracle"
+        return (Wanted("score" if self.label is None else "label", option, self.column),)
+
+    def folder(self, seed: int) -> str:
+        """Return a folder's name, which no other system and no other seed has."""
+        kind = "" if self.column is not None and self.label is None else f"@{self.name}"
+        parts = [str(part) for part in (self.column, self.label) if part is not None]
+        return ".".join([*([kind] if kind else []), *(quote(part, safe="") for part in parts),
+                         str(seed)])  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Columns(Columns):
+    """The two sides, and what a system reads besides; blank so that there may be no score."""
+
+    blank: bool = True
+    besides: tuple[Wanted, ...] = ()
+
+    def wanted(self) -> tuple[Wanted, ...]:
+        return (*super().wanted(), *self.besides)
+
+
+@dataclass(frozen=True)
+class ScoredFile:
+    """A TSV of pairs and their scores. It is read once for each system."""
+
+    path: str
+    columns: Columns = field(default_factory=Columns)
+    header: bool = False
+
+    @contextmanager
+    def reader(self, besides: Sequence[Wanted] = ()) -> Iterator[RowReader]:
+        """Open the file. Raises NotFoundError, and InputError for an unknown column."""
+        wanted = _Columns(self.columns.source, self.columns.target, besides=tuple(besides))
+        with open_input(self.path) as stream:
+            yield RowReader(stream, self.path, wanted, self.header, REMEDY)
+
+
+@dataclass(frozen=True)
+class Subset:
+    """Chosen rows."""
+
+    rows: int
+    words: int
+    """Of their target sides."""
+    columns: Columns
+    """Of both sides, by number."""
+    everything: bool
+    """Whether there was nothing more to choose."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a corpus is like."""
+
+    pairs: list[tuple[str, str]]
+    """All of them, or a sample."""
+    rows: int
+    words: int
+    """Of its target sides."""
+
+
+def survey(file: ScoredFile, most: int, seed: int) -> Survey:
+    """Count the rows and target words of a corpus, and draw *most* of its pairs at most.
+
+    Raises InputError at the first bad row, and for a file without rows.
+    """
+    rows = words = 0
+    with file.reader() as reader:
+
+        def pairs() -> Iterator[tuple[str, str]]:
+            nonlocal rows, words
+            for row in _good(reader):
+                rows, words = rows + 1, words + len(row.target.split())
+                yield row.source, row.target
+
+        drawn = sample(pairs(), most, seed)
+    if not rows:
+        raise InputError("no rows", file=file.path)
+    return Survey(drawn, rows, words)
+
+
+def write_subset(file: ScoredFile, system: System, words: int, seed: int, path: Path) -> Subset:
+    """Write the rows that a system chooses to *path*, as they stand and in their order.
+
+    The best rows, as long as their target sides have no more than *words* words together; of
+    equal scores the first. A row without a score, or without the label, is never chosen. *seed*
+    is for what is drawn by chance. Rows wait on disk, with 24 bytes a row in memory.
+
+    Raises:
+        InputError: a bad row or score, by its line, or nothing to choose.
+        OutputError: it cannot be written.
+    """
+    chance = np.random.default_rng(seed)
+    eligible = 0
+    with file.reader(system.wanted()) as reader, Spill() as spill:
+        ranking = Ranking(spill, best_first=False)
+        for window in row_windows(_good(reader), WINDOW):
+            rows = [row for row in window if isinstance(row, Row)]
+            scores = _scores(rows, system, chance.random(len(rows)).tolist(), file.path)
+            eligible += sum(not isnan(score) for score in scores)
+            lines = [row.line + b"\n" for row in rows]
+            ranking.add(lines, scores, words_of([row.target for row in rows]))
+        ranked = ranking.finish()
+        selection = ranked.select(Choice(size=words, min_score=-inf))
+        if not selection.count:
+            raise _nothing(file, system, eligible, words)
+        with open_output(path) as output:
+            for part in ranked.read(selection):
+                output.write(b"".join(compress(part.lines, (part.verdicts == 0).tolist())))
+        source, target = (reader.place(wanted) for wanted in file.columns.wanted())
+    columns = Columns(source + (source >= 0), target + (target >= 0))
+    return Subset(selection.count, selection.size, columns, selection.count == eligible)
+
+
+def _good(reader: RowReader) -> Iterator[Row]:
+    """Yield the rows; raises InputError at the first of which a side is missing or blank."""
+    for row in strict(reader):
+        for name, text in zip(("source", "target"), row.texts, strict=False):
+            if is_blank(text):
+                raise InputError(
+                    f"the {name} is empty", file=reader.name, line=row.number, remedy=REMEDY
+                )
+        yield row
+
+
+def _scores(rows: Sequence[Row], system: System, chances: list[float], name: str) -> list[float]:
+    """Return the score of each row; NaN where it has none."""
+    if system.column is None:
+        return chances
+    found = [row.texts[2] for row in rows]
+    if system.label is not None:
+        pairs = zip(found, chances, strict=True)
+        return [chance if text == system.label else nan for text, chance in pairs]
+    return [_score(text, row, name) for text, row in zip(found, rows, strict=True)]
+
+
+def _score(text: str, row: Row, name: str) -> float:
+    """Return a score, NaN if there is none; InputError where there is something else."""
+    score = number_of(text.encode())
+    if isnan(score) and not is_blank(text):
+        message = f"the score {text[:40]!r} is not a number"
+        raise InputError(message, file=name, line=row.number, remedy=REMEDY)
+    return score
+
+
+def _nothing(file: ScoredFile, system: System, eligible: int, words: int) -> InputError:
+    """Return the error of a system that chooses no row."""
+    if eligible:
+        message = f"the first row that {system.name} chooses has more than {words} words"
+        return InputError(message, file=file.path, remedy="raise --words")
+    lacks = "score" if system.label is None else f"label {system.label!r}"
+    return InputError(f"no row has a {lacks}", file=file.path, remedy="name another column")

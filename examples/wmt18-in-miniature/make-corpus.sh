@@ -1,0 +1,54 @@
+#!/bin/sh
+# Make a noisy corpus of English and German, of which a quarter of the lines is clean.
+#
+#     examples/wmt18-in-miniature/make-corpus.sh DATA OUT
+#
+# OUT gets noisy.tsv.gz: English, German and a label, shuffled by SEED in the environment (1), and
+# labels.tsv, which is printed: the lines and English words of each label. Clean are all pairs of
+# train/en-de/captions.research and wmt-mix.research, which no model that comes with the package was
+# trained on. Noise are train/comparable/captions (label comparable: independent captions of one
+# photograph), and what bitext-noise makes of the clean pairs in three passes, as much as is wanted.
+# The same DATA and SEED give the same corpus. Half a minute.
+set -eu
+
+data=$1
+output=$2
+seed=${SEED:-1}
+export LC_ALL=C # bytes are bytes in awk and sort
+mkdir -p "$output"
+
+clean() { gzip -dc "$data"/train/en-de/captions.research.tsv.gz "$data"/train/en-de/wmt-mix.research.tsv.gz; }
+comparable() { gzip -dc "$data/train/comparable/captions.en-de.research.tsv.gz"; }
+damaged() { # the clean pairs that allow it, damaged three times
+    for pass in 1 2 3; do
+        clean | bitext-noise -q --seed "$((seed * 10 + pass))" --rate all=1 --outside drop \
+            --languages en,de --foreign "$output/foreign.partial"
+    done | awk -F '\t' '$3 != "clean"'
+}
+shuffled() { # SEED: the lines of stdin in an order by chance
+    awk -v state="$1" '
+        BEGIN { state = 16807 * (state + 12345) % 2147483647 }
+        { state = state * 16807 % 2147483647  # Park and Miller 1988: the same with every awk
+          printf "%010d\t%s\n", state, $0 }' | sort -s -k 1,1 | cut -f 2-
+}
+
+for language in fr cs; do
+    gzip -dc "$data/train/en-$language"/*.research.tsv.gz | cut -f 2
+done > "$output/foreign.partial"
+wanted=$(($(clean | wc -l) * 3 - $(comparable | wc -l)))
+{
+    clean | awk -v OFS='\t' '{ print $0, "clean" }'
+    comparable | awk -v OFS='\t' '{ print $0, "comparable" }'
+    damaged | shuffled "$seed" | head -n "$wanted"
+} | shuffled "$((seed + 1))" | gzip -n > "$output/noisy.tsv.gz.partial"
+mv "$output/noisy.tsv.gz.partial" "$output/noisy.tsv.gz"
+rm "$output/foreign.partial"
+
+gzip -dc "$output/noisy.tsv.gz" | awk -F '\t' -v OFS='\t' '
+    { n = split($1, word, " "); rows[$3]++; words[$3] += n; all++; total += n }
+    END {
+        for (label in rows) print label, rows[label], words[label] | "sort -t \"\t\" -k 2,2nr"
+        close("sort -t \"\t\" -k 2,2nr")
+        print "all", all, total
+    }' > "$output/labels.tsv"
+{ printf 'label\tlines\twords\n'; cat "$output/labels.tsv"; }

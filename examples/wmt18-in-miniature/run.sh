@@ -1,0 +1,48 @@
+#!/bin/sh
+# Train the same translator on what each score takes for the best rows, and measure it.
+#
+#     examples/wmt18-in-miniature/run.sh DATA OUT
+#
+# OUT holds scored.tsv.gz of score.sh and gets trained/ (models and translations) and two tables,
+# which are printed: table2.tsv of all scores, chance and the oracle, and table5.tsv of the six sets
+# of negatives. What is finished is kept: the script goes on where it was interrupted. In the
+# environment:
+#   WORDS    English words that each system takes (300000, or nine tenths of the clean ones if less)
+#   SEEDS    seeds of the trainings (1)
+#   THREADS  all cores
+#   PASSES   over so many words of the corpus (those of settings.json)
+# The best networks are chosen by dev/captions.en-de; test/captions2016.en-de is translated once.
+set -eu
+
+data=$1
+output=$2
+recipe=$(cd "$(dirname "$0")" && pwd)
+scored=$output/scored.tsv.gz
+
+clean=$(awk -F '\t' '$1 == "clean" { print $3 }' "$output/labels.tsv")
+words=${WORDS:-300000}
+[ "$words" -le $((clean * 9 / 10)) ] || words=$((clean * 9 / 10))
+echo "$0: $words words for each system; $clean English words are clean" >&2
+
+there() { # NAME...: those that are columns of scores, separated by commas
+    gzip -dc "$scored" | head -n 1 | tr '\t' '\n' > "$output/names.partial"
+    for name in "$@"; do
+        if grep -qx -e "$name" "$output/names.partial"; then printf '%s\n' "$name"; fi
+    done | paste -s -d , -
+}
+measure() { # FILE OPTION...: the table of some systems
+    table=$output/$1
+    shift
+    bitext-evaluate downstream "$@" --header --words "$words" --seeds "${SEEDS:-1}" \
+        --languages de,en --scol de --tcol en --dev-scol 2 --dev-tcol 1 \
+        --development "$data/dev/captions.en-de.tsv" --test "$data/test/captions2016.en-de.tsv" \
+        --settings "$recipe/settings.json" ${PASSES:+--set "training.passes=$PASSES"} \
+        ${THREADS:+--threads "$THREADS"} --work "$output/trained" "$scored" > "$table.partial"
+    mv "$table.partial" "$table"
+    cut -f 1-11 "$table"
+}
+
+measure table2.tsv --random --oracle label \
+    --scores "$(there cosine levenshtein csls mlp translation nmt+lm pivot)"
+measure table5.tsv --scores "$(there mlp-random mlp-20 mlp-40 mlp-60 mlp-80 mlp-100)"
+rm "$output/names.partial"

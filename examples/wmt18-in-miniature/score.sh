@@ -1,0 +1,97 @@
+#!/bin/sh
+# Score the noisy corpus by everything there is.
+#
+#     examples/wmt18-in-miniature/score.sh DATA OUT [TRANSLATORS]
+#
+# OUT holds noisy.tsv.gz of make-corpus.sh and gets scored.tsv.gz: its columns en, de and label, and
+# a column of each score, higher is better. Of the model en-de (MODEL in the environment names
+# another): cosine, csls, mlp, and six classifiers on its vectors as in the paper's table 5,
+# mlp-random and mlp-20 to mlp-100. TRANSLATORS is a folder of what is trained elsewhere, each only
+# used if it is there:
+#   de-en, en-de   models of bitext-train-translator: translation and, with language models of the
+#                  monolingual text in DATA, nmt+lm
+#   pivot          an encoder with a decoder of a third language: pivot, its cosine
+# Scores that are there already (OUT/columns) are not computed again. Some minutes on two cores.
+set -eu
+
+data=$1
+output=$2
+translators=${3:-/nowhere}
+model=${MODEL:-en-de}
+recipe=$(cd "$(dirname "$0")" && pwd)
+columns=$output/columns
+noisy=$output/noisy.tsv.gz
+export LC_ALL=C PYTHONUTF8=1
+mkdir -p "$columns"
+
+column() { # NAME COMMAND...: keep the scores that a command writes, one a line, unless they are there
+    name=$1
+    shift
+    [ -e "$columns/$name" ] && return
+    echo "$0: $name" >&2
+    "$@" > "$columns/$name.partial"
+    mv "$columns/$name.partial" "$columns/$name"
+}
+baseline() { gzip -dc "$noisy" | python "$recipe/baselines.py" "$@"; }
+score() { bitext-score -q --score-only --digits 9 -i "$noisy" "$@"; }
+clean_pairs() { # what the new classifiers learn from: parliament and everyday sentences
+    [ -e "$output/clean.tsv" ] && return
+    { gzip -dc "$data/train/en-de/europarl.tsv.gz" | awk 'NR % 2'
+      gzip -dc "$data/train/en-de/tatoeba.tsv.gz" | awk 'NR % 19 == 0'; } > "$output/clean.tsv.partial"
+    mv "$output/clean.tsv.partial" "$output/clean.tsv"
+}
+classifier() { # NAME NEGATIVES: a classifier of vectors as in the paper, and its scores
+    [ -e "$columns/$1" ] && return
+    [ -d "$output/$1" ] || bitext-train-classifier -q --model "$model" -o "$output/$1" \
+        --noisy "$noisy" --negatives "$2" --features concatenation --no-surface \
+        "$output/clean.tsv" > "$output/$1.log"
+    column "$1" score --model "$output/$1" --similarity mlp
+}
+language_models() {
+    [ -e "$output/de.arpa.gz" ] && return
+    gzip -dc "$data/mono/en.mixed.research.txt.gz" |
+        bitext-train-language-model -q -o "$output/en.arpa.gz"
+    gzip -dc "$data/mono/de.news.research.txt.gz" "$data/mono/de.law.txt.gz" |
+        bitext-train-language-model -q -o "$output/de.arpa.gz"
+}
+
+column levenshtein baseline levenshtein
+for name in cosine csls mlp; do
+    column "$name" score --model "$model" --similarity "$name"
+done
+
+if [ -d "$translators/de-en" ] && [ -d "$translators/en-de" ]; then
+    if bitext-score --help | grep -q -e --translator; then
+        column translation score --similarity translation \
+            --translator "$translators/de-en,$translators/en-de"
+        language_models
+        column languages baseline languages "$output/en.arpa.gz" "$output/de.arpa.gz"
+        column nmt+lm python "$recipe/baselines.py" sum "$columns/translation" "$columns/languages"
+    else
+        echo "$0: this bitext-score has no --translator: no translation, no nmt+lm" >&2
+    fi
+fi
+if [ -d "$translators/pivot" ]; then
+    column pivot score --model "$translators/pivot" --similarity cosine
+fi
+
+clean_pairs
+classifier mlp-random random
+for percent in 20 40 60 80 100; do
+    classifier "mlp-$percent" "worst:$percent%"
+done
+
+header=en'	'de'	'label
+set --
+for name in levenshtein cosine csls mlp translation nmt+lm pivot mlp-random mlp-20 mlp-40 mlp-60 \
+    mlp-80 mlp-100; do
+    [ -e "$columns/$name" ] || continue
+    header="$header	$name"
+    set -- "$@" "$columns/$name"
+done
+{
+    printf '%s\n' "$header"
+    gzip -dc "$noisy" | paste - "$@"
+} | gzip -n > "$output/scored.tsv.gz.partial"
+mv "$output/scored.tsv.gz.partial" "$output/scored.tsv.gz"
+echo "$header"

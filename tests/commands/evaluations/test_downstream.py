@@ -1,0 +1,296 @@
+"""bitext-evaluate downstream: its table, going on after a kill, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import toys
+from click.testing import CliRunner, Result
+
+from bitextfilter.commands.evaluate import main
+from bitextfilter.models.checkpoint import digest
+from bitextfilter.translation.registry import load_translator
+
+pytest.importorskip("sacrebleu")
+
+TINY: dict[str, Any] = {
+    "shape": {"width": 8, "heads": 2, "layers": 1, "feed_forward": 8},
+    "segmentation": {"kind": "none"},
+    "training": {"batch_size": 16, "passes": 2, "validate_every": 3, "warmup": 2},
+}
+LEARNING: dict[str, Any] = {
+    "shape": {"width": 32, "heads": 2, "layers": 1, "feed_forward": 64},
+    "segmentation": {"kind": "none"},
+    "training": {
+        "batch_size": 32, "updates": 200, "validate_every": 100, "learning_rate": 0.01,
+        "schedule": "linear", "warmup": 20, "dropout": 0.0, "label_smoothing": 0.0,
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus of which a third is clean, scored well, badly, and well again in another unit."""
+    home = tmp_path_factory.mktemp("downstream")
+    sources, targets = toys.sentences(900, 1)
+    random, lines = np.random.default_rng(1), ["a\tb\tlabel\tgood\tbad\talike\n"]
+    for number, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        clean = number % 3 == 0
+        target, label = (target, "clean") if clean else (targets[number - 1], "shuffled")
+        good, bad = clean + random.random() / 2, random.random()
+        lines.append(f"{source}\t{target}\t{label}\t{good}\t{bad}\t{2 * good - 9}\n")
+    (home / "scored.tsv").write_text("".join(lines))
+    for name, count, seed in (("dev", 20, 2), ("test", 40, 3), ("more", 10, 4)):
+        rows = zip(*toys.sentences(count, seed), strict=True)
+        (home / f"{name}.tsv").write_text("".join(f"{b}\t{a}\n" for a, b in rows))
+    (home / "tiny.json").write_text(json.dumps(TINY))
+    (home / "learning.json").write_text(json.dumps(LEARNING))
+    return home
+
+
+def downstream(files: Path, work: Path, *more: object, code: int = 0, settings: str = "tiny",
+               words: int = 400, header: bool = True) -> Result:  # fmt: skip
+    line = ["downstream", files / "scored.tsv", "--words", words, "--languages", "aa,bb",
+            "--development", files / "dev.tsv", "--test", files / "test.tsv", "--dev-scol", 2,
+            "--dev-tcol", 1, "--settings", files / f"{settings}.json", "--work", work,
+            "--threads", 1, "--beam", 2, *(["--header"] if header else []), *more]  # fmt: skip
+    result = CliRunner().invoke(main, [str(part) for part in line])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def lines(table: str) -> list[dict[str, str]]:
+    header, *rows = (line.split("\t") for line in table.splitlines())
+    return [dict(zip(header, row, strict=True)) for row in rows]
+
+
+SYSTEMS = ("--scores", "bad,good,alike", "--random", "--oracle", "label")
+
+
+@pytest.fixture(scope="module")
+def whole(files: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder and the table of an uninterrupted run."""
+    work = tmp_path_factory.mktemp("whole") / "work"
+    more = ("--seeds", "1,2", "--test", files / "more.tsv")
+    return work, downstream(files, work, *SYSTEMS, *more).stdout
+
+
+def test_a_line_for_each_system_test_and_seed(whole: tuple[Path, str]) -> None:
+    rows = lines(whole[1])
+    order = [(row["system"], row["test"], row["seed"]) for row in rows]
+    assert order == [
+        (system, test, seed)
+        for system in ("bad", "good", "alike", "random", "oracle")
+        for test in ("test.tsv", "more.tsv")
+        for seed in ("1", "2", "mean", "sd")
+    ]
+    for row in rows:
+        if row["seed"] in "12":
+            assert 392 < int(row["words"]) <= 400
+            assert row["subwords"] == row["words"]
+            assert (row["difference"] == "") == (row["system"] == "bad")
+        assert row["bleu_signature"].startswith("nrefs:1|case:mixed")
+        assert "nc:6" in row["chrf_signature"]
+
+
+def test_means_and_deviations(whole: tuple[Path, str], files: Path) -> None:
+    work, _ = whole
+    more = ("--seeds", "1,2", "--test", files / "more.tsv", "--json")
+    found = json.loads(downstream(files, work, *SYSTEMS, *more).stdout)
+    assert (found["task"], len(found["results"])) == ("downstream", 40)
+    for start in range(0, 40, 4):
+        first, second, mean, sd = found["results"][start : start + 4]
+        for name in ("rows", "words", "bleu", "chrf"):
+            values = first[name], second[name]
+            assert mean[name] == pytest.approx(sum(values) / 2)
+            assert sd[name] == pytest.approx(statistics.stdev(values))
+        assert first["difference"] is None or set(first["difference"]) == {"value", "low", "high"}
+        assert mean["difference"] is None
+
+
+def test_the_same_rows_make_the_same_model(whole: tuple[Path, str]) -> None:
+    work, table = whole
+    assert digest(work / "good.1" / "model") == digest(work / "alike.1" / "model")
+    assert digest(work / "good.1" / "model") != digest(work / "good.2" / "model")
+    assert digest(work / "good.1" / "model") != digest(work / "bad.1" / "model")
+    figures = {(row["system"], row["test"], row["seed"]): row["bleu"] for row in lines(table)}
+    assert figures["good", "test.tsv", "2"] == figures["alike", "test.tsv", "2"]
+
+
+def test_all_systems_have_the_same_words_and_as_many_updates(whole: tuple[Path, str]) -> None:
+    folders = sorted(whole[0].glob("*/model"))
+    assert len(folders) == 10
+    texts = {(folder / "vocabulary.tsv").read_bytes() for folder in folders}
+    assert len(texts) == 1 and texts.pop().count(b"\n") == 1 + 2 * toys.WORDS
+    histories = [json.loads((f / "training.json").read_text())["validation"] for f in folders]
+    settings = [json.loads((f / "training.json").read_text())["training"] for f in folders]
+    assert {row["updates"] for row in settings} == {round(2 * 900 * 400 / words_of_all() / 16)}
+    assert all(history[-1]["update"] <= settings[0]["updates"] for history in histories)
+    assert {row["patience"] for row in settings} == {0}
+
+
+def words_of_all() -> int:
+    """Target words of the corpus: each target stands there once or twice."""
+    _, targets = toys.sentences(900, 1)
+    shown = [targets[number - (number % 3 > 0)] for number in range(900)]
+    return sum(len(target.split()) for target in shown)
+
+
+def test_translations_are_those_of_the_kept_model(whole: tuple[Path, str], files: Path) -> None:
+    folder = whole[0] / "@oracle.label.clean.1"
+    outcome = json.loads((folder / "outcome.json").read_text())
+    assert {path.name for path in folder.iterdir()} == {"model", "outcome.json", "pairs.tsv"}
+    sources = [line.split("\t")[1] for line in (files / "more.tsv").read_text().splitlines()]
+    found = load_translator(folder / "model").translate(sources)
+    assert len(outcome["translations"][1]) == len(found) == 10
+
+
+def test_what_is_finished_is_not_done_again(
+    whole: tuple[Path, str], files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(whole[0], tmp_path / "work")
+    shutil.rmtree(tmp_path / "work" / "good.2")
+    more = ("--seeds", "1,2", "--test", files / "more.tsv")
+    done = downstream(files, tmp_path / "work", *SYSTEMS, *more)
+    assert done.stdout == whole[1]
+    assert "1 trained, 9 kept" in done.stderr
+    monkeypatch.setattr("bitextfilter.training.loop.update", None)
+    fewer = downstream(files, tmp_path / "work", "--scores", "bad", *more)
+    assert lines(fewer.stdout) == lines(whole[1])[:8]
+
+
+POINTS = [
+    ("bitextfilter.workflows.downstream.write_subset", 2, False),
+    ("bitextfilter.training.loop.update", 2, False),
+    ("bitextfilter.training.loop.update", 5, True),
+    ("bitextfilter.training.loop.save_state", 2, False),
+    ("bitextfilter.training.loop.save_state", 3, True),
+    ("bitextfilter.workflows.translator_training.save_translator", 2, True),
+    ("bitextfilter.workflows.downstream.load_translator", 1, False),
+    ("bitextfilter.workflows.downstream.write_whole", 1, False),
+    ("bitextfilter.workflows.downstream.write_whole", 1, True),
+    ("bitextfilter.workflows.downstream_table.chrf", 1, False),
+]
+
+
+@pytest.mark.parametrize(("name", "count", "after"), POINTS)
+def test_it_goes_on_after_a_kill_at_any_point(
+    files: Path, whole: tuple[Path, str], tmp_path: Path, name: str, count: int, after: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    module, _, function = name.rpartition(".")
+    owner = sys.modules[module]
+    real, calls = getattr(owner, function), []
+
+    def killed(*arguments: Any, **more: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == count and not after:
+            raise KeyboardInterrupt
+        found = real(*arguments, **more)
+        if len(calls) == count:
+            raise KeyboardInterrupt
+        return found
+
+    more = ("--scores", "bad,good", "--test", files / "more.tsv")
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, function, killed)
+        downstream(files, tmp_path / "work", *more, code=130)
+    found = lines(downstream(files, tmp_path / "work", *more).stdout)
+    expected = [row for row in lines(whole[1]) if row["seed"] == "1"]
+    assert found == [row for row in expected if row["system"] in ("bad", "good")]
+    for system in ("bad.1", "good.1"):
+        assert digest(tmp_path / "work" / system / "model") == digest(whole[0] / system / "model")
+
+
+def test_the_oracle_beats_chance(files: Path, tmp_path: Path) -> None:
+    more = ("--random", "--oracle", "label")
+    found = downstream(files, tmp_path, *more, settings="learning", words=1500)
+    random, oracle = lines(found.stdout)
+    assert float(oracle["bleu"]) > float(random["bleu"]) + 30
+    assert float(oracle["chrf"]) > float(random["chrf"]) + 20
+    assert float(oracle["low"]) > 20
+    assert abs(float(oracle["difference"]) - float(oracle["bleu"]) + float(random["bleu"])) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--set", "training.passes=4"], "training.passes was 2, now it is 4"),
+        (["--set", "shape.layers=2"], "shape.layers was 1, now it is 2"),
+        (["--words", "401"], "words was 400, now it is 401"),
+        (["--beam", "3"], "beam was 2, now it is 3"),
+        (["--languages", "aa,cc"], "languages was"),
+        (["--scol", "b", "--tcol", "a"], "columns was"),
+        (["--test", "DEV"], "tests was"),
+        (["--development", "TEST"], "development was"),
+    ],
+)
+def test_a_folder_of_other_settings_is_refused(
+    whole: tuple[Path, str], files: Path, more: list[str], said: str
+) -> None:
+    named = {"DEV": str(files / "dev.tsv"), "TEST": str(files / "test.tsv")}
+    more = ["--test", str(files / "more.tsv"), *(named.get(word, word) for word in more)]
+    result = downstream(files, whole[0], "--scores", "bad", *more, code=78)
+    assert f"is of another run: {said}" in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_folder_of_another_input_and_no_folder_of_ours_are_refused(
+    whole: tuple[Path, str], files: Path, tmp_path: Path
+) -> None:
+    text = (files / "scored.tsv").read_text()
+    (tmp_path / "scored.tsv").write_text(text.replace("shuffled", "shuffed", 1))
+    for name in ("dev.tsv", "test.tsv", "tiny.json"):
+        shutil.copy(files / name, tmp_path)
+    more = ("--scores", "bad", "--test", files / "more.tsv")
+    assert "input was" in downstream(tmp_path, whole[0], *more, code=78).stderr
+    assert "is no folder of parts" in downstream(files, tmp_path, *more, code=78).stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "said"),
+    [
+        ([], 2, "no system"),
+        (["--scores", "bad,bad"], 2, "two systems are called bad"),
+        (["--scores", "bad", "--test", "x/test.tsv"], 2, "have the same name"),
+        (["--random", "--seeds", "1,1"], 2, "different whole numbers"),
+        (["--random", "--set", "training.pases=1"], 78, "pases"),
+        (["--random", "--test", "missing.tsv"], 66, "missing.tsv"),
+        (["--scores", "bad,gut"], 65, "scored.tsv:1: column 'gut' (--scores) is not in the header"),
+        (["--scores", "bad,label"], 65, "scored.tsv:2: the score 'clean' is not a number"),
+        (["--scores", "bad", "--oracle", "label", "--clean-label", "x"], 65, "no row has a label"),
+        (["--random", "--words", "1"], 65, "raise --words"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_trained(
+    files: Path, tmp_path: Path, more: list[str], code: int, said: str
+) -> None:
+    result = downstream(files, tmp_path / "work", *more, code=code)
+    assert said in result.stderr.splitlines()[-1]
+    assert not list(tmp_path.glob("work/*/model*"))
+    assert result.stdout == ""
+
+
+def test_names_need_a_header(files: Path, tmp_path: Path) -> None:
+    result = downstream(files, tmp_path / "work", "--scores", "bad", code=2, header=False)
+    assert "--header" in result.stderr
+
+
+def test_too_few_words_are_warned_of(files: Path, tmp_path: Path) -> None:
+    result = downstream(files, tmp_path, "--oracle", "label", "--set", "training.updates=1",
+                        words=100_000)  # fmt: skip
+    assert "warning: oracle has no more than" in result.stderr
+    assert "words in 300 rows" in result.stderr
+
+
+def test_without_sacrebleu(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sacrebleu", None)
+    result = downstream(files, tmp_path / "work", "--random", code=69)
+    assert "bitextfilter[bleu]" in result.stderr
