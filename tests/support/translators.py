@@ -19,6 +19,7 @@ SHAPES: dict[str, list[dict[str, object]]] = {
     "recurrent": [
         {"width": 6, "hidden": 4, "encoder_layers": 2, "decoder_layers": 2},
         {"width": 6, "hidden": 3, "cell": "gru", "decoder_layers": 1},
+        {"width": 5, "hidden": 2, "attention": "additive", "decoder_layers": 1},
     ],
 }
 CASES = [(name, shape) for name, shapes in SHAPES.items() for shape in shapes]

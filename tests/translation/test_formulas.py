@@ -129,10 +129,19 @@ def recurrent(w: Weights, shape: Any, source: list[int], inputs: list[int]) -> A
         for layer in range(shape["decoder_layers"]):
             hidden[layer] = cell(w, "decoder", layer, below, hidden[layer])
             below = hidden[layer][0]
-    asked = w["attention.bilinear.weight"] @ below
-    shares = softmax([float(asked @ each) for each in x])
-    context = sum(share * each for share, each in zip(shares, x, strict=True))
+    context = looked_up(w, "attention", below, x)
     return np.tanh(linear(w, "combine", np.concatenate([context, below])))
+
+
+def looked_up(w: Weights, name: str, query: Array, seen: list[Array]) -> Array:
+    """The mean of what is seen by the softmax of qᵀ W m, or of vᵀ tanh(W q + b + U m)."""
+    if f"{name}.bilinear.weight" in w:
+        scores = [float(w[f"{name}.bilinear.weight"] @ query @ each) for each in seen]
+    else:
+        asked = linear(w, f"{name}.query", query)
+        v = w[f"{name}.score.weight"][0]
+        scores = [float(v @ np.tanh(asked + linear(w, f"{name}.key", each))) for each in seen]
+    return np.sum([share * m for share, m in zip(softmax(scores), seen, strict=True)], axis=0)
 
 
 def naive(name: str, shape: Any, w: Weights, source: list[int], target: list[int]) -> float:

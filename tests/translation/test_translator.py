@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,18 @@ def test_a_saved_translator_is_read_back_exactly(
     assert len(digest(tmp_path / "model")) == 12
 
 
+def test_a_recurrent_model_from_before_there_was_a_choice_of_attention(tmp_path: Path) -> None:
+    name, shape = "recurrent", {"width": 6, "hidden": 4}
+    made, lines = translator(name, shape), sentences(5)
+    with writing_folder(tmp_path / "model") as folder:
+        save_translator(folder, (name, architecture_settings(name, shape)), made.network, TEXT)
+    path = tmp_path / "model" / "config.json"
+    config = json.loads(path.read_text())
+    assert config["translator"].pop("attention") == "bilinear"
+    path.write_text(json.dumps(config))
+    assert load_translator(tmp_path / "model").translate(lines) == made.translate(lines)
+
+
 def test_what_is_no_translator_is_said_to_be_none(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no model here"):
         load_translator(tmp_path)
@@ -134,7 +147,8 @@ def test_what_is_no_translator_is_said_to_be_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "shape"),
     [("transformer", {"width": 10, "heads": 4}), ("transformer", {"layers": 0}),
-     ("recurrent", {"cell": "rnn"}), ("recurrent", {"heads": 2}), ("pivot", {})],
+     ("recurrent", {"cell": "rnn"}), ("recurrent", {"heads": 2}), ("pivot", {}),
+     ("recurrent", {"attention": "dot"})],
 )  # fmt: skip
 def test_what_cannot_be_built_is_refused(name: str, shape: dict[str, object]) -> None:
     with pytest.raises(SettingsError):
