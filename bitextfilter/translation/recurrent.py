@@ -8,7 +8,7 @@ decoder is not fed its attention (Luong's input feeding), so that a whole target
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -34,7 +34,7 @@ Hidden = tuple[Tensor, ...]
 Read = tuple[Tensor, Tensor]
 """What an encoder has read: states ``(n, t, d)`` and lengths ``(n,)``."""
 
-CHOICES = {"cell": CELLS, "attention": ATTENTIONS}
+CHOICES: Mapping[str, Collection[str]] = {"cell": CELLS, "attention": ATTENTIONS}
 
 
 @dataclass(frozen=True)

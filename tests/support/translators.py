@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.parses import TemplateSymbols
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.vocabulary import END
@@ -20,6 +21,9 @@ SHAPES: dict[str, list[dict[str, object]]] = {
         {"width": 6, "hidden": 4, "encoder_layers": 2, "decoder_layers": 2},
         {"width": 6, "hidden": 3, "cell": "gru", "decoder_layers": 1},
         {"width": 5, "hidden": 2, "attention": "additive", "decoder_layers": 1},
+    ],
+    "controlled": [
+        {"width": 8, "hidden": 4, "decoder_layers": 1, "symbols": 6, "template_width": 2},
     ],
 }
 CASES = [(name, shape) for name, shapes in SHAPES.items() for shape in shapes]
@@ -52,9 +56,34 @@ def rows(*sentences: list[int]) -> Rows:
     return Rows(torch.tensor(padded), torch.tensor([len(sentence) for sentence in sentences]))
 
 
-def processor(words: int = 20) -> TextProcessor:
-    """One that knows the words a0, a1, … of language aa, and b0, b1, … of language bb."""
+def with_templates(sources: Rows) -> Rows:
+    """Sources with the template that :func:`template` makes of each."""
+    sentences = [
+        ids[:length].tolist() for ids, length in zip(sources.ids, sources.lengths, strict=True)
+    ]
+    return sources._replace(templates=rows(*map(template, sentences)))
+
+
+def template(source: list[int]) -> list[int]:
+    """Symbols 1 to 5, as many as the source has ids and one more."""
+    return [1, *(1 + number % 5 for number in source)]
+
+
+def processor(words: int = 20, symbols: bool = False) -> TextProcessor:
+    """One that knows the words a0, a1, … of language aa, and b0, b1, … of language bb.
+
+    With ``symbols`` it knows those of templates, too.
+    """
     sides = [[f"{side}{number}" for number in range(words)] for side in "ab"]
-    return TextProcessor.learn(
+    made = TextProcessor.learn(
         sides[0], sides[1], ("aa", "bb"), Normalisation(), SegmenterSettings("none")
     )
+    if symbols:
+        made.templates = TemplateSymbols(["(", ")", "S", "NP"])
+    return made
+
+
+def text_template(sentence: str) -> str:
+    """A template whose length and symbols follow from a sentence's words."""
+    parts = [" ( NP )" if word.endswith("1") else " ( X )" for word in sentence.split()]
+    return f"( S{''.join(parts)} )"

@@ -7,6 +7,7 @@ from itertools import groupby, product
 from pathlib import Path
 
 import pytest
+import torch
 from click.testing import CliRunner, Result
 from translators import CASES, network, processor
 
@@ -44,6 +45,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with writing_folder(path) as draft:
         kind = (name, architecture_settings(name, shape))
         save_translator(draft, kind, made.network, made.processor)
+    return path
+
+
+@pytest.fixture(scope="module")
+def controlled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that follows templates; its beginnings are as different as its templates."""
+    (name, shape), text = CASES[-1], processor(words=2, symbols=True)
+    path = tmp_path_factory.mktemp("models") / "controlled"
+    made = network(name, shape, len(text.vocabulary))
+    with torch.no_grad():
+        made.symbols.weight.mul_(4.0)
+    with writing_folder(path) as draft:
+        save_translator(draft, (name, architecture_settings(name, shape)), made, text)
     return path
 
 
@@ -128,3 +142,56 @@ def test_what_contradicts_is_refused(folder: Path, tmp_path: Path) -> None:
     call(folder, "--n-best", 6, "--beam", 3, code=2)
     call(folder, "--sample", "--beam", 3, code=2)
     assert "no model here" in call(tmp_path, code=66).stderr
+
+
+PARSES = ["(ROOT (S (NP (DT a)) (S)))", "( NP ( NP ( X ) ) )"]
+"""Of one a parse, of the other a template that is too deep."""
+
+
+def test_templates_decide(controlled: Path) -> None:
+    """One for all lines gives what a column that repeats it gives."""
+    lines, best = LINES[:6], ("--n-best", 1, "--digits", 6)
+
+    def found(*words: object, lines: list[str]) -> list[str]:
+        return [row.split("\t", 1)[1] for row in call(controlled, *best, *words, lines=lines)
+                .stdout.splitlines()]  # fmt: skip
+
+    one, other = (found("--template", parse, lines=lines) for parse in PARSES)
+    assert not set(one) & set(other)
+    table = [f"x\t{line}\t{parse}" for line in lines for parse in PARSES]
+    words = ("--column", 2, "--template-column", 3)
+    mixed = found(*words, lines=table)
+    assert mixed == [text for pair in zip(one, other, strict=True) for text in pair]
+    assert found(*words, "--batch-size", 1, lines=table) == mixed
+    rows = [f"{line}\t{PARSES[0]}" for line in lines]
+    assert found("--template-column", -1, lines=rows) == one
+
+
+def test_unknown_symbols_are_said_once(controlled: Path) -> None:
+    table = [f"a0\t{parse}" for parse in [*PARSES, "(S (X))", "(S (Y) (X))"]]
+    stderr = call(controlled, "--template-column", 2, lines=table).stderr
+    assert stderr.count("'X'") == stderr.count("'Y'") == 1 and "'NP'" not in stderr
+
+
+def test_bad_templates(controlled: Path, folder: Path, tmp_path: Path) -> None:
+    table = ["a0\t(S)", "a1\t(S (NP)", "b0\t", "\t", "b1\t(S)"]
+    stderr = call(controlled, "--template-column", 2, lines=table, code=65).stderr
+    assert "line 2" in stderr or ":2: " in stderr
+    assert "1 brackets that are not closed" in stderr
+    rejects = tmp_path / "bad"
+    result = call(
+        controlled, "--template-column", 2, "--on-error", "reject", "--rejects", rejects,
+        "--batch-size", 2, lines=table,
+    )  # fmt: skip
+    assert [bool(line) for line in result.stdout.splitlines()] == [True, False, False, False, True]
+    assert [row.split("\t")[0] for row in rejects.read_text().splitlines()] == ["2", "3"]
+    assert "2 rejected" in result.stderr
+    only_bad = call(
+        controlled, "--template-column", 2, "--on-error", "reject", lines=["a0", "a1\t)"]
+    )
+    assert only_bad.stdout == "\n\n"
+    assert "brackets" in call(controlled, "--template", "(S", code=2).stderr
+    words = ("--template", "(S)", "--template-column", 2)
+    assert "exclude" in call(controlled, *words, code=2).stderr
+    assert "none is given" in call(controlled, code=78).stderr
+    assert "follows no templates" in call(folder, "--template", "(S)", code=78).stderr
