@@ -5,6 +5,7 @@ from __future__ import annotations
 from bitextfilter.commands.evaluations.alignment import alignment
 from bitextfilter.commands.evaluations.corpus import corpus
 from bitextfilter.commands.evaluations.filtering import filtering
+from bitextfilter.commands.evaluations.lexicon import lexicon
 from bitextfilter.commands.evaluations.mining import mining
 from bitextfilter.commands.evaluations.neighbours import neighbours
 from bitextfilter.commands.evaluations.paraphrase import paraphrase
@@ -36,5 +37,6 @@ for subcommand in (
     neighbours,
     corpus,
     words,
+    lexicon,
 ):
     main.add_command(subcommand)

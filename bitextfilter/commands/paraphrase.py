@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bitextfilter.commands.frame import group
 from bitextfilter.commands.paraphrases.generate import generate
+from bitextfilter.commands.paraphrases.lexicon import lexicon
 
 __all__ = ["main"]
 
@@ -19,5 +20,6 @@ main = group(
 
 for subcommand in (
     generate,
-):  # fmt: skip
+    lexicon,
+):
     main.add_command(subcommand)
