@@ -17,10 +17,10 @@ from bitextfilter.workflows.translator_training import TranslatorTraining
 
 VALUES = {
     "architecture": "controlled",
-    "shape": {"width": 32, "hidden": 32, "decoder_layers": 1, "attention": "additive"},
+    "shape": {"width": 32, "hidden": 32, "decoder_layers": 1},
     "segmentation": {"kind": "none"},
     "training": {
-        "batch_size": 50, "passes": 20, "validate_every": 200, "label_smoothing": 0.0,
+        "batch_size": 50, "passes": 24, "validate_every": 200, "label_smoothing": 0.0,
         "dropout": 0.0, "learning_rate": 0.005, "schedule": "linear", "warmup": 20, "patience": 0,
     },
 }  # fmt: skip

@@ -9,7 +9,6 @@ import click
 
 from bitextfilter.commands.frame import (
     Run,
-    column,
     command,
     error_options,
     input_option,
@@ -23,6 +22,7 @@ from bitextfilter.commands.translation import (
     search_settings,
     text_of,
 )
+from bitextfilter.commands.values import numbered_column
 from bitextfilter.errors import InputError
 from bitextfilter.io.columns import TemplatedText
 from bitextfilter.io.files import stream_name
@@ -45,11 +45,11 @@ __all__ = ["generate"]
 )
 @click.option("--template", metavar="PARSE", help='Write so, such as "( S ( NP ) ( VP ) ( . ) )".')
 @click.option(
-    "--template-column", type=column, metavar="COLUMN", help="Read a TSV with parses here."
+    "--template-column", type=numbered_column, metavar="COLUMN", help="Read a TSV with parses here."
 )
 @click.option(
     "--column",
-    type=column,
+    type=numbered_column,
     metavar="COLUMN",
     help="Column of the sentence.  [default: the whole line; with --template-column 1]",
 )
