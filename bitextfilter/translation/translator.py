@@ -164,7 +164,10 @@ class Translator:
         if known is None:
             raise SettingsError("the model follows no templates")
         if templates is None:
-            raise SettingsError("the model writes by templates, and none is given")
+            raise SettingsError(
+                "the model writes by templates, and none is given"
+                " (bitext-paraphrase generate --template)"
+            )
         return [[known.ids(template) for template in templates]]
 
     def _sides(self, sides: Sequence[Sequence[Ids]], block: Block) -> list[Rows]:

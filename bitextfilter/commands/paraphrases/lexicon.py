@@ -48,7 +48,7 @@ def lexicon(run: Run, min_count: int, max_words: int, digits: int) -> None:
     the same on both sides counts in these, but is left out.
 
     Memory holds the words of all pairs as numbers, 4 bytes for each word of one side with each of
-    the other in a pair, and all distinct phrase pairs: some 2 GB for a million pairs of 13 words.
+    the other in a pair, and all distinct pairs of words and of phrases, some 50 bytes each.
 
     Example:
 

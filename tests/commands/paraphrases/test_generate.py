@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from translators import CASES, network, processor
 
 from bitextfilter.commands.paraphrase import main
+from bitextfilter.commands.translate import main as translate
 from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.translation.registry import (
     architecture_settings,
@@ -194,4 +195,6 @@ def test_bad_templates(controlled: Path, folder: Path, tmp_path: Path) -> None:
     words = ("--template", "(S)", "--template-column", 2)
     assert "exclude" in call(controlled, *words, code=2).stderr
     assert "none is given" in call(controlled, code=78).stderr
+    translated = CliRunner().invoke(translate, ["--model", str(controlled)], input=b"a0\n")
+    assert translated.exit_code == 78 and "generate --template" in translated.stderr
     assert "follows no templates" in call(folder, "--template", "(S)", code=78).stderr
