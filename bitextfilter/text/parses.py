@@ -8,15 +8,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.errors import InputError, ModelError
+from bitextfilter.errors import InputError, ModelError, SettingsError
 
-__all__ = ["LEVELS", "Parse", "TemplateSymbols", "linearised", "read_parse", "template_of"]
+__all__ = [
+    "LEVELS",
+    "Parse",
+    "TemplateSymbols",
+    "linearised",
+    "read_parse",
+    "template_of",
+    "template_sides",
+]
 
 LEVELS = 2
 
@@ -138,3 +146,22 @@ class TemplateSymbols:
     def unknown(self, template: str) -> list[str]:
         """The symbols of a template that are not known, in order."""
         return [symbol for symbol in template.split() if symbol not in self._numbers]
+
+
+def template_sides(
+    known: TemplateSymbols | None, templates: Sequence[str] | None
+) -> list[list[NDArray[np.int32]]]:
+    """The ids of templates as one more side of what a model reads, or none where it follows none.
+
+    Raises SettingsError unless there are templates just where there are symbols *known* to a model.
+    """
+    if known is None and templates is None:
+        return []
+    if known is None:
+        raise SettingsError("the model follows no templates")
+    if templates is None:
+        raise SettingsError(
+            "the model writes by templates, and none is given"
+            " (bitext-paraphrase generate --template)"
+        )
+    return [[known.ids(template) for template in templates]]

@@ -16,6 +16,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.io.batches import map_blocks
 from bitextfilter.models.device import one_torch_thread, resolve_device
 from bitextfilter.models.sizes import check_sizes
+from bitextfilter.text.parses import template_sides
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.vocabulary import PAD
 from bitextfilter.translation.blocks import ROWS, Block, Ids, blocks_of, rows_of
@@ -110,7 +111,7 @@ class Translator:
         whole = self.processor.ids(sentences, language)
         ids = [row[: settings.maximum_length] for row in whole]
         blank = [not text for text in self.processor.normalise(sentences, language)]
-        sides = [ids, *self._template_ids(templates)]
+        sides = [ids, *template_sides(self.processor.templates, templates)]
         places = np.flatnonzero(~np.array(blank, dtype=bool))
         rows = max(1, self._rows // settings.width)
         lengths = np.array([[len(side[place]) for side in sides] for place in places])
@@ -143,7 +144,7 @@ class Translator:
         sides = [
             self.processor.ids(t, n) for t, n in zip((sources, targets), languages, strict=True)
         ]
-        sides += self._template_ids(templates)
+        sides += template_sides(self.processor.templates, templates)
         out = np.empty(len(sources))
 
         def run(block: Block) -> None:
@@ -155,20 +156,6 @@ class Translator:
         lengths = np.array([[len(ids) for ids in row] for row in zip(*sides, strict=True)])
         self._map(run, blocks_of(lengths, self._rows))
         return out
-
-    def _template_ids(self, templates: Sequence[str] | None) -> list[list[Ids]]:
-        """One more side, or none; SettingsError unless the model wants what is given."""
-        known = self.processor.templates
-        if known is None and templates is None:
-            return []
-        if known is None:
-            raise SettingsError("the model follows no templates")
-        if templates is None:
-            raise SettingsError(
-                "the model writes by templates, and none is given"
-                " (bitext-paraphrase generate --template)"
-            )
-        return [[known.ids(template) for template in templates]]
 
     def _sides(self, sides: Sequence[Sequence[Ids]], block: Block) -> list[Rows]:
         return [rows_of(side, block, number, self.device) for number, side in enumerate(sides)]
