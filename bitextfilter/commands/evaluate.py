@@ -6,6 +6,7 @@ from bitextfilter.commands.evaluations.alignment import alignment
 from bitextfilter.commands.evaluations.corpus import corpus
 from bitextfilter.commands.evaluations.downstream import downstream
 from bitextfilter.commands.evaluations.filtering import filtering
+from bitextfilter.commands.evaluations.lexicon import lexicon
 from bitextfilter.commands.evaluations.mining import mining
 from bitextfilter.commands.evaluations.neighbours import neighbours
 from bitextfilter.commands.evaluations.paraphrase import paraphrase
@@ -38,5 +39,6 @@ for subcommand in (
     corpus,
     words,
     downstream,
+    lexicon,
 ):
     main.add_command(subcommand)

@@ -15,6 +15,7 @@ from bitextfilter.commands.training_options import (
     training_options,
 )
 from bitextfilter.commands.training_reporter import TrainingReporter
+from bitextfilter.commands.values import numbered_column
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
@@ -33,7 +34,21 @@ _ERRORS = {"cross-entropy": "cross-entropy {:.4f} nats a token", "bleu": "100 - 
     batch_size=None,
 )
 @click.option(
-    "--architecture", metavar="NAME", help="transformer (the default) or recurrent, with attention."
+    "--architecture",
+    metavar="NAME",
+    help="transformer (the default); recurrent, with attention; controlled, by templates.",
+)
+@click.option(
+    "--template-column",
+    type=numbered_column,
+    metavar="COLUMN",
+    help="Of controlled: column of --pairs with the target's parse, in Penn's brackets.",
+)
+@click.option(
+    "--dev-template-column",
+    type=numbered_column,
+    metavar="COLUMN",
+    help="That of --development.  [default: --template-column]",
 )
 def main(run: Run, **options: Any) -> None:
     """Train a model that translates SOURCE into TARGET, and write it as a model folder.
@@ -43,6 +58,9 @@ def main(run: Run, **options: Any) -> None:
     (from 0 up), or with --set training.validation=bleu, which needs sacreBLEU, 100 less BLEU. The
     state of the training lies in DIR.training; --resume continues from the last validation with
     the very same curve.
+
+    With --architecture controlled the model writes by a template, the two upper levels of the
+    target's parse: --template-column has parses such as (S (NP (PRP It)) (VP (VBZ works)) (. .)).
 
     All training text is held in memory. Settings: --set shape.layers=6, --set
     segmentation.vocabulary_size=16000, --set training.passes=3 and so on; the page on
@@ -80,11 +98,24 @@ def _material(options: dict[str, Any], columns: Columns) -> Material:
     from bitextfilter.training.sources import PairFile
     from bitextfilter.workflows.plan import Material
 
+    template, other = options["template_column"], options["dev_template_column"]
+    if template is None and other is not None:
+        raise click.UsageError("--dev-template-column goes with --template-column")
+    development = Columns(options["dev_scol"], options["dev_tcol"])
     return Material(
         languages=options["languages"],
-        pairs=pair_files(options["pairs"], options["parallel"], columns),
+        pairs=pair_files(options["pairs"], options["parallel"], _templated(columns, template)),
         development=PairFile(
-            options["development"], columns=Columns(options["dev_scol"], options["dev_tcol"])
+            options["development"], columns=_templated(development, other or template)
         ),
         segmenter=options["segmenter"],
     )
+
+
+def _templated(columns: Columns, template: int | None) -> Columns:
+    """The columns with that of templates, if there is one."""
+    from bitextfilter.io.columns import TemplatedColumns
+
+    return columns if template is None else TemplatedColumns(
+        columns.source, columns.target, template=template
+    )  # fmt: skip

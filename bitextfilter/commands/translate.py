@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from bitextfilter.commands.frame import (
     Run,
@@ -15,52 +12,31 @@ from bitextfilter.commands.frame import (
     input_option,
     output_option,
 )
-from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn, is_blank
+from bitextfilter.commands.translation import (
+    found_lines,
+    load,
+    output_lines,
+    search_options,
+    search_settings,
+    text_of,
+)
+from bitextfilter.io.rows import BadRow, Row, TextColumn
 
 if TYPE_CHECKING:
-    from bitextfilter.translation.translator import SearchSettings, Translation, Translator
+    from bitextfilter.translation.translator import Translation
 
 __all__ = ["main"]
 
-_SAID = 5
-"""Over-long lines that are named; the summary counts all."""
 
-
-@command("bitext-translate", input_option(), output_option(), error_options(), batch_size=2048)
-@click.option(
-    "--model", required=True, metavar="DIR", help="The folder of bitext-train-translator."
+@command(
+    "bitext-translate",
+    input_option(),
+    output_option(),
+    error_options(),
+    search_options("translation", "5, or --n-best"),
+    batch_size=2048,
 )
-@click.option(
-    "--beam",
-    type=click.IntRange(1, 100),
-    metavar="N",
-    help="Hypotheses kept while searching; 1 is greedy search.  [default: 5, or --n-best]",
-)
-@click.option(
-    "--n-best",
-    type=click.IntRange(1, 100),
-    metavar="K",
-    help="Write the K best of each line: line number, rank, score, translation.",
-)
-@click.option("--sample", is_flag=True, help="Draw translations at random instead of searching.")
-@click.option(
-    "--temperature",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="X",
-    help="Of --sample: below 1 the likely becomes likelier.  [default: 1]",
-)
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Of --sample.  [default: 1]")
-@click.option(
-    "--max-length",
-    type=click.IntRange(min=1),
-    default=256,
-    show_default=True,
-    metavar="N",
-    help="Most subwords of a line that are read, and of a translation.",
-)
-@click.option("--digits", type=click.IntRange(0, 9), default=4, show_default=True,
-              help="Decimals of scores.")  # fmt: skip
-def main(run: Run, n_best: int | None, digits: int, **options: Any) -> None:
+def main(run: Run, digits: int, **options: Any) -> None:
     """Translate sentences, one a line: one line out for each line in, in their order.
 
     With --n-best K each line gives up to K rows instead, best first, tab-separated: its number,
@@ -79,91 +55,15 @@ def main(run: Run, n_best: int | None, digits: int, **options: Any) -> None:
         bitext-translate --model de-en --beam 1 < text.de > text.en
         bitext-translate --model de-en --n-best 10 -i text.de.gz -o ten.tsv
     """
-    settings = _settings(options, n_best)
+    settings = search_settings(options)
     rows = run.rows(TextColumn(blank=True))
     output = run.output()
-    translator = _load(run)
-    if settings.sample:
-        run.facts["seed"] = settings.seed
+    translator = load(run, settings)
+
+    def find(window: Sequence[Row | BadRow]) -> list[Translation]:
+        return translator.translate([text_of(row) for row in window], settings)
+
     output.write(rows.first_line())
-    for row, translation in _translated(run, rows, translator, settings):
-        for line in _lines(row, translation, n_best, digits):
+    for row, translation in found_lines(run, rows, find):
+        for line in output_lines(row, translation, options["n_best"], digits):
             output.write(line)
-
-
-def _settings(options: dict[str, Any], n_best: int | None) -> SearchSettings:
-    """How to search; UsageError where options contradict each other."""
-    from bitextfilter.translation.translator import SearchSettings
-
-    beam, sample = options["beam"], options["sample"]
-    if sample and beam is not None:
-        raise click.UsageError("--sample goes without --beam")
-    for name in () if sample else ("temperature", "seed"):
-        if options[name] is not None:
-            raise click.UsageError(f"--{name} goes with --sample")
-    if n_best is not None and beam is not None and n_best > beam:
-        raise click.UsageError(f"--n-best {n_best} needs a --beam of at least as many")
-    width = (n_best or 1) if sample else beam or max(5, n_best or 1)
-    return SearchSettings(
-        width=width,
-        maximum_length=options["max_length"],
-        sample=sample,
-        temperature=options["temperature"] or 1.0,
-        seed=1 if options["seed"] is None else options["seed"],
-    )
-
-
-def _load(run: Run) -> Translator:
-    """Load the model; summary and manifest carry its name and digest."""
-    from bitextfilter.models.folders import digest
-    from bitextfilter.translation.registry import load_translator
-
-    folder = Path(run.model_name or "")
-    translator = load_translator(folder, run.common.device, run.common.threads)
-    run.facts.update(model=folder.name, digest=digest(folder))
-    return translator
-
-
-def _translated(
-    run: Run, rows: RowReader, translator: Translator, settings: SearchSettings
-) -> Iterator[tuple[Row | BadRow, Translation]]:
-    """Yield each line with what was found for it, window by window."""
-    run.counts.update(overlong=0, unfinished=0)
-    for window in run.windows(rows):
-        sentences = ["" if isinstance(row, BadRow) else _text(row) for row in window]
-        found = translator.translate(sentences, settings)
-        _say_overlong(run, window, found)
-        run.counts["unfinished"] += sum(
-            not best.whole for row in found for best in row.hypotheses[:1]
-        )
-        yield from zip(window, found, strict=True)
-
-
-def _text(row: Row) -> str:
-    return "" if is_blank(row.text) else row.text
-
-
-def _say_overlong(run: Run, window: Sequence[Row | BadRow], found: Sequence[Translation]) -> None:
-    """Name the lines that were not read to their ends."""
-    for row, translation in zip(window, found, strict=True):
-        if not translation.left:
-            continue
-        run.counts["overlong"] += 1
-        if run.counts["overlong"] <= _SAID:
-            run.warn(f"line {row.number}: its last {translation.left} subwords were not read"
-                     " (--max-length)")  # fmt: skip
-
-
-def _lines(
-    row: Row | BadRow, translation: Translation, n_best: int | None, digits: int
-) -> Iterator[bytes]:
-    """What is written for a line: a translation, or rows of the best few."""
-    if n_best is None:
-        yield translation.best.encode() + row.ending
-        return
-    ending = row.ending or b"\n"
-    if not translation.hypotheses:
-        yield f"{row.number}\t1\t\t".encode() + ending
-    for rank, found in enumerate(translation.hypotheses[:n_best], 1):
-        cells = f"{row.number}\t{rank}\t{found.score:.{digits}f}\t{found.text}"
-        yield cells.encode() + ending

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Columns", "TextColumn", "Wanted"]
+__all__ = ["Columns", "TemplatedColumns", "TemplatedText", "TextColumn", "Wanted"]
 
 
 class Wanted(NamedTuple):
@@ -31,6 +31,17 @@ class Columns:
 
 
 @dataclass(frozen=True)
+class TemplatedColumns(Columns):
+    """The columns of a pair, and that of the parse of its target, or of a template."""
+
+    template: int | str = 3
+
+    def wanted(self) -> tuple[Wanted, ...]:
+        """Return the columns, the template last."""
+        return (*super().wanted(), Wanted("template", "--template-column", self.template))
+
+
+@dataclass(frozen=True)
 class TextColumn:
     """One column of sentences, or the whole line where *column* is None."""
 
@@ -43,3 +54,16 @@ class TextColumn:
         if self.column is None:
             return ()
         return (Wanted("sentence", "--column", self.column),)
+
+
+@dataclass(frozen=True)
+class TemplatedText(TextColumn):
+    """A column of sentences, the first if *column* is None, and one of parses or templates."""
+
+    template: int | str = 2
+
+    def wanted(self) -> tuple[Wanted, ...]:
+        """Return the two columns, the sentence first."""
+        where = 1 if self.column is None else self.column
+        template = Wanted("template", "--template-column", self.template)
+        return (Wanted("sentence", "--column", where), template)

@@ -1,14 +1,27 @@
-"""Attention. Letters: n rows, q queries, t positions, w width, m width of what is attended to."""
+"""Attention. Letters: n rows, q queries, t positions, w width, m width of what is attended to,
+a of its keys."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-__all__ = ["BilinearAttention", "KeysValues", "MultiHeadAttention", "plain_attention", "sinusoids"]
+__all__ = [
+    "ATTENTIONS",
+    "AdditiveAttention",
+    "Attention",
+    "BilinearAttention",
+    "KeysValues",
+    "Memory",
+    "MultiHeadAttention",
+    "plain_attention",
+    "sinusoids",
+]
 
 KeysValues = tuple[Tensor, Tensor]
 """What is attended to, projected: ``(n, heads, t, w / heads)`` each."""
@@ -75,15 +88,83 @@ class MultiHeadAttention(nn.Module):
         return rows.reshape(*rows.shape[:2], self.heads, -1).transpose(1, 2)
 
 
-class BilinearAttention(nn.Module):
-    """softmax(qᵀ W m) over the positions m (Luong et al. 2015, eq. 8, "general")."""
+class Memory(NamedTuple):
+    """What single-headed attention looks at."""
+
+    values: Tensor
+    """``(n, t, m)``"""
+    keys: Tensor
+    """What queries are held against, ``(n, t, a)``."""
+    inside: Tensor
+    """Which positions may be seen, ``(n, t)``."""
+
+
+class Attention(nn.Module, ABC):
+    """One head: the softmax of scores over the positions, and the mean that it weighs."""
+
+    @abstractmethod
+    def keys(self, values: Tensor) -> Tensor:
+        """What queries are held against, ``(n, t, m)`` → ``(n, t, a)``."""
+
+    @abstractmethod
+    def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """``(n, q, w)`` and ``(n, t, a)`` → ``(n, q, t)``."""
+
+    def memory(self, values: Tensor, inside: Tensor) -> Memory:
+        """Make positions ``(n, t, m)`` ready; ``inside (n, t)``: what may be seen."""
+        return Memory(values, self.keys(values), inside)
+
+    def forward(self, queries: Tensor, memory: Memory) -> Tensor:
+        """``(n, q, w)`` → ``(n, q, m)``."""
+        scores = self.scores(queries, memory.keys)
+        shares = scores.masked_fill(~memory.inside[:, None], float("-inf")).softmax(dim=-1)
+        return torch.bmm(shares.to(memory.values.dtype), memory.values)
+
+
+class BilinearAttention(Attention):
+    """Scores qᵀ W m (Luong et al. 2015, eq. 8, "general")."""
 
     def __init__(self, width: int, memory: int) -> None:
         super().__init__()
         self.bilinear = nn.Linear(width, memory, bias=False)
 
-    def forward(self, queries: Tensor, memory: Tensor, inside: Tensor) -> Tensor:
-        """``(n, q, w)`` and ``(n, t, m)`` → ``(n, q, m)``; ``inside (n, t)``: what may be seen."""
-        scores = torch.bmm(self.bilinear(queries), memory.transpose(1, 2))
-        shares = scores.masked_fill(~inside[:, None], float("-inf")).softmax(dim=-1)
-        return torch.bmm(shares.to(memory.dtype), memory)
+    def keys(self, values: Tensor) -> Tensor:
+        """See :meth:`Attention.keys`."""
+        return values
+
+    def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """See :meth:`Attention.scores`."""
+        return torch.bmm(self.bilinear(queries), keys.transpose(1, 2))
+
+
+class AdditiveAttention(Attention):
+    """Scores vᵀ tanh(W q + U m) (Bahdanau et al. 2015, A.1.2), as wide inside as m.
+
+    Ours besides: a bias inside the tanh.
+    """
+
+    QUERIES = 8
+    """So many are held against all positions at a time, for the memory that takes."""
+
+    def __init__(self, width: int, memory: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(width, memory)
+        self.key = nn.Linear(memory, memory, bias=False)
+        self.score = nn.Linear(memory, 1, bias=False)
+
+    def keys(self, values: Tensor) -> Tensor:
+        """See :meth:`Attention.keys`."""
+        out: Tensor = self.key(values)
+        return out
+
+    def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """See :meth:`Attention.scores`."""
+        parts = self.query(queries).split(self.QUERIES, dim=1)
+        sums = [self.score(torch.tanh(part[:, :, None] + keys[:, None])) for part in parts]
+        return torch.cat(sums, dim=1)[..., 0]
+
+
+ATTENTIONS: dict[str, type[BilinearAttention] | type[AdditiveAttention]] = {
+    "bilinear": BilinearAttention,
+    "additive": AdditiveAttention,
+}

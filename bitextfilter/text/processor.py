@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.parses import TemplateSymbols
 from bitextfilter.text.pieces import Segmenter
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.segment import SegmenterSettings, learn, load_segmenter, save_segmenter
@@ -58,6 +59,8 @@ class TextProcessor:
         self.segmenter = segmenter
         self.vocabulary = vocabulary
         self.trigrams = trigrams
+        self.templates: TemplateSymbols | None = None
+        """What a model that follows templates knows them by; its trainer sets it."""
         self._number = segmenter.numbering(vocabulary.index)
         self._memories: dict[tuple[str, tuple[str, ...]], TokenMemory] = {}
 
@@ -183,6 +186,8 @@ class TextProcessor:
         if self.trigrams is not None:
             hashed = self.trigrams if isinstance(self.trigrams, HashedTrigrams) else None
             config["trigrams"] = hashed.size if hashed else _TRIGRAMS
+        if self.templates is not None:
+            config["templates"] = self.templates.symbols
         return config
 
     def save(self, folder: Path) -> None:
@@ -201,6 +206,7 @@ class TextProcessor:
         try:
             source, target = (str(language) for language in config["languages"])
             normalisation = Normalisation.from_dict(config["normalisation"])
+            templates = TemplateSymbols(config["templates"]) if "templates" in config else None
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"{folder}: config.json says too little about the text") from error
         except ModelError as error:
@@ -209,6 +215,7 @@ class TextProcessor:
         vocabulary = Vocabulary.load(folder / _VOCABULARY)
         trigrams = _load_trigrams(folder, config.get("trigrams"))
         processor = cls((source, target), normalisation, segmenter, vocabulary, trigrams)
+        processor.templates = templates
         if segmenter.kind != config.get("segmentation"):
             raise ModelError(f"{folder}: config.json and segmenter.json disagree on the kind")
         return processor

@@ -62,6 +62,8 @@ class Corpus:
     target: Sentences
     weights: NDArray[np.float64]
     """How often a row is read in a pass, ``(n,)``; a fraction is a chance drawn each pass."""
+    templates: Ragged | None = None
+    """Symbols of the template of each target, for translators that follow templates."""
 
     def __len__(self) -> int:
         return len(self.source)

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import open_input, read_lines
 from bitextfilter.io.rows import Columns, RowReader, is_blank, strict
+from bitextfilter.text.parses import template_of
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,27 @@ class PairFile:
             NotFoundError: a file cannot be opened.
             InputError: a bad row, or two files of different length.
         """
+        for source, target, *_ in self.texts():
+            yield source, target
+
+    def texts(self) -> Iterator[tuple[str, ...]]:
+        """Yield the pairs, each with the template of its target where the columns have one.
+
+        Raises what :meth:`read` does; InputError, too, for what is no parse.
+        """
         if self.target is not None:
             yield from _two_files(self.source, self.target)
             return
         with open_input(self.source) as stream:
             for row in strict(RowReader(stream, self.source, self.columns, remedy="mend the row")):
-                yield row.source, row.target
+                templates = (self._template(row.number, text) for text in row.texts[2:])
+                yield (*row.texts[:2], *templates)
+
+    def _template(self, number: int, text: str) -> str:
+        try:
+            return template_of(text)
+        except InputError as error:
+            raise InputError(error.message, file=self.source, line=number) from error
 
 
 def _two_files(source: str, target: str) -> Iterator[tuple[str, str]]:
@@ -65,17 +81,26 @@ def read_pairs(files: Sequence[PairFile]) -> tuple[list[str], list[str], list[fl
 
     Raises what :meth:`PairFile.read` does, and InputError if there is no pair at all.
     """
+    return read_templated(files)[:3]
+
+
+def read_templated(
+    files: Sequence[PairFile],
+) -> tuple[list[str], list[str], list[float], list[str]]:
+    """All pairs of some files and their templates, if there are any: see :func:`read_pairs`."""
     sources: list[str] = []
     targets: list[str] = []
     weights: list[float] = []
+    templates: list[str] = []
     for file in files:
-        for source, target in file.read():
+        for source, target, *template in file.texts():
             sources.append(source)
             targets.append(target)
             weights.append(file.weight)
+            templates += template
     if not sources:
         raise InputError("no pairs to train on", file=files[0].source)
-    return sources, targets, weights
+    return sources, targets, weights, templates
 
 
 def read_monolingual(paths: Sequence[str]) -> list[str]:

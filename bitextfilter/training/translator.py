@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from bitextfilter.models.recurrent import padding_mask
 from bitextfilter.text.processor import PIECES
+from bitextfilter.text.ragged import Ragged
 from bitextfilter.training.data import Corpus, endless_batches
 from bitextfilter.training.learner import Learner
 from bitextfilter.training.loop import Stream, count_updates
@@ -56,6 +58,12 @@ class TranslationLearner(Learner):
         return losses["translation"]
 
 
+def padded_rows(texts: Ragged, places: NDArray[np.int64], device: torch.device) -> Rows:
+    """The texts of these places."""
+    ids, lengths = texts.padded(places)
+    return Rows(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
+
+
 def stream_of(corpus: Corpus, settings: TranslatorSettings, device: torch.device) -> Stream:
     """Mini-batches of pairs of like length, anew in each pass, by the seed."""
 
@@ -63,8 +71,12 @@ def stream_of(corpus: Corpus, settings: TranslatorSettings, device: torch.device
         lengths = np.maximum(corpus.source.lengths, corpus.target.lengths)
         size, seed = settings.batch_size, settings.seed
         for places in endless_batches(lengths, corpus.weights, size, seed, skip):
-            sides = (corpus.side(side).views[PIECES].padded(places) for side in (0, 1))
-            rows = [Rows(*(torch.from_numpy(part).to(device) for part in side)) for side in sides]
-            yield Pairs(rows[0], rows[1])
+            source, target = (
+                padded_rows(corpus.side(side).views[PIECES], places, device) for side in (0, 1)
+            )
+            if corpus.templates is not None:
+                templates = padded_rows(corpus.templates, places, device)
+                source = source._replace(templates=templates)
+            yield Pairs(source, target)
 
     return Stream(settings.updates or count_updates(corpus, settings), batches)

@@ -23,6 +23,8 @@ class Rows(NamedTuple):
 
     ids: Tensor
     lengths: Tensor
+    templates: Rows | None = None
+    """Of sources: the symbols of the template of each, for networks that follow templates."""
 
 
 class State(ABC):

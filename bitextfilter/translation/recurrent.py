@@ -1,20 +1,21 @@
 """The attentional recurrent model (Bahdanau et al. 2015; Luong et al. 2015).
 
 By default that of Wieting & Gimpel 2018, section 6, made smaller: a bidirectional LSTM reads the
-source, an LSTM of two layers writes the target with bilinear attention. Wieting et al. 2017
-translated with such a model, too. The decoder is not fed its attention (Luong's input feeding), so
-that a whole target is trained at once.
+source, an LSTM of two layers writes the target with bilinear attention. With additive attention it
+looks at the source as Bahdanau et al. do, and as what Wieting et al. 2017 translated with. The
+decoder is not fed its attention (Luong's input feeding), so that a whole target is trained at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.attention import BilinearAttention
+from bitextfilter.models.attention import ATTENTIONS, Attention, Memory
 from bitextfilter.models.recurrent import (
     CELLS,
     BidirectionalRecurrent,
@@ -30,6 +31,12 @@ Hidden = tuple[Tensor, ...]
 """Hidden state, and of an LSTM the cell: ``(layers, n, d)`` each."""
 
 
+Read = tuple[Tensor, Tensor]
+"""What an encoder has read: states ``(n, t, d)`` and lengths ``(n,)``."""
+
+CHOICES: Mapping[str, Collection[str]] = {"cell": CELLS, "attention": ATTENTIONS}
+
+
 @dataclass(frozen=True)
 class RecurrentSettings:
     """Shape: ``width`` of subword vectors; ``hidden`` of a direction of the encoder.
@@ -42,38 +49,54 @@ class RecurrentSettings:
     encoder_layers: int = 1
     decoder_layers: int = 2
     cell: str = "lstm"
+    attention: str = "bilinear"
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        if self.cell not in CELLS:
-            raise SettingsError(f"cell {self.cell!r} is none of {', '.join(CELLS)}")
-        check_sizes(**{name: size for name, size in vars(self).items() if name != "cell"})
+        sizes = dict(vars(self))
+        for name, known in CHOICES.items():
+            if (chosen := sizes.pop(name)) not in known:
+                raise SettingsError(f"{name} {chosen!r} is none of {', '.join(known)}")
+        check_sizes(**sizes)
 
 
 class RecurrentTranslationNetwork(TranslationNetwork):
-    """Bidirectional encoder, unidirectional decoder, bilinear attention."""
+    """Bidirectional encoder, unidirectional decoder with attention."""
 
-    def __init__(self, settings: RecurrentSettings, vocabulary: int) -> None:
+    def __init__(self, settings: RecurrentSettings, vocabulary: int, more: int = 0) -> None:
+        """``more``: width of what a subclass reads besides the source."""
         super().__init__(vocabulary, settings.width)
         self.settings = settings
         width, dim = settings.width, 2 * settings.hidden
         self.encoder = BidirectionalRecurrent(
             settings.cell, width, settings.hidden, settings.encoder_layers
         )
-        self.first = nn.Linear(dim, settings.decoder_layers * dim)
+        self.first = nn.Linear(dim + more, settings.decoder_layers * dim)
         self.decoder = CELLS[settings.cell](width, dim, settings.decoder_layers, batch_first=True)
-        self.attention = BilinearAttention(dim, dim)
-        self.combine = nn.Linear(2 * dim, width)
+        self.attention = ATTENTIONS[settings.attention](dim, dim)
+        self.combine = nn.Linear(2 * dim + more, width)
 
-    def encode(self, sources: Rows) -> tuple[Tensor, Tensor, Hidden]:
-        """States ``(n, t, d)``, their mask ``(n, t)``, and where the decoder starts."""
+    def read(self, sources: Rows) -> list[Read]:
+        """What the decoder starts from and attends to: here the source alone."""
         vectors = self.dropout(self.table(sources.ids))
-        states = self.encoder(vectors, sources.lengths)
-        inside = padding_mask(sources.lengths, sources.ids.shape[1])
-        first = torch.tanh(self.first(mean_pool(states, sources.lengths)))
+        return [(self.encoder(vectors, sources.lengths), sources.lengths)]
+
+    def attentions(self) -> list[Attention]:
+        """One for each that :meth:`read` returns."""
+        return [self.attention]
+
+    def encode(self, sources: Rows) -> tuple[list[Memory], Hidden]:
+        """What is attended to, and where the decoder starts."""
+        read = self.read(sources)
+        memories = [
+            attention.memory(states, padding_mask(lengths, states.shape[1]))
+            for attention, (states, lengths) in zip(self.attentions(), read, strict=True)
+        ]
+        means = torch.cat([mean_pool(*each) for each in read], dim=1)
+        first = torch.tanh(self.first(means))
         hidden = torch.stack(first.chunk(self.settings.decoder_layers, dim=1))
         zero = (torch.zeros_like(hidden),) if self.settings.cell == "lstm" else ()
-        return states, inside, (hidden, *zero)
+        return memories, (hidden, *zero)
 
     def decode(self, vectors: Tensor, hidden: Hidden) -> tuple[Tensor, Hidden]:
         """Word vectors ``(n, T, w)`` → states ``(n, T, d)`` and the last of them."""
@@ -83,17 +106,18 @@ class RecurrentTranslationNetwork(TranslationNetwork):
         states, only = self.decoder(vectors, hidden[0])
         return states, (only,)
 
-    def attend(self, states: Tensor, memory: Tensor, inside: Tensor) -> Tensor:
+    def attend(self, states: Tensor, memories: Sequence[Memory]) -> Tensor:
         """h̃ = tanh(W [c; h]) (Luong et al. 2015, eq. 5): ``(n, T, d)`` → ``(n, T, w)``."""
-        context = self.attention(states, memory, inside)
-        out: Tensor = self.dropout(torch.tanh(self.combine(torch.cat([context, states], dim=2))))
+        pairs = zip(self.attentions(), memories, strict=True)
+        contexts = [attention(states, memory) for attention, memory in pairs]
+        out: Tensor = self.dropout(torch.tanh(self.combine(torch.cat([*contexts, states], dim=2))))
         return out
 
     def states(self, sources: Rows, inputs: Tensor) -> Tensor:
         """See :meth:`TranslationNetwork.states`."""
-        memory, inside, hidden = self.encode(sources)
+        memories, hidden = self.encode(sources)
         states, _ = self.decode(self.dropout(self.table(inputs)), hidden)
-        return self.attend(states, memory, inside)
+        return self.attend(states, memories)
 
     def start(self, sources: Rows, width: int) -> State:
         """See :meth:`TranslationNetwork.start`."""
@@ -105,7 +129,7 @@ class RecurrentState(State):
 
     def __init__(self, network: RecurrentTranslationNetwork, sources: Rows, width: int) -> None:
         self._network = network
-        self._memory, self._inside, hidden = network.encode(sources)
+        self._memories, hidden = network.encode(sources)
         self._hidden: Hidden = tuple(part.repeat_interleave(width, dim=1) for part in hidden)
         self._first = torch.arange(len(sources.ids), device=sources.ids.device)[:, None] * width
 
@@ -114,7 +138,7 @@ class RecurrentState(State):
         network = self._network
         vectors = network.table(tokens.reshape(-1, 1))
         states, self._hidden = network.decode(vectors, self._hidden)
-        return network.attend(states.reshape(*tokens.shape, -1), self._memory, self._inside)
+        return network.attend(states.reshape(*tokens.shape, -1), self._memories)
 
     def select(self, parents: Tensor) -> None:
         """See :meth:`State.select`."""

@@ -16,6 +16,7 @@ from bitextfilter.models.checkpoint import (
     write_config,
 )
 from bitextfilter.text.processor import TextProcessor
+from bitextfilter.translation.controlled import ControlledNetwork, ControlledSettings
 from bitextfilter.translation.network import TranslationNetwork
 from bitextfilter.translation.recurrent import RecurrentSettings, RecurrentTranslationNetwork
 from bitextfilter.translation.transformer import TransformerNetwork, TransformerSettings
@@ -23,6 +24,7 @@ from bitextfilter.translation.translator import Translator
 
 __all__ = [
     "ARCHITECTURES",
+    "FOLLOWING",
     "architecture_settings",
     "build_network",
     "load_network",
@@ -33,8 +35,12 @@ __all__ = [
 ARCHITECTURES: dict[str, tuple[type[Any], Any]] = {
     "transformer": (TransformerSettings, TransformerNetwork),
     "recurrent": (RecurrentSettings, RecurrentTranslationNetwork),
+    "controlled": (ControlledSettings, ControlledNetwork),
 }
 """Name → (settings, network); a network takes (settings, size of the vocabulary)."""
+
+FOLLOWING = ("controlled",)
+"""Those that follow templates: settings with ``symbols``, the size of their table."""
 
 TENSORS = "translator.safetensors"
 
@@ -92,12 +98,22 @@ def load_network(folder: Path) -> tuple[str, Any, TranslationNetwork, TextProces
     except (KeyError, TypeError, ValueError, SettingsError) as error:
         raise ModelError(f"{folder}: the configured translator is unusable: {error}") from error
     processor = TextProcessor.load(folder, config)
+    _check_templates(folder, name, settings, processor)
     try:
         network = build_network(name, settings, len(processor.vocabulary))
     except RuntimeError as error:
         raise ModelError(f"{folder}: its network cannot be held in memory") from error
     load_into(network, load_tensors(folder / TENSORS), folder / TENSORS)
     return name, settings, network, processor
+
+
+def _check_templates(folder: Path, name: str, settings: Any, processor: TextProcessor) -> None:
+    """Raise ModelError unless there are symbols of templates where they are needed, and fit."""
+    known = processor.templates
+    if (known is not None) != (name in FOLLOWING):
+        raise ModelError(f"{folder}: symbols of templates are missing, or belong to another model")
+    if known is not None and len(known) > settings.symbols:
+        raise ModelError(f"{folder}: more symbols of templates than the table of them has rows")
 
 
 def load_translator(folder: Path, device: str = "cpu", threads: int = 1) -> Translator:

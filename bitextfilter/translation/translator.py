@@ -16,11 +16,12 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.io.batches import map_blocks
 from bitextfilter.models.device import one_torch_thread, resolve_device
 from bitextfilter.models.sizes import check_sizes
+from bitextfilter.text.parses import template_sides
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.vocabulary import PAD
 from bitextfilter.translation.blocks import ROWS, Block, Ids, blocks_of, rows_of
 from bitextfilter.translation.cost import log_probabilities
-from bitextfilter.translation.network import TranslationNetwork
+from bitextfilter.translation.network import Rows, TranslationNetwork
 from bitextfilter.translation.search import Beam, Chooser, Found, Sampler, search
 
 __all__ = ["Hypothesis", "PairScorer", "SearchSettings", "Translation", "Translator"]
@@ -117,63 +118,87 @@ class Translator:
         self._rows = ROWS if self.device.type == "cpu" else GPU_ROWS
 
     def translate(
-        self, sentences: Sequence[str], settings: SearchSettings | None = None
+        self,
+        sentences: Sequence[str],
+        settings: SearchSettings | None = None,
+        templates: Sequence[str] | None = None,
     ) -> list[Translation]:
-        """Translate ``n`` sentences of the source language, in their order."""
+        """Translate ``n`` sentences of the source language, in their order.
+
+        ``templates``: of each, as ``text/parses.py`` makes them, for a model that follows them.
+        Raises SettingsError where it does and there are none, or the other way round.
+        """
         settings = settings or SearchSettings()
         language = self.processor.languages[0]
         whole = self.processor.ids(sentences, language)
         ids = [row[: settings.maximum_length] for row in whole]
         blank = [not text for text in self.processor.normalise(sentences, language)]
+        sides = [ids, *template_sides(self.processor.templates, templates)]
         places = np.flatnonzero(~np.array(blank, dtype=bool))
         rows = max(1, self._rows // settings.width)
-        blocks = blocks_of(np.array([[len(ids[place])] for place in places]), rows)
+        lengths = np.array([[len(side[place]) for side in sides] for place in places])
         found: dict[int, list[Hypothesis]] = {}
 
         def run(block: Block) -> None:
             block = block._replace(items=places[block.items])
-            result = self._search(ids, block, settings)
+            result = self._search(sides, block, settings)
             for row, place in enumerate(block.items.tolist()):
                 found[place] = self._hypotheses(result, row)
 
-        self._map(run, blocks)
+        self._map(run, blocks_of(lengths, rows))
         return [
             Translation(found.get(place, []), len(row) - len(ids[place]))
             for place, row in enumerate(whole)
         ]
 
     def log_probabilities(
-        self, sources: Sequence[str], targets: Sequence[str]
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        templates: Sequence[str] | None = None,
     ) -> NDArray[np.float64]:
         """Mean natural-log probability of the tokens of each target given its source: ``(n,)``.
 
-        See :func:`~bitextfilter.translation.cost.log_probabilities`.
+        See :func:`~bitextfilter.translation.cost.log_probabilities`, and for ``templates``
+        :meth:`translate`.
         """
-        every = np.arange(len(sources))
-        return self.pair_scorer(sources, targets)(every, every)
+        sides = [
+            *self._read(sources, targets),
+            *template_sides(self.processor.templates, templates),
+        ]
+        return self._costs(sides)
 
     def pair_scorer(
         self, sources: Sequence[str], targets: Sequence[str], longest: int | None = None
     ) -> PairScorer:
         """Read sentences of both sides, once, for what scores pairs of them.
 
-        ``longest``: so many subwords of a sentence are read; None for all.
+        ``longest``: so many subwords of a sentence are read; None for all. SettingsError for a
+        model that writes by templates.
         """
-        sides = zip((sources, targets), self.processor.languages, strict=True)
-        source, target = (self.processor.ids(texts, language) for texts, language in sides)
+        template_sides(self.processor.templates, None)
+        source, target = self._read(sources, targets)
         return PairScorer(self._costs, (source, target), longest)
 
-    def _costs(self, sides: tuple[Sequence[Ids], Sequence[Ids]]) -> NDArray[np.float64]:
+    def _read(self, *texts: Sequence[str]) -> list[list[Ids]]:
+        sides = zip(texts, self.processor.languages, strict=True)
+        return [self.processor.ids(some, language) for some, language in sides]
+
+    def _costs(self, sides: Sequence[Sequence[Ids]]) -> NDArray[np.float64]:
         out = np.empty(len(sides[0]))
 
         def run(block: Block) -> None:
-            left, right = (rows_of(side, block, i, self.device) for i, side in enumerate(sides))
-            scores = log_probabilities(self.network, left, right).cpu().numpy()
+            source, target, *template = self._sides(sides, block)
+            source = source._replace(templates=template[0] if template else None)
+            scores = log_probabilities(self.network, source, target).cpu().numpy()
             out[block.items] = scores[: len(block.items)]
 
-        lengths = np.array([[len(a), len(b)] for a, b in zip(*sides, strict=True)], dtype=np.int64)
+        lengths = np.array([[len(ids) for ids in row] for row in zip(*sides, strict=True)])
         self._map(run, blocks_of(lengths, self._rows))
         return out
+
+    def _sides(self, sides: Sequence[Sequence[Ids]], block: Block) -> list[Rows]:
+        return [rows_of(side, block, number, self.device) for number, side in enumerate(sides)]
 
     def _map(self, run: object, blocks: list[Block]) -> None:
         def inferring(block: Block) -> None:
@@ -183,15 +208,20 @@ class Translator:
         with one_torch_thread():
             map_blocks(inferring, blocks, self._threads)
 
-    def _search(self, ids: Sequence[Ids], block: Block, settings: SearchSettings) -> Found:
-        sources = rows_of(ids, block, 0, self.device)
+    def _search(
+        self, sides: Sequence[Sequence[Ids]], block: Block, settings: SearchSettings
+    ) -> Found:
+        source, *template = self._sides(sides, block)
+        source = source._replace(templates=template[0] if template else None)
         real = torch.arange(block.rows, device=self.device) < len(block.items)
         longest = min(2 * block.shape[0] + 10, settings.maximum_length)
         chooser: Chooser = Beam(settings.width)
         if settings.sample:
-            chances = _chances([ids[item] for item in block.items], block.rows, longest, settings)
+            chances = _chances(
+                [sides[0][item] for item in block.items], block.rows, longest, settings
+            )
             chooser = Sampler(chances.to(self.device), settings.temperature)
-        return search(self.network, sources, real, chooser, longest)
+        return search(self.network, source, real, chooser, longest)
 
     def _hypotheses(self, found: Found, row: int) -> list[Hypothesis]:
         """Those of a row; of equal texts the best."""

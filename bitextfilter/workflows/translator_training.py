@@ -9,17 +9,21 @@ import numpy as np
 
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.bleu import bleu, check_bleu
+from bitextfilter.io.columns import TemplatedColumns
 from bitextfilter.models.checkpoint import check_replaceable, writing_folder
 from bitextfilter.models.device import resolve_device
+from bitextfilter.text.parses import TemplateSymbols
 from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.segment import load_segmenter
 from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.loop import Hooks, learn, start_torch
-from bitextfilter.training.sources import read_pairs
+from bitextfilter.training.sources import read_templated
 from bitextfilter.training.state import Progress
 from bitextfilter.training.translator import TranslationLearner, stream_of
 from bitextfilter.translation.network import TranslationNetwork
 from bitextfilter.translation.registry import (
+    FOLLOWING,
     architecture_settings,
     build_network,
     save_translator,
@@ -56,15 +60,18 @@ class TranslatorTraining:
         check_replaceable(where.output)
         if plan.training.validation == "bleu":
             check_bleu()
+        _check_templates(plan, material)
         if where.resume:
             check_resumable(where, self._plan_text())
         start_torch(plan.training.seed, where.threads)
-        self._development = list(material.development.read())
+        self._development = [list(side) for side in zip(*material.development.texts(), strict=True)]
         if not self._development:
             raise InputError("no pairs to validate on", file=material.development.source)
-        sources, targets, weights = read_pairs(material.pairs)
+        sources, targets, weights, templates = read_templated(material.pairs)
         self.processor = processor or self._learn_text(sources, targets)
-        self.corpus = self._make_corpus((sources, targets), weights)
+        if templates:
+            self.processor.templates = TemplateSymbols.learn(templates, self.settings.symbols)
+        self.corpus = self._make_corpus((sources, targets), weights, templates)
         size = len(self.processor.vocabulary)
         self.network = build_network(plan.architecture, self.settings, size)
         parameters = sum(part.numel() for part in self.network.parameters())
@@ -83,13 +90,14 @@ class TranslatorTraining:
     def validate(self, network: TranslationNetwork) -> float:
         """Error on the development pairs by ``training.validation``; lower is better."""
         translator = Translator(self.processor, network, self.where.device, self.where.threads)
-        sources, targets = ([pair[side] for pair in self._development] for side in (0, 1))
+        sources, targets, *others = self._development
+        templates = others[0] if others else None
         if self.plan.training.validation == "bleu":
-            found = translator.translate(sources, SearchSettings(width=1))
+            found = translator.translate(sources, SearchSettings(width=1), templates)
             return 100 - bleu([row.best for row in found], targets).score
         ids = self.processor.ids(targets, self.processor.languages[1])
         lengths = np.array([len(row) + 1 for row in ids])
-        scores = translator.log_probabilities(sources, targets)
+        scores = translator.log_probabilities(sources, targets, templates)
         return float(-(scores * lengths).sum() / lengths.sum())
 
     def keep(self, network: TranslationNetwork, progress: Progress) -> None:
@@ -113,7 +121,9 @@ class TranslatorTraining:
         described = {**self.plan.to_dict(), "material": self.material.described()}
         return json.dumps(described, indent=2) + "\n"
 
-    def _make_corpus(self, sides: tuple[list[str], list[str]], weights: list[float]) -> Corpus:
+    def _make_corpus(
+        self, sides: tuple[list[str], list[str]], weights: list[float], templates: list[str]
+    ) -> Corpus:
         """The pairs as ids; those that are too long are left out, and counted."""
         languages, longest = self.processor.languages, self.plan.training.maximum_length
         source, target = (
@@ -125,7 +135,23 @@ class TranslatorTraining:
         self.where.note(f"{len(kept)} pairs, {left} left out for more than {longest} subwords")
         if not len(kept):
             raise SettingsError(f"every pair is longer than training.maximum_length={longest}")
-        return Corpus(source.take(kept), target.take(kept), np.array(weights)[kept])
+        symbols = None
+        if (known := self.processor.templates) is not None:
+            symbols = Ragged.of(known.ids(templates[row]) for row in kept)
+        return Corpus(source.take(kept), target.take(kept), np.array(weights)[kept], symbols)
+
+
+def _check_templates(plan: TranslatorPlan, material: Material) -> None:
+    """Raise SettingsError unless all files have templates, or none, as the architecture wants."""
+    wanted = plan.architecture in FOLLOWING
+    for file in (*material.pairs, material.development):
+        given = file.target is None and isinstance(file.columns, TemplatedColumns)
+        if given != wanted:
+            raise SettingsError(
+                f"{file.source}: the architecture {plan.architecture} needs a column of parses"
+                " (--template-column)" if wanted else
+                f"the architecture {plan.architecture} follows no templates (--template-column)"
+            )  # fmt: skip
 
 
 def _write_json(path: Path, described: object) -> None:

@@ -106,6 +106,62 @@ def test_the_recurrent_architecture_int8_and_the_other_direction(home: Path) -> 
     assert pieces["architecture"] == "recurrent" and pieces["decoder_layers"] == 2
 
 
+CONTROLLED = ("--architecture", "controlled", "--set", 'shape={"width": 8, "hidden": 4}')
+
+
+@pytest.fixture
+def parsed(home: Path) -> Path:
+    """Parses stand in the third column, and in the first of the development pairs."""
+    for name in ("train", "dev"):
+        rows = (home / f"{name}.tsv").read_text().splitlines()
+        parses = [f"(ROOT (S (NP (X a)) {'(VP b)' * (i % 3)}))" for i in range(len(rows))]
+        cells = [row.split("\t") for row in rows]
+        table = [
+            "\t".join([*row, parse] if name == "train" else [parse, *row])
+            for row, parse in zip(cells, parses, strict=True)
+        ]
+        (home / f"{name}.tsv").write_text("".join(f"{row}\n" for row in table))
+    return home
+
+
+def test_the_controlled_architecture(parsed: Path) -> None:
+    columns = ("--template-column", 3, "--dev-scol", 2, "--dev-tcol", 3, "--dev-template-column", 1)
+    train(parsed, *CONTROLLED, *columns, "--set", "shape.symbols=5")
+    config = json.loads((parsed / "model" / "config.json").read_text())
+    assert config["templates"] == ["(", ")", "NP"]  # S and NP are as frequent
+    first = digest(parsed / "model")
+    (parsed / "settings.json").write_bytes((parsed / "model" / "training.json").read_bytes())
+    train(parsed, *columns)
+    assert digest(parsed / "model") == first
+    translator = load_translator(parsed / "model")
+    assert translator.translate(["a1"], None, ["( S ( NP ) )"])[0].hypotheses
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "said"),
+    [
+        (CONTROLLED, 78, "needs a column of parses"),
+        (("--template-column", 3), 78, "follows no templates"),
+        ((*CONTROLLED, "--template-column", 1, "--dev-template-column", 1), 65, "outside its"),
+        ((*CONTROLLED, "--template-column", 4), 65, "expected at least 4 (--template-column 4)"),
+        (("--dev-template-column", 1), 2, "goes with --template-column"),
+        ((*CONTROLLED, "--template-column", 3), 65, "dev.tsv:1: "),
+    ],
+)
+def test_templates_that_are_wrong(
+    parsed: Path, more: tuple[object, ...], code: int, said: str
+) -> None:
+    (parsed / "settings.json").write_text(json.dumps({**TINY, "shape": {}}))
+    columns = ("--dev-scol", 2, "--dev-tcol", 3)
+    assert said in train(parsed, *columns, *more, code=code).stderr.splitlines()[-1]
+
+
+def test_plain_files_have_no_templates(parsed: Path) -> None:
+    files = ("--parallel", parsed / "train.a", parsed / "train.b", "--dev-template-column", 1)
+    result = train(parsed, *CONTROLLED, "--template-column", 3, *files, pairs=False, code=78)
+    assert "needs a column of parses" in result.stderr
+
+
 def test_validation_by_bleu(home: Path) -> None:
     pytest.importorskip("sacrebleu")
     assert "100 - BLEU = " in train(home, "--set", "training.validation=bleu").stderr

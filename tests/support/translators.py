@@ -8,6 +8,7 @@ import torch
 
 from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.parses import TemplateSymbols
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.vocabulary import END
@@ -26,6 +27,10 @@ SHAPES: dict[str, list[dict[str, object]]] = {
     "recurrent": [
         {"width": 6, "hidden": 4, "encoder_layers": 2, "decoder_layers": 2},
         {"width": 6, "hidden": 3, "cell": "gru", "decoder_layers": 1},
+        {"width": 5, "hidden": 2, "attention": "additive", "decoder_layers": 1},
+    ],
+    "controlled": [
+        {"width": 8, "hidden": 4, "decoder_layers": 1, "symbols": 6, "template_width": 2},
     ],
 }
 CASES = [(name, shape) for name, shapes in SHAPES.items() for shape in shapes]
@@ -58,13 +63,38 @@ def rows(*sentences: list[int]) -> Rows:
     return Rows(torch.tensor(padded), torch.tensor([len(sentence) for sentence in sentences]))
 
 
-def processor(words: int = 20, letters: str = "ab") -> TextProcessor:
-    """One that knows the words a0, a1, … of language aa, and b0, b1, … of language bb."""
+def with_templates(sources: Rows) -> Rows:
+    """Sources with the template that :func:`template` makes of each."""
+    sentences = [
+        ids[:length].tolist() for ids, length in zip(sources.ids, sources.lengths, strict=True)
+    ]
+    return sources._replace(templates=rows(*map(template, sentences)))
+
+
+def template(source: list[int]) -> list[int]:
+    """Symbols 1 to 5, as many as the source has ids and one more."""
+    return [1, *(1 + number % 5 for number in source)]
+
+
+def processor(words: int = 20, letters: str = "ab", symbols: bool = False) -> TextProcessor:
+    """One that knows the words a0, a1, … of language aa, and b0, b1, … of language bb.
+
+    With ``symbols`` it knows those of templates, too.
+    """
     sides = [[f"{letter}{number}" for number in range(words)] for letter in letters]
     source, target = letters
     languages = (2 * source, 2 * target)
     segmentation = SegmenterSettings("none")
-    return TextProcessor.learn(sides[0], sides[1], languages, Normalisation(), segmentation)
+    made = TextProcessor.learn(sides[0], sides[1], languages, Normalisation(), segmentation)
+    if symbols:
+        made.templates = TemplateSymbols(["(", ")", "S", "NP"])
+    return made
+
+
+def text_template(sentence: str) -> str:
+    """A template whose length and symbols follow from a sentence's words."""
+    parts = [" ( NP )" if word.endswith("1") else " ( X )" for word in sentence.split()]
+    return f"( S{''.join(parts)} )"
 
 
 def saved(folder: Path, case: int = 0, letters: str = "ab") -> Path:

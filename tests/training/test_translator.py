@@ -14,6 +14,7 @@ from translators import CASES, network
 
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.device import one_torch_thread
+from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.vocabulary import BEGIN, END
 from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.loop import Hooks, learn
@@ -31,10 +32,12 @@ CPU = torch.device("cpu")
 
 
 def corpus(seed: int = 0) -> Corpus:
-    """Sentences of ids 4–16 whose translation adds 13 to each."""
+    """Sentences of ids 4–16 whose translation adds 13 to each; templates of 1 to 3 symbols."""
     random = np.random.default_rng(seed)
     rows = [random.integers(4, 17, random.integers(1, 6)).astype(np.int32) for _ in range(40)]
-    return Corpus(Sentences(rows), Sentences([row + 13 for row in rows]), np.ones(40))
+    templates = Ragged.of(1 + row[:3] % 5 for row in rows)
+    sides = Sentences(rows), Sentences([row + 13 for row in rows])
+    return Corpus(*sides, np.ones(40), templates)
 
 
 def learner(
@@ -122,6 +125,11 @@ def test_batches_hold_each_pair_once_a_pass_and_like_lengths_together() -> None:
             seen.append(tuple(ids[:length].tolist()))
             assert not ids[length:].any()
             assert not {BEGIN, END} & set(ids.tolist())
+        assert batch.sources.templates is not None
+        symbols = batch.sources.templates.ids
+        for ids, length, template in zip(*batch.sources[:2], symbols, strict=True):
+            expected = [1 + number % 5 for number in ids[:length].tolist()[:3]]
+            assert template.tolist() == [*expected, 0, 0][: len(template)]
     assert sorted(seen) == sorted(tuple(row.tolist()) for row in pairs.target.views["pieces"])
     later = next(stream.batches(3))
     assert torch.equal(later.sources.ids, batches[3].sources.ids)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from translators import CASES, network, rows
+from translators import CASES, network, rows, template, with_templates
 
 from bitextfilter.text.vocabulary import BEGIN, END
 from bitextfilter.translation.cost import dual_cross_entropy, log_probabilities
@@ -107,20 +107,31 @@ def cell(w: Weights, name: str, layer: int, x: Array, state: list[Array]) -> lis
     return [(1 - gate) * np.tanh(n + sigmoid(r + hr) * hn) + gate * state[0]]
 
 
+def both_ways(w: Weights, name: str, layer: int, x: list[Array], parts: int) -> list[Array]:
+    """The states of a layer that reads forwards, beside those of one that reads backwards."""
+    found: list[list[Array]] = []
+    for way in ("forwards", "backwards"):
+        hidden = w[f"{name}.{way}.{layer}.weight_hh_l0"].shape[1]
+        state = [np.zeros(hidden)] * parts
+        states = []
+        for each in x if way == "forwards" else reversed(x):
+            state = cell(w, f"{name}.{way}.{layer}", 0, each, state)
+            states.append(state[0])
+        found.append(states if way == "forwards" else states[::-1])
+    return [np.concatenate(pair) for pair in zip(*found, strict=True)]
+
+
 def recurrent(w: Weights, shape: Any, source: list[int], inputs: list[int]) -> Array:
     parts = 1 if shape.get("cell") == "gru" else 2
     x = [w["table.weight"][number] for number in source]
     for layer in range(shape.get("encoder_layers", 1)):
-        found: list[list[Array]] = []
-        for name in ("forwards", "backwards"):
-            state = [np.zeros(shape["hidden"])] * parts
-            states = []
-            for each in x if name == "forwards" else reversed(x):
-                state = cell(w, f"encoder.{name}.{layer}", 0, each, state)
-                states.append(state[0])
-            found.append(states if name == "forwards" else states[::-1])
-        x = [np.concatenate(pair) for pair in zip(*found, strict=True)]
-    first = np.tanh(linear(w, "first", np.mean(x, axis=0)))
+        x = both_ways(w, "encoder", layer, x, parts)
+    read = [("attention", x)]
+    if "symbols.weight" in w:
+        symbols = [w["symbols.weight"][number] for number in template(source)]
+        read.append(("template_attention", both_ways(w, "template_encoder", 0, symbols, parts)))
+    means = [np.mean(states, axis=0) for _, states in read]
+    first = np.tanh(linear(w, "first", np.concatenate(means)))
     hidden = [
         [each, np.zeros_like(each)][:parts] for each in np.split(first, shape["decoder_layers"])
     ]
@@ -129,10 +140,19 @@ def recurrent(w: Weights, shape: Any, source: list[int], inputs: list[int]) -> A
         for layer in range(shape["decoder_layers"]):
             hidden[layer] = cell(w, "decoder", layer, below, hidden[layer])
             below = hidden[layer][0]
-    asked = w["attention.bilinear.weight"] @ below
-    shares = softmax([float(asked @ each) for each in x])
-    context = sum(share * each for share, each in zip(shares, x, strict=True))
-    return np.tanh(linear(w, "combine", np.concatenate([context, below])))
+    contexts = [looked_up(w, name, below, states) for name, states in read]
+    return np.tanh(linear(w, "combine", np.concatenate([*contexts, below])))
+
+
+def looked_up(w: Weights, name: str, query: Array, seen: list[Array]) -> Array:
+    """The mean of what is seen by the softmax of qᵀ W m, or of vᵀ tanh(W q + b + U m)."""
+    if f"{name}.bilinear.weight" in w:
+        scores = [float(w[f"{name}.bilinear.weight"] @ query @ each) for each in seen]
+    else:
+        asked = linear(w, f"{name}.query", query)
+        v = w[f"{name}.score.weight"][0]
+        scores = [float(v @ np.tanh(asked + linear(w, f"{name}.key", each))) for each in seen]
+    return np.sum([share * m for share, m in zip(softmax(scores), seen, strict=True)], axis=0)
 
 
 def naive(name: str, shape: Any, w: Weights, source: list[int], target: list[int]) -> float:
@@ -152,8 +172,9 @@ def test_the_cost_of_a_target_is_that_of_naive_loops(name: str, shape: dict[str,
     w = {n: t.detach().double().numpy() for n, t in made.state_dict().items()}
     expected = [naive(name, shape, w, s, t) for s, t in zip(SOURCES, TARGETS, strict=True)]
     with torch.no_grad():
-        single = log_probabilities(made, rows(*SOURCES), rows(*TARGETS))
-        double = log_probabilities(made.double(), rows(*SOURCES), rows(*TARGETS))
+        sources, targets = with_templates(rows(*SOURCES)), rows(*TARGETS)
+        single = log_probabilities(made, sources, targets)
+        double = log_probabilities(made.double(), sources, targets)
     np.testing.assert_allclose(double, expected, rtol=1e-10)
     np.testing.assert_allclose(single, expected, atol=1e-5)
     assert min(expected) < max(expected) - 0.1
@@ -165,7 +186,7 @@ def test_a_step_at_a_time_gives_the_states_of_a_whole_target(
 ) -> None:
     """Two hypotheses of each sentence; in the end they change places."""
     made = network(name, shape).double()
-    sources, length = rows(*SOURCES), 40
+    sources, length = with_templates(rows(*SOURCES)), 40
     torch.manual_seed(3)
     inputs = torch.randint(4, 9, (3, 2, length))
     inputs[:, :, 0] = BEGIN

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from translators import CASES, LARGER, network, processor
+from numpy.typing import NDArray
+from translators import CASES, LARGER, network, processor, text_template
 
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.models.checkpoint import digest, writing_folder
 from bitextfilter.translation.blocks import blocks_of
 from bitextfilter.translation.registry import (
+    FOLLOWING,
     architecture_settings,
     load_translator,
     save_translator,
 )
-from bitextfilter.translation.translator import SearchSettings, Translator
+from bitextfilter.translation.translator import SearchSettings, Translation, Translator
 
-TEXT = processor()
+TEXTS = {False: processor(), True: processor(symbols=True)}
 SEARCHES = [
     SearchSettings(width=1, maximum_length=30),
     SearchSettings(width=3, maximum_length=30),
@@ -35,7 +39,22 @@ def sentences(count: int, seed: int = 1, most: int = 14) -> list[str]:
 
 
 def translator(name: str, shape: dict[str, object], threads: int = 1) -> Translator:
-    return Translator(TEXT, network(name, shape, len(TEXT.vocabulary)), threads=threads)
+    text = TEXTS[name in FOLLOWING]
+    return Translator(text, network(name, shape, len(text.vocabulary)), threads=threads)
+
+
+def templates(made: Translator, lines: Sequence[str]) -> list[str] | None:
+    return None if made.processor.templates is None else [text_template(line) for line in lines]
+
+
+def translate(
+    made: Translator, lines: Sequence[str], settings: SearchSettings | None = None
+) -> list[Translation]:
+    return made.translate(lines, settings, templates(made, lines))
+
+
+def costs(made: Translator, sources: list[str], targets: list[str]) -> NDArray[np.float64]:
+    return made.log_probabilities(sources, targets, templates(made, sources))
 
 
 @pytest.mark.parametrize(("name", "shape"), [*CASES, *LARGER])
@@ -45,15 +64,15 @@ def test_a_translation_is_the_same_to_the_last_bit_in_any_company(
 ) -> None:
     lines = sentences(70)
     lines += ["a1 " * 40, lines[3]]
-    together = translator(name, shape).translate(lines, settings)
+    together = translate(translator(name, shape), lines, settings)
     assert together[-1] == together[3]
     order = np.random.default_rng(2).permutation(len(lines))
-    mixed = translator(name, shape, threads=2).translate([lines[i] for i in order], settings)
+    mixed = translate(translator(name, shape, 2), [lines[i] for i in order], settings)
     for place, row in zip(order.tolist(), mixed, strict=True):
         assert row == together[place]
     alone = translator(name, shape)
     for place in (0, 5, 17, 69, 70):
-        assert alone.translate([lines[place]], settings) == [together[place]]
+        assert translate(alone, [lines[place]], settings) == [together[place]]
     assert len({t.hypotheses[0].score for t in together}) > 30
 
 
@@ -63,14 +82,14 @@ def test_a_cost_is_the_same_to_the_last_bit_in_any_company(
 ) -> None:
     sources = sentences(70)
     targets = [line.replace("a", "b") for line in sentences(70, seed=5, most=40)]
-    together = translator(name, shape).log_probabilities(sources, targets)
+    together = costs(translator(name, shape), sources, targets)
     order = np.random.default_rng(2).permutation(70)
-    mixed = translator(name, shape, threads=2).log_probabilities(
-        [sources[i] for i in order], [targets[i] for i in order]
+    mixed = costs(
+        translator(name, shape, 2), [sources[i] for i in order], [targets[i] for i in order]
     )
     np.testing.assert_array_equal(mixed, together[order])
     for place in (0, 9, 44):
-        alone = translator(name, shape).log_probabilities([sources[place]], [targets[place]])
+        alone = costs(translator(name, shape), [sources[place]], [targets[place]])
         assert alone == together[place : place + 1]
     assert (together < 0).all() and len(set(together.tolist())) > 60
 
@@ -78,9 +97,9 @@ def test_a_cost_is_the_same_to_the_last_bit_in_any_company(
 @pytest.mark.parametrize(("name", "shape"), CASES)
 def test_the_score_of_a_translation_is_its_cost(name: str, shape: dict[str, object]) -> None:
     made, lines = translator(name, shape), sentences(20)
-    found = made.translate(lines, SEARCHES[1])
+    found = translate(made, lines, SEARCHES[1])
     whole = [(line, t.hypotheses[0]) for line, t in zip(lines, found, strict=True)]
-    scores = made.log_probabilities([s for s, _ in whole], [h.text for _, h in whole])
+    scores = costs(made, [s for s, _ in whole], [h.text for _, h in whole])
     np.testing.assert_allclose([h.score for _, h in whole], scores, atol=1e-5)
 
 
@@ -114,10 +133,71 @@ def test_a_saved_translator_is_read_back_exactly(
     made, lines = translator(name, shape), sentences(5)
     kind = (name, architecture_settings(name, shape))
     with writing_folder(tmp_path / "model") as folder:
-        save_translator(folder, kind, made.network, TEXT)
+        save_translator(folder, kind, made.network, made.processor)
     read = load_translator(tmp_path / "model")
-    assert read.translate(lines) == made.translate(lines)
+    assert translate(read, lines) == translate(made, lines)
     assert len(digest(tmp_path / "model")) == 12
+
+
+def test_a_recurrent_model_from_before_there_was_a_choice_of_attention(tmp_path: Path) -> None:
+    name, shape = "recurrent", {"width": 6, "hidden": 4}
+    made, lines = translator(name, shape), sentences(5)
+    with writing_folder(tmp_path / "model") as folder:
+        save_translator(
+            folder, (name, architecture_settings(name, shape)), made.network, made.processor
+        )
+    path = tmp_path / "model" / "config.json"
+    config = json.loads(path.read_text())
+    assert config["translator"].pop("attention") == "bilinear"
+    path.write_text(json.dumps(config))
+    assert load_translator(tmp_path / "model").translate(lines) == made.translate(lines)
+
+
+def test_a_template_decides_with_the_sentence() -> None:
+    made, line = translator(*CASES[-1]), "a1 a2 a3"
+    settings = SearchSettings(2, 10)
+    one, other, unknown, same = made.translate(
+        [line] * 4, settings, ["( S ( NP ) )", "( NP )", "( VP )", "( PP )"]
+    )
+    assert one != other != unknown == same
+    scores = made.log_probabilities([line] * 2, ["b1"] * 2, ["( S ( NP ) )", "( NP )"])
+    assert scores[0] != scores[1]
+
+
+def test_templates_are_wanted_or_not() -> None:
+    following, free = translator(*CASES[-1]), translator(*CASES[0])
+    with pytest.raises(SettingsError, match="none is given"):
+        following.translate(["a1"])
+    with pytest.raises(SettingsError, match="none is given"):
+        following.log_probabilities(["a1"], ["b1"])
+    with pytest.raises(SettingsError, match="follows no templates"):
+        free.translate(["a1"], None, ["( S )"])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"templates": None}, "missing"),
+        ({"templates": ["(", "("]}, "stands twice"),
+        ({"templates": {"(": 1}}, "no list"),
+        ({"templates": [["("]]}, "no list"),
+        ({"templates": list("()ABCDE")}, "more symbols"),
+    ],
+)
+def test_symbols_of_templates_that_are_damaged(
+    tmp_path: Path, change: dict[str, object], said: str
+) -> None:
+    (name, shape), made = CASES[-1], translator(*CASES[-1])
+    with writing_folder(tmp_path / "model") as folder:
+        kind = (name, architecture_settings(name, shape))
+        save_translator(folder, kind, made.network, made.processor)
+    path = tmp_path / "model" / "config.json"
+    config = {**json.loads(path.read_text()), **change}
+    if config["templates"] is None:
+        del config["templates"]
+    path.write_text(json.dumps(config))
+    with pytest.raises(ModelError, match=said):
+        load_translator(tmp_path / "model")
 
 
 def test_what_is_no_translator_is_said_to_be_none(tmp_path: Path) -> None:
@@ -134,7 +214,8 @@ def test_what_is_no_translator_is_said_to_be_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "shape"),
     [("transformer", {"width": 10, "heads": 4}), ("transformer", {"layers": 0}),
-     ("recurrent", {"cell": "rnn"}), ("recurrent", {"heads": 2}), ("pivot", {})],
+     ("recurrent", {"cell": "rnn"}), ("recurrent", {"heads": 2}), ("pivot", {}),
+     ("recurrent", {"attention": "dot"}), ("controlled", {"symbols": 3})],
 )  # fmt: skip
 def test_what_cannot_be_built_is_refused(name: str, shape: dict[str, object]) -> None:
     with pytest.raises(SettingsError):

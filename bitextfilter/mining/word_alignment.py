@@ -1,0 +1,205 @@
+"""Which words of a sentence pair belong together, learnt from many pairs.
+
+IBM model 1 (Brown et al. 1993) by expectation maximisation, in both directions, with the preference
+for the diagonal of Dyer et al. 2013 (eq. 1 and 2, both of its constants fixed): target word j of J
+comes from source word i of I with probability
+
+    p(i | j) t(f_j | e_i),   p(i | j) = (1 - NULL) exp(-TENSION |i/I - j/J|) / Z_j
+
+or from none, with NULL t(f_j | none).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.text.ragged import Ragged
+
+__all__ = ["Alignments", "WordAligner"]
+
+NULL = 0.08
+TENSION = 4.0
+ITERATIONS = 5
+
+BLOCK = 1 << 20
+"""Possible links that are worked on at a time."""
+
+Places = NDArray[np.int64] | NDArray[np.int32]
+Numbers = NDArray[np.float64]
+
+
+class Alignments(NamedTuple):
+    """Links of one pair, as places of the source and of the target word."""
+
+    forward: set[tuple[int, int]]
+    """At most one for each target word."""
+    backward: set[tuple[int, int]]
+    """At most one for each source word."""
+
+
+class Block(NamedTuple):
+    """All possible links of some pairs, by pair and target word and source word."""
+
+    first: int
+    last: int
+    """The pairs."""
+    source: Places
+    target: Places
+    """The words that a link joins, as places in the flat arrays of the block's sides."""
+    closeness: Numbers
+    """exp(-TENSION |i/I - j/J|)"""
+    words: tuple[NDArray[np.int32], NDArray[np.int32]]
+    """The words of the block's source and target side."""
+
+
+class Direction:
+    """One side's words given the other's: probabilities of the pairs of words that there are."""
+
+    def __init__(self, given: Places, size: int) -> None:
+        """``given``: of each pair of words the one that is given; ``size`` of the vocabulary."""
+        self._given = given
+        self.table = np.ones(len(given))
+        self.null = np.ones(size)
+        self._counts, self._nulls = np.zeros(len(given)), np.zeros(size)
+
+    def scores(self, block: Block, pairs: Places, side: int) -> tuple[Numbers, Numbers]:
+        """Probabilities of the links of a block, and of no link for each word of the side."""
+        places, words = (block.source, block.target)[side], block.words[side]
+        total = np.bincount(places, block.closeness, len(words))
+        prior = (1 - NULL) * block.closeness / total[places]
+        return prior * self.table[pairs], NULL * self.null[words]
+
+    def count(self, block: Block, pairs: Places, side: int) -> None:
+        """Add the expected links of a block, ``side`` being the one that is explained."""
+        links, nulls = self.scores(block, pairs, side)
+        places, words = (block.source, block.target)[side], block.words[side]
+        total = np.bincount(places, links, len(words)) + nulls
+        self._counts += np.bincount(pairs, links / total[places], len(self._counts))
+        self._nulls += np.bincount(words, nulls / total, len(self._nulls))
+
+    def update(self) -> None:
+        """Make probabilities of what was counted."""
+        totals = np.bincount(self._given, self._counts, len(self._nulls))
+        self.table = self._counts / np.maximum(totals[self._given], np.finfo(float).tiny)
+        self.null = self._nulls / self._nulls.sum()
+        self._counts, self._nulls = np.zeros_like(self._counts), np.zeros_like(self._nulls)
+
+
+class WordAligner:
+    """Learns from pairs, and aligns them.
+
+    Memory holds the words of all pairs as numbers (4 bytes each), the number of the pair of words
+    for each possible link (4 bytes, of product of lengths so many), and for each distinct pair of
+    words that stand in a sentence pair some 50 bytes.
+    """
+
+    def __init__(self, source: Ragged, target: Ragged, size: int) -> None:
+        """Take sentences of word numbers below *size*; none of them is empty."""
+        self._sides, self._size = (source, target), size
+        self._bounds = self._cut()
+        self._keys = self._pairs_of_words()
+        self._pairs = [
+            np.searchsorted(self._keys, self._key(block)).astype(np.int32)
+            for block in self.blocks()
+        ]
+        self.directions = (
+            Direction(self._keys % size, size),
+            Direction(self._keys // size, size),
+        )
+        """Of the source given the target, and of the target given the source."""
+
+    def learn(self, iterations: int = ITERATIONS) -> None:
+        """Go through all pairs so many times."""
+        for _ in range(iterations):
+            for block, pairs in zip(self.blocks(), self._pairs, strict=True):
+                for side, direction in enumerate(self.directions):
+                    direction.count(block, pairs, side)
+            for direction in self.directions:
+                direction.update()
+
+    def probability(self, source: int, target: int) -> tuple[float, float]:
+        """Of the source word given the target word, and the other way round; 0 if not seen."""
+        place = int(np.searchsorted(self._keys, key := source * self._size + target))
+        if place == len(self._keys) or self._keys[place] != key:
+            return 0.0, 0.0
+        return float(self.directions[0].table[place]), float(self.directions[1].table[place])
+
+    def align(self) -> Iterator[Alignments]:
+        """Yield the likeliest links of each pair, in order; of equally likely ones the first."""
+        for block, pairs in zip(self.blocks(), self._pairs, strict=True):
+            backward, forward = (
+                _best(direction.scores(block, pairs, side), (block.source, block.target)[side])
+                for side, direction in enumerate(self.directions)
+            )
+            yield from self._by_pair(block, forward, backward)
+
+    def _by_pair(self, block: Block, forward: Places, backward: Places) -> Iterator[Alignments]:
+        starts = [side.starts - side.starts[block.first] for side in self._sides]
+        ends = (
+            starts[1][block.first : block.last] + self._sides[1].lengths[block.first : block.last]
+        )
+        cuts = [np.searchsorted(block.target[links], ends) for links in (forward, backward)]
+        before = [0, 0]
+        for pair in range(block.first, block.last):
+            sets = []
+            for way, links in enumerate((forward, backward)):
+                end = int(cuts[way][pair - block.first])
+                some = links[before[way] : end]
+                i = block.source[some] - starts[0][pair]
+                j = block.target[some] - starts[1][pair]
+                sets.append(set(zip(i.tolist(), j.tolist(), strict=True)))
+                before[way] = end
+            yield Alignments(*sets)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield all possible links, some pairs at a time."""
+        for first, last in zip(self._bounds, self._bounds[1:], strict=False):
+            yield self._block(first, last)
+
+    def _block(self, first: int, last: int) -> Block:
+        lengths = [side.lengths[first:last] for side in self._sides]
+        starts = [np.cumsum(each) - each for each in lengths]
+        products = lengths[0] * lengths[1]
+        pair = np.repeat(np.arange(last - first), products)
+        within = np.arange(len(pair)) - np.repeat(np.cumsum(products) - products, products)
+        i, j = within % lengths[0][pair], within // lengths[0][pair]
+        away = np.abs((i + 1) / lengths[0][pair] - (j + 1) / lengths[1][pair])
+        words = [
+            side.flat[side.starts[first] : side.starts[last - 1] + side.lengths[last - 1]]
+            for side in self._sides
+        ]
+        places = starts[0][pair] + i, starts[1][pair] + j
+        return Block(first, last, *places, np.exp(-TENSION * away), (words[0], words[1]))
+
+    def _key(self, block: Block) -> Places:
+        source = block.words[0][block.source].astype(np.int64)
+        return source * self._size + block.words[1][block.target]
+
+    def _pairs_of_words(self) -> Places:
+        """The distinct pairs of words that stand in a sentence pair, sorted."""
+        keys, waiting = np.zeros(0, np.int64), [np.zeros(0, np.int64)]
+        for block in self.blocks():
+            waiting.append(np.unique(self._key(block)))
+            if sum(map(len, waiting)) > len(keys):
+                keys, waiting = np.unique(np.concatenate([keys, *waiting])), []
+        return np.unique(np.concatenate([keys, *waiting]))
+
+    def _cut(self) -> list[int]:
+        """Bounds of blocks of some ``BLOCK`` links; no pair is cut."""
+        products = self._sides[0].lengths * self._sides[1].lengths
+        number = (np.cumsum(products) - products) // BLOCK
+        return [*np.flatnonzero(np.diff(number, prepend=-1)).tolist(), len(products)]
+
+
+def _best(scores: tuple[Numbers, Numbers], places: Places) -> Places:
+    """The likeliest link of each word that is likelier than none, by place among the links."""
+    links, nulls = scores
+    order = np.lexsort((-links, places))
+    _, firsts = np.unique(places[order], return_index=True)
+    best = order[firsts]
+    kept: Places = np.sort(best[links[best] > nulls[places[best]]])
+    return kept

@@ -1,0 +1,167 @@
+"""Parses in Penn's brackets, and the templates made of them: ``( S ( NP ) ( VP ) ( . ) )``.
+
+A template is the top of a parse without its words, as Iyyer et al. 2018 (section 3) take it: its
+two upper levels, linearised. To a model it is a row of symbols: brackets and labels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.errors import InputError, ModelError, SettingsError
+
+__all__ = [
+    "LEVELS",
+    "Parse",
+    "TemplateSymbols",
+    "linearised",
+    "read_parse",
+    "template_of",
+    "template_sides",
+]
+
+LEVELS = 2
+
+_PART = re.compile(r"[()]|[^\s()]+")
+_WRAPPERS = ("", "ROOT", "TOP")
+"""Labels around a whole parse that say nothing."""
+
+
+class Parse(NamedTuple):
+    """A constituent: its label, and its parts in order; words are left out."""
+
+    label: str
+    parts: list[Parse]
+
+
+def read_parse(text: str) -> Parse:
+    """Read one bracketed parse, such as ``(S (NP (PRP It)) (VP (VBZ works)) (. .))``.
+
+    A template is read, too. What only wraps a parse, ``ROOT``, ``TOP`` or nothing, is taken off.
+    Raises InputError, without file and line, where the text is anything but one parse.
+    """
+    top = Parse("", [])
+    stack = [top]
+    opened = False
+    for part in _PART.findall(text):
+        if part == "(":
+            new = Parse("", [])
+            stack[-1].parts.append(new)
+            stack.append(new)
+        elif len(stack) == 1:
+            raise InputError(f"a parse with {part!r} outside its brackets")
+        elif part == ")":
+            stack.pop()
+        elif opened:
+            _label(stack, part)
+        opened = part == "("
+    if len(stack) > 1:
+        raise InputError(f"a parse with {len(stack) - 1} brackets that are not closed")
+    return _unwrapped(top)
+
+
+def _label(stack: list[Parse], label: str) -> None:
+    """Name the constituent that was opened last."""
+    stack[-1] = stack[-2].parts[-1] = stack[-1]._replace(label=label)
+
+
+def _unwrapped(top: Parse) -> Parse:
+    """The only constituent, without wrappers, once all within has a label."""
+    if len(top.parts) != 1:
+        raise InputError(f"{len(top.parts)} parses, expected one")
+    parse = top.parts[0]
+    while parse.label in _WRAPPERS and len(parse.parts) == 1:
+        parse = parse.parts[0]
+    _check_labels(parse)
+    return parse
+
+
+def _check_labels(parse: Parse) -> None:
+    waiting = [parse]
+    while waiting:
+        one = waiting.pop()
+        if not one.label:
+            raise InputError("a parse with a constituent that has no label")
+        waiting += one.parts
+
+
+def linearised(parse: Parse, levels: int | None = None) -> str:
+    """The labels in brackets, all between single spaces; of the upper *levels* if given."""
+    pieces: list[str] = []
+    waiting: list[tuple[Parse, int] | None] = [(parse, 1)]
+    while waiting:
+        if (one := waiting.pop()) is None:
+            pieces.append(")")
+            continue
+        constituent, level = one
+        pieces += ["(", constituent.label]
+        waiting.append(None)
+        if levels is None or level < levels:
+            waiting += [(part, level + 1) for part in reversed(constituent.parts)]
+    return " ".join(pieces)
+
+
+def template_of(text: str) -> str:
+    """The template of a parse, or of a template: raises InputError as :func:`read_parse` does."""
+    return linearised(read_parse(text), LEVELS)
+
+
+class TemplateSymbols:
+    """The symbols that a model knows templates by: brackets and labels, numbered from 1."""
+
+    UNKNOWN = 1
+    """Of those it does not know; 0 is no symbol."""
+
+    def __init__(self, symbols: list[str]) -> None:
+        """Take a list of distinct *symbols*; ModelError if it is anything else."""
+        if not isinstance(symbols, list) or not all(isinstance(each, str) for each in symbols):
+            raise ModelError("the symbols of templates are no list of words")
+        self.symbols = symbols
+        self._numbers = {symbol: i for i, symbol in enumerate(symbols, self.UNKNOWN + 1)}
+        if len(self._numbers) < len(symbols):
+            raise ModelError("a symbol of templates stands twice")
+
+    def __len__(self) -> int:
+        """Return the number of ids, that of none and of what is unknown included."""
+        return self.UNKNOWN + 1 + len(self.symbols)
+
+    @classmethod
+    def learn(cls, templates: Iterable[str], size: int) -> TemplateSymbols:
+        """Take the most frequent symbols, for ids below *size*; ties in alphabetical order."""
+        counts = Counter(symbol for template in templates for symbol in template.split())
+        kept = sorted(counts, key=lambda symbol: (-counts[symbol], symbol))
+        return cls(kept[: max(0, size - cls.UNKNOWN - 1)])
+
+    def ids(self, template: str) -> NDArray[np.int32]:
+        """The ids of a template's symbols; of an empty one a single 0."""
+        numbers = [self._numbers.get(symbol, self.UNKNOWN) for symbol in template.split()]
+        return np.array(numbers or [0], dtype=np.int32)
+
+    def unknown(self, template: str) -> list[str]:
+        """The symbols of a template that are not known, in order."""
+        return [symbol for symbol in template.split() if symbol not in self._numbers]
+
+
+def template_sides(
+    known: TemplateSymbols | None, templates: Sequence[str] | None
+) -> list[list[NDArray[np.int32]]]:
+    """The ids of templates as one more side of what a model reads, or none where it follows none.
+
+    Raises SettingsError unless there are templates just where there are symbols *known* to a model.
+    """
+    if known is None and templates is None:
+        return []
+    if known is None:
+        raise SettingsError("the model follows no templates")
+    if templates is None:
+        raise SettingsError(
+            "the model writes by templates, and none is given"
+            " (bitext-paraphrase generate --template)"
+        )
+    return [[known.ids(template) for template in templates]]
