@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,15 +14,13 @@ from bitextfilter.commands.frame import (
     input_option,
     output_option,
 )
-from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn, is_blank
+from bitextfilter.commands.translations import translated, translator_of
+from bitextfilter.io.rows import BadRow, Row, TextColumn
 
 if TYPE_CHECKING:
-    from bitextfilter.translation.translator import SearchSettings, Translation, Translator
+    from bitextfilter.translation.translator import SearchSettings, Translation
 
 __all__ = ["main"]
-
-_SAID = 5
-"""Over-long lines that are named; the summary counts all."""
 
 
 @command("bitext-translate", input_option(), output_option(), error_options(), batch_size=2048)
@@ -82,13 +79,13 @@ def main(run: Run, n_best: int | None, digits: int, **options: Any) -> None:
     settings = _settings(options, n_best)
     rows = run.rows(TextColumn(blank=True))
     output = run.output()
-    translator = _load(run)
+    translator = translator_of(run, run.model_name)
     if settings.sample:
         run.facts["seed"] = settings.seed
     output.write(rows.first_line())
-    for row, translation in _translated(run, rows, translator, settings):
-        for line in _lines(row, translation, n_best, digits):
-            output.write(line)
+    for window in translated(run, rows, translator, settings):
+        for row, translation in window:
+            output.writelines(_lines(row, translation, n_best, digits))
 
 
 def _settings(options: dict[str, Any], n_best: int | None) -> SearchSettings:
@@ -111,47 +108,6 @@ def _settings(options: dict[str, Any], n_best: int | None) -> SearchSettings:
         temperature=options["temperature"] or 1.0,
         seed=1 if options["seed"] is None else options["seed"],
     )
-
-
-def _load(run: Run) -> Translator:
-    """Load the model; summary and manifest carry its name and digest."""
-    from bitextfilter.models.folders import digest
-    from bitextfilter.translation.registry import load_translator
-
-    folder = Path(run.model_name or "")
-    translator = load_translator(folder, run.common.device, run.common.threads)
-    run.facts.update(model=folder.name, digest=digest(folder))
-    return translator
-
-
-def _translated(
-    run: Run, rows: RowReader, translator: Translator, settings: SearchSettings
-) -> Iterator[tuple[Row | BadRow, Translation]]:
-    """Yield each line with what was found for it, window by window."""
-    run.counts.update(overlong=0, unfinished=0)
-    for window in run.windows(rows):
-        sentences = ["" if isinstance(row, BadRow) else _text(row) for row in window]
-        found = translator.translate(sentences, settings)
-        _say_overlong(run, window, found)
-        run.counts["unfinished"] += sum(
-            not best.whole for row in found for best in row.hypotheses[:1]
-        )
-        yield from zip(window, found, strict=True)
-
-
-def _text(row: Row) -> str:
-    return "" if is_blank(row.text) else row.text
-
-
-def _say_overlong(run: Run, window: Sequence[Row | BadRow], found: Sequence[Translation]) -> None:
-    """Name the lines that were not read to their ends."""
-    for row, translation in zip(window, found, strict=True):
-        if not translation.left:
-            continue
-        run.counts["overlong"] += 1
-        if run.counts["overlong"] <= _SAID:
-            run.warn(f"line {row.number}: its last {translation.left} subwords were not read"
-                     " (--max-length)")  # fmt: skip
 
 
 def _lines(

@@ -1,0 +1,1 @@
+"""The subcommands of bitext-paraphrase, one module each."""
