@@ -59,6 +59,12 @@ class ReferencePlan:
     which rare words of the training text teach."""
     training: ReferenceTraining = field(default_factory=ReferenceTraining)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return every setting, nested; when to validate is none, for the data say it."""
+        values = dataclasses.asdict(self)
+        del values["training"]["validate_every"]
+        return values
+
 
 @dataclass(frozen=True)
 class Accuracy:
@@ -98,38 +104,51 @@ def train_references(
 
     Raises InputError where there are too few references for each part to have one.
     """
-    references, settings = list(data), plan.training
-    parts = split(references, settings.held_out, settings.seed)
-    if not all(map(len, parts)):
-        raise InputError(f"{len(references)} references are too few to train on and to measure on")
+    parts, settings = _parts(data, plan.training), plan.training
     check_replaceable(where.output)
     start_torch(settings.seed, where.threads)
-    training, *others = ([references[place] for place in part] for part in parts)
-    processor = _processor(data, training, plan)
+    processor = _processor(data, parts[0], plan)
     network = ReferenceNetwork(plan.shape, len(processor.vocabulary))
-    development, test = ((part, [data[each][0] for each in part]) for part in others)
+    development, test = ((part, [data[each][0] for each in part]) for part in parts[1:])
 
     def measure(trained: ReferenceNetwork, sides: Sides) -> Accuracy:
-        classifier = ReferenceClassifier(processor, trained, where.device, where.threads)
-        return accuracy_of(classifier, *sides)
+        return accuracy_of(
+            ReferenceClassifier(processor, trained, where.device, where.threads), *sides
+        )
 
     progress = _train(
         ReferenceLearner(network.to(resolve_device(where.device)), settings),
-        _corpus(processor, data, training),
+        _corpus(processor, data, parts[0]),
         lambda trained: 100 - measure(trained, development).total,
         where.report,
     )
     record = {
-        **dataclasses.asdict(plan),
+        **plan.to_dict(),
         "references": [len(part) for part in parts],
         "translations": sum(map(len, data.values())),
         **_course(progress),
         "test": measure(network, test).to_dict(),
     }
-    with writing_folder(where.output) as folder:
+    _write(where.output, network, processor, record)
+    return record
+
+
+def _parts(data: Translations, settings: ReferenceTraining) -> list[list[str]]:
+    """Return the references to train on, to choose the epoch by, and to measure on."""
+    references = list(data)
+    parts = split(references, settings.held_out, settings.seed)
+    if not all(map(len, parts)):
+        raise InputError(f"{len(references)} references are too few to train on and to measure on")
+    return [[references[place] for place in part] for part in parts]
+
+
+def _write(
+    output: Path, network: ReferenceNetwork, processor: TextProcessor, record: dict[str, Any]
+) -> None:
+    """Write the model folder, with how it was trained."""
+    with writing_folder(output) as folder:
         save_reference_classifier(folder, network, processor)
         (folder / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    return record
 
 
 def _course(progress: Progress) -> dict[str, Any]:
