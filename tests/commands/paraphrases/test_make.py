@@ -34,7 +34,8 @@ def sentence(side: str, least: int = 1) -> str:
 
 ROWS = [(sentence("a"), sentence("b", 3)) for _ in range(10)]
 TEXT = "".join(f"{foreign}\t{reference}\n" for foreign, reference in ROWS)
-HEAD = "reference translation rank score length overlap1 overlap2 overlap3 bleu".split()
+HEAD = ["reference", "translation", "rank", "score", "length"]
+HEAD += ["overlap1", "overlap2", "overlap3", "bleu"]
 
 
 @pytest.fixture(scope="module")
