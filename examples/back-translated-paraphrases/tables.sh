@@ -190,7 +190,7 @@ table_6() {
 table_7() {
     rule column "column = $score" 'minimum = [-0.2, -0.4, -0.6, -0.8, -1.0]' | tune cost
     rule perplexity "target = \"$output/held-out.arpa\"" \
-        'maximum = [25, 50, 75, 100, 150, 200, "none"]' | tune perplexity
+        'maximum = [25, 50, 75, 100, 150, 200, 1e9]' | tune perplexity
     rule column "column = $probability" \
         'minimum = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]' | tune classifier
     head_of 'quality'
