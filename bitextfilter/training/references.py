@@ -38,6 +38,9 @@ __all__ = [
 
 NEGATIVES = ("random", "hardest")
 
+_TOGETHER = 1024
+"""Translations that are read at a time while the hardest are looked for."""
+
 Places = NDArray[np.int64]
 
 
@@ -161,7 +164,11 @@ class ReferenceLearner(Learner):
         places = torch.arange(m, device=owners.device)
         if m == len(batch.references.ids):
             return places
-        logits = self.network({PIECES: batch.translations})[:, 0]
+        rows = batch.translations
+        parts = zip(
+            *(torch.split(part, _TOGETHER) for part in (rows.ids, rows.lengths)), strict=True
+        )
+        logits = torch.cat([self.network({PIECES: Padded(*part)})[:, 0] for part in parts])
         none = logits.new_full((len(batch.references.ids),), float("-inf"))
         top = none.scatter_reduce(0, owners, logits, "amax")
         candidates = places.masked_fill(logits < top[owners], m)

@@ -188,16 +188,16 @@ table_6() {
 }
 
 table_7() {
-    rule column "column = $score" 'minimum = [-0.2, -0.4, -0.6, -0.8, -1.0]' | tune cost
+    rule column "column = $score" 'minimum = [-0.2, -0.4, -0.6, -0.8, -1.0]' | tune by-cost
     rule perplexity "target = \"$output/held-out.arpa\"" \
-        'maximum = [25, 50, 75, 100, 150, 200, 1e9]' | tune perplexity
+        'maximum = [25, 50, 75, 100, 150, 200, 1e9]' | tune by-perplexity
     rule column "column = $probability" \
-        'minimum = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]' | tune classifier
+        'minimum = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]' | tune by-classifier
     head_of 'quality'
-    row 'translation cost (bounds of the score)' cost '' '65.4 | 66.6'
-    row 'language model' perplexity '' '65.5 | 66.7'
-    row 'reference classifier' classifier '' '65.5 | 67.0'
-    forget cost perplexity classifier
+    row 'translation cost (bounds of the score)' by-cost '' '65.4 | 66.6'
+    row 'language model' by-perplexity '' '65.5 | 66.7'
+    row 'reference classifier' by-classifier '' '65.5 | 67.0'
+    forget by-cost by-perplexity by-classifier
 }
 
 table_8() {

@@ -13,6 +13,7 @@ from bitextfilter.encoders.network import Padded
 from bitextfilter.encoders.reference import ReferenceNetwork, ReferenceSettings
 from bitextfilter.errors import SettingsError
 from bitextfilter.text.ragged import Ragged
+from bitextfilter.training import references
 from bitextfilter.training.references import (
     Examples,
     ReferenceCorpus,
@@ -54,7 +55,11 @@ def logit(made: ReferenceLearner, ids: torch.Tensor, length: torch.Tensor) -> fl
         return made.network({"pieces": rows}).item()
 
 
-def test_the_hardest_is_what_is_most_like_a_reference() -> None:
+@pytest.mark.parametrize("together", [1024, 5])
+def test_the_hardest_is_what_is_most_like_a_reference(
+    together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(references, "_TOGETHER", together)
     made = learner(negatives="hardest")
     batch = first(made.settings)
     assert len(batch.owners) == sum(COUNTS)
