@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from bitextfilter.encoders.network import Padded
-from bitextfilter.encoders.reference import ReferenceNetwork
+from bitextfilter.encoders.reference_classifier import ReferenceNetwork
 from bitextfilter.errors import SettingsError
 from bitextfilter.text.processor import PIECES
 from bitextfilter.text.ragged import Ragged

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bitextfilter.encoders.reference import (
+from bitextfilter.encoders.reference_classifier import (
     ReferenceClassifier,
     ReferenceNetwork,
     ReferenceSettings,

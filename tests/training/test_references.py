@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from bitextfilter.encoders.network import Padded
-from bitextfilter.encoders.reference import ReferenceNetwork, ReferenceSettings
+from bitextfilter.encoders.reference_classifier import ReferenceNetwork, ReferenceSettings
 from bitextfilter.errors import SettingsError
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.training import references

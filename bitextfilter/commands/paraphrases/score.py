@@ -49,7 +49,7 @@ def score(run: Run, where: int | str, digits: int) -> None:
 
         bitext-paraphrase score --model references < paraphrases.tsv > scored.tsv
     """
-    from bitextfilter.encoders.reference import load_reference_classifier
+    from bitextfilter.encoders.reference_classifier import load_reference_classifier
     from bitextfilter.models.folders import digest
 
     rows, output = run.rows(TextColumn(where)), run.output()

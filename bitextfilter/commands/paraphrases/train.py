@@ -110,7 +110,7 @@ def train(run: Run, files: tuple[str, ...], folder: str, as_json: bool, **choice
         bitext-paraphrase train -o references paraphrases.tsv
         bitext-paraphrase train --negatives hardest --architecture averaging -o references ten.tsv
     """
-    from bitextfilter.encoders.reference import ReferenceSettings
+    from bitextfilter.encoders.reference_classifier import ReferenceSettings
     from bitextfilter.training.references import ReferenceTraining
     from bitextfilter.workflows.plan import Surroundings
     from bitextfilter.workflows.reference_training import ReferencePlan, train_references

@@ -12,7 +12,7 @@ import torch
 
 from bitextfilter.encoders.base import LONG, LONGEST
 from bitextfilter.encoders.network import Padded
-from bitextfilter.encoders.reference import (
+from bitextfilter.encoders.reference_classifier import (
     READERS,
     ReferenceClassifier,
     ReferenceNetwork,
