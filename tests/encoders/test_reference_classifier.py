@@ -21,6 +21,7 @@ from bitextfilter.encoders.reference_classifier import (
     save_reference_classifier,
 )
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
+from bitextfilter.models.device import one_torch_thread
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import Ragged
@@ -95,7 +96,7 @@ def test_probabilities_are_the_definition(folder: Path) -> None:
     np.testing.assert_allclose(found, expected, atol=0.02)  # the LSTM may compute in bfloat16
     assert found.dtype == np.float64 and found.std() > 0.03
     padded, lengths = Ragged.of(text.ids(texts, "und")).padded(np.arange(20))
-    with torch.inference_mode():
+    with one_torch_thread(), torch.inference_mode():
         rows = Padded(torch.from_numpy(padded), torch.from_numpy(lengths))
         logits = network({"pieces": rows})[:, 0].tolist()
     np.testing.assert_allclose([squashed(logit) for logit in logits], expected, atol=1e-5)

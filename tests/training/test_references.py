@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 from bitextfilter.encoders.network import Padded
 from bitextfilter.encoders.reference_classifier import ReferenceNetwork, ReferenceSettings
 from bitextfilter.errors import SettingsError
+from bitextfilter.models.device import one_torch_thread
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.training import references
 from bitextfilter.training.references import (
@@ -24,6 +26,13 @@ from bitextfilter.training.references import (
 
 CPU = torch.device("cpu")
 COUNTS = [1, 4, 2, 3, 1, 5, 2]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """So small that more threads would only wait for each other."""
+    with one_torch_thread():
+        yield
 
 
 def corpus() -> ReferenceCorpus:
