@@ -19,7 +19,7 @@ COMMANDS = {
     "bitext-fix": "repair mojibake, entities and stray characters",
     "bitext-models": "list, show, inspect and verify models",
     "bitext-noise": "damage clean pairs as crawls do, with labels",
-    "bitext-paraphrase": "make paraphrases, and a lexicon of them",
+    "bitext-paraphrase": "make paraphrases, and tell good ones from bad",
     "bitext-rank": "order rows by score, and keep the best",
     "bitext-report": "show a scored corpus on one page",
     "bitext-score": "score sentence pairs",

@@ -13,7 +13,7 @@ from bitextfilter.commands.frame import (
     output_option,
 )
 from bitextfilter.commands.translation import (
-    found_lines,
+    found_windows,
     load,
     output_lines,
     search_options,
@@ -58,12 +58,12 @@ def main(run: Run, digits: int, **options: Any) -> None:
     settings = search_settings(options)
     rows = run.rows(TextColumn(blank=True))
     output = run.output()
-    translator = load(run, settings)
+    translator = load(run, run.model_name, settings)
 
     def find(window: Sequence[Row | BadRow]) -> list[Translation]:
         return translator.translate([text_of(row) for row in window], settings)
 
     output.write(rows.first_line())
-    for row, translation in found_lines(run, rows, find):
-        for line in output_lines(row, translation, options["n_best"], digits):
-            output.write(line)
+    for window in found_windows(run, rows, find):
+        for row, translation in window:
+            output.writelines(output_lines(row, translation, options["n_best"], digits))

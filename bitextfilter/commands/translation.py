@@ -1,5 +1,4 @@
-"""What commands that write with a translation model have in common: bitext-translate and
-bitext-paraphrase generate."""
+"""What commands that write with a translation model have in common."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from bitextfilter.io.rows import BadRow, Row, RowReader, is_blank
 if TYPE_CHECKING:
     from bitextfilter.translation.translator import SearchSettings, Translation, Translator
 
-__all__ = ["found_lines", "load", "output_lines", "search_options", "search_settings", "text_of"]
+__all__ = ["found_windows", "load", "output_lines", "search_options", "search_settings", "text_of"]
 
 _SAID = 5
 """Over-long lines that are named; the summary counts all."""
@@ -106,12 +105,12 @@ def search_settings(options: dict[str, Any], spare: int = 0) -> SearchSettings:
     )
 
 
-def load(run: Run, settings: SearchSettings) -> Translator:
-    """Load the model; summary and manifest carry its name and digest, and a seed that counts."""
+def load(run: Run, name: str | None, settings: SearchSettings) -> Translator:
+    """Load a model; summary and manifest carry its name and digest, and a seed that counts."""
     from bitextfilter.models.folders import digest
     from bitextfilter.translation.registry import load_translator
 
-    folder = Path(run.model_name or "")
+    folder = Path(name or "")
     translator = load_translator(folder, run.common.device, run.common.threads)
     run.facts.update(model=folder.name, digest=digest(folder))
     if settings.sample:
@@ -124,12 +123,12 @@ def text_of(row: Row | BadRow) -> str:
     return "" if isinstance(row, BadRow) or is_blank(row.texts[0]) else row.texts[0]
 
 
-def found_lines(
+def found_windows(
     run: Run,
     rows: RowReader,
     find: Callable[[Sequence[Row | BadRow]], Sequence[Translation]],
-) -> Iterator[tuple[Row | BadRow, Translation]]:
-    """Yield each line with what *find* found for it, window by window, and count."""
+) -> Iterator[list[tuple[Row | BadRow, Translation]]]:
+    """Yield windows of lines, each with what *find* found for it, and count."""
     run.counts.update(overlong=0, unfinished=0)
     for window in run.windows(rows):
         found = find(window)
@@ -137,7 +136,7 @@ def found_lines(
         run.counts["unfinished"] += sum(
             not best.whole for row in found for best in row.hypotheses[:1]
         )
-        yield from zip(window, found, strict=True)
+        yield list(zip(window, found, strict=True))
 
 
 def _say_overlong(run: Run, window: Sequence[Row | BadRow], found: Sequence[Translation]) -> None:

@@ -15,7 +15,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LONG", "CorpusStatistics", "CorpusTally"]
+__all__ = ["LONG", "CorpusStatistics", "CorpusTally", "Counts", "token_keys"]
 
 LONG = 3
 """Characters of the shortest tokens whose repetition counts (Wieting et al. 2017)."""
@@ -78,7 +78,7 @@ class CorpusTally:
         self._long += int(long.sum())
         self._long_again += _again(rows[long], ids[long])
         same = rows[2:] == rows[:-2]
-        trigrams = _keys(ids[:-2][same], ids[1:-1][same], ids[2:][same])
+        trigrams = token_keys(ids[:-2][same], ids[1:-1][same], ids[2:][same])
         self._trigrams_again += _again(rows[2:][same], trigrams)
         self._trigrams.add(trigrams)
 
@@ -157,7 +157,7 @@ def _again(rows: Counts, items: Counts | Keys) -> int:
     return len(rows) - len(np.unique(rows * max(len(rows), 1) + numbers))
 
 
-def _keys(*ids: Counts) -> Keys:
+def token_keys(*ids: Counts) -> Keys:
     """Return 64 well-mixed bits for each tuple of ids ``(n,)``.
 
     By the finaliser of Steele, Lea & Flood 2014 (SplitMix64). Of 100 million distinct tuples, two

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -13,11 +12,11 @@ import click
 
 from bitextfilter import __version__
 from bitextfilter.commands.frame import Run, column, command, row_options
+from bitextfilter.commands.full_rows import full_windows
 from bitextfilter.errors import InputError
 from bitextfilter.io.columns import Columns, Wanted
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.parser import REMEDY
-from bitextfilter.io.rows import BadRow, Row, RowReader, is_blank, number_of
+from bitextfilter.io.rows import number_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.corpus_statistics import CorpusTally
@@ -170,7 +169,7 @@ def _tallies(
     tallies = [CorpusTally(tokens if units.unit == "characters" else units) for _ in range(sides)]
     scores = _Scores()
     run.row_settings = dataclasses.replace(run.row_settings, input=file)
-    for window in _windows(run, run.rows(where), where):
+    for window in full_windows(run, run.rows(where), where.sides):
         for place, tally in enumerate(tallies):
             tally.add([row.texts[place] for row in window])
         for row in window if where.score is not None else ():
@@ -182,24 +181,6 @@ def _tallies(
     if not tallies[0].sentences:
         raise InputError("no rows", file=stream_name(file))
     return tallies, scores
-
-
-def _windows(run: Run, rows: RowReader, where: _Columns) -> Iterator[list[Row]]:
-    """Yield windows of the rows of which no side is empty."""
-    for window in run.windows(rows):
-        good = []
-        for row in window:
-            if isinstance(row, BadRow):
-                continue
-            for side, text in zip(where.sides, row.texts, strict=False):
-                if is_blank(text):
-                    problem = f"the {side.name} is empty"
-                    run.reject(BadRow(row.number, row.line, row.ending, problem, REMEDY, rows.name))
-                    break
-            else:
-                good.append(row)
-        if good:
-            yield good
 
 
 def _table(records: list[dict[str, Any]], facts: dict[str, str]) -> str:

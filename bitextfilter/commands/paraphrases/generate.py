@@ -15,7 +15,7 @@ from bitextfilter.commands.frame import (
     output_option,
 )
 from bitextfilter.commands.translation import (
-    found_lines,
+    found_windows,
     load,
     output_lines,
     search_options,
@@ -78,11 +78,11 @@ def generate(run: Run, digits: int, **options: Any) -> None:
     settings, columns = search_settings(options, spare=1), _columns(options)
     rows = run.rows(columns)
     output = run.output()
-    generator = _Generator(run, load(run, settings), settings, options)
+    generator = _Generator(run, load(run, run.model_name, settings), settings, options)
     output.write(rows.first_line())
-    for row, translation in found_lines(run, rows, generator.find):
-        for line in output_lines(row, translation, options["n_best"], digits):
-            output.write(line)
+    for window in found_windows(run, rows, generator.find):
+        for row, translation in window:
+            output.writelines(output_lines(row, translation, options["n_best"], digits))
 
 
 def _columns(options: dict[str, Any]) -> TextColumn:

@@ -1,0 +1,180 @@
+"""The reference/translation classifier: did a person write a sentence, or a machine?
+
+Wieting, Mallinson & Gimpel 2017, section 4.2: an LSTM, or the mean of the token vectors, and a
+softmax over the two classes. Of the LSTM the state after the last token is taken here. Of two
+classes the softmax is the sigmoid of one number, the difference of theirs, and that is what the
+network gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from bitextfilter.encoders.base import NetworkEncoder
+from bitextfilter.encoders.network import Folded, Inputs, Network, Padded, Tokens, piece_vectors
+from bitextfilter.encoders.parts import Average, FoldedPart, Part
+from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.models.checkpoint import (
+    load_into,
+    load_tensors,
+    read_config,
+    save_tensors,
+    write_config,
+)
+from bitextfilter.models.folded import FoldedDirection
+from bitextfilter.models.sizes import check_sizes
+from bitextfilter.text.processor import PIECES, TextProcessor
+
+__all__ = [
+    "READERS",
+    "ReferenceClassifier",
+    "ReferenceNetwork",
+    "ReferenceSettings",
+    "load_reference_classifier",
+    "save_reference_classifier",
+]
+
+TENSORS = "reference_classifier.safetensors"
+SECTION = "reference_classifier"
+"""Of ``config.json``."""
+
+
+class LastState(Part):
+    """The state of an LSTM after the last token."""
+
+    recurrent = True
+
+    def __init__(self, vocabulary: int, width: int) -> None:
+        super().__init__()
+        self.cells = nn.LSTM(width, width, batch_first=True)
+
+    def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
+        """See :meth:`Part.forward`."""
+        states: Tensor = self.cells(vectors)[0]
+        return states[torch.arange(len(states), device=states.device), sentences.lengths - 1]
+
+    def fold(self, table: Tensor, tokens: Tokens) -> FoldedPart:
+        """See :meth:`Part.fold`."""
+        direction = FoldedDirection(self.cells, table[tokens.ids])
+
+        def encode(rows: Padded) -> Tensor:
+            last = table.new_zeros(len(rows.ids), table.shape[1])
+            for step, hidden in direction.states(rows.ids, rows.lengths):
+                last = torch.where((step < rows.lengths)[:, None], hidden, last)
+            return last
+
+        return encode
+
+
+READERS: dict[str, type[Part]] = {"lstm": LastState, "averaging": Average}
+"""How token vectors become one vector, by name."""
+
+
+@dataclass(frozen=True)
+class ReferenceSettings:
+    """Shape: how it reads, and the width of token vectors and of an LSTM's state."""
+
+    architecture: str = "lstm"
+    embedding: int = 300
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        check_sizes(embedding=self.embedding)
+        if self.architecture not in READERS:
+            known = ", ".join(READERS)
+            raise SettingsError(f"architecture {self.architecture!r} is none of {known}")
+
+
+class ReferenceNetwork(Network):
+    """Sentences to logits ``(n, 1)``: above 0, a sentence is more probably a person's."""
+
+    def __init__(self, settings: ReferenceSettings, vocabulary: int) -> None:
+        super().__init__(1)
+        self.settings = settings
+        self.embedding = piece_vectors(vocabulary, settings.embedding)
+        self.reader = READERS[settings.architecture](vocabulary, settings.embedding)
+        self.output = nn.Linear(settings.embedding, 1)
+        self.sequences = (PIECES,) if self.reader.recurrent else ()
+
+    def piece_tables(self) -> tuple[nn.Embedding, ...]:
+        """See :meth:`Network.piece_tables`."""
+        return (self.embedding,)
+
+    def forward(self, inputs: Inputs, side: int = 0) -> Tensor:
+        """See :meth:`Network.forward`; there is but one language."""
+        rows = inputs[PIECES]
+        return self._logits(self.reader(self.embedding(rows.ids), rows))
+
+    def fold(self, tokens: Mapping[str, Tokens], side: int) -> Folded:
+        """See :meth:`Network.fold`."""
+        read = self.reader.fold(self.embedding.weight, tokens[PIECES])
+        return lambda inputs: self._logits(read(inputs[PIECES]))
+
+    def _logits(self, vectors: Tensor) -> Tensor:
+        """``(n, e)`` → ``(n, 1)``, each row summed by itself."""
+        products = vectors * self.output.weight
+        return products.sum(dim=1, keepdim=True) + self.output.bias
+
+
+class ReferenceClassifier:
+    """A network and its text processing.
+
+    A probability depends on its sentence and the model alone: see :class:`NetworkEncoder`.
+    """
+
+    def __init__(
+        self,
+        processor: TextProcessor,
+        network: ReferenceNetwork,
+        device: str = "cpu",
+        threads: int = 1,
+    ) -> None:
+        """Move the network to the device. Raises DeviceError where that is missing."""
+        self._encoder = NetworkEncoder(processor, network, device, threads)
+
+    def probabilities(self, sentences: Sequence[str]) -> NDArray[np.float64]:
+        """Return how probably a person wrote each of ``n`` sentences, 0 to 1: ``(n,)``."""
+        logits = self._encoder.encode(sentences, self._encoder.languages[0])[:, 0]
+        # By tanh, which knows no overflow: σ(x) = (1 + tanh(x/2)) / 2.
+        probabilities: NDArray[np.float64] = (1 + np.tanh(logits.astype(np.float64) / 2)) / 2
+        return probabilities
+
+
+def save_reference_classifier(
+    folder: Path, network: ReferenceNetwork, processor: TextProcessor
+) -> None:
+    """Write the model into an existing folder."""
+    processor.save(folder)
+    save_tensors(folder / TENSORS, network.state_dict())
+    write_config(folder, {**processor.config(), SECTION: asdict(network.settings)})
+
+
+def load_reference_classifier(
+    folder: Path, device: str = "cpu", threads: int = 1
+) -> ReferenceClassifier:
+    """Read a model folder.
+
+    Raises:
+        NotFoundError: no model there, or a file of it is missing.
+        ModelError: it is another kind of model, damaged, or of a newer version.
+    """
+    config = read_config(folder)
+    if SECTION not in config:
+        raise ModelError(
+            f"{folder}: no classifier of references; bitext-paraphrase train makes one"
+        )
+    try:
+        settings = ReferenceSettings(**config[SECTION])
+    except (TypeError, SettingsError) as error:
+        raise ModelError(f"{folder}: the configuration's {SECTION} is unusable: {error}") from error
+    processor = TextProcessor.load(folder, config)
+    network = ReferenceNetwork(settings, len(processor.vocabulary))
+    load_into(network, load_tensors(folder / TENSORS), folder / TENSORS)
+    return ReferenceClassifier(processor, network, device, threads)

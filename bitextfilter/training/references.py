@@ -1,0 +1,216 @@
+"""Train the reference/translation classifier of Wieting, Mallinson & Gimpel 2017, section 4.2.
+
+Each reference is an example of what a person writes, and one of its translations an example of
+what a machine does: a random one of them, anew in each epoch, or the one that the network takes
+for a reference most of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count, islice
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from bitextfilter.encoders.network import Padded
+from bitextfilter.encoders.reference_classifier import ReferenceNetwork
+from bitextfilter.errors import SettingsError
+from bitextfilter.text.processor import PIECES
+from bitextfilter.text.ragged import Ragged
+from bitextfilter.training.learner import Learner
+from bitextfilter.training.loop import Stream
+from bitextfilter.training.regularisation import weight_penalty
+
+__all__ = [
+    "NEGATIVES",
+    "Examples",
+    "ReferenceCorpus",
+    "ReferenceLearner",
+    "ReferenceTraining",
+    "stream_of",
+]
+
+NEGATIVES = ("random", "hardest")
+
+_TOGETHER = 1024
+"""Translations that are read at a time while the hardest are looked for."""
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ReferenceTraining:
+    """How the classifier is trained. Theirs but for the batch size, which is not stated."""
+
+    negatives: str = "random"
+    """Which translation of a reference is learnt from, where it has several."""
+    epochs: int = 10
+    batch_size: int = 100
+    """References a mini-batch, each with one translation."""
+    learning_rate: float = 0.001
+    penalty: float = 0.0
+    """Times the squared norm of all token vectors is added to the loss: theirs is one of
+    1e-5, 1e-6, 1e-7, 1e-8 and 0."""
+    held_out: float = 0.1
+    """Part of the references that is measured on, and the part that the epoch is chosen by."""
+    seed: int = 1
+    validate_every: int = 1
+    """Updates between validations: those of an epoch, as :func:`stream_of` counts them."""
+
+    optimiser = "adam"
+    clip = 0.0
+    precision = "float32"
+    patience = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        if self.negatives not in NEGATIVES:
+            raise SettingsError(f"negatives {self.negatives!r} is none of {', '.join(NEGATIVES)}")
+        if min(self.epochs, self.batch_size) < 1 or self.learning_rate <= 0:
+            raise SettingsError("epochs and batch size must be at least 1, learning rate > 0")
+        if self.penalty < 0 or not 0 < self.held_out < 0.5:
+            raise SettingsError("penalty must not be negative, held out between 0 and 0.5")
+
+    @property
+    def passes(self) -> float:
+        """See :class:`LoopSettings`."""
+        return float(self.epochs)
+
+    def learning_rate_at(self, update: int, updates: int) -> float:
+        """See :meth:`LoopSettings.learning_rate_at`: it stays the same."""
+        return self.learning_rate
+
+
+@dataclass(frozen=True)
+class ReferenceCorpus:
+    """``n`` references as ids, and behind each other the translations of each, one at least."""
+
+    references: Ragged
+    translations: Ragged
+    counts: Places
+    """How many translations each reference has, ``(n,)``."""
+
+    @property
+    def firsts(self) -> Places:
+        """The place of the first translation of each reference, ``(n,)``."""
+        firsts: Places = np.cumsum(self.counts) - self.counts
+        return firsts
+
+    def drawn(self, places: Places, random: np.random.Generator) -> Places:
+        """Draw a translation of each of these references: ``(places,)``."""
+        chosen: Places = self.firsts[places] + random.integers(0, self.counts[places])
+        return chosen
+
+    def every(self, places: Places) -> Places:
+        """Return all translations of these references."""
+        counts = self.counts[places]
+        inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        found: Places = np.repeat(self.firsts[places], counts) + inside
+        return found
+
+
+class Examples(NamedTuple):
+    """A mini-batch: ``n`` references, and ``m`` translations to choose one of each from."""
+
+    references: Padded
+    translations: Padded
+    owners: Tensor
+    """Which of the references each translation is of, ``(m,)``, ascending."""
+
+
+class ReferenceLearner(Learner):
+    """A network that learns to tell references from translations."""
+
+    network: ReferenceNetwork
+    settings: ReferenceTraining
+
+    def __init__(self, network: ReferenceNetwork, settings: ReferenceTraining) -> None:
+        super().__init__()
+        self.network = network
+        self.settings = settings
+
+    def forward(self, batch: Examples) -> dict[str, Tensor]:
+        """The mean cross-entropy of both classes in nats, and the penalty if there is one."""
+        chosen = self.hardest(batch)
+        translations = Padded(batch.translations.ids[chosen], batch.translations.lengths[chosen])
+        person, machine = (
+            self.network({PIECES: rows}) for rows in (batch.references, translations)
+        )
+        logits = torch.cat([person, machine])
+        labels = torch.cat([torch.ones_like(person), torch.zeros_like(machine)])
+        losses = {"classification": binary_cross_entropy_with_logits(logits, labels)}
+        if self.settings.penalty:
+            vectors = [table.weight for table in self.network.tables()]
+            losses["penalty"] = weight_penalty(vectors, self.settings.penalty)
+        return losses
+
+    def weighted(self, losses: dict[str, Tensor]) -> Tensor:
+        """See :meth:`Learner.weighted`: their sum."""
+        return torch.stack(list(losses.values())).sum()
+
+    @torch.no_grad()
+    def hardest(self, batch: Examples) -> Tensor:
+        """Return the place of each reference's most reference-like translation, ``(n,)``.
+
+        Of equally likely ones the first.
+        """
+        owners, m = batch.owners, len(batch.owners)
+        places = torch.arange(m, device=owners.device)
+        if m == len(batch.references.ids):
+            return places
+        rows = batch.translations
+        parts = zip(
+            *(torch.split(part, _TOGETHER) for part in (rows.ids, rows.lengths)), strict=True
+        )
+        logits = torch.cat([self.network({PIECES: Padded(*part)})[:, 0] for part in parts])
+        none = logits.new_full((len(batch.references.ids),), float("-inf"))
+        top = none.scatter_reduce(0, owners, logits, "amax")
+        candidates = places.masked_fill(logits < top[owners], m)
+        return torch.full_like(top, m, dtype=torch.int64).scatter_reduce(
+            0, owners, candidates, "amin"
+        )
+
+
+def stream_of(
+    corpus: ReferenceCorpus, places: Places, settings: ReferenceTraining, device: torch.device
+) -> Stream:
+    """Mini-batches of some references in an order drawn for each epoch, by the seed."""
+    size = settings.batch_size
+
+    def examples() -> Iterator[Examples]:
+        for epoch in count():
+            random = np.random.default_rng([settings.seed, epoch])
+            order = random.permutation(places)
+            for start in range(0, len(order), size):
+                yield _examples(corpus, order[start : start + size], settings, random, device)
+
+    return Stream(
+        settings.epochs * -(-len(places) // size), lambda skip: islice(examples(), skip, None)
+    )
+
+
+def _examples(
+    corpus: ReferenceCorpus,
+    places: Places,
+    settings: ReferenceTraining,
+    random: np.random.Generator,
+    device: torch.device,
+) -> Examples:
+    """Return some references with one translation each, or with all where the hardest is sought."""
+    if settings.negatives == "hardest":
+        chosen, counts = corpus.every(places), corpus.counts[places]
+    else:
+        chosen, counts = corpus.drawn(places, random), np.ones(len(places), dtype=np.int64)
+    sides = ((corpus.references, places), (corpus.translations, chosen))
+    rows = [
+        Padded(*(torch.from_numpy(part).to(device) for part in side.padded(some)))
+        for side, some in sides
+    ]
+    owners = torch.from_numpy(np.repeat(np.arange(len(places)), counts)).to(device)
+    return Examples(rows[0], rows[1], owners)

@@ -1,0 +1,193 @@
+"""Train a reference/translation classifier from text: split, train, measure, write the model."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bitextfilter.encoders.reference_classifier import (
+    ReferenceClassifier,
+    ReferenceNetwork,
+    ReferenceSettings,
+    save_reference_classifier,
+)
+from bitextfilter.errors import InputError
+from bitextfilter.models.checkpoint import check_replaceable, writing_folder
+from bitextfilter.models.device import resolve_device
+from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.ragged import Ragged
+from bitextfilter.text.segment import SegmenterSettings
+from bitextfilter.training.classifier import split
+from bitextfilter.training.loop import Hooks, learn, start_torch
+from bitextfilter.training.references import (
+    ReferenceCorpus,
+    ReferenceLearner,
+    ReferenceTraining,
+    stream_of,
+)
+from bitextfilter.training.state import Progress
+from bitextfilter.workflows.plan import Surroundings
+
+__all__ = ["Accuracy", "ReferencePlan", "accuracy_of", "train_references"]
+
+RECORD = "training.json"
+LANGUAGES = ("und", "und")
+"""Undetermined (ISO 639-2): nothing that is done to the text depends on its language."""
+
+Translations = Mapping[str, Sequence[str]]
+"""Distinct references, each with its distinct translations, the best first."""
+
+Sides = tuple[Sequence[str], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class ReferencePlan:
+    """All settings of a run."""
+
+    shape: ReferenceSettings = field(default_factory=ReferenceSettings)
+    vocabulary_size: int = 20_000
+    """The most frequent words and marks, which have a vector each; all others have one together,
+    which rare words of the training text teach."""
+    training: ReferenceTraining = field(default_factory=ReferenceTraining)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every setting, nested; when to validate is none, for the data say it."""
+        values = dataclasses.asdict(self)
+        del values["training"]["validate_every"]
+        return values
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Part of the sentences that is decided rightly, in percent."""
+
+    references: float
+    translations: float
+    sentences: int
+    """How many there are of each."""
+
+    @property
+    def total(self) -> float:
+        """Of both together."""
+        return (self.references + self.translations) / 2
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the figures by name."""
+        return {**dataclasses.asdict(self), "total": self.total}
+
+
+def accuracy_of(
+    classifier: ReferenceClassifier, references: Sequence[str], translations: Sequence[str]
+) -> Accuracy:
+    """Measure decisions: what has a probability of more than 1/2 is taken for a reference."""
+    person, machine = (classifier.probabilities(side) > 0.5 for side in (references, translations))
+    return Accuracy(100 * float(person.mean()), 100 * float((~machine).mean()), len(person))
+
+
+def train_references(
+    data: Translations, plan: ReferencePlan, where: Surroundings
+) -> dict[str, Any]:
+    """Train a classifier, write its model folder, and return how that went.
+
+    The references are split by the seed into a part to train on, one to choose the epoch by, and
+    one to measure on; translations stand where their reference does. Of the last two parts, the
+    first translation of each reference counts.
+
+    Raises InputError where there are too few references for each part to have one.
+    """
+    parts, settings = _parts(data, plan.training), plan.training
+    check_replaceable(where.output)
+    start_torch(settings.seed, where.threads)
+    processor = _processor(data, parts[0], plan)
+    network = ReferenceNetwork(plan.shape, len(processor.vocabulary))
+    development, test = ((part, [data[each][0] for each in part]) for part in parts[1:])
+
+    def measure(trained: ReferenceNetwork, sides: Sides) -> Accuracy:
+        return accuracy_of(
+            ReferenceClassifier(processor, trained, where.device, where.threads), *sides
+        )
+
+    progress = _train(
+        ReferenceLearner(network.to(resolve_device(where.device)), settings),
+        _corpus(processor, data, parts[0]),
+        lambda trained: 100 - measure(trained, development).total,
+        where.report,
+    )
+    record = {
+        **plan.to_dict(),
+        "references": [len(part) for part in parts],
+        "translations": sum(map(len, data.values())),
+        **_course(progress),
+        "test": measure(network, test).to_dict(),
+    }
+    _write(where.output, network, processor, record)
+    return record
+
+
+def _parts(data: Translations, settings: ReferenceTraining) -> list[list[str]]:
+    """Return the references to train on, to choose the epoch by, and to measure on."""
+    references = list(data)
+    parts = split(references, settings.held_out, settings.seed)
+    if not all(map(len, parts)):
+        raise InputError(f"{len(references)} references are too few to train on and to measure on")
+    return [[references[place] for place in part] for part in parts]
+
+
+def _write(
+    output: Path, network: ReferenceNetwork, processor: TextProcessor, record: dict[str, Any]
+) -> None:
+    """Write the model folder, with how it was trained."""
+    with writing_folder(output) as folder:
+        save_reference_classifier(folder, network, processor)
+        (folder / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def _course(progress: Progress) -> dict[str, Any]:
+    """Return the epoch that was kept, from 1, and the accuracy after each, in percent."""
+    errors = [row["error"] for row in progress.history]
+    kept = len(errors) - errors[::-1].index(min(errors))
+    return {"epoch": kept, "development": [100 - error for error in errors]}
+
+
+def _processor(data: Translations, training: Sequence[str], plan: ReferencePlan) -> TextProcessor:
+    """Learn the vocabulary of some references and their translations."""
+    machine = [text for reference in training for text in data[reference]]
+    words = SegmenterSettings("none", vocabulary_size=plan.vocabulary_size)
+    return TextProcessor.learn(training, machine, LANGUAGES, Normalisation(apart=True), words)
+
+
+def _corpus(
+    processor: TextProcessor, data: Translations, references: Sequence[str]
+) -> ReferenceCorpus:
+    """Return some references and their translations as ids."""
+    machine = [text for reference in references for text in data[reference]]
+    one, other = (Ragged.of(processor.ids(side, LANGUAGES[0])) for side in (references, machine))
+    return ReferenceCorpus(one, other, np.array([len(data[reference]) for reference in references]))
+
+
+def _train(
+    learner: ReferenceLearner,
+    corpus: ReferenceCorpus,
+    validate: Callable[[ReferenceNetwork], float],
+    report: Callable[[Progress, int], None],
+) -> Progress:
+    """Train, validate after each epoch, and leave the network as after its best."""
+    everything, network = np.arange(len(corpus.references)), learner.network
+    stream = stream_of(corpus, everything, learner.settings, next(network.parameters()).device)
+    each = stream.updates // learner.settings.epochs
+    learner.settings = dataclasses.replace(learner.settings, validate_every=each)
+    best: dict[str, Any] = {}
+    hooks = Hooks(validate, lambda kept, _: best.update(copy.deepcopy(kept.state_dict())), report)
+    with tempfile.TemporaryDirectory() as state:
+        progress = learn(learner, stream, hooks, Path(state))
+    network.load_state_dict(best)
+    return progress
