@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from bitextfilter.commands.frame import Run, command, group
 from bitextfilter.commands.recommendation import lines, own_thresholds, recommend, threshold_line
 from bitextfilter.errors import ModelError, NotFoundError
-
-if TYPE_CHECKING:
-    from bitextfilter.scoring.model import Model
 
 __all__ = ["main"]
 
@@ -150,39 +146,28 @@ def verify_models(run: Run, names: tuple[str, ...], digest: str | None) -> None:
     """Load each MODEL whole, as scoring would, and check that it works.
 
     Configuration, segmenter, vocabulary, every tensor, classifier, neighbours and thresholds are
-    read, and a pair is scored by every measure the model has. Each sound model gets a line: name,
-    digest, ok. The first that is not ends the run.
+    read, and a pair is scored by every measure the model has; a translator translates, a
+    classifier of references judges. Each sound model gets a line: name, digest, ok. The first that
+    is not ends the run.
 
     Example:
 
         bitext-models verify en-de my-model
     """
-    from bitextfilter.scoring.model import load
+    from bitextfilter.commands.soundness import check_model
+    from bitextfilter.models.folders import digest as digest_of
+    from bitextfilter.models.folders import find
 
     output = run.output("-")
     for name in names:
-        model = load(name)
-        check_numbers(model)
-        own_thresholds(run, model.folder, model.digest)
-        if digest not in (None, model.digest):
-            raise ModelError(f"{model.folder}: its digest is {model.digest}, not {digest}")
-        output.write(f"{name}\t{model.digest}\tok\n".encode())
+        folder = find(name)
+        check_model(folder)
+        found = digest_of(folder)
+        own_thresholds(run, folder, found)
+        if digest not in (None, found):
+            raise ModelError(f"{folder}: its digest is {found}, not {digest}")
+        output.write(f"{name}\t{found}\tok\n".encode())
         run.counts["models"] += 1
-
-
-def check_numbers(model: Model) -> None:
-    """Raise ModelError where a tensor or a score of a loaded model is not a finite number."""
-    from bitextfilter.models.checkpoint import load_tensors
-    from bitextfilter.scoring.description import possible_measures
-
-    for path in sorted(model.folder.glob("*.safetensors")):
-        for name, tensor in load_tensors(path).items():
-            if not tensor.isfinite().all():
-                raise ModelError(f"{path}: tensor {name} holds numbers that are not finite")
-    measures = possible_measures(model.classifier is not None, model.reference is not None)
-    for name, scores in model.score(["1 2 3"], ["3 2 1"], measures).items():
-        if not math.isfinite(scores[0]):
-            raise ModelError(f"{model.folder}: its {name} of a pair is {scores[0]}")
 
 
 main.add_command(recommend)

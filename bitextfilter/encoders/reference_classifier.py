@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from bitextfilter.encoders.base import NetworkEncoder
 from bitextfilter.encoders.network import Folded, Inputs, Network, Padded, Tokens, piece_vectors
 from bitextfilter.encoders.parts import Average, FoldedPart, Part
-from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.errors import SettingsError
 from bitextfilter.models.checkpoint import (
     load_into,
     load_tensors,
@@ -29,6 +29,7 @@ from bitextfilter.models.checkpoint import (
     write_config,
 )
 from bitextfilter.models.folded import FoldedDirection
+from bitextfilter.models.folders import read_part
 from bitextfilter.models.sizes import check_sizes
 from bitextfilter.text.processor import PIECES, TextProcessor
 
@@ -166,14 +167,7 @@ def load_reference_classifier(
         ModelError: it is another kind of model, damaged, or of a newer version.
     """
     config = read_config(folder)
-    if SECTION not in config:
-        raise ModelError(
-            f"{folder}: no classifier of references; bitext-paraphrase train makes one"
-        )
-    try:
-        settings = ReferenceSettings(**config[SECTION])
-    except (TypeError, SettingsError) as error:
-        raise ModelError(f"{folder}: the configuration's {SECTION} is unusable: {error}") from error
+    settings = read_part(folder, config, SECTION, lambda values: ReferenceSettings(**values))
     processor = TextProcessor.load(folder, config)
     network = ReferenceNetwork(settings, len(processor.vocabulary))
     load_into(network, load_tensors(folder / TENSORS), folder / TENSORS)

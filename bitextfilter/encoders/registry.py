@@ -20,6 +20,7 @@ from bitextfilter.models.checkpoint import (
     save_tensors,
     write_config,
 )
+from bitextfilter.models.folders import read_part
 from bitextfilter.text.processor import TextProcessor
 
 PIVOT = "pivot"
@@ -81,12 +82,7 @@ def load_network(folder: Path) -> tuple[str, Any, Network, TextProcessor]:
         ModelError: the model is damaged, or of a newer version.
     """
     config = read_config(folder)
-    try:
-        values = dict(config["encoder"])
-        name = values.pop("architecture")
-        settings = architecture_settings(name, values)
-    except (KeyError, TypeError, ValueError, SettingsError) as error:
-        raise ModelError(f"{folder}: the configuration's encoder is unusable: {error}") from error
+    name, settings = read_part(folder, config, "encoder", _read)
     processor = TextProcessor.load(folder, config)
     try:
         network = build_network(name, settings, processor.sizes())
@@ -96,6 +92,12 @@ def load_network(folder: Path) -> tuple[str, Any, Network, TextProcessor]:
         raise ModelError(f"{folder}: its network cannot be held in memory") from error
     load_into(network, load_tensors(folder / TENSORS), folder / TENSORS)
     return name, settings, network, processor
+
+
+def _read(values: dict[str, Any]) -> tuple[str, Any]:
+    """The architecture and its settings."""
+    name = values.pop("architecture")
+    return name, architecture_settings(name, values)
 
 
 def load_encoder(folder: Path, device: str = "cpu", threads: int = 1) -> Encoder:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from bitextfilter.errors import ModelError, NotFoundError
+from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 
 __all__ = [
     "ATTRIBUTION",
@@ -22,7 +23,9 @@ __all__ = [
     "file_sizes",
     "find",
     "full_digest",
+    "kind_of",
     "read_config",
+    "read_part",
     "shipped",
 ]
 
@@ -43,6 +46,15 @@ THRESHOLDS = "thresholds.json"
 
 UNDIGESTED = (CARD, ATTRIBUTION, THRESHOLDS)
 """No score depends on these files."""
+
+KINDS = {
+    "encoder": "bitext-train-encoder",
+    "translator": "bitext-train-translator",
+    "reference_classifier": "bitext-paraphrase train",
+}
+"""What a model is by the part of its configuration of that name, and the command that makes one."""
+
+Settings = TypeVar("Settings")
 
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
 
@@ -89,6 +101,29 @@ def read_config(folder: Path) -> dict[str, Any]:
             " update bitextfilter"
         )
     return dict(config)
+
+
+def kind_of(config: Mapping[str, Any]) -> str | None:
+    """Return which of ``KINDS`` a model is by its configuration; None for none."""
+    return next((kind for kind in KINDS if kind in config), None)
+
+
+def read_part(
+    folder: Path, config: Mapping[str, Any], part: str, read: Callable[[dict[str, Any]], Settings]
+) -> Settings:
+    """Return what *read* makes of one of ``KINDS`` in a model's configuration.
+
+    Raises ModelError where the model is of another kind, or *read* finds fault with the values.
+    """
+    if part not in config:
+        other = kind_of(config)
+        made = "" if other is None else f" (this is of {KINDS[other]})"
+        kind = part.replace("_", " ")
+        raise ModelError(f"{folder}: no {kind}; {KINDS[part]} makes one{made}")
+    try:
+        return read(dict(config[part]))
+    except (KeyError, TypeError, ValueError, SettingsError) as error:
+        raise ModelError(f"{folder}: the configuration's {part} is unusable: {error}") from error
 
 
 def digest(folder: Path) -> str:

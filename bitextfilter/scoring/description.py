@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from bitextfilter.errors import ModelError
-from bitextfilter.models.folders import ATTRIBUTION, CARD, digest, file_sizes, find, read_config
+from bitextfilter.models.folders import (
+    ATTRIBUTION,
+    CARD,
+    digest,
+    file_sizes,
+    find,
+    kind_of,
+    read_config,
+)
 from bitextfilter.scoring import reference as neighbours
 from bitextfilter.scoring.reference import Reference
 from bitextfilter.scoring.scorers import MEASURES
@@ -30,9 +38,10 @@ def default_measure(classifier: bool) -> str:
 def describe(name_or_folder: str | Path) -> dict[str, Any]:
     """Return what a user needs to know of a model, as JSON takes it, by name.
 
-    ``dimension`` is that of the sentence vectors, or None where neither a classifier nor
-    neighbours say it; ``vocabulary`` and ``trigrams`` count ids; ``neighbours`` are sentences of
-    either side, or None. ``card`` and ``attribution`` are the names of those files, or None.
+    ``kind`` is one of ``folders.KINDS``; only an encoder has measures. ``dimension`` is that of the
+    sentence vectors, or None where neither a classifier nor neighbours say it; ``vocabulary`` and
+    ``trigrams`` count ids; ``neighbours`` are sentences of either side, or None. ``card`` and
+    ``attribution`` are the names of those files, or None.
 
     Raises NotFoundError where there is no such model, or a file is missing; ModelError where one
     of those that are read is damaged. Tensors are not looked at.
@@ -40,7 +49,8 @@ def describe(name_or_folder: str | Path) -> dict[str, Any]:
     folder = find(name_or_folder)
     config = read_config(folder)
     sizes = TextProcessor.load(folder, config).sizes()
-    architecture, shape = _encoder(folder, config)
+    kind = kind_of(config)
+    architecture, shape = _architecture(folder, config, kind)
     classifier, reference = config.get("classifier"), _reference(folder)
     dimension = (classifier or {}).get("dim", reference.dim if reference else None)
     files = file_sizes(folder)
@@ -48,6 +58,7 @@ def describe(name_or_folder: str | Path) -> dict[str, Any]:
         "name": str(name_or_folder),
         "folder": str(folder),
         "digest": digest(folder),
+        "kind": kind,
         "languages": config["languages"],
         "architecture": architecture,
         "shape": shape,
@@ -58,21 +69,31 @@ def describe(name_or_folder: str | Path) -> dict[str, Any]:
         "megabytes": round(sum(files.values()) / 1e6, 1),
         "classifier": classifier,
         "neighbours": [len(reference.source), len(reference.target)] if reference else None,
-        "measures": possible_measures(classifier is not None, reference is not None),
-        "default_measure": default_measure(classifier is not None),
+        **_measures(kind, classifier is not None, reference is not None),
         "card": CARD if CARD in files else None,
         "attribution": ATTRIBUTION if ATTRIBUTION in files else None,
     }
 
 
-def _encoder(folder: Path, config: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _measures(kind: str | None, classifier: bool, reference: bool) -> dict[str, Any]:
+    """Return what an encoder with or without these parts can score by; others cannot."""
+    if kind != "encoder":
+        return {"measures": [], "default_measure": None}
+    measures = possible_measures(classifier, reference)
+    return {"measures": measures, "default_measure": default_measure(classifier)}
+
+
+def _architecture(
+    folder: Path, config: Mapping[str, Any], kind: str | None
+) -> tuple[str, dict[str, Any]]:
     """Return the architecture and its shape; raise ModelError where the parts say no such thing."""
     for part in ("encoder", "classifier"):
         if not isinstance(config.get(part) or {}, dict):
             raise ModelError(f"{folder}: the configuration's {part} is unusable")
-    shape = dict(config.get("encoder") or {})
+    shape = dict(config.get(kind or "encoder") or {})
     if not isinstance(architecture := shape.pop("architecture", None), str):
-        raise ModelError(f"{folder}: the configuration's encoder is unusable: no architecture")
+        part = kind or "encoder"
+        raise ModelError(f"{folder}: the configuration's {part} is unusable: no architecture")
     return architecture, shape
 
 

@@ -15,6 +15,7 @@ from bitextfilter.models.checkpoint import (
     save_tensors,
     write_config,
 )
+from bitextfilter.models.folders import read_part
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.translation.controlled import ControlledNetwork, ControlledSettings
 from bitextfilter.translation.network import TranslationNetwork
@@ -89,14 +90,7 @@ def load_network(folder: Path) -> tuple[str, Any, TranslationNetwork, TextProces
         ModelError: it is no translator, damaged, or of a newer version.
     """
     config = read_config(folder)
-    if "translator" not in config:
-        raise ModelError(f"{folder}: no translator; bitext-train-translator makes one")
-    try:
-        values = dict(config["translator"])
-        name = values.pop("architecture")
-        settings = architecture_settings(name, values)
-    except (KeyError, TypeError, ValueError, SettingsError) as error:
-        raise ModelError(f"{folder}: the configured translator is unusable: {error}") from error
+    name, settings = read_part(folder, config, "translator", _read)
     processor = TextProcessor.load(folder, config)
     _check_templates(folder, name, settings, processor)
     try:
@@ -105,6 +99,12 @@ def load_network(folder: Path) -> tuple[str, Any, TranslationNetwork, TextProces
         raise ModelError(f"{folder}: its network cannot be held in memory") from error
     load_into(network, load_tensors(folder / TENSORS), folder / TENSORS)
     return name, settings, network, processor
+
+
+def _read(values: dict[str, Any]) -> tuple[str, Any]:
+    """The architecture and its settings."""
+    name = values.pop("architecture")
+    return name, architecture_settings(name, values)
 
 
 def _check_templates(folder: Path, name: str, settings: Any, processor: TextProcessor) -> None:

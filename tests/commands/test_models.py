@@ -11,11 +11,20 @@ import torch
 from click.testing import CliRunner, Result
 from console import ROOT
 from toys import toy_model
+from translators import CASES, processor, saved
 
 from bitextfilter.commands.models import main
+from bitextfilter.encoders.reference_classifier import (
+    ReferenceNetwork,
+    ReferenceSettings,
+    save_reference_classifier,
+)
+from bitextfilter.encoders.registry import load_encoder
+from bitextfilter.errors import ModelError
 from bitextfilter.models import folders
-from bitextfilter.models.checkpoint import digest, load_tensors, save_tensors
+from bitextfilter.models.checkpoint import digest, load_tensors, save_tensors, writing_folder
 from bitextfilter.scoring.thresholds import Threshold, write_thresholds
+from bitextfilter.translation.registry import load_translator
 
 
 @pytest.fixture
@@ -230,3 +239,37 @@ def test_a_changed_byte_changes_the_digest_but_the_card_does_not(folder: Path) -
     content[-1] ^= 1
     path.write_bytes(content)
     assert digest(folder) != before
+
+
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_translators_are_shown_and_verified(case: int, tmp_path: Path) -> None:
+    folder = saved(tmp_path / "translator", case)
+    facts = facts_of(invoke("show", folder))
+    assert facts["kind"] == ["translator"] and facts["architecture"] == [CASES[case][0]]
+    assert facts["measures"] == [""] and facts["default measure"] == ["none"]
+    sound = f"{folder}\t{digest(folder)}\tok\n"
+    assert invoke("verify", folder).stdout == sound
+    path = folder / "translator.safetensors"
+    tensors = load_tensors(path)
+    tensors["bias"][0] = torch.inf
+    save_tensors(path, tensors)
+    failed = invoke("verify", folder)
+    assert failed.exit_code == 65 and "not finite" in failed.stderr
+
+
+def test_a_classifier_of_references_is_shown_and_verified(tmp_path: Path) -> None:
+    folder, text = tmp_path / "references", processor()
+    torch.manual_seed(1)
+    settings = ReferenceSettings("averaging", 4)
+    with writing_folder(folder) as draft:
+        network = ReferenceNetwork(settings, len(text.vocabulary))
+        save_reference_classifier(draft, network, text)
+    assert facts_of(invoke("show", folder))["kind"] == ["reference_classifier"]
+    assert invoke("verify", folder).stdout == f"{folder}\t{digest(folder)}\tok\n"
+
+
+def test_a_model_of_another_kind_is_said_to_be_one(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"no encoder; .* \(this is of bitext-train-translator\)"):
+        load_encoder(saved(tmp_path / "translator"))
+    with pytest.raises(ModelError, match=r"no translator; .* \(this is of bitext-train-encoder\)"):
+        load_translator(folder)

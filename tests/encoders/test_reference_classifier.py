@@ -128,7 +128,7 @@ def test_what_cannot_be_loaded(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         load_reference_classifier(tmp_path)
     config = json.loads((folder / "config.json").read_text())
-    for section, message in (({"embedding": 0}, "unusable"), (None, "no classifier of references")):
+    for section, message in (({"embedding": 0}, "unusable"), (None, "no reference classifier")):
         changed = {**config, "reference_classifier": section}
         if section is None:
             del changed["reference_classifier"]

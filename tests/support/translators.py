@@ -14,6 +14,7 @@ from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.vocabulary import END
 from bitextfilter.translation.network import Rows, TranslationNetwork
 from bitextfilter.translation.registry import (
+    FOLLOWING,
     architecture_settings,
     build_network,
     save_translator,
@@ -99,7 +100,8 @@ def text_template(sentence: str) -> str:
 
 def saved(folder: Path, case: int = 0, letters: str = "ab") -> Path:
     """The folder of a translator from the first language to the second."""
-    text, (name, shape) = processor(letters=letters), CASES[case]
+    name, shape = CASES[case]
+    text = processor(letters=letters, symbols=name in FOLLOWING)
     with writing_folder(folder) as draft:
         made = network(name, shape, len(text.vocabulary), seed=1 + case)
         save_translator(draft, (name, architecture_settings(name, shape)), made, text)

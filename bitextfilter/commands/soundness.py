@@ -1,0 +1,63 @@
+"""Whether a model works: read whole, and asked for something."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bitextfilter.encoders.reference_classifier import load_reference_classifier
+from bitextfilter.errors import ModelError
+from bitextfilter.models.checkpoint import load_tensors
+from bitextfilter.models.folders import kind_of, read_config
+from bitextfilter.scoring.description import possible_measures
+from bitextfilter.scoring.model import load
+from bitextfilter.translation.registry import load_translator
+
+__all__ = ["check_model"]
+
+SENTENCE, OTHER, TEMPLATE = "1 2 3", "3 2 1", "( S )"
+
+
+def check_model(folder: Path) -> None:
+    """Raise ModelError where a model is damaged, or an answer or a tensor of it is not finite."""
+    answers = dict(CHECKS[kind_of(read_config(folder)) or "encoder"](folder))
+    for path in sorted(folder.glob("*.safetensors")):
+        for name, tensor in load_tensors(path).items():
+            if not tensor.isfinite().all():
+                raise ModelError(f"{path}: tensor {name} holds numbers that are not finite")
+    for name, answer in answers.items():
+        if not math.isfinite(answer):
+            raise ModelError(f"{folder}: its {name} is {answer}")
+
+
+def _scores(folder: Path) -> Iterator[tuple[str, float]]:
+    """Score a pair by every measure."""
+    model = load(folder)
+    measures = possible_measures(model.classifier is not None, model.reference is not None)
+    for name, scores in model.score([SENTENCE], [OTHER], measures).items():
+        yield f"{name} of a pair", float(scores[0])
+
+
+def _translations(folder: Path) -> Iterator[tuple[str, float]]:
+    """Translate, and score a pair."""
+    translator = load_translator(folder)
+    templates = None if translator.processor.templates is None else [TEMPLATE]
+    (found,) = translator.translate([SENTENCE], templates=templates)
+    for rank, row in enumerate(found.hypotheses, 1):
+        yield f"score of translation {rank}", row.score
+    yield "score of a pair", float(translator.log_probabilities([SENTENCE], [OTHER], templates)[0])
+
+
+def _judgements(folder: Path) -> Iterator[tuple[str, float]]:
+    """Judge a sentence."""
+    classifier = load_reference_classifier(folder)
+    yield "probability of a sentence", float(classifier.probabilities([SENTENCE])[0])
+
+
+CHECKS: dict[str, Callable[[Path], Iterator[tuple[str, float]]]] = {
+    "encoder": _scores,
+    "translator": _translations,
+    "reference_classifier": _judgements,
+}
+"""What each kind of model is asked, by name."""
