@@ -43,6 +43,6 @@ measure() { # FILE OPTION...: the table of some systems
 }
 
 measure table2.tsv --random --oracle label \
-    --scores "$(there cosine levenshtein csls mlp translation nmt+lm pivot)"
+    --scores "$(there cosine levenshtein csls mlp translation dual nmt+lm pivot)"
 measure table5.tsv --scores "$(there mlp-random mlp-20 mlp-40 mlp-60 mlp-80 mlp-100)"
 rm "$output/names.partial"

@@ -8,8 +8,8 @@
 # another): cosine, csls, mlp, and six classifiers on its vectors as in the paper's table 5,
 # mlp-random and mlp-20 to mlp-100. TRANSLATORS is a folder of what is trained elsewhere, each only
 # used if it is there:
-#   de-en, en-de   models of bitext-train-translator: translation and, with language models of the
-#                  monolingual text in DATA, nmt+lm
+#   de-en, en-de   models of bitext-train-translator: translation, dual and, with language models of
+#                  the monolingual text in DATA, nmt+lm
 #   pivot          an encoder with a decoder of a third language: pivot, its cosine
 # Scores that are there already (OUT/columns) are not computed again. Some minutes on two cores.
 set -eu
@@ -32,7 +32,7 @@ column() { # NAME COMMAND...: keep the scores that a command writes, one a line,
     "$@" > "$columns/$name.partial"
     mv "$columns/$name.partial" "$columns/$name"
 }
-baseline() { gzip -dc "$noisy" | python "$recipe/baselines.py" "$@"; }
+levenshtein() { gzip -dc "$noisy" | python "$recipe/levenshtein.py"; }
 score() { bitext-score -q --score-only --digits 9 -i "$noisy" "$@"; }
 clean_pairs() { # what the new classifiers learn from: parliament and everyday sentences
     [ -e "$output/clean.tsv" ] && return
@@ -55,21 +55,19 @@ language_models() {
         bitext-train-language-model -q -o "$output/de.arpa.gz"
 }
 
-column levenshtein baseline levenshtein
+column levenshtein levenshtein
 for name in cosine csls mlp; do
     column "$name" score --model "$model" --similarity "$name"
 done
 
 if [ -d "$translators/de-en" ] && [ -d "$translators/en-de" ]; then
-    if bitext-score --help | grep -q -e --translator; then
-        column translation score --similarity translation \
-            --translator "$translators/de-en,$translators/en-de"
-        language_models
-        column languages baseline languages "$output/en.arpa.gz" "$output/de.arpa.gz"
-        column nmt+lm python "$recipe/baselines.py" sum "$columns/translation" "$columns/languages"
-    else
-        echo "$0: this bitext-score has no --translator: no translation, no nmt+lm" >&2
-    fi
+    language_models
+    column judged score --similarity translation,dual,log-linear \
+        --translator "$translators/en-de,$translators/de-en" \
+        --language-models "$output/en.arpa.gz,$output/de.arpa.gz"
+    column translation cut -f 1 "$columns/judged"
+    column dual cut -f 2 "$columns/judged"
+    column nmt+lm cut -f 3 "$columns/judged"
 fi
 if [ -d "$translators/pivot" ]; then
     column pivot score --model "$translators/pivot" --similarity cosine
@@ -83,7 +81,7 @@ done
 
 header=en'	'de'	'label
 set --
-for name in levenshtein cosine csls mlp translation nmt+lm pivot mlp-random mlp-20 mlp-40 mlp-60 \
+for name in levenshtein cosine csls mlp translation dual nmt+lm pivot mlp-random mlp-20 mlp-40 mlp-60 \
     mlp-80 mlp-100; do
     [ -e "$columns/$name" ] || continue
     header="$header	$name"
