@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from bitextfilter.models.dropout import ByteDropout
+from bitextfilter.models.narrow import NarrowLinear, narrow_linear_layers
 
 __all__ = ["Rows", "State", "TranslationNetwork"]
 
@@ -53,6 +54,7 @@ class TranslationNetwork(nn.Module, ABC):
         self.table = nn.Embedding(vocabulary, width)
         nn.init.normal_(self.table.weight, std=width**-0.5)
         self.bias = nn.Parameter(torch.zeros(vocabulary))
+        self._narrow: NarrowLinear | None = None
 
     @abstractmethod
     def states(self, sources: Rows, inputs: Tensor) -> Tensor:
@@ -64,4 +66,12 @@ class TranslationNetwork(nn.Module, ABC):
 
     def output(self, states: Tensor) -> Tensor:
         """States ``(..., w)`` → logits ``(..., v)`` of the token that comes next."""
+        if self._narrow is not None:
+            logits: Tensor = self._narrow(states)
+            return logits
         return functional.linear(states, self.table.weight, self.bias)
+
+    def narrow(self) -> None:
+        """Multiply matrices in bfloat16 from now on, but those of recurrent layers: to infer."""
+        narrow_linear_layers(self)
+        self._narrow = NarrowLinear(self.table.weight, self.bias)
