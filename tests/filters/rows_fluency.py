@@ -1,26 +1,9 @@
 """Rules of fluency, by two language models in which sums can be done by hand."""
 
-import atexit
-import tempfile
 from pathlib import Path
 
-_FOLDER = tempfile.TemporaryDirectory()
-atexit.register(_FOLDER.cleanup)
-
-
-def _model(name: str, a: float, b: float) -> str:
-    """Write a model of which <unk>, </s>, a and b have log10 probabilities of -3, -1, *a*, *b*."""
-    path = Path(_FOLDER.name) / name
-    path.write_text(
-        "\\data\\\nngram 1=5\nngram 2=1\n\n\\1-grams:\n"
-        f"-3\t<unk>\n-99\t<s>\n-1\t</s>\n{a}\ta\n{b}\tb\n\n"
-        f"\\2-grams:\n{a}\t<s> a\n\n\\end\\\n",
-        encoding="utf-8",
-    )
-    return str(path)
-
-
-ONE, TWO = _model("one.arpa", -1, -2), _model("two.arpa", -0.5, -3)
+# Of <unk>, </s>, a and b they have log10 probabilities of -3, -1, and -1 and -2 or -0.5 and -3.
+ONE, TWO = (str(Path(__file__).with_name(f"{name}.arpa")) for name in ("one", "two"))
 DIFFERENCE = f"cross-entropy-difference:source={TWO},source-general={ONE}"
 CLASSIFIER = f"language-model-classifier:source={ONE},target={TWO}"
 
