@@ -22,7 +22,7 @@ demo: $(VENV)/.installed-demo
 install: $(VENV)/.installed-all
 
 test: lint
-	$(VENV)/bin/python -m pytest -q
+	$(VENV)/bin/python -m pytest -q -n 2 --dist loadfile
 
 lint: install
 	$(VENV)/bin/ruff check .
