@@ -17,7 +17,6 @@ import torch
 from torch import nn
 
 from bitextfilter.errors import ModelError
-from bitextfilter.models.memory import keep_freed_memory
 from bitextfilter.training.data import Corpus
 from bitextfilter.training.lazy_adam import LazyAdam, clip_norm
 from bitextfilter.training.learner import Learner, LoopSettings
@@ -47,8 +46,7 @@ class Hooks:
 
 
 def start_torch(seed: int, threads: int) -> None:
-    """Seed torch and give it its threads and memory, before a network is made."""
-    keep_freed_memory()
+    """Seed torch and give it its threads, before a network is made."""
     torch.manual_seed(seed)
     torch.set_num_threads(threads)
 
