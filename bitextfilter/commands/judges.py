@@ -79,6 +79,8 @@ def load_judges(
     if len(folders) > 2:
         raise click.UsageError("--translator takes one folder, or two")
     translators = [_translator(run, Path(folder)) for folder in folders]
+    if folders:
+        run.facts["translators"] = ", ".join(map(_named, folders))
     processor = translators[0].processor if translators else None
     languages = languages or (processor.languages if processor else ("", ""))
     ways: dict[tuple[str, str], Translator] = {}
@@ -105,14 +107,16 @@ def load_judges(
 
 
 def _translator(run: Run, folder: Path) -> Translator:
-    from bitextfilter.models.folders import digest
     from bitextfilter.translation.registry import load_translator
 
-    translator = load_translator(folder, run.common.device, run.common.threads)
-    before = run.facts.get("translators")
-    made = f"{folder.name} {digest(folder)}"
-    run.facts["translators"] = f"{before}, {made}" if before else made
-    return translator
+    return load_translator(folder, run.common.device, run.common.threads)
+
+
+def _named(folder: str) -> str:
+    """Return a translator's name and digest."""
+    from bitextfilter.models.folders import digest
+
+    return f"{Path(folder).name} {digest(Path(folder))}"
 
 
 def _fluency(files: str | None) -> tuple[Fluency | None, Fluency | None]:

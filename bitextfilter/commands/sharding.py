@@ -112,15 +112,19 @@ def _plan(run: Run) -> dict[str, str]:
 
 
 def _identity(option: str, value: object) -> str:
-    """Return what tells a value from others: of a model and of a file, its content."""
-    if option == "--model":
-        from bitextfilter.models.checkpoint import digest
-        from bitextfilter.models.folders import find
+    """Return what tells a value from others: of models and files, also several, their content."""
+    from bitextfilter.models.folders import CONFIG, digest, find
 
+    if option == "--model":
         return digest(find(str(value)))
-    if isinstance(value, str) and Path(value).is_file():
-        return blake2b(Path(value).read_bytes(), digest_size=6).hexdigest()
-    return str(value)
+    if not isinstance(value, str):
+        return str(value)
+    if (path := Path(value)).is_file():
+        return blake2b(path.read_bytes(), digest_size=6).hexdigest()
+    if (path / CONFIG).is_file():
+        return digest(path)
+    parts = value.split(",")
+    return value if len(parts) == 1 else ",".join(_identity(option, part) for part in parts)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -114,7 +115,31 @@ def test_an_interrupted_run_can_go_on(folders: Path, tmp_path: Path) -> None:
     words = ("--similarity", "translation", *BOTH)
     shards = ("--resume", tmp_path / "parts", "--shard-rows", 7)
     whole = call(folders, *words).stdout
-    assert call(folders, *words, *shards).stdout == whole
+    assert call(folders, *words, *shards, "--manifest", tmp_path / "run.json").stdout == whole
+    facts = json.loads((tmp_path / "run.json").read_text())["facts"]
+    named = [f"{name} {digest(folders / name)}" for name in ("there", "back")]
+    assert facts["translators"] == ", ".join(named)
+
+
+def test_an_interrupted_run_does_not_go_on_with_other_models(folders: Path, tmp_path: Path) -> None:
+    words = ("--similarity", "translation,language-model", "--resume", tmp_path / "parts")
+    models = tmp_path / "there", tmp_path / "words.arpa"
+    shutil.copytree(folders / "there", models[0])
+    shutil.copy(folders / "target.arpa", models[1])
+    words = (*words, "--shard-rows", 7, "--translator", models[0], "--language-models",
+             f",{models[1]}")  # fmt: skip
+    call(folders, *words, data=DATA + b"bad\n", code=65)
+    assert any((tmp_path / "parts").iterdir())
+    before = models[1].read_bytes()
+    models[1].write_bytes((folders / "source.arpa").read_bytes())
+    assert "--language-models" in call(folders, *words, data=DATA, code=78).stderr
+    models[1].write_bytes(before)
+    shutil.rmtree(models[0])
+    saved(models[0], 1)
+    assert "--translator" in call(folders, *words, data=DATA, code=78).stderr
+    shutil.rmtree(models[0])
+    shutil.copytree(folders / "there", models[0])
+    assert len(columns(call(folders, *words, data=DATA))) == 25
 
 
 @pytest.mark.parametrize(
