@@ -11,14 +11,14 @@ import dataclasses
 import json
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from bitextfilter import __version__
-from bitextfilter.errors import InputError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.bleu import check_bleu
 from bitextfilter.io.files import write_whole
 from bitextfilter.text.processor import TextProcessor
@@ -35,6 +35,7 @@ from bitextfilter.workflows.translator_training import TranslatorTraining
 __all__ = ["Experiment", "Outcome", "Task"]
 
 RECORD = "outcome.json"
+CHOICE = "choice.json"
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,14 @@ class Task:
     tests: tuple[PairFile, ...]
     beam: int = 5
 
-    def described(self) -> dict[str, str]:
-        """Everything that an outcome hangs on, but for the system and the seed."""
+    def described(self, pairs: str) -> dict[str, str]:
+        """Everything that an outcome hangs on, but for the system and the seed.
+
+        ``pairs``: the digest of those of the corpus.
+        """
         described: dict[str, Any] = {
             "version": __version__,
-            "input": content(self.corpus.path)[:16],
+            "pairs": pairs,
             "columns": dataclasses.astuple(self.corpus.columns),
             "header": self.corpus.header,
             "languages": self.languages,
@@ -93,7 +97,8 @@ class Outcome:
 class Experiment:
     """Chooses rows, trains and translates, for a system and a seed at a time; goes on after a kill.
 
-    Each has a folder in ``work``: ``pairs.tsv``, ``model``, and last ``outcome.json``.
+    Each has a folder in ``work``: ``choice.json`` with the digest of what was chosen by,
+    ``pairs.tsv``, ``model``, and last ``outcome.json``.
     """
 
     def __init__(self, task: Task, work: Path, where: Surroundings) -> None:
@@ -105,15 +110,23 @@ class Experiment:
         """
         check_bleu()
         self._task, self._work, self._where = task, work, where
+        self._chosen_by: Mapping[System, str] = {}
         self._subsets: dict[tuple[System, int], Subset] = {}
         self.tests = [_pairs(test) for test in task.tests]
         _pairs(task.development)
 
-    def check(self, systems: Sequence[System]) -> None:
-        """Raise InputError for a column that the corpus lacks."""
-        for system in systems:
-            with self._task.corpus.reader(system.wanted()):
-                pass
+    def check(self, chosen_by: Mapping[System, str], seeds: Sequence[int]) -> None:
+        """Say by what the systems choose: digests of their columns.
+
+        Raises SettingsError where a folder is of other scores.
+        """
+        self._chosen_by = chosen_by
+        for folder, digest in ((s.folder(seed), d) for s, d in chosen_by.items() for seed in seeds):
+            file = self._work / folder / CHOICE
+            if file.is_file() and json.loads(file.read_bytes())["digest"] != digest:
+                raise SettingsError(
+                    f"{file.parent} is of other scores: remove it, or name another --work"
+                )
 
     def finished(self, system: System, seed: int) -> Outcome | None:
         """Return what came out, None if that is not known yet."""
@@ -126,6 +139,8 @@ class Experiment:
         """Choose the rows of a system. Raises InputError, as :func:`write_subset`."""
         folder, task = self._work / system.folder(seed), self._task
         folder.mkdir(exist_ok=True)
+        choice = json.dumps({"system": system.name, "digest": self._chosen_by[system]})
+        write_whole(folder / CHOICE, f"{choice}\n".encode())
         subset = write_subset(task.corpus, system, task.words, seed, folder / "pairs.tsv")
         self._subsets[system, seed] = subset
         return subset

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from bitextfilter.io.spill import Spill
 from bitextfilter.text.lengths import words as words_of
 from bitextfilter.text.pieces import sample
 
-__all__ = ["ScoredFile", "Subset", "Survey", "System", "survey", "write_subset"]
+__all__ = ["ScoredFile", "Subset", "Survey", "System", "digests", "survey", "write_subset"]
 
 WINDOW = 1 << 13
 REMEDY = "mend the row"
@@ -103,6 +104,23 @@ class Survey:
     rows: int
     words: int
     """Of its target sides."""
+
+
+def digests(file: ScoredFile, systems: Sequence[System]) -> list[str]:
+    """Digests of what *file* says: of its pairs, then of each system's column.
+
+    That of no column is empty. Raises InputError for an unknown column, and at the first bad row.
+    """
+    besides = [wanted for system in systems for wanted in system.wanted()]
+    kept = [hashlib.sha256() for _ in range(2 + len(besides))]
+    with file.reader(besides) as reader:
+        for window in row_windows(_good(reader), WINDOW):
+            rows = [row.texts for row in window if isinstance(row, Row)]
+            for digest, texts in zip(kept, zip(*rows, strict=True), strict=True):
+                digest.update("".join(f"{text}\n" for text in texts).encode())
+    source, target, *columns = (digest.hexdigest() for digest in kept)
+    left = iter(columns)
+    return [source[:16] + target[:16], *(next(left) if s.wanted() else "" for s in systems)]
 
 
 def survey(file: ScoredFile, most: int, seed: int) -> Survey:

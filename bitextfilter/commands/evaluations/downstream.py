@@ -121,12 +121,15 @@ def downstream(run: Run, file: str, as_json: bool, **options: Any) -> None:
     from bitextfilter.io.work_folder import kept_folder
     from bitextfilter.workflows.downstream import Experiment
     from bitextfilter.workflows.downstream_table import lines_of, table
+    from bitextfilter.workflows.subsets import digests
 
     systems, names = _systems(options), _test_names(options["tests"])
     task = _task(run, file, options)
     output = run.output()
-    folder = run.enter(kept_folder(options["work"], task.described()))
+    pairs, *chosen_by = digests(task.corpus, systems)
+    folder = run.enter(kept_folder(options["work"], task.described(pairs)))
     experiment = Experiment(task, folder.path, _surroundings(run, task))
+    experiment.check(dict(zip(systems, chosen_by, strict=True)), options["seeds"])
     outcomes = _outcomes(run, experiment, systems, options["seeds"])
     references = [[pair[1] for pair in test] for test in experiment.tests]
     tests = dict(zip(names, references, strict=True))
@@ -205,7 +208,6 @@ def _outcomes(
     run: Run, experiment: Experiment, systems: list[System], seeds: list[int]
 ) -> dict[tuple[str, int], Outcome]:
     """Choose the rows of every system first, for their errors' sake; then train, and translate."""
-    experiment.check(systems)
     found = {}
     run.counts.update(trained=0, kept=0)
     places = [(system, seed) for system in systems for seed in seeds]

@@ -6,6 +6,7 @@ import json
 import shutil
 import statistics
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +147,12 @@ def words_of_all() -> int:
 def test_translations_are_those_of_the_kept_model(whole: tuple[Path, str], files: Path) -> None:
     folder = whole[0] / "@oracle.label.clean.1"
     outcome = json.loads((folder / "outcome.json").read_text())
-    assert {path.name for path in folder.iterdir()} == {"model", "outcome.json", "pairs.tsv"}
+    assert {path.name for path in folder.iterdir()} == {
+        "choice.json",
+        "model",
+        "outcome.json",
+        "pairs.tsv",
+    }
     sources = [line.split("\t")[1] for line in (files / "more.tsv").read_text().splitlines()]
     found = load_translator(folder / "model").translate(sources)
     assert len(outcome["translations"][1]) == len(found) == 10
@@ -245,13 +251,32 @@ def test_a_folder_of_other_settings_is_refused(
 def test_a_folder_of_another_input_and_no_folder_of_ours_are_refused(
     whole: tuple[Path, str], files: Path, tmp_path: Path
 ) -> None:
-    text = (files / "scored.tsv").read_text()
-    (tmp_path / "scored.tsv").write_text(text.replace("shuffled", "shuffed", 1))
-    for name in ("dev.tsv", "test.tsv", "tiny.json"):
-        shutil.copy(files / name, tmp_path)
     more = ("--scores", "bad", "--test", files / "more.tsv")
-    assert "input was" in downstream(tmp_path, whole[0], *more, code=78).stderr
+    copied(files, tmp_path, lambda row: ["x", *row[1:]])
+    assert "pairs was" in downstream(tmp_path, whole[0], *more, code=78).stderr
+    copied(files, tmp_path, lambda row: [row[0], "x", *row[2:]])
+    assert "pairs was" in downstream(tmp_path, whole[0], *more, code=78).stderr
     assert "is no folder of parts" in downstream(files, tmp_path, *more, code=78).stderr
+
+
+def copied(files: Path, place: Path, change: Callable[[list[str]], list[str]]) -> None:
+    """The same files, but for the last row of the corpus."""
+    for name in ("dev.tsv", "test.tsv", "tiny.json"):
+        shutil.copy(files / name, place)
+    *kept, last = (files / "scored.tsv").read_text().splitlines()
+    lines = [*kept, "\t".join(change(last.split("\t")))]
+    (place / "scored.tsv").write_text("\n".join(lines) + "\n")
+
+
+def test_columns_that_are_not_asked_for_may_change_and_those_that_are_may_not(
+    whole: tuple[Path, str], files: Path, tmp_path: Path
+) -> None:
+    copied(files, tmp_path, lambda row: [*row[:5], "7"])
+    more = ("--test", files / "more.tsv", "--seeds", "1,2")
+    result = downstream(tmp_path, whole[0], "--scores", "bad", *more)
+    assert "0 trained, 2 kept" in result.stderr
+    result = downstream(tmp_path, whole[0], "--scores", "bad,alike", *more, code=78)
+    assert "alike.1 is of other scores" in result.stderr
 
 
 @pytest.mark.parametrize(
