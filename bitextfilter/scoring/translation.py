@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.scorers import distinct
 from bitextfilter.similarity.vectors import Scores
-from bitextfilter.translation.cost import dual_cross_entropy
-from bitextfilter.translation.translator import PairScorer, Translator
+from bitextfilter.translation.cost import PairScorer, dual_cross_entropy
+from bitextfilter.translation.translator import Translator
 
 __all__ = ["JUDGED", "Evidence", "JudgedMeasure", "Judges", "check_judges", "judged_pairs"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -10,9 +12,10 @@ from torch.nn import functional
 
 from bitextfilter.models.recurrent import padding_mask
 from bitextfilter.text.vocabulary import BEGIN, END
+from bitextfilter.translation.blocks import Ids
 from bitextfilter.translation.network import Rows, TranslationNetwork
 
-__all__ = ["dual_cross_entropy", "log_probabilities", "shifted"]
+__all__ = ["PairScorer", "dual_cross_entropy", "log_probabilities", "shifted"]
 
 
 POSITIONS = 8
@@ -60,3 +63,25 @@ def dual_cross_entropy(
     distance = np.abs(forward - backward) - (forward + backward) / 2
     score: NDArray[np.float64] = np.exp(-distance)
     return score
+
+
+class PairScorer:
+    """Scores pairs of sentences that have been read, by their places."""
+
+    def __init__(
+        self,
+        costs: Callable[[tuple[Sequence[Ids], Sequence[Ids]]], NDArray[np.float64]],
+        sides: tuple[Sequence[Ids], Sequence[Ids]],
+        longest: int | None,
+    ) -> None:
+        self._costs = costs
+        self._sides = tuple([ids[:longest] for ids in side] for side in sides)
+        self.cut = tuple(
+            np.array([len(ids) for ids in side]) > (longest or np.inf) for side in sides
+        )
+        """Of each side, the sentences that were not read to their ends: ``(n,)``."""
+
+    def __call__(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
+        """See :func:`log_probabilities`: of sources and targets at places ``(n,)``."""
+        left, right = self._sides
+        return self._costs(([left[row] for row in rows], [right[column] for column in columns]))

@@ -7,6 +7,7 @@ probability of a token, the end mark included.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor
 from bitextfilter.text.vocabulary import BEGIN, END, PAD, UNKNOWN
 from bitextfilter.translation.network import Rows, TranslationNetwork
 
-__all__ = ["Beam", "Chooser", "Found", "Hypotheses", "Sampler", "search"]
+__all__ = ["Beam", "Chooser", "Found", "Hypotheses", "Limits", "Sampler", "search"]
 
 
 class Hypotheses(NamedTuple):
@@ -111,13 +112,26 @@ class Sampler(Chooser):
         return parents, tokens
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What a translation may be: of at least one token, and of no words without a letter."""
+
+    longest: int
+    """Tokens, without the end mark."""
+    start: int | None = None
+    """The piece that is the start of a word and nothing else, if there is one."""
+    starting: Tensor | None = None
+    """What cannot follow it, ``(v,)``: pieces that start a word themselves, and the end mark."""
+
+
 def search(
-    network: TranslationNetwork, sources: Rows, real: Tensor, chooser: Chooser, longest: int
+    network: TranslationNetwork, sources: Rows, real: Tensor, chooser: Chooser, limits: Limits
 ) -> Found:
-    """Translations of at most ``longest`` tokens, of at least one.
+    """Translations within limits.
 
     ``real (n,)``: False for rows that only fill up the block; nothing is written for them.
     """
+    longest = limits.longest
     state = network.start(sources, chooser.width)
     rows, device = len(sources.ids), sources.ids.device
     tokens = torch.full((rows, chooser.width), BEGIN, device=device)
@@ -127,7 +141,7 @@ def search(
     whole = torch.ones_like(ended)
     for position in range(longest + 1):
         steps = network.output(state.step(tokens)).float().log_softmax(dim=2)
-        forbid(steps, now.ended, position, longest)
+        forbid(steps, now.ended, tokens, position, limits)
         parents, tokens = chooser.choose(now, steps, position)
         flat = parents * steps.shape[2] + tokens
         now = extended(now.taken(parents), steps.flatten(1).gather(1, flat), tokens)
@@ -142,15 +156,21 @@ def search(
     return ranked(ids, now, whole)
 
 
-def forbid(steps: Tensor, ended: Tensor, position: int, longest: int) -> None:
+def forbid(steps: Tensor, ended: Tensor, before: Tensor, position: int, limits: Limits) -> None:
     """Make impossible, in place, what cannot come next: log-probabilities ``(n, k, v)``.
 
-    Marks and unknown pieces are never written, nor is an empty translation; what is too long must
-    end; what has ended is followed by PAD.
+    Marks and unknown pieces are never written, nor is an empty translation or an empty word; what
+    is too long must end; what has ended is followed by PAD. ``before (n, k)``: the last tokens.
     """
     never = [PAD, BEGIN, UNKNOWN] + ([] if position else [END])
     steps[:, :, never] = float("-inf")
-    if position == longest:
+    if limits.start is not None and limits.starting is not None:
+        hollow = before == limits.start
+        if hollow.any():
+            steps.masked_fill_(hollow[:, :, None] & limits.starting, float("-inf"))
+        if position == limits.longest - 1:
+            steps[:, :, limits.start] = float("-inf")
+    if position == limits.longest:
         steps[:, :, :END] = float("-inf")
         steps[:, :, END + 1 :] = float("-inf")
     steps[ended] = float("-inf")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,15 +17,18 @@ from bitextfilter.io.batches import map_blocks
 from bitextfilter.models.device import one_torch_thread, resolve_device
 from bitextfilter.models.sizes import check_sizes
 from bitextfilter.text.parses import template_sides
+from bitextfilter.text.pieces import WORD_START
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.text.vocabulary import PAD
+from bitextfilter.text.vocabulary import END, PAD, RESERVED
 from bitextfilter.translation.blocks import ROWS, Block, Ids, blocks_of, rows_of
-from bitextfilter.translation.cost import log_probabilities
+from bitextfilter.translation.cost import PairScorer, log_probabilities
 from bitextfilter.translation.network import Rows, TranslationNetwork
-from bitextfilter.translation.search import Beam, Chooser, Found, Sampler, search
+from bitextfilter.translation.search import Beam, Chooser, Found, Limits, Sampler, search
 
-__all__ = ["Hypothesis", "PairScorer", "SearchSettings", "Translation", "Translator"]
+__all__ = ["Hypothesis", "SearchSettings", "Translation", "Translator"]
 
+SCORED_ROWS = 16
+"""Rows of a block of pairs: there are many shapes of them, and few pairs of each."""
 GPU_ROWS = 256
 """Rows of a block of short sentences on a GPU."""
 
@@ -74,28 +77,6 @@ class Translation(NamedTuple):
         return self.hypotheses[0].text if self.hypotheses else ""
 
 
-class PairScorer:
-    """Scores pairs of sentences that have been read, by their places."""
-
-    def __init__(
-        self,
-        costs: Callable[[tuple[Sequence[Ids], Sequence[Ids]]], NDArray[np.float64]],
-        sides: tuple[Sequence[Ids], Sequence[Ids]],
-        longest: int | None,
-    ) -> None:
-        self._costs = costs
-        self._sides = tuple([ids[:longest] for ids in side] for side in sides)
-        self.cut = tuple(
-            np.array([len(ids) for ids in side]) > (longest or np.inf) for side in sides
-        )
-        """Of each side, the sentences that were not read to their ends: ``(n,)``."""
-
-    def __call__(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See :meth:`Translator.log_probabilities`: of sources and targets at places ``(n,)``."""
-        left, right = self._sides
-        return self._costs(([left[row] for row in rows], [right[column] for column in columns]))
-
-
 class Translator:
     """A translation network and its text processing.
 
@@ -116,6 +97,8 @@ class Translator:
         self.network = network.to(self.device).eval()
         self._threads = threads if self.device.type == "cpu" else 1
         self._rows = ROWS if self.device.type == "cpu" else GPU_ROWS
+        self._scored_rows = SCORED_ROWS if self.device.type == "cpu" else GPU_ROWS
+        self._word_start = _word_start(processor, self.device)
 
     def translate(
         self,
@@ -194,7 +177,7 @@ class Translator:
             out[block.items] = scores[: len(block.items)]
 
         lengths = np.array([[len(ids) for ids in row] for row in zip(*sides, strict=True)])
-        self._map(run, blocks_of(lengths, self._rows))
+        self._map(run, blocks_of(lengths, self._scored_rows))
         return out
 
     def _sides(self, sides: Sequence[Sequence[Ids]], block: Block) -> list[Rows]:
@@ -221,7 +204,8 @@ class Translator:
                 [sides[0][item] for item in block.items], block.rows, longest, settings
             )
             chooser = Sampler(chances.to(self.device), settings.temperature)
-        return search(self.network, source, real, chooser, longest)
+        limits = Limits(longest, *self._word_start)
+        return search(self.network, source, real, chooser, limits)
 
     def _hypotheses(self, found: Found, row: int) -> list[Hypothesis]:
         """Those of a row; of equal texts the best."""
@@ -233,6 +217,20 @@ class Translator:
             if score > float("-inf"):
                 texts.setdefault(text, Hypothesis(text, score, whole))
         return list(texts.values())
+
+
+def _word_start(processor: TextProcessor, device: torch.device) -> tuple[int, Tensor] | tuple[()]:
+    """Return the piece that is the start of a word alone, and what cannot follow it, ``(v,)``.
+
+    Nothing where there is no such piece, or none that could follow it.
+    """
+    vocabulary = processor.vocabulary
+    number = vocabulary.index.get(WORD_START)
+    if number is None or processor.segmenter.join([WORD_START]):
+        return ()
+    starting = [number == END for number in range(len(RESERVED))]
+    starting += [piece.startswith(WORD_START) for piece in vocabulary.pieces]
+    return () if all(starting[len(RESERVED) :]) else (number, torch.tensor(starting, device=device))
 
 
 def _chances(sentences: Sequence[Ids], rows: int, longest: int, settings: SearchSettings) -> Tensor:

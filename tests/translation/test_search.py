@@ -15,7 +15,7 @@ from bitextfilter.models.device import one_torch_thread
 from bitextfilter.text.vocabulary import PAD
 from bitextfilter.translation.cost import log_probabilities
 from bitextfilter.translation.network import Rows, State, TranslationNetwork
-from bitextfilter.translation.search import Beam, Found, Sampler, search
+from bitextfilter.translation.search import Beam, Found, Limits, Sampler, search
 
 SOURCES = [[4, 6, 5], [6], [5, 5, 4, 6, 6]]
 VOCABULARY = 7
@@ -30,7 +30,9 @@ def one_thread() -> Iterator[None]:
 
 def run(made: TranslationNetwork, width: int, longest: int = 3) -> Found:
     with torch.no_grad():
-        return search(made, rows(*SOURCES), torch.ones(3, dtype=torch.bool), Beam(width), longest)
+        return search(
+            made, rows(*SOURCES), torch.ones(3, dtype=torch.bool), Beam(width), Limits(longest)
+        )
 
 
 def written(found: Found, row: int) -> list[tuple[list[int], float]]:
@@ -58,6 +60,20 @@ def test_a_wide_beam_finds_the_best_of_all_sequences(name: str, shape: dict[str,
         got = written(found, row)
         assert [ids for ids, _ in got] == [ids for ids, _ in best]
         np.testing.assert_allclose([s for _, s in got], [s for _, s in best], atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "shape"), CASES)
+def test_no_word_is_hollow(name: str, shape: dict[str, object]) -> None:
+    """4 starts a word and is nothing else, 5 is a whole word, 6 goes on with one."""
+    made = network(name, shape, VOCABULARY)
+    starting = torch.tensor([number in (3, 4, 5) for number in range(VOCABULARY)])
+    every = [list(s) for n in (1, 2, 3) for s in itertools.product((4, 5, 6), repeat=n)]
+    good = [ids for ids in every if all(b == 6 for a, b in itertools.pairwise([*ids, 3]) if a == 4)]
+    with torch.no_grad():
+        limits, real = Limits(3, 4, starting), torch.ones(3, dtype=torch.bool)
+        found = search(made, rows(*SOURCES), real, Beam(len(every)), limits)
+    for row in range(len(SOURCES)):
+        assert sorted(ids for ids, _ in written(found, row)) == sorted(good)
 
 
 @pytest.mark.parametrize(("name", "shape"), CASES)
@@ -124,7 +140,7 @@ class ScriptedState(State):
 
 
 def texts(script: dict[str, dict[str, float]], width: int) -> list[str]:
-    found = search(Scripted(script), rows([4]), torch.tensor([True]), Beam(width), 4)
+    found = search(Scripted(script), rows([4]), torch.tensor([True]), Beam(width), Limits(4))
     return ["".join(" ABC"[i - 3] for i in ids) for ids, _ in written(found, 0)]
 
 
@@ -186,7 +202,7 @@ def test_rows_that_fill_up_cost_nothing() -> None:
     made = network(*CASES[0], VOCABULARY)
     real = torch.tensor([True, False, True])
     with torch.no_grad():
-        found = search(made, rows(*SOURCES), real, Beam(2), 5)
+        found = search(made, rows(*SOURCES), real, Beam(2), Limits(5))
     assert (found.ids[1, 0] == PAD).all() and found.scores[1, 1] == float("-inf")
     np.testing.assert_array_equal(found.ids[2], run(made, 2, 5).ids[2])
 
@@ -199,7 +215,7 @@ def test_samples_follow_the_model(temperature: float) -> None:
     chances = torch.from_numpy(np.random.default_rng(1).random((1, number, 3)))
     sampler = Sampler(chances, temperature)
     with torch.no_grad():
-        found = search(made, rows(SOURCES[0]), torch.ones(1, dtype=torch.bool), sampler, 2)
+        found = search(made, rows(SOURCES[0]), torch.ones(1, dtype=torch.bool), sampler, Limits(2))
     got = [tuple(ids) for ids, _ in written(found, 0)]
     expected: dict[tuple[int, ...], float] = {}
     for first in (4, 5, 6):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,10 @@ from translators import CASES, LARGER, network, processor, text_template
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.models.checkpoint import digest, writing_folder
 from bitextfilter.models.device import product_type
+from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.segment import SegmenterSettings
+from bitextfilter.text.vocabulary import END
 from bitextfilter.translation.blocks import blocks_of
 from bitextfilter.translation.registry import (
     FOLLOWING,
@@ -270,3 +275,21 @@ def test_in_bfloat16_scores_are_nearly_the_same_whatever_the_company(
     np.testing.assert_array_equal(costs(made, sources[5:6], targets[5:6]), narrow[5:6])
     found = translate(made, sources, SEARCHES[1])
     assert found[9:12] == translate(made, sources[9:12], SEARCHES[1])
+
+
+@pytest.mark.parametrize("longest", [1, 4, 30])
+@pytest.mark.parametrize("settings", SEARCHES)
+def test_no_translation_is_empty_and_no_word_either(settings: SearchSettings, longest: int) -> None:
+    """Of a model that likes to begin words without going on with them."""
+    lines = [" ".join("abcdefghijklmnopqrstuvwxyz") + " abab", "ab a"] * 9
+    settled = SegmenterSettings("unigram", vocabulary_size=34)
+    text = TextProcessor.learn(lines, lines, ("aa", "bb"), Normalisation(), settled)
+    name, shape = CASES[0]
+    made = Translator(text, network(name, shape, len(text.vocabulary)))
+    with torch.no_grad():
+        made.network.bias[text.vocabulary.index["\u2581"]] = 8.0
+        made.network.bias[END] = 6.0
+    for row in made.translate(lines[:2], replace(settings, maximum_length=longest)):
+        assert row.hypotheses
+        for hypothesis in row.hypotheses:
+            assert hypothesis.text and hypothesis.text == " ".join(hypothesis.text.split())
