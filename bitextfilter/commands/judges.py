@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,7 @@ def load_judges(
     processing is returned, too. Raises SettingsError for languages that do not fit.
     """
     from bitextfilter.scoring.translation import WEIGHTS, Judges, check_judges
+    from bitextfilter.workflows.contents import content
 
     folders = options["translator"].split(",") if options["translator"] else []
     if len(folders) > 2:
@@ -83,27 +85,37 @@ def load_judges(
         run.facts["translators"] = ", ".join(map(_named, folders))
     processor = translators[0].processor if translators else None
     languages = languages or (processor.languages if processor else ("", ""))
-    ways: dict[tuple[str, str], Translator] = {}
-    for folder, translator in zip(folders, translators, strict=True):
-        own = translator.processor.languages
-        if own in ways or own not in (languages, languages[::-1]):
-            wanted = " or ".join(
-                f"{one} into {other}"
-                for one, other in (languages, languages[::-1])
-                if (one, other) not in ways
-            )
-            raise SettingsError(
-                f"--translator {folder} is from {own[0]} into {own[1]}, not {wanted}"
-            )
-        ways[own] = translator
+    ways = _ways([*zip(folders, translators, strict=True)], languages)
+    fluency = _fluency(options["language_models"])
+    if options["language_models"]:
+        files = [name for name in options["language_models"].split(",") if name]
+        run.facts["language_models"] = ", ".join(f"{name} {content(name)[:12]}" for name in files)
     judges = Judges(
         forward=ways.get(languages),
         backward=ways.get(languages[::-1]),
-        fluency=_fluency(options["language_models"]),
+        fluency=fluency,
         weights=WEIGHTS if options["weights"] is None else _weights(options["weights"]),
     )
     check_judges(judges, measures)
     return judges, processor
+
+
+def _ways(
+    translators: Sequence[tuple[str, Translator]], languages: tuple[str, str]
+) -> dict[tuple[str, str], Translator]:
+    """Return translators of folders by what they translate; SettingsError for what does not fit."""
+    ways: dict[tuple[str, str], Translator] = {}
+    for folder, translator in translators:
+        own = translator.processor.languages
+        if own in ways or own not in (languages, languages[::-1]):
+            left = [way for way in dict.fromkeys((languages, languages[::-1])) if way not in ways]
+            wanted = " or ".join(f"{one} into {other}" for one, other in left)
+            raise SettingsError(
+                f"--translator {folder} is from {own[0]} into {own[1]}, "
+                + (f"not {wanted}" if wanted else "as the first is: one is enough")
+            )
+        ways[own] = translator
+    return ways
 
 
 def _translator(run: Run, folder: Path) -> Translator:
@@ -149,6 +161,8 @@ def _weights(text: str) -> tuple[float, float, float, float]:
     """Read four numbers."""
     try:
         forward, backward, source, target = (float(number) for number in text.split(","))
+        if not isfinite(forward + backward + source + target):
+            raise ValueError
     except ValueError:
         raise click.UsageError(f"--weights {text}: four numbers, such as 1,1,0.5,0.5") from None
     return forward, backward, source, target

@@ -19,7 +19,8 @@ MOST_WORDS = 3
 """Words of a phrase."""
 BITS = 21
 """Of a word's number: three of them fit 63 bits."""
-BUFFER = 1 << 20
+BUFFER = 1 << 17
+"""Phrase pairs that wait to be counted: some 20 MB."""
 
 Keys = NDArray[np.int64]
 

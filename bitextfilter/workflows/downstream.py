@@ -24,7 +24,7 @@ from bitextfilter.io.files import write_whole
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.training.sources import PairFile
 from bitextfilter.translation.registry import load_translator
-from bitextfilter.translation.translator import SearchSettings
+from bitextfilter.translation.translator import SearchSettings, Translation
 from bitextfilter.workflows.contents import content
 from bitextfilter.workflows.plan import Material, Surroundings
 from bitextfilter.workflows.resuming import has_state
@@ -36,6 +36,7 @@ __all__ = ["Experiment", "Outcome", "Task"]
 
 RECORD = "outcome.json"
 CHOICE = "choice.json"
+DEVELOPMENT = "development.tsv"
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,8 @@ class Outcome:
 class Experiment:
     """Chooses rows, trains and translates, for a system and a seed at a time; goes on after a kill.
 
-    Each has a folder in ``work``: ``choice.json`` with the digest of what was chosen by,
-    ``pairs.tsv``, ``model``, and last ``outcome.json``.
+    ``work`` has ``development.tsv``, and a folder of each: ``choice.json`` with the digest of what
+    was chosen by, ``pairs.tsv``, ``model``, and last ``outcome.json``.
     """
 
     def __init__(self, task: Task, work: Path, where: Surroundings) -> None:
@@ -113,7 +114,8 @@ class Experiment:
         self._chosen_by: Mapping[System, str] = {}
         self._subsets: dict[tuple[System, int], Subset] = {}
         self.tests = [_pairs(test) for test in task.tests]
-        _pairs(task.development)
+        rows = "".join(f"{source}\t{target}\n" for source, target in _pairs(task.development))
+        write_whole(work / DEVELOPMENT, rows.encode())
 
     def check(self, chosen_by: Mapping[System, str], seeds: Sequence[int]) -> None:
         """Say by what the systems choose: digests of their columns.
@@ -155,6 +157,7 @@ class Experiment:
         translator = load_translator(folder / "model", self._where.device, self._where.threads)
         search = SearchSettings(self._task.beam)
         found = [translator.translate([pair[0] for pair in test], search) for test in self.tests]
+        self._tell_of_long(system, [row for test in found for row in test])
         outcome = Outcome(
             subset.rows,
             subset.words,
@@ -169,12 +172,22 @@ class Experiment:
             shutil.rmtree(left, ignore_errors=True)
         return outcome
 
+    def _tell_of_long(self, system: System, found: list[Translation]) -> None:
+        cut = sum(row.left > 0 for row in found)
+        unfinished = sum(not row.hypotheses[0].whole for row in found if row.hypotheses)
+        if cut or unfinished:
+            self._where.note(
+                f"{system.name}: {cut} lines of the test sets were too long to be read to their "
+                f"end, {unfinished} translations were ended at the greatest length"
+            )
+
     def _training(self, folder: Path, subset: Subset, seed: int) -> TranslatorTraining:
         """Begin a training, or go on with the one that was interrupted."""
         task, plan = self._task, self._task.plan
         settings = dataclasses.replace(plan.training, seed=seed, updates=self.updates)
         pairs = PairFile(str(folder / "pairs.tsv"), columns=subset.columns)
-        material = Material(task.languages, [pairs], task.development)
+        development = PairFile(str(self._work / DEVELOPMENT))
+        material = Material(task.languages, [pairs], development)
         where = dataclasses.replace(self._where, output=folder / "model")
         where = dataclasses.replace(where, resume=has_state(where))
         plan = dataclasses.replace(plan, training=settings)

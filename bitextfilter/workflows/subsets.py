@@ -51,8 +51,8 @@ class System:
         """Return a folder's name, which no other system and no other seed has."""
         kind = "" if self.column is not None and self.label is None else f"@{self.name}"
         parts = [str(part) for part in (self.column, self.label) if part is not None]
-        return ".".join([*([kind] if kind else []), *(quote(part, safe="") for part in parts),
-                         str(seed)])  # fmt: skip
+        quoted = (quote(part, safe="").replace(".", "%2E") for part in parts)
+        return ".".join([*([kind] if kind else []), *quoted, str(seed)])
 
 
 @dataclass(frozen=True)

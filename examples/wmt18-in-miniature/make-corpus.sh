@@ -8,7 +8,7 @@
 # train/en-de/captions.research and wmt-mix.research, which no model that comes with the package was
 # trained on. Noise are train/comparable/captions (label comparable: independent captions of one
 # photograph), and what bitext-noise makes of the clean pairs in three passes, as much as is wanted.
-# The same DATA and SEED give the same corpus. Half a minute.
+# Scores of an earlier corpus in OUT are removed. The same DATA and SEED give the same corpus. Half a minute.
 set -eu
 
 data=$1
@@ -41,6 +41,7 @@ wanted=$(($(clean | wc -l) * 3 - $(comparable | wc -l)))
     comparable | awk -v OFS='\t' '{ print $0, "comparable" }'
     damaged | shuffled "$seed" | head -n "$wanted"
 } | shuffled "$((seed + 1))" | gzip -n > "$output/noisy.tsv.gz.partial"
+rm -rf "$output/columns" "$output"/mlp-* "$output/scored.tsv.gz" # of an earlier corpus
 mv "$output/noisy.tsv.gz.partial" "$output/noisy.tsv.gz"
 rm "$output/foreign.partial"
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
+import math
 import shutil
 from pathlib import Path
 
@@ -36,6 +39,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     saved(path / "there", 0)
     saved(path / "back", 2, "ba")
     saved(path / "elsewhere", 0, "ac")
+    saved(path / "same", 0, "aa")
     toy_model(path / "vectors")
     units = Units("words", lowercase=False)
     for side, name in enumerate(("source", "target")):
@@ -155,6 +159,7 @@ def test_an_interrupted_run_does_not_go_on_with_other_models(folders: Path, tmp_
          "is from aa into bb, not bb into aa"),
         (("--similarity", "dual", "--translator", "M/there,M/elsewhere"), 78,
          "is from aa into cc, not bb into aa"),
+        (("--similarity", "dual", "--translator", "M/same,M/same"), 78, "one is enough"),
         (("--similarity", "cosine,translation", "--model", "M/vectors", "--translator",
           "M/elsewhere"), 78, "is from aa into cc, not aa into bb or bb into aa"),
         (("--similarity", "translation", "--translator", "M/1,M/2,M/3"), 2, "one folder, or two"),
@@ -171,3 +176,44 @@ def test_what_does_not_fit_is_said(
     folders: Path, words: tuple[str, ...], code: int, message: str
 ) -> None:
     assert message in call(folders, *words, code=code).stderr
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_language_model_gives_mean_natural_logarithms_of_its_side(
+    folders: Path, side: int
+) -> None:
+    """Against the file's own probabilities, of bigrams, in log10, worked out by hand."""
+    names = ("M/source.arpa,", ",M/target.arpa")
+    result = call(folders, "--similarity", "language-model", "--language-models", names[side])
+    text = (folders / f"{('source', 'target')[side]}.arpa").read_text()
+    weights = {}
+    for line in text.splitlines():
+        if line.count("\t"):
+            probability, words, *backoff = line.split("\t")
+            weights[tuple(words.split())] = (float(probability), float((*backoff, 0)[0]))
+    for row, [score] in zip(ROWS, columns(result), strict=True):
+        words = ["<s>", *row[side].split(), "</s>"]
+        total = 0.0
+        for pair in itertools.pairwise(words):
+            back = weights[pair[:1]][1] + weights[pair[1:]][0]
+            total += weights[pair][0] if pair in weights else back
+        assert float(score) == pytest.approx(math.log(10) * total / (len(words) - 1), abs=1e-5)
+
+
+def test_the_manifest_names_the_language_models_by_content(folders: Path, tmp_path: Path) -> None:
+    manifest = tmp_path / "run.json"
+    models = "M/source.arpa,M/target.arpa"
+    line = ("--similarity", "language-model", "--language-models", models, "--manifest", manifest)
+    call(folders, *line)
+    digests = [
+        hashlib.sha256((folders / f"{name}.arpa").read_bytes()).hexdigest()[:12]
+        for name in ("source", "target")
+    ]
+    assert all(digest in manifest.read_text() for digest in digests)
+
+
+@pytest.mark.parametrize("weights", ["1,1,nan,1", "1,1,inf,-inf", "1,1"])
+def test_weights_are_four_finite_numbers(folders: Path, weights: str) -> None:
+    models = ("--language-models", "M/source.arpa,M/target.arpa")
+    line = ("--similarity", "log-linear", *BOTH, *models, "--weights", weights)
+    assert "four numbers" in call(folders, *line, code=2).stderr

@@ -106,6 +106,13 @@ def test_columns_by_name_and_from_the_end_and_rows_as_they_stood(tmp_path: Path)
     assert survey(file, 10, 1) == subsets.Survey([("a", "b b"), ("c\r", "d")], 2, 3)
 
 
+def test_the_two_sides_by_their_places_from_the_end(tmp_path: Path) -> None:
+    (tmp_path / "rows.tsv").write_text("x\t1\ta\tb b\n")
+    file = ScoredFile(str(tmp_path / "rows.tsv"), Columns(-2, -1))
+    names, subset = chosen(file, System("2", 2), 5)
+    assert (names, subset.words) == (["a"], 2)
+
+
 @pytest.mark.parametrize(
     ("rows", "system", "said"),
     [
@@ -135,7 +142,8 @@ def test_what_cannot_be_chosen_from(
 
 def test_no_two_systems_share_a_folder() -> None:
     systems = [SCORE, RANDOM, ORACLE, System("random", "random"), System("o", "@random"),
-               System("oracle", 4, "a.b"), System("a/b", "a/b"), System("..", "..")]  # fmt: skip
+               System("oracle", 4, "a.b"), System("oracle", "4.a", "b"),
+               System("a/b", "a/b"), System("..", "..")]  # fmt: skip
     names = [system.folder(seed) for system in systems for seed in (1, 11)]
     assert len(set(names)) == len(names)
     assert all("/" not in name and name not in (".", "..") for name in names)

@@ -165,24 +165,32 @@ def _task(run: Run, file: str, options: dict[str, Any]) -> Task:
     """Return what all systems have in common."""
     from bitextfilter.io.columns import Columns
     from bitextfilter.training.sources import PairFile
+    from bitextfilter.translation.registry import FOLLOWING
     from bitextfilter.workflows.downstream import Task
     from bitextfilter.workflows.subsets import ScoredFile
     from bitextfilter.workflows.translator_plan import TranslatorPlan
 
     rows = run.row_settings
+    if file == "-":
+        raise click.UsageError("FILE is read several times: name a file, not -")
     named = [options["oracle"], *options["scores"], rows.columns.source, rows.columns.target]
     if not rows.header and any(isinstance(where, str) for where in named):
         raise click.UsageError("a column can only be named with --header")
     values = settings_values({**options, "architecture": None, "mini_batch": None})
     training = values.get("training", {})
     if isinstance(training, dict):  # for the same number of updates
+        if "seed" in training:
+            raise click.UsageError("training.seed is not set here: give --seeds")
         values = {**values, "training": {"patience": 0, **training}}
+    plan = TranslatorPlan.from_dict(values)
+    if plan.architecture in FOLLOWING:
+        raise click.UsageError(f"{plan.architecture} writes by templates, of which FILE has none")
     theirs = Columns(options["dev_scol"], options["dev_tcol"])
     return Task(
         ScoredFile(file, rows.columns, rows.header),
         options["languages"],
         options["words"],
-        TranslatorPlan.from_dict(values),
+        plan,
         PairFile(options["development"], columns=theirs),
         tuple(PairFile(path, columns=theirs) for path in options["tests"]),
         options["beam"],

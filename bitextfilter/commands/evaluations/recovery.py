@@ -145,8 +145,12 @@ def _scorers(
     if asked:
         judges, _ = load_judges(run, choices.judges, asked, languages)
         judged_by: dict[str, str | int] = {
-            "translators": str(run.facts["translators"]).replace(" ", ":")
+            fact: str(run.facts[fact]).replace(" ", ":")
+            for fact in ("translators", "language_models")
+            if fact in run.facts
         }
+        if weights := choices.judges["weights"]:
+            judged_by["weights"] = weights
     for name in names:
         if name in _BASELINES:
             seed: dict[str, str | int] = {"seed": choices.seed} if name == "random" else {}

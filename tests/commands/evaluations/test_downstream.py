@@ -16,8 +16,12 @@ import toys
 from click.testing import CliRunner, Result
 
 from bitextfilter.commands.evaluate import main
+from bitextfilter.evaluation.bootstrap import Bootstrap
 from bitextfilter.models.checkpoint import digest
+from bitextfilter.training import loop
 from bitextfilter.translation.registry import load_translator
+from bitextfilter.workflows.downstream import Outcome
+from bitextfilter.workflows.downstream_table import lines_of
 
 pytest.importorskip("sacrebleu")
 
@@ -181,7 +185,9 @@ POINTS = [
     ("bitextfilter.workflows.translator_training.save_translator", 2, True),
     ("bitextfilter.workflows.downstream.load_translator", 1, False),
     ("bitextfilter.workflows.downstream.write_whole", 1, False),
-    ("bitextfilter.workflows.downstream.write_whole", 1, True),
+    ("bitextfilter.workflows.downstream.write_whole", 2, True),
+    ("bitextfilter.workflows.downstream.write_whole", 4, False),
+    ("bitextfilter.workflows.downstream.write_whole", 4, True),
     ("bitextfilter.workflows.downstream_table.chrf", 1, False),
 ]
 
@@ -213,6 +219,49 @@ def test_it_goes_on_after_a_kill_at_any_point(
     assert found == [row for row in expected if row["system"] in ("bad", "good")]
     for system in ("bad.1", "good.1"):
         assert digest(tmp_path / "work" / system / "model") == digest(whole[0] / system / "model")
+
+
+def test_a_training_goes_on_whatever_the_development_file_is_called(
+    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls, real = [], loop.update
+
+    def counted(*arguments: Any, **more: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return real(*arguments, **more)
+
+    monkeypatch.setattr(loop, "update", counted)
+    downstream(files, tmp_path / "work", "--scores", "bad", code=130)
+    shutil.copy(files / "dev.tsv", tmp_path / "same.tsv")
+    more = ("--development", tmp_path / "same.tsv")
+    downstream(files, tmp_path / "work", "--scores", "bad", *more)
+    (settings,) = (tmp_path / "work" / "bad.1" / "model").glob("training.json")
+    updates = json.loads(settings.read_text())["training"]["updates"]
+    assert len(calls) - 5 == updates - 3  # validated, and kept, after every third
+
+
+def test_lines_that_are_cut_are_told(files: Path, tmp_path: Path) -> None:
+    (tmp_path / "long.tsv").write_text("b1\t" + "a1 " * 400 + "\n")
+    more = ("--test", tmp_path / "long.tsv", "--set", "training.updates=1")
+    said = downstream(files, tmp_path / "work", "--scores", "bad", *more).stderr
+    assert "bad: 1 lines of the test sets were too long" in said
+
+
+@pytest.mark.parametrize("seeds", [(1, 2), (2, 1)])
+def test_differences_are_from_the_first_system_of_the_same_seed(seeds: tuple[int, int]) -> None:
+    texts = {("one", 1): "a b c d", ("one", 2): "a b c e", ("two", 1): "a b c d"}
+    texts[("two", 2)] = "a b c d"
+    outcomes = {
+        (name, seed): Outcome(1, 4, 4, 1, 0.0, [[texts[name, seed]]])
+        for name in ("one", "two")
+        for seed in seeds
+    }
+    found = lines_of(outcomes, {"test": ["a b c d"]}, Bootstrap(10))
+    differences = {line.seed: line.difference for line in found if line.system == "two"}
+    assert differences["1"] and differences["1"].value == 0
+    assert differences["2"] and differences["2"].value > 1
 
 
 def test_the_oracle_beats_chance(files: Path, tmp_path: Path) -> None:
@@ -292,6 +341,12 @@ def test_columns_that_are_not_asked_for_may_change_and_those_that_are_may_not(
         (["--scores", "bad,label"], 65, "scored.tsv:2: the score 'clean' is not a number"),
         (["--scores", "bad", "--oracle", "label", "--clean-label", "x"], 65, "no row has a label"),
         (["--random", "--words", "1"], 65, "raise --words"),
+        (["--random", "--set", "training.seed=7"], 2, "give --seeds"),
+        (
+            ["--random", "--set", "architecture=controlled", "--set", "shape={}"],
+            2,
+            "controlled writes by templates",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_trained(
