@@ -15,6 +15,7 @@
 #   HELD_OUT    references of the language model (40000), which are not translated
 #   CLASSIFIER  references of the classifier (50000), with N_BEST translations each (4)
 #   DEVELOPMENT pairs that say which network of a training is kept (1000)
+#   ARCHITECTURES "avg", "gran" or both ("avg gran"): what is trained; tables show what there is
 #   BEAM        hypotheses of the search (5; theirs is 50)
 #   THREADS     of the translator and the classifier (1);  PROCESSES  of bitext-tune (1)
 # OUTPUT gets, among others:
@@ -102,7 +103,13 @@ pool() { # pool.tsv, with P(reference), and the language model of references
 
 tune() { # NAME: train and measure at every point of stdin, rules of bitext-tune
     name=$1
+    case " ${ARCHITECTURES:-avg gran} " in
+        ' avg ') trained='["word", 20]' ;;
+        ' gran ') trained='["gran", 3]' ;;
+        *) trained='["word", 20], ["gran", 3]' ;;
+    esac
     { sed -e "s/^sample.*/sample = ${SAMPLE:-24000}/" -e '/^\[\[rule\]\]/,$d' \
+        -e "s/^\"architecture.*/\"architecture,training.passes\" = [$trained]/" \
         "$recipe/../papers/paper2.toml"; cat; } > "$output/$name.toml"
     set --
     for file in "$data"/dev/sts/sts2016.*.tsv; do set -- "$@" --sts "$file"; done
@@ -161,30 +168,32 @@ bounded() { # RULE [KEY=VALUE...]: by every lower and upper bound of diversity
     rule "$@" 'minimum = [0, 0.1, 0.2, 0.3]' 'maximum = [0.6, 0.7, 0.8, 0.9, 1.0]'
 }
 
+by_length() { # all ranges of both tables
+    rule column "column = $length" '"minimum,maximum" = [' \
+        '[0, 10], [0, 15], [0, 20], [0, 30], [0, 100], [10, 20], [10, 30], [10, 100], [15, 25],' \
+        '[15, 30], [15, 100], [20, 30], [20, 100], [30, 100]]' | tune by-length
+}
+
 table_5() {
-    rule column "column = $length" \
-        '"minimum,maximum" = [[0, 10], [10, 20], [20, 30], [30, 100]]' | tune lengths
+    by_length
     head_of 'words of the translation'
     while read -r bounds theirs; do
-        row "$bounds" lengths "$bounds" "$theirs"
+        row "$bounds" by-length "$bounds" "$theirs"
     done <<'END'
 0–10 65.7 | 66.6
 10–20 65.6 | 66.5
 20–30 65.3 | 66.0
 30–100 65.0 | 64.8
 END
-    forget lengths
 }
 
 table_6() {
     tune random < /dev/null
-    rule column "column = $length" '"minimum,maximum" = [' \
-        '[0, 10], [0, 15], [0, 20], [0, 30], [0, 100], [10, 20], [10, 30], [10, 100], [15, 25],' \
-        '[15, 30], [15, 100], [20, 30], [20, 100], [30, 100]]' | tune tuned-length
+    by_length
     head_of 'choice'
     row random random '' '65.5 | 66.9'
-    row 'tuned length' tuned-length '' '66.0 | 67.3'
-    forget random tuned-length
+    row 'tuned length' by-length '' '66.0 | 67.3'
+    forget random
 }
 
 table_7() {
@@ -262,3 +271,4 @@ for number; do
 done
 pool
 for number; do "table_$number"; done
+forget by-length

@@ -59,6 +59,21 @@ def test_a_model_is_written_with_all_it_needs(home: Path) -> None:
     assert [row["update"] for row in kept["validation"]][-1] <= 8
 
 
+def test_the_error_is_the_cross_entropy_of_a_subword_of_the_development_pairs(home: Path) -> None:
+    train(home)
+    kept = json.loads((home / "model" / "training.json").read_text())
+    rows = [line.split("\t") for line in (home / "dev.tsv").read_text().splitlines()]
+    sources, targets = ([row[side] for row in rows] for side in (0, 1))
+    means = load_translator(home / "model").log_probabilities(sources, targets)
+    steps = [len(target.split()) + 1 for target in targets]
+    assert len(set(steps)) > 1
+    total = sum(mean * count for mean, count in zip(means, steps, strict=True))
+    assert min(row["error"] for row in kept["validation"]) == pytest.approx(
+        -total / sum(steps), abs=0.01
+    )
+    assert abs(means.mean() + -total / sum(steps)) > 0.01
+
+
 def test_the_settings_of_a_model_make_it_again(home: Path) -> None:
     train(home)
     first = digest(home / "model")

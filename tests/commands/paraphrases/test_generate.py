@@ -102,6 +102,11 @@ def test_the_best_few_have_ranks_and_scores(folder: Path) -> None:
     assert {int(row[0]) for row in rows} == set(range(1, len(LINES) + 1))
 
 
+def test_a_copy_takes_no_ones_place(folder: Path) -> None:
+    rows = call(folder, "--n-best", 5).stdout.splitlines()
+    assert len(rows) == 5 * len(LINES)
+
+
 @pytest.mark.parametrize("change", [str.upper, lambda t: f" {t} !", lambda t: t.replace(" ", "-")])
 def test_case_spaces_and_punctuation_make_no_paraphrase(folder: Path, change: object) -> None:
     """The sentence is compared as it stands, whatever the model makes of it."""

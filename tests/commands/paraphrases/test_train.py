@@ -57,6 +57,23 @@ def model(different: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_the_first_translation_of_a_reference_is_measured(tmp_path: Path) -> None:
+    """The first are like references, those after them are not."""
+    alike, other = written(tmp_path / "alike.tsv", 0), written(tmp_path / "other.tsv", 20)
+    lines = [*alike.read_text().splitlines(), *2 * other.read_text().splitlines()]
+    translations: dict[str, list[str]] = {}
+    rows = (line.split("\t") for line in lines)
+    references = [line.split("\t")[0] for line in alike.read_text().splitlines()]
+    for number, row in enumerate(rows):
+        translations.setdefault(references[number % 500], []).append(row[1])
+    text = "".join(f"{one}\t{each}\n" for one, some in translations.items() for each in some)
+    (tmp_path / "pairs.tsv").write_text(text)
+    found = call("train", *QUICK, "--architecture", "averaging", "-o", tmp_path / "model",
+                 tmp_path / "pairs.tsv")  # fmt: skip
+    assert accuracies(found)["references"][0] > 90
+    assert accuracies(found)["translations"][0] < 50
+
+
 @pytest.mark.parametrize("architecture", ["lstm", "averaging"])
 @pytest.mark.parametrize("negatives", ["random", "hardest"])
 def test_it_learns_what_differs(
