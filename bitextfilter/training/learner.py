@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from torch import Tensor, nn
@@ -45,6 +46,13 @@ class Learner(nn.Module, ABC):
     @abstractmethod
     def forward(self, batch: Any) -> dict[str, Tensor]:
         """The losses of a mini-batch by name, as scalars."""
+
+    def parts(self, batch: Any) -> Sequence[tuple[Any, float]]:
+        """Cut a mini-batch into what memory can hold at a time, with their shares of the losses.
+
+        The shares' sum is 1, and the losses of the whole are the weighted means of the parts'.
+        """
+        return [(batch, 1.0)]
 
     @abstractmethod
     def weighted(self, losses: dict[str, Tensor]) -> Tensor:

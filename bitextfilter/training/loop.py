@@ -107,18 +107,22 @@ def update(
         group["lr"] = settings.learning_rate_at(*position)
     model.train()
     optimiser.zero_grad()
-    with autocast(settings, next(model.parameters()).device):
-        losses = model(batch)
-    total = model.weighted(losses)
-    if not torch.isfinite(total):
-        raise ModelError(
-            f"the loss is not a number at update {position[0] + 1}; lower the learning rate"
-        )
-    total.backward()  # type: ignore[no-untyped-call]
+    found: dict[str, float] = {}
+    for part, share in model.parts(batch):
+        with autocast(settings, next(model.parameters()).device):
+            losses = model(part)
+        total = model.weighted(losses)
+        if not torch.isfinite(total):
+            raise ModelError(
+                f"the loss is not a number at update {position[0] + 1}; lower the learning rate"
+            )
+        (total * share).backward()  # type: ignore[no-untyped-call]
+        for name, loss in losses.items():
+            found[name] = found.get(name, 0.0) + share * loss.item()
     if settings.clip:
         clip_norm(model.parameters(), settings.clip)
     optimiser.step()
-    return {name: loss.item() for name, loss in losses.items()}
+    return found
 
 
 def record_validation(

@@ -24,6 +24,10 @@ from bitextfilter.translation.network import Rows, TranslationNetwork
 __all__ = ["Pairs", "TranslationLearner", "stream_of"]
 
 
+PART = 8192
+"""Positions of both sides that are computed at a time: of long pairs, a part of a mini-batch."""
+
+
 class Pairs(NamedTuple):
     """A mini-batch."""
 
@@ -52,6 +56,14 @@ class TranslationLearner(Learner):
         smoothing = self.settings.label_smoothing
         loss = output_loss(states[inside], layer, outputs[inside], smoothing)
         return {"translation": loss}
+
+    def parts(self, batch: Pairs) -> list[tuple[Pairs, float]]:
+        """See :meth:`Learner.parts`: of ``PART`` positions; shares are of the targets' tokens."""
+        positions = batch.sources.ids.shape[1] + batch.targets.ids.shape[1]
+        cuts = [side.cut(max(1, PART // positions)) for side in (batch.sources, batch.targets)]
+        tokens = [int((target.lengths + 1).sum()) for target in cuts[1]]
+        pairs = map(Pairs, *cuts)
+        return [(pair, count / sum(tokens)) for pair, count in zip(pairs, tokens, strict=True)]
 
     def weighted(self, losses: dict[str, Tensor]) -> Tensor:
         """See :meth:`Learner.weighted`: there is but one."""

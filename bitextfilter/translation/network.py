@@ -27,6 +27,15 @@ class Rows(NamedTuple):
     templates: Rows | None = None
     """Of sources: the symbols of the template of each, for networks that follow templates."""
 
+    def cut(self, most: int) -> list[Rows]:
+        """The same in order, in parts of *most* sentences; the last may have fewer."""
+        parts = zip(torch.split(self.ids, most), torch.split(self.lengths, most), strict=True)
+        if self.templates is None:
+            return [Rows(*part) for part in parts]
+        return [
+            Rows(*part, more) for part, more in zip(parts, self.templates.cut(most), strict=True)
+        ]
+
 
 class State(ABC):
     """``k`` hypotheses of each of ``n`` sentences while they are written."""

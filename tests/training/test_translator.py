@@ -17,7 +17,7 @@ from bitextfilter.models.device import one_torch_thread
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.vocabulary import BEGIN, END
 from bitextfilter.training.data import Corpus, Sentences
-from bitextfilter.training.loop import Hooks, learn
+from bitextfilter.training.loop import Hooks, learn, update
 from bitextfilter.training.output_loss import output_loss
 from bitextfilter.training.state import Progress
 from bitextfilter.training.translator import TranslationLearner, stream_of
@@ -99,6 +99,29 @@ def test_the_loss_is_that_of_a_naive_loop() -> None:
     layer = torch.eye(5, dtype=torch.float64), torch.zeros(5, dtype=torch.float64)
     loss = output_loss(torch.from_numpy(logits), layer, torch.from_numpy(targets), 0.1)
     assert float(loss) == pytest.approx(total / 6, rel=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_step_in_parts_is_a_step(
+    case: tuple[str, dict[str, object]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for rounding: gradients add up, and so do losses."""
+    settings = replace(SETTINGS, dropout=0.0, clip=0.0, batch_size=16, optimiser="sgd")
+    batch = next(stream_of(corpus(), settings, CPU).batches(0))
+    found = []
+    for positions in (1000, 40, 1):
+        monkeypatch.setattr("bitextfilter.training.translator.PART", positions)
+        made = learner(case, settings)
+        made.network.double()
+        optimiser = torch.optim.SGD(made.parameters(), lr=1.0)
+        losses = update(made, optimiser, batch, (50, 100))
+        weights = torch.cat([p.detach().flatten() for p in made.parameters()])
+        found.append((len(made.parts(batch)), losses["translation"], weights))
+    size = len(batch.sources.ids)
+    assert [count for count, *_ in found][::2] == [1, size] and 1 < found[1][0] < size
+    for _, loss, weights in found[1:]:
+        assert loss == pytest.approx(found[0][1], abs=1e-9)
+        torch.testing.assert_close(weights, found[0][2], rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("case", CASES)
