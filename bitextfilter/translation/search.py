@@ -167,7 +167,7 @@ def forbid(steps: Tensor, ended: Tensor, before: Tensor, position: int, limits: 
     if limits.start is not None and limits.starting is not None:
         hollow = before == limits.start
         if hollow.any():
-            steps.masked_fill_(hollow[:, :, None] & limits.starting, float("-inf"))
+            steps[hollow] = steps[hollow].masked_fill(limits.starting, float("-inf"))
         if position == limits.longest - 1:
             steps[:, :, limits.start] = float("-inf")
     if position == limits.longest:
