@@ -3,9 +3,9 @@
 #
 #     examples/wmt18-in-miniature/run.sh DATA OUT
 #
-# OUT holds scored.tsv.gz of score.sh and gets trained/ (models and translations) and two tables,
-# which are printed: table2.tsv of all scores, chance and the oracle, and table5.tsv of the six sets
-# of negatives. What is finished is kept: the script goes on where it was interrupted. In the
+# OUT holds what score.sh made and gets trained/ and raw/ (models and translations) and three tables,
+# which are printed: of the filtered rows table2.tsv of all scores, chance and the oracle, and table5.tsv
+# of the six sets of negatives; and raw.tsv, what some scores choose of all rows. What is finished is kept: the script goes on where it was interrupted. In the
 # environment:
 #   WORDS    English words that each system takes (300000, or nine tenths of the clean ones if less)
 #   SEEDS    seeds of the trainings (1)
@@ -17,32 +17,33 @@ set -eu
 data=$1
 output=$2
 recipe=$(cd "$(dirname "$0")" && pwd)
-scored=$output/scored.tsv.gz
 
-clean=$(awk -F '\t' '$1 == "clean" { print $3 }' "$output/labels.tsv")
+clean=$(awk -F '\t' '$1 == "clean" { print $5 }' "$output/labels.tsv")
 words=${WORDS:-300000}
 [ "$words" -le $((clean * 9 / 10)) ] || words=$((clean * 9 / 10))
 echo "$0: $words words for each system; $clean English words are clean" >&2
 
-there() { # NAME...: those that are columns of scores, separated by commas
-    gzip -dc "$scored" | head -n 1 | tr '\t' '\n' > "$output/names.partial"
+there() { # NAME...: those that are columns of scored.tsv.gz, separated by commas
+    gzip -dc "$output/scored.tsv.gz" | head -n 1 | tr '\t' '\n' > "$output/names.partial"
     for name in "$@"; do
         if grep -qx -e "$name" "$output/names.partial"; then printf '%s\n' "$name"; fi
     done | paste -s -d , -
 }
-measure() { # FILE OPTION...: the table of some systems
-    table=$output/$1
-    shift
+measure() { # TABLE CORPUS WORK OPTION...: the table of some systems
+    table=$output/$1 corpus=$output/$2 work=$output/$3
+    shift 3
     bitext-evaluate downstream "$@" --header --words "$words" --seeds "${SEEDS:-1}" \
         --languages de,en --scol de --tcol en --dev-scol 2 --dev-tcol 1 \
         --development "$data/dev/captions.en-de.tsv" --test "$data/test/captions2016.en-de.tsv" \
         --settings "$recipe/settings.json" ${PASSES:+--set "training.passes=$PASSES"} \
-        ${THREADS:+--threads "$THREADS"} --work "$output/trained" "$scored" > "$table.partial"
+        ${THREADS:+--threads "$THREADS"} --work "$work" "$corpus" > "$table.partial"
     mv "$table.partial" "$table"
     cut -f 1-11 "$table"
 }
 
-measure table2.tsv --random --oracle label \
+measure table2.tsv scored.tsv.gz trained --random --oracle label \
     --scores "$(there cosine levenshtein csls mlp translation dual nmt+lm pivot)"
-measure table5.tsv --scores "$(there mlp-random mlp-20 mlp-40 mlp-60 mlp-80 mlp-100)"
+measure table5.tsv scored.tsv.gz trained \
+    --scores "$(there mlp-random mlp-20 mlp-40 mlp-60 mlp-80 mlp-100)"
+measure raw.tsv raw.tsv.gz raw --scores cosine,csls,mlp --random --oracle label
 rm "$output/names.partial"

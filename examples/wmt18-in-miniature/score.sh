@@ -3,9 +3,9 @@
 #
 #     examples/wmt18-in-miniature/score.sh DATA OUT [TRANSLATORS]
 #
-# OUT holds noisy.tsv.gz of make-corpus.sh and gets scored.tsv.gz: its columns en, de and label, and
-# a column of each score, higher is better. Of the model en-de (MODEL in the environment names
-# another): cosine, csls, mlp, and six classifiers on its vectors as in the paper's table 5,
+# OUT holds what make-corpus.sh made and gets scored.tsv.gz: of the filtered rows en, de and label, and
+# a column of each score, higher is better; and raw.tsv.gz, the same of all rows with cosine, csls and
+# mlp alone. Of the model en-de (MODEL in the environment names another): cosine, csls, mlp, and six classifiers on its vectors as in the paper's table 5,
 # mlp-random and mlp-20 to mlp-100. TRANSLATORS is a folder of what is trained elsewhere, each only
 # used if it is there:
 #   de-en, en-de   models of bitext-train-translator: translation, dual and, with language models of
@@ -19,8 +19,8 @@ output=$2
 translators=${3:-/nowhere}
 model=${MODEL:-en-de}
 recipe=$(cd "$(dirname "$0")" && pwd)
+noisy=$output/filtered.tsv.gz
 columns=$output/columns
-noisy=$output/noisy.tsv.gz
 export LC_ALL=C PYTHONUTF8=1
 mkdir -p "$columns"
 
@@ -79,17 +79,30 @@ for percent in 20 40 60 80 100; do
     classifier "mlp-$percent" "worst:$percent%"
 done
 
-header=en'	'de'	'label
-set --
-for name in levenshtein cosine csls mlp translation dual nmt+lm pivot mlp-random mlp-20 mlp-40 mlp-60 \
-    mlp-80 mlp-100; do
-    [ -e "$columns/$name" ] || continue
-    header="$header	$name"
-    set -- "$@" "$columns/$name"
+table() { # FILE NAME...: the rows of $noisy with the columns that there are
+    table=$output/$1
+    shift
+    header=en'	'de'	'label
+    for name; do
+        shift
+        [ -e "$columns/$name" ] || continue
+        header="$header	$name"
+        set -- "$@" "$columns/$name"
+    done
+    {
+        printf '%s\n' "$header"
+        gzip -dc "$noisy" | paste - "$@"
+    } | gzip -n > "$table.partial"
+    mv "$table.partial" "$table"
+    echo "$table: $header"
+}
+table scored.tsv.gz levenshtein cosine csls mlp translation dual nmt+lm pivot \
+    mlp-random mlp-20 mlp-40 mlp-60 mlp-80 mlp-100
+
+noisy=$output/noisy.tsv.gz
+columns=$output/columns/raw
+mkdir -p "$columns"
+for name in cosine csls mlp; do
+    column "$name" score --model "$model" --similarity "$name"
 done
-{
-    printf '%s\n' "$header"
-    gzip -dc "$noisy" | paste - "$@"
-} | gzip -n > "$output/scored.tsv.gz.partial"
-mv "$output/scored.tsv.gz.partial" "$output/scored.tsv.gz"
-echo "$header"
+table raw.tsv.gz cosine csls mlp
