@@ -45,5 +45,5 @@ measure table2.tsv scored.tsv.gz trained --random --oracle label \
     --scores "$(there cosine levenshtein csls mlp translation dual nmt+lm pivot)"
 measure table5.tsv scored.tsv.gz trained \
     --scores "$(there mlp-random mlp-20 mlp-40 mlp-60 mlp-80 mlp-100)"
-measure raw.tsv raw.tsv.gz raw --scores cosine,csls,mlp --random --oracle label
+measure raw.tsv raw.tsv.gz raw --random --scores cosine,csls,mlp
 rm "$output/names.partial"
