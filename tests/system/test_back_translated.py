@@ -67,7 +67,7 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "output"
 
 
-def run(commands: Path, *words: object) -> subprocess.CompletedProcess[str]:
+def run(commands: Path, *words: object, **more: str) -> subprocess.CompletedProcess[str]:
     sizes = {"ROWS": "180", "HELD_OUT": "100", "CLASSIFIER": "200", "DEVELOPMENT": "30"}
     search = os.pathsep.join([str(commands), "/usr/local/bin", "/usr/bin", "/bin"])
     return subprocess.run(
@@ -76,7 +76,7 @@ def run(commands: Path, *words: object) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=60,
         check=False,
-        env={**os.environ, **sizes, "SAMPLE": "50", "N_BEST": "3", "PATH": search},
+        env={**os.environ, **sizes, "SAMPLE": "50", "N_BEST": "3", "PATH": search, **more},
     )
 
 
@@ -102,9 +102,8 @@ def test_the_reference_is_english_and_the_probability_column_is_the_tenth(output
 
 
 POINTS = {
-    "lengths": 4,
+    "by-length": 14,
     "random": 1,
-    "tuned-length": 14,
     "by-cost": 5,
     "by-perplexity": 7,
     "by-classifier": 10,
@@ -118,6 +117,15 @@ def test_grids_are_those_of_the_paper(output: Path, name: str) -> None:
     assert len(points) == 2 * POINTS[name]
     assert {point.plan.architecture for point in points} == {"word", "gran"}
     assert {point.sample for point in points} == {50}
+
+
+@pytest.mark.parametrize(("chosen", "name"), [("avg", "word"), ("gran", "gran")])
+def test_one_architecture_alone(output: Path, chosen: str, name: str) -> None:
+    folder = output.parent / chosen
+    done = run(output.parent, output.parent / "data", folder, "5", ARCHITECTURES=chosen)
+    assert (done.returncode, done.stderr) == (0, "")
+    points = list(read_grid(folder / "by-length.toml").points())
+    assert [point.plan.architecture for point in points] == [name] * 14
 
 
 def test_tables(output: Path) -> None:
