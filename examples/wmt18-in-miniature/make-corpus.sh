@@ -6,9 +6,9 @@
 # OUT gets noisy.tsv.gz: English, German and a label, shuffled by SEED in the environment (1);
 # filtered.tsv.gz, those of its rows that pass the default rules of bitext-filter, as the paper filters
 # by heuristics before it scores; and labels.tsv, which is printed: the lines and English words of each
-# label, and both of those that pass. Clean are all pairs of
-# train/en-de/captions.research and wmt-mix.research, which no model that comes with the package was
-# trained on. Noise are train/comparable/captions (label comparable: independent captions of one
+# label, and both of those that pass. Clean are four fifths of train/en-de/captions.research and
+# wmt-mix.research, which no model that comes with the package was trained on; every fifth pair is kept
+# apart in positives.tsv, for classifiers to learn from. Noise are train/comparable/captions (label comparable: independent captions of one
 # photograph), and what bitext-noise makes of the clean pairs in three passes, as much as is wanted.
 # Scores of an earlier corpus in OUT are removed. The same DATA and SEED give the same corpus. A minute
 # or two.
@@ -20,7 +20,8 @@ seed=${SEED:-1}
 export LC_ALL=C # bytes are bytes in awk and sort
 mkdir -p "$output"
 
-clean() { gzip -dc "$data"/train/en-de/captions.research.tsv.gz "$data"/train/en-de/wmt-mix.research.tsv.gz; }
+pairs() { gzip -dc "$data"/train/en-de/captions.research.tsv.gz "$data"/train/en-de/wmt-mix.research.tsv.gz; }
+clean() { pairs | awk 'NR % 5'; }
 comparable() { gzip -dc "$data/train/comparable/captions.en-de.research.tsv.gz"; }
 damaged() { # the clean pairs that allow it, damaged three times
     for pass in 1 2 3; do
@@ -46,6 +47,7 @@ wanted=$(($(clean | wc -l) * 3 - $(comparable | wc -l)))
 } | shuffled "$((seed + 1))" | gzip -n > "$output/noisy.tsv.gz.partial"
 rm -rf "$output/columns" "$output"/mlp-* "$output/scored.tsv.gz" # of an earlier corpus
 mv "$output/noisy.tsv.gz.partial" "$output/noisy.tsv.gz"
+pairs | awk 'NR % 5 == 0' > "$output/positives.tsv"
 rm "$output/foreign.partial"
 bitext-filter -q --languages en,de -i "$output/noisy.tsv.gz" -o "$output/filtered.tsv.gz"
 

@@ -7,7 +7,7 @@
 # which are printed: of the filtered rows table2.tsv of all scores, chance and the oracle, and table5.tsv
 # of the six sets of negatives; and raw.tsv, what some scores choose of all rows. What is finished is kept: the script goes on where it was interrupted. In the
 # environment:
-#   WORDS    English words that each system takes (300000, or nine tenths of the clean ones if less)
+#   WORDS    English words that each system takes (240000, or nine tenths of the clean ones if less)
 #   SEEDS    seeds of the trainings (1)
 #   THREADS  all cores
 #   PASSES   over so many words of the corpus (those of settings.json)
@@ -19,7 +19,7 @@ output=$2
 recipe=$(cd "$(dirname "$0")" && pwd)
 
 clean=$(awk -F '\t' '$1 == "clean" { print $5 }' "$output/labels.tsv")
-words=${WORDS:-300000}
+words=${WORDS:-240000}
 [ "$words" -le $((clean * 9 / 10)) ] || words=$((clean * 9 / 10))
 echo "$0: $words words for each system; $clean English words are clean" >&2
 

@@ -34,17 +34,11 @@ column() { # NAME COMMAND...: keep the scores that a command writes, one a line,
 }
 levenshtein() { gzip -dc "$noisy" | python "$recipe/levenshtein.py"; }
 score() { bitext-score -q --score-only --digits 9 -i "$noisy" "$@"; }
-clean_pairs() { # what the new classifiers learn from: parliament and everyday sentences
-    [ -e "$output/clean.tsv" ] && return
-    { gzip -dc "$data/train/en-de/europarl.tsv.gz" | awk 'NR % 2'
-      gzip -dc "$data/train/en-de/tatoeba.tsv.gz" | awk 'NR % 19 == 0'; } > "$output/clean.tsv.partial"
-    mv "$output/clean.tsv.partial" "$output/clean.tsv"
-}
 classifier() { # NAME NEGATIVES: a classifier of vectors as in the paper, and its scores
     [ -e "$columns/$1" ] && return
     [ -d "$output/$1" ] || bitext-train-classifier -q --model "$model" -o "$output/$1" \
         --noisy "$noisy" --negatives "$2" --features concatenation --no-surface \
-        "$output/clean.tsv" > "$output/$1.log"
+        "$output/positives.tsv" > "$output/$1.log"
     column "$1" score --model "$output/$1" --similarity mlp
 }
 language_models() {
@@ -73,7 +67,6 @@ if [ -d "$translators/pivot" ]; then
     column pivot score --model "$translators/pivot" --similarity cosine
 fi
 
-clean_pairs
 classifier mlp-random random
 for percent in 20 40 60 80 100; do
     classifier "mlp-$percent" "worst:$percent%"
