@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from bitextfilter.commands import train_encoder
 from bitextfilter.encoders.registry import load_encoder, load_network
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.model import load
+from bitextfilter.text.vocabulary import END
+from bitextfilter.training.pivot import PivotLearner
 from bitextfilter.training.sources import PairFile
 from bitextfilter.workflows.plan import Material, PivotMaterial, Plan
 
@@ -251,3 +254,21 @@ def test_a_plan_and_its_material_must_agree(architecture: str) -> None:
 def test_bad_files_are_named(home: Path, content: str, message: str) -> None:
     (home / "b-c").write_text(content)
     assert message in train(home, code=65).stderr.splitlines()[-1]
+
+
+def test_what_is_predicted_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words of the third language in both files, and an end of each of its sentences."""
+    make(tmp_path, 40, TINY)
+    seen: list[np.ndarray] = []
+
+    class Watched(PivotLearner):
+        def __init__(self, network: Any, cell: str, counts: Any, *more: Any) -> None:
+            seen.append(counts)
+            super().__init__(network, cell, counts, *more)
+
+    monkeypatch.setattr("bitextfilter.workflows.pivot_training.PivotLearner", Watched)
+    train(tmp_path)
+    lines = [line for name in ("a-c", "b-c") for line in (tmp_path / name).read_text().splitlines()]
+    pivots = [line.split("\t")[1].split() for line in lines]
+    assert seen[0][END] == len(pivots) == 80
+    assert seen[0].sum() == 80 + sum(map(len, pivots))
