@@ -89,7 +89,8 @@ def load_judges(
     fluency = _fluency(options["language_models"])
     if options["language_models"]:
         files = [name for name in options["language_models"].split(",") if name]
-        run.facts["language_models"] = ", ".join(f"{name} {content(name)[:12]}" for name in files)
+        named = (f"{Path(name).name} {content(name)[:12]}" for name in files)
+        run.facts["language_models"] = ", ".join(named)
     judges = Judges(
         forward=ways.get(languages),
         backward=ways.get(languages[::-1]),

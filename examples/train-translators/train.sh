@@ -22,13 +22,14 @@ mkdir -p "$output"
 
 running_text() { # LANGUAGE COLUMN: a side of the post-edits, detokenised
     gzip -dc "$corpora/postedits.tsv.gz" | cut -f "$2" |
-        sacremoses --language "$1" --processes 1 detokenize 2> /dev/null
+        sacremoses --quiet --language "$1" --processes 1 detokenize > "$output/postedits.$1"
 }
 post_edits() {
     [ -s "$output/postedits.tsv" ] && return
-    running_text en 1 > "$output/postedits.en"
-    running_text de 2 | paste "$output/postedits.en" - > "$output/postedits.tsv.partial"
-    rm "$output/postedits.en"
+    running_text en 1
+    running_text de 2
+    paste "$output/postedits.en" "$output/postedits.de" > "$output/postedits.tsv.partial"
+    rm "$output/postedits.en" "$output/postedits.de"
     mv "$output/postedits.tsv.partial" "$output/postedits.tsv"
 }
 train() { # NAME LANGUAGES SOURCE TARGET OPTION: SOURCE and TARGET are columns of English first files
