@@ -21,15 +21,9 @@ from bitextfilter.encoders.base import NetworkEncoder
 from bitextfilter.encoders.network import Folded, Inputs, Network, Padded, Tokens, piece_vectors
 from bitextfilter.encoders.parts import Average, FoldedPart, Part
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.checkpoint import (
-    load_into,
-    load_tensors,
-    read_config,
-    save_tensors,
-    write_config,
-)
+from bitextfilter.models.checkpoint import load_network, save_network
 from bitextfilter.models.folded import FoldedDirection
-from bitextfilter.models.folders import read_part
+from bitextfilter.models.folders import read_config, read_part
 from bitextfilter.models.sizes import check_sizes
 from bitextfilter.text.processor import PIECES, TextProcessor
 
@@ -42,9 +36,8 @@ __all__ = [
     "save_reference_classifier",
 ]
 
-TENSORS = "reference_classifier.safetensors"
-SECTION = "reference_classifier"
-"""Of ``config.json``."""
+PART = "reference_classifier"
+"""Of a model's configuration."""
 
 
 class LastState(Part):
@@ -153,8 +146,8 @@ def save_reference_classifier(
 ) -> None:
     """Write the model into an existing folder."""
     processor.save(folder)
-    save_tensors(folder / TENSORS, network.state_dict())
-    write_config(folder, {**processor.config(), SECTION: asdict(network.settings)})
+    config = {**processor.config(), PART: asdict(network.settings)}
+    save_network(folder, PART, network, config)
 
 
 def load_reference_classifier(
@@ -167,8 +160,8 @@ def load_reference_classifier(
         ModelError: it is another kind of model, damaged, or of a newer version.
     """
     config = read_config(folder)
-    settings = read_part(folder, config, SECTION, lambda values: ReferenceSettings(**values))
+    settings = read_part(folder, config, PART, lambda values: ReferenceSettings(**values))
     processor = TextProcessor.load(folder, config)
-    network = ReferenceNetwork(settings, len(processor.vocabulary))
-    load_into(network, load_tensors(folder / TENSORS), folder / TENSORS)
+    size = len(processor.vocabulary)
+    network = load_network(folder, PART, lambda: ReferenceNetwork(settings, size))
     return ReferenceClassifier(processor, network, device, threads)

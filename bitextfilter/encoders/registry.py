@@ -13,14 +13,8 @@ from bitextfilter.encoders.base import Encoder, NetworkEncoder
 from bitextfilter.encoders.combination import CombinationNetwork, CombinationSettings, views_of
 from bitextfilter.encoders.network import Network
 from bitextfilter.errors import ModelError, SettingsError
-from bitextfilter.models.checkpoint import (
-    load_into,
-    load_tensors,
-    read_config,
-    save_tensors,
-    write_config,
-)
-from bitextfilter.models.folders import read_part
+from bitextfilter.models import checkpoint
+from bitextfilter.models.folders import read_architecture, read_config
 from bitextfilter.text.processor import TextProcessor
 
 PIVOT = "pivot"
@@ -34,7 +28,8 @@ ARCHITECTURES: dict[str, tuple[type[Any], Any]] = {
 """Name → (settings, network); a network takes (settings, sizes of the views). Any other name is
 an expression of parts (``combination.py``)."""
 
-TENSORS = "encoder.safetensors"
+PART = "encoder"
+"""Of a model's configuration."""
 
 
 def architecture_settings(name: str, values: Mapping[str, Any]) -> Any:
@@ -69,9 +64,8 @@ def save_encoder(
     """Write an encoder into an existing folder; ``kind``: its architecture and settings."""
     name, settings = kind
     processor.save(folder)
-    save_tensors(folder / TENSORS, network.state_dict(), quantise)
-    encoder = {"architecture": name, **asdict(settings)}
-    write_config(folder, {**processor.config(), "encoder": encoder})
+    config = {**processor.config(), PART: {"architecture": name, **asdict(settings)}}
+    checkpoint.save_network(folder, PART, network, config, quantise)
 
 
 def load_network(folder: Path) -> tuple[str, Any, Network, TextProcessor]:
@@ -82,22 +76,16 @@ def load_network(folder: Path) -> tuple[str, Any, Network, TextProcessor]:
         ModelError: the model is damaged, or of a newer version.
     """
     config = read_config(folder)
-    name, settings = read_part(folder, config, "encoder", _read)
+    name, settings = read_architecture(folder, config, PART, architecture_settings)
     processor = TextProcessor.load(folder, config)
+    sizes = processor.sizes()
     try:
-        network = build_network(name, settings, processor.sizes())
+        network = checkpoint.load_network(
+            folder, PART, lambda: build_network(name, settings, sizes)
+        )
     except KeyError as error:
         raise ModelError(f"{folder}: {name} needs {error}, which its text side lacks") from error
-    except RuntimeError as error:
-        raise ModelError(f"{folder}: its network cannot be held in memory") from error
-    load_into(network, load_tensors(folder / TENSORS), folder / TENSORS)
     return name, settings, network, processor
-
-
-def _read(values: dict[str, Any]) -> tuple[str, Any]:
-    """The architecture and its settings."""
-    name = values.pop("architecture")
-    return name, architecture_settings(name, values)
 
 
 def load_encoder(folder: Path, device: str = "cpu", threads: int = 1) -> Encoder:

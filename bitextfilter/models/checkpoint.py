@@ -10,10 +10,10 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -29,15 +29,19 @@ __all__ = [
     "check_replaceable",
     "digest",
     "load_into",
+    "load_network",
     "load_tensors",
     "quantise_rows",
     "read_config",
+    "save_network",
     "save_tensors",
     "write_config",
     "writing_folder",
 ]
 
 SCALE = ".row_scale"
+
+Module = TypeVar("Module", bound=nn.Module)
 
 
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:
@@ -117,6 +121,41 @@ def load_into(module: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> N
     if unknown := sorted(set(tensors) - set(wanted)):
         raise ModelError(f"{path}: unknown tensor {unknown[0]}")
     module.load_state_dict(dict(tensors))
+
+
+def save_network(
+    folder: Path, part: str, network: nn.Module, config: Mapping[str, Any], quantise: bool = False
+) -> None:
+    """Write a network and the model's configuration into an existing folder.
+
+    Args:
+        folder: of the model.
+        part: what the model is, one of ``folders.KINDS``; names the file of tensors.
+        network: whose parameters are written.
+        config: what ``config.json`` is to hold, the section *part* among it.
+        quantise: keep matrices as int8.
+
+    Raises:
+        OutputError: the tensors cannot be written.
+    """
+    save_tensors(folder / f"{part}.safetensors", network.state_dict(), quantise)
+    write_config(folder, config)
+
+
+def load_network(folder: Path, part: str, build: Callable[[], Module]) -> Module:
+    """Return the network that *build* makes, filled with what :func:`save_network` wrote.
+
+    Raises:
+        NotFoundError: the tensors are missing.
+        ModelError: they are damaged or do not fit, or the network is too large for the memory.
+    """
+    try:
+        network = build()
+    except RuntimeError as error:
+        raise ModelError(f"{folder}: its network cannot be held in memory") from error
+    path = folder / f"{part}.safetensors"
+    load_into(network, load_tensors(path), path)
+    return network
 
 
 def check_replaceable(path: Path) -> None:

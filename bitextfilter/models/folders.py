@@ -24,6 +24,7 @@ __all__ = [
     "find",
     "full_digest",
     "kind_of",
+    "read_architecture",
     "read_config",
     "read_part",
     "shipped",
@@ -124,6 +125,24 @@ def read_part(
         return read(dict(config[part]))
     except (KeyError, TypeError, ValueError, SettingsError) as error:
         raise ModelError(f"{folder}: the configuration's {part} is unusable: {error}") from error
+
+
+def read_architecture(
+    folder: Path,
+    config: Mapping[str, Any],
+    part: str,
+    settings_of: Callable[[str, dict[str, Any]], Settings],
+) -> tuple[str, Settings]:
+    """Return the architecture that a part of a model names, and what its settings make.
+
+    Raises ModelError as :func:`read_part` does.
+    """
+
+    def read(values: dict[str, Any]) -> tuple[str, Settings]:
+        name = values.pop("architecture")
+        return name, settings_of(name, values)
+
+    return read_part(folder, config, part, read)
 
 
 def digest(folder: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -110,16 +110,9 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        for name, allowed in CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise SettingsError(
-                    f"{name} {getattr(self, name)!r} is none of {', '.join(allowed)}"
-                )
+        check_values(self, CHOICES, LEAST)
         if max(getattr(self, name) for name in OBJECTIVES) <= 0:
             raise SettingsError(f"at least one of {', '.join(OBJECTIVES)} must be > 0")
-        for name, least in LEAST.items():
-            if getattr(self, name) < least:
-                raise SettingsError(f"{name} must be at least {least}")
         if self.passes <= 0 or self.learning_rate <= 0 or not 0 <= self.dropout < 1:
             raise SettingsError("passes and learning_rate must be > 0, dropout in [0, 1)")
         if not 0 < self.decoded_share <= 1 or self.scramble > 1:
@@ -155,6 +148,24 @@ class TrainingSettings:
             return self.learning_rate * rise
         fall = (updates - update) / max(1, updates - self.warmup)
         return self.learning_rate * min(rise, max(0.0, fall))
+
+
+def check_values(
+    settings: object, choices: Mapping[str, Sequence[str]], least: Mapping[str, float]
+) -> None:
+    """Raise SettingsError for a setting that is none of its choices, or less than allowed."""
+    for name, allowed in choices.items():
+        if (chosen := getattr(settings, name)) not in allowed:
+            raise SettingsError(f"{name} {chosen!r} is none of {', '.join(allowed)}")
+    for name, lowest in least.items():
+        if getattr(settings, name) < lowest:
+            raise SettingsError(f"{name} must be at least {lowest}")
+
+
+def check_groups(known: Iterable[str], values: Mapping[str, Any]) -> None:
+    """Raise SettingsError for a name among *values* that is no group of settings."""
+    if unknown := sorted(set(values).difference(known)):
+        raise SettingsError(f"{unknown[0]!r} is no group of settings: {', '.join(known)}")
 
 
 def from_mapping(kind: type[Settings], values: Mapping[str, Any]) -> Settings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bitextfilter.errors import SettingsError
+from bitextfilter.training.settings import check_values
 
 __all__ = ["TranslatorSettings"]
 
@@ -58,14 +59,7 @@ class TranslatorSettings:
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        for name, allowed in CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise SettingsError(
-                    f"{name} {getattr(self, name)!r} is none of {', '.join(allowed)}"
-                )
-        for name, least in LEAST.items():
-            if getattr(self, name) < least:
-                raise SettingsError(f"{name} must be at least {least}")
+        check_values(self, CHOICES, LEAST)
         if self.passes <= 0 or self.learning_rate <= 0:
             raise SettingsError("passes and learning_rate must be > 0")
         if not 0 <= self.dropout < 1 or not 0 <= self.label_smoothing < 1:

@@ -10,15 +10,9 @@ from typing import Any
 import torch
 
 from bitextfilter.errors import ModelError, SettingsError
-from bitextfilter.models.checkpoint import (
-    load_into,
-    load_tensors,
-    read_config,
-    save_tensors,
-    write_config,
-)
+from bitextfilter.models import checkpoint
 from bitextfilter.models.device import product_type, resolve_device
-from bitextfilter.models.folders import read_part
+from bitextfilter.models.folders import read_architecture, read_config
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.translation.controlled import ControlledNetwork, ControlledSettings
 from bitextfilter.translation.network import TranslationNetwork
@@ -46,7 +40,8 @@ ARCHITECTURES: dict[str, tuple[type[Any], Any]] = {
 FOLLOWING = ("controlled",)
 """Those that follow templates: settings with ``symbols``, the size of their table."""
 
-TENSORS = "translator.safetensors"
+PART = "translator"
+"""Of a model's configuration."""
 
 
 def settings_kind(name: str) -> type[Any]:
@@ -80,9 +75,8 @@ def save_translator(
     """Write a translator into an existing folder; ``kind``: its architecture and settings."""
     name, settings = kind
     processor.save(folder)
-    save_tensors(folder / TENSORS, network.state_dict(), quantise)
-    translator = {"architecture": name, **asdict(settings)}
-    write_config(folder, {**processor.config(), "translator": translator})
+    config = {**processor.config(), PART: {"architecture": name, **asdict(settings)}}
+    checkpoint.save_network(folder, PART, network, config, quantise)
 
 
 def load_network(folder: Path) -> tuple[str, Any, TranslationNetwork, TextProcessor]:
@@ -93,21 +87,12 @@ def load_network(folder: Path) -> tuple[str, Any, TranslationNetwork, TextProces
         ModelError: it is no translator, damaged, or of a newer version.
     """
     config = read_config(folder)
-    name, settings = read_part(folder, config, "translator", _read)
+    name, settings = read_architecture(folder, config, PART, architecture_settings)
     processor = TextProcessor.load(folder, config)
     _check_templates(folder, name, settings, processor)
-    try:
-        network = build_network(name, settings, len(processor.vocabulary))
-    except RuntimeError as error:
-        raise ModelError(f"{folder}: its network cannot be held in memory") from error
-    load_into(network, load_tensors(folder / TENSORS), folder / TENSORS)
+    size = len(processor.vocabulary)
+    network = checkpoint.load_network(folder, PART, lambda: build_network(name, settings, size))
     return name, settings, network, processor
-
-
-def _read(values: dict[str, Any]) -> tuple[str, Any]:
-    """The architecture and its settings."""
-    name = values.pop("architecture")
-    return name, architecture_settings(name, values)
 
 
 def _check_templates(folder: Path, name: str, settings: Any, processor: TextProcessor) -> None:

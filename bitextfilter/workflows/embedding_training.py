@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.errors import InputError
 from bitextfilter.models.device import resolve_device
 from bitextfilter.similarity.vectors import Vectors
 from bitextfilter.training.adversarial_mapping import Adversarial, adversarial_map
@@ -23,7 +23,7 @@ from bitextfilter.training.mapping import (
     refine,
     seed_pairs,
 )
-from bitextfilter.training.settings import from_mapping
+from bitextfilter.training.settings import check_groups, from_mapping
 from bitextfilter.training.word_vectors import SkipGram, WordVectors
 
 __all__ = ["EmbeddingPlan", "Notify", "Seeds", "joint_table", "map_sides"]
@@ -48,9 +48,7 @@ class EmbeddingPlan:
     def from_dict(cls, groups: Mapping[str, Any]) -> EmbeddingPlan:
         """Build it from names and values by group; SettingsError for one that there is not."""
         kinds = {"skip_gram": SkipGram, "mapping": MappingSettings, "adversarial": Adversarial}
-        if unknown := set(groups) - set(kinds):
-            known = ", ".join(kinds)
-            raise SettingsError(f"{min(unknown)!r} is no group of settings; there are {known}")
+        check_groups(kinds, groups)
         return cls(**{name: from_mapping(kinds[name], group) for name, group in groups.items()})
 
 

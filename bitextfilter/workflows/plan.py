@@ -14,7 +14,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.trigrams import TrigramSettings
-from bitextfilter.training.settings import TrainingSettings, from_mapping
+from bitextfilter.training.settings import TrainingSettings, check_groups, from_mapping
 from bitextfilter.training.sources import PairFile
 from bitextfilter.training.state import Progress
 
@@ -39,9 +39,7 @@ class Plan:
         Raises:
             SettingsError: an unknown name, or a value that does not fit.
         """
-        groups = [part.name for part in dataclasses.fields(cls)]
-        if unknown := sorted(set(values) - set(groups)):
-            raise SettingsError(f"{unknown[0]!r} is no group of settings: {', '.join(groups)}")
+        check_groups([part.name for part in dataclasses.fields(cls)], values)
         name = str(values.get("architecture", "autoencoder"))
         kind = type(architecture_settings(name, {}))
         return cls(

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bitextfilter.errors import SettingsError
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.segment import SegmenterSettings
-from bitextfilter.training.settings import from_mapping
+from bitextfilter.training.settings import check_groups, from_mapping
 from bitextfilter.training.translator_settings import TranslatorSettings
 from bitextfilter.translation.registry import settings_kind
 
@@ -39,9 +38,7 @@ class TranslatorPlan:
         Raises:
             SettingsError: an unknown name, or a value that does not fit.
         """
-        groups = [part.name for part in dataclasses.fields(cls)]
-        if unknown := sorted(set(values) - set(groups)):
-            raise SettingsError(f"{unknown[0]!r} is no group of settings: {', '.join(groups)}")
+        check_groups([part.name for part in dataclasses.fields(cls)], values)
         name = str(values.get("architecture", "transformer"))
         return cls(
             name,
