@@ -74,28 +74,28 @@ def load_judges(
     ``languages`` are those of the columns; None for those of the first translator, whose text
     processing is returned, too. Raises SettingsError for languages that do not fit.
     """
+    from bitextfilter.models.folders import full_digest
     from bitextfilter.scoring.translation import WEIGHTS, Judges, check_judges
-    from bitextfilter.workflows.contents import content
 
     folders = options["translator"].split(",") if options["translator"] else []
     if len(folders) > 2:
         raise click.UsageError("--translator takes one folder, or two")
     translators = [_translator(run, Path(folder)) for folder in folders]
-    if folders:
-        run.facts["translators"] = ", ".join(map(_named, folders))
+    digests = [full_digest(Path(folder)) for folder in folders]
+    _say(run, "translators", folders, digests)
     processor = translators[0].processor if translators else None
     languages = languages or (processor.languages if processor else ("", ""))
     ways = _ways([*zip(folders, translators, strict=True)], languages)
-    fluency = _fluency(options["language_models"])
-    if options["language_models"]:
-        files = [name for name in options["language_models"].split(",") if name]
-        named = (f"{Path(name).name} {content(name)[:12]}" for name in files)
-        run.facts["language_models"] = ", ".join(named)
+    named = dict(zip((some.processor.languages for some in translators), digests, strict=True))
+    source, target = _sides(options["language_models"])
+    contents = _content(source), _content(target)
+    _say(run, "language_models", (source, target), contents)
     judges = Judges(
         forward=ways.get(languages),
         backward=ways.get(languages[::-1]),
-        fluency=fluency,
+        fluency=(_language_model(source), _language_model(target)),
         weights=WEIGHTS if options["weights"] is None else _weights(options["weights"]),
+        contents=(named.get(languages, ""), named.get(languages[::-1], ""), *contents),
     )
     check_judges(judges, measures)
     return judges, processor
@@ -125,20 +125,28 @@ def _translator(run: Run, folder: Path) -> Translator:
     return load_translator(folder, run.common.device, run.common.threads)
 
 
-def _named(folder: str) -> str:
-    """Return a translator's name and digest."""
-    from bitextfilter.models.folders import digest
+def _say(run: Run, what: str, paths: Sequence[str], digests: Sequence[str]) -> None:
+    """Let summary and manifest carry names and digests, without the folders on the way there."""
+    pairs = zip(paths, digests, strict=True)
+    named = [f"{Path(path).name} {digest[:12]}" for path, digest in pairs if path]
+    if named:
+        run.facts[what] = ", ".join(named)
 
-    return f"{Path(folder).name} {digest(Path(folder))}"
 
-
-def _fluency(files: str | None) -> tuple[Fluency | None, Fluency | None]:
-    """Load the language models of *files*."""
+def _sides(files: str | None) -> tuple[str, str]:
+    """Return the file of either side; empty where there is none."""
     names = (files or "").split(",")
     if len(names) > 2:
         raise click.UsageError("--language-models takes one file a side")
-    source, target = (_language_model(name) for name in (*names, "")[:2])
+    source, target = (*names, "")[:2]
     return source, target
+
+
+def _content(path: str) -> str:
+    """Return the digest of a file; empty for none."""
+    from bitextfilter.workflows.contents import content
+
+    return content(path) if path else ""
 
 
 def _language_model(path: str) -> Fluency | None:

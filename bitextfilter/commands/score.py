@@ -21,6 +21,7 @@ from bitextfilter.io.rows import BadRow, Row, RowReader
 
 if TYPE_CHECKING:
     from bitextfilter.commands.score_columns import Columns, VectorColumns
+    from bitextfilter.scoring.cached import CachedScores
     from bitextfilter.text.processor import TextProcessor
 
 __all__ = ["main"]
@@ -155,8 +156,6 @@ def _measures(settings: Settings) -> tuple[str, ...]:
     needed = [MEASURES[name].needs for name in names if name in MEASURES]
     if settings.neighbours and "neighbours" not in needed:
         raise click.UsageError("--neighbours is for --similarity csls, ratio or distance")
-    if settings.cache is not None and names and not needed:
-        raise click.UsageError("--cache keeps the scores of a model's vectors alone")
     check_judge_options(settings.judges, names)
     return tuple(names)
 
@@ -165,39 +164,37 @@ def _columns(
     run: Run, measures: tuple[str, ...], settings: Settings
 ) -> tuple[Columns, TextProcessor | None]:
     """Load what the measures need; also returns what knows the languages of the columns."""
-    from bitextfilter.commands.score_columns import Columns, JudgedColumns
+    from bitextfilter.commands.score_columns import Columns, JudgedColumns, Part, VectorColumns
     from bitextfilter.scoring.translation import JUDGED
 
+    cached = _cached(run, settings.cache)
     own = tuple(name for name in measures if name not in JUDGED)
     others = tuple(name for name in measures if name in JUDGED)
-    vectors = judged = processor = None
+    parts: list[Part] = []
+    processor = None
     if own or not others:
-        vectors = _vectors(run, own, settings)
-        processor = vectors.model.processor
+        model = run.model()
+        own = own or (model.default_measure,)
+        parts.append(VectorColumns(model, own, settings.neighbours))
+        processor = model.processor
     if others:
         languages = processor.languages if processor else None
         judges, first = load_judges(run, settings.judges, others, languages)
-        judged = JudgedColumns(judges, others, run.counts)
+        parts.append(JudgedColumns(judges, others))
         processor = processor or first
-    columns = Columns(measures or (vectors.measures if vectors else ()), vectors, judged)
+    columns = Columns(measures or own, parts, run.counts, cached)
     run.facts["similarity"] = ",".join(columns.measures)
     return columns, processor
 
 
-def _vectors(run: Run, measures: tuple[str, ...], settings: Settings) -> VectorColumns:
-    """Load the model and open the cache, if there is one; its answers are counted."""
-    from bitextfilter.commands.score_columns import VectorColumns
+def _cached(run: Run, folder: str | None) -> CachedScores | None:
+    """Open the cache, if there is one; its answers are counted."""
+    if folder is None:
+        return None
+    from bitextfilter.io.cache import Cache
+    from bitextfilter.scoring.cached import CachedScores
 
-    cached = None
-    if settings.cache is not None:
-        from bitextfilter.io.cache import Cache
-        from bitextfilter.scoring.cached import CachedScores
-
-        cached = CachedScores(run.enter(Cache(settings.cache)), run.counts)
-    model = run.model()
-    columns = VectorColumns(model, measures or (model.default_measure,), settings.neighbours)
-    columns.score = cached or columns.score
-    return columns
+    return CachedScores(run.enter(Cache(folder)), run.counts)
 
 
 def _read_twice(

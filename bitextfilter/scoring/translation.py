@@ -40,6 +40,8 @@ class Judges:
     """Language models of the source and of the target."""
     weights: tuple[float, float, float, float] = WEIGHTS
     """Of the log-linear combination: forward, backward, and either language model."""
+    contents: tuple[str, str, str, str] = ("", "", "", "")
+    """Digests of those four, each in the same place; empty for one that is missing."""
 
 
 class Evidence:
@@ -183,16 +185,16 @@ def check_judges(judges: Judges, measures: Sequence[str]) -> None:
 
 def judged_pairs(
     judges: Judges, sources: Sequence[str], targets: Sequence[str], measures: Sequence[str]
-) -> tuple[Scores, int]:
+) -> tuple[Scores, NDArray[np.bool_]]:
     """Score ``n`` pairs by ``m`` names of ``JUDGED`` → float32 ``(n, m)``; higher is better.
 
-    Each score depends on its pair and the judges alone. Also returns of how many pairs a sentence
-    is longer than ``LONGEST`` subwords, of which the end was not read.
+    Each score depends on its pair and the judges alone. Also returns of which pairs a sentence is
+    longer than ``LONGEST`` subwords, so that its end was not read: ``(n,)``.
     """
     if not sources:
-        return np.zeros((0, len(measures)), np.float32), 0
+        return np.zeros((0, len(measures)), np.float32), np.zeros(0, dtype=bool)
     pairs, places = distinct(list(zip(sources, targets, strict=True)))
     (source, rows), (target, columns) = (distinct([pair[i] for pair in pairs]) for i in (0, 1))
     evidence = Evidence(judges, source, target)
     scores = evidence.score(rows, columns, measures)[places]
-    return scores, int(evidence.cut(rows, columns)[places].sum())
+    return scores, evidence.cut(rows, columns)[places]

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import math
+import re
 import shutil
 from pathlib import Path
 
@@ -169,7 +170,6 @@ def test_an_interrupted_run_does_not_go_on_with_other_models(folders: Path, tmp_
         (("--similarity", "language-model", "--language-models", "a,b,c"), 2, "one file a side"),
         (("--similarity", "log-linear", *BOTH, "--language-models", "M/source.arpa,M/target.arpa",
           "--weights", "1,2,3"), 2, "four numbers"),
-        (("--similarity", "dual", *BOTH, "--cache", "M/cache"), 2, "--cache keeps"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_said(
@@ -219,3 +219,68 @@ def test_weights_are_four_finite_numbers(folders: Path, weights: str) -> None:
     models = ("--language-models", "M/source.arpa,M/target.arpa")
     line = ("--similarity", "log-linear", *BOTH, *models, "--weights", weights)
     assert "four numbers" in call(folders, *line, code=2).stderr
+
+
+MODELS = ("--language-models", "M/source.arpa,M/target.arpa")
+
+
+def remembered(folders: Path, cache: Path, *words: object, data: bytes = DATA) -> tuple[int, int]:
+    """Rows cached and scored; what is written, and counted otherwise, is as without a cache."""
+    words = (*words, "--model", "M/vectors")
+    plain = call(folders, *words, data=data)
+    found = call(folders, *words, "--cache", cache, "--batch-size", 8, data=data)
+    assert found.stdout == plain.stdout
+    counts = {name: int(count) for count, name in re.findall(r"(\d+) (\w+)", found.stderr)}
+    return counts["cached"], counts["scored"]
+
+
+def test_a_cache_keeps_what_judges_say(folders: Path, tmp_path: Path) -> None:
+    words = (*BOTH, *MODELS)
+    every = ("--similarity", "dual,cosine,translation,log-linear,language-model", *words)
+    assert remembered(folders, tmp_path, *every) == (0, 25)
+    assert remembered(folders, tmp_path, *every) == (25, 0)
+    some = ("--similarity", "log-linear,translation", *words)
+    assert remembered(folders, tmp_path, *some) == (25, 0)
+    data = DATA + b"a1 a2\tb3\n"
+    assert remembered(folders, tmp_path, "--similarity", "cosine", data=data) == (25, 1)
+    assert remembered(folders, tmp_path, *every, data=data) == (25, 1)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "known"),
+    [
+        (("translation", *BOTH), ("translation", "--translator", "M/there"), False),
+        (("translation", "--translator", "M/there"), ("translation", "--translator", "M/other"),
+         False),
+        (("translation", *BOTH), ("dual", *BOTH), False),
+        (("translation,language-model", *BOTH, *MODELS), ("translation", *BOTH), True),
+        (("translation,language-model", *BOTH, *MODELS), ("language-model", *MODELS), True),
+        (("language-model", *MODELS), ("language-model", "--language-models", "M/source.arpa,"),
+         False),
+        (("language-model", *MODELS),
+         ("language-model", "--language-models", "M/target.arpa,M/source.arpa"), False),
+        (("log-linear", *BOTH, *MODELS), ("log-linear", *BOTH, *MODELS, "--weights", "1,1,1,0"),
+         False),
+        (("log-linear", *BOTH, *MODELS),
+         ("log-linear", *BOTH, *MODELS, "--weights", ".25,.25,.25,.25"), True),
+    ],
+)  # fmt: skip
+def test_other_judges_are_asked_again(
+    folders: Path, tmp_path: Path, first: tuple[str, ...], then: tuple[str, ...], known: bool
+) -> None:
+    saved(folders / "other", 1)
+    remembered(folders, tmp_path, "--similarity", *first)
+    assert remembered(folders, tmp_path, "--similarity", *then) == ((25, 0) if known else (0, 25))
+
+
+def test_overlong_pairs_are_counted_whether_cached_or_not(
+    folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bitextfilter.scoring.translation.LONGEST", 5)
+    line = ("--similarity", "translation", *BOTH, "--cache", tmp_path)
+    cut = sum(max(len(side.split()) for side in row) > 5 for row in ROWS)
+    assert 0 < cut < 25
+    for cached in (0, 25):
+        result = call(folders, *line)
+        assert f"{cached} cached, {25 - cached} scored" in result.stderr
+        assert f" {cut} overlong" in result.stderr

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -16,8 +16,9 @@ from toys import sentences, toy_model, toy_words_model
 
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.cache import Cache
-from bitextfilter.scoring import cached as cached_module
+from bitextfilter.scoring import contexts as contexts_module
 from bitextfilter.scoring.cached import CachedScores, _keys
+from bitextfilter.scoring.contexts import VectorContexts
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.scoring.reference import FILE, Reference
 from bitextfilter.scoring.scorers import MEASURES, score_pairs
@@ -33,24 +34,44 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return load((toy_model if request.param == "plain" else toy_words_model)(folder))
 
 
-@pytest.fixture
-def computed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, tuple[str, ...]]]:
+class Scorer:
+    """``score_pairs`` by a cache."""
+
+    calls: ClassVar[list[tuple[int, tuple[str, ...]]]] = []
     """How many pairs were computed, and by what, in each call."""
-    calls: list[tuple[int, tuple[str, ...]]] = []
 
-    def score(model: Model, sources: Sequence[str], *rest: Any) -> np.ndarray:
-        calls.append((len(sources), tuple(rest[1])))
-        return score_pairs(model, sources, *rest)
+    def __init__(self, cache: Cache, counts: Counter[str]) -> None:
+        self.cached, self.contexts = CachedScores(cache, counts), VectorContexts()
 
-    monkeypatch.setattr(cached_module, "score_pairs", score)
-    return calls
+    def __call__(
+        self,
+        model: Model,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        measures: Sequence[str],
+        reference: Reference | None = None,
+    ) -> np.ndarray:
+        def compute(left: Sequence[str], right: Sequence[str], places: Sequence[int]) -> np.ndarray:
+            names = [measures[place] for place in places]
+            self.calls.append((len(left), tuple(names)))
+            return score_pairs(model, left, right, names, reference)
+
+        contexts = [self.contexts(model, name, reference) for name in measures]
+        return self.cached(contexts, sources, targets, compute)
+
+
+@pytest.fixture
+def computed() -> list[tuple[int, tuple[str, ...]]]:
+    """``Scorer.calls`` from now on."""
+    Scorer.calls.clear()
+    return Scorer.calls
 
 
 def run(folder: Path, *call: Any) -> tuple[np.ndarray, Counter[str]]:
     """Score by a cache that is opened and closed: a run of its own."""
     counts: Counter[str] = Counter()
     with Cache(folder) as cache:
-        return CachedScores(cache, counts)(*call), counts
+        return Scorer(cache, counts)(*call), counts
 
 
 def same(one: np.ndarray, other: np.ndarray) -> bool:
@@ -144,7 +165,7 @@ def test_one_cache_for_two_models_and_neighbours_in_turns(
     sample = model.sample(SOURCES, TARGETS, 3)
     counts: Counter[str] = Counter()
     with Cache(tmp_path) as cache:
-        score = CachedScores(cache, counts)
+        score = Scorer(cache, counts)
         for _ in range(2):
             for some, reference in ((model, None), (other, None), (model, sample)):
                 call = some, SOURCES[:9], TARGETS[:9], ["cosine", "distance"], reference
@@ -159,7 +180,7 @@ def test_whatever_else_decides_a_score_is_in_the_key(
     call = SOURCES[:5], TARGETS[:5], ["cosine"]
     run(tmp_path, model, *call)
     values = {
-        "SCORES": cached_module.SCORES + 1,
+        "SCORES": contexts_module.SCORES + 1,
         "__version__": "99",
         "arithmetic": lambda device: ["another"],
         "_version": lambda name: "99" if name == "torch" else "1",
@@ -168,9 +189,9 @@ def test_whatever_else_decides_a_score_is_in_the_key(
     if what == "model":
         digest = "0" * 64
         model = replace(model, digest=digest[:12])
-        monkeypatch.setattr(cached_module, "full_digest", lambda folder: digest)
+        monkeypatch.setattr(contexts_module, "full_digest", lambda folder: digest)
     else:
-        monkeypatch.setattr(cached_module, what, values[what])
+        monkeypatch.setattr(contexts_module, what, values[what])
     assert run(tmp_path, model, *call)[1]["scored"] == 5
     assert run(tmp_path, model, *call)[1]["scored"] == 0
 
