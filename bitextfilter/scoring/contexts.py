@@ -12,11 +12,9 @@ import unicodedata
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-import torch
-
 from bitextfilter import __version__
 from bitextfilter.errors import ModelError
-from bitextfilter.models.device import arithmetic
+from bitextfilter.models.device import arithmetic, resolve_device
 from bitextfilter.models.folders import full_digest
 from bitextfilter.scoring.scorers import MEASURES, check_measures
 from bitextfilter.scoring.translation import JUDGED, LONGEST
@@ -79,11 +77,9 @@ def judged_context(judges: Judges, measure: str) -> bytes:
     parts.append([forward, backward] if known is None or known.translators else [])
     parts.append(language_models if known is not None and known.language_models else [])
     parts.append(list(judges.weights) if measure == "log-linear" else [])
-    device = next(
-        (judge.device for judge in (judges.forward, judges.backward) if judge is not None),
-        torch.device("cpu"),
-    )
-    return _digest([*_circumstances(device), *parts])
+    translators = [judge for judge in (judges.forward, judges.backward) if judge is not None]
+    device = translators[0].device if translators else resolve_device("cpu")
+    return _digest([*_circumstances(arithmetic(device)), *parts])
 
 
 def _of_model(model: Model) -> list[object]:
@@ -91,13 +87,13 @@ def _of_model(model: Model) -> list[object]:
     digest = full_digest(model.folder)
     if not digest.startswith(model.digest):
         raise ModelError(f"{model.folder}: has changed since it was read")
-    return [*_circumstances(model.encoder.device), digest]
+    return [*_circumstances(arithmetic(model.encoder.device)), digest]
 
 
-def _circumstances(device: torch.device) -> list[object]:
-    """Return what all scores depend on."""
+def _circumstances(computer: list[str]) -> list[object]:
+    """Return what all scores depend on; ``computer`` is what ``arithmetic`` says."""
     versions = [[name, _version(name)] for name in PACKAGES]
-    return [SCORES, __version__, versions, unicodedata.unidata_version, arithmetic(device)]
+    return [SCORES, __version__, versions, unicodedata.unidata_version, computer]
 
 
 def _version(package: str) -> str | None:

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -157,7 +158,7 @@ def test_rows_may_all_be_bad(folder: Path) -> None:
 
 
 def test_a_small_negative_number_is_zero(folder: Path) -> None:
-    columns = Columns(["mlp"], VectorColumns(load(folder), ("mlp",), None), None)
+    columns = Columns(("mlp",), [VectorColumns(load(folder), ("mlp",), None)], Counter())
     text = ScoredLines(columns, 2, False)._text
     shown = [text(value) for value in (-0.001, -0.0, 0.0, 0.004, -0.006, -12.5)]
     assert shown == ["0.00", "0.00", "0.00", "0.00", "-0.01", "-12.50"]
