@@ -8,10 +8,10 @@
 # by heuristics before it scores; and labels.tsv, which is printed: the lines and English words of each
 # label, and both of those that pass. Clean are four fifths of train/en-de/captions.research and
 # wmt-mix.research, which no model that comes with the package was trained on; every fifth pair is kept
-# apart in positives.tsv, for classifiers to learn from. Noise are train/comparable/captions (label comparable: independent captions of one
-# photograph), and what bitext-noise makes of the clean pairs in three passes, as much as is wanted.
-# Scores of an earlier corpus in OUT are removed. The same DATA and SEED give the same corpus. A minute
-# or two.
+# apart in positives.tsv, for classifiers to learn from. Noise are train/comparable/captions (label
+# comparable: independent captions of one photograph), and what bitext-noise makes of the clean pairs
+# in three passes, as much as is wanted. Scores of an earlier corpus in OUT are removed. The same DATA
+# and SEED give the same corpus. A minute or two.
 set -eu
 
 data=$1

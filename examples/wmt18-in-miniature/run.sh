@@ -4,9 +4,9 @@
 #     examples/wmt18-in-miniature/run.sh DATA OUT
 #
 # OUT holds what score.sh made and gets trained/ and raw/ (models and translations) and three tables,
-# which are printed: of the filtered rows table2.tsv of all scores, chance and the oracle, and table5.tsv
-# of the six sets of negatives; and raw.tsv, what some scores choose of all rows. What is finished is kept: the script goes on where it was interrupted. In the
-# environment:
+# which are printed: of the filtered rows table2.tsv of all scores, chance and the oracle, and
+# table5.tsv of the six sets of negatives; and raw.tsv, what some scores choose of all rows. What is
+# finished is kept: the script goes on where it was interrupted. In the environment:
 #   WORDS    English words that each system takes (240000, or nine tenths of the clean ones if less)
 #   SEEDS    seeds of the trainings (1)
 #   THREADS  all cores

@@ -5,9 +5,9 @@
 #
 # OUT holds what make-corpus.sh made and gets scored.tsv.gz: of the filtered rows en, de and label, and
 # a column of each score, higher is better; and raw.tsv.gz, the same of all rows with cosine, csls and
-# mlp alone. Of the model en-de (MODEL in the environment names another): cosine, csls, mlp, and six classifiers on its vectors as in the paper's table 5,
-# mlp-random and mlp-20 to mlp-100. TRANSLATORS is a folder of what is trained elsewhere, each only
-# used if it is there:
+# mlp alone. Of the model en-de (MODEL in the environment names another): cosine, csls, mlp, and six
+# classifiers on its vectors as in the paper's table 5, mlp-random and mlp-20 to mlp-100. TRANSLATORS
+# is a folder of what is trained elsewhere, each only used if it is there:
 #   de-en, en-de   models of bitext-train-translator: translation, dual and, with language models of
 #                  the monolingual text in DATA, nmt+lm
 #   pivot          an encoder with a decoder of a third language: pivot, its cosine
