@@ -145,7 +145,7 @@ def _scorers(
     if asked:
         judges, _ = load_judges(run, choices.judges, asked, languages)
         judged_by: dict[str, str | int] = {
-            fact: str(run.facts[fact]).replace(" ", ":")
+            fact: str(run.facts[fact]).replace(", ", ",").replace(" ", ":")
             for fact in ("translators", "language_models")
             if fact in run.facts
         }

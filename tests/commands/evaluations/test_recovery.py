@@ -15,6 +15,7 @@ from bitextfilter.commands.evaluate import main
 from bitextfilter.commands.evaluations.recovery import _BASELINES, _JUDGED, _VECTORS
 from bitextfilter.evaluation.recovery import recover
 from bitextfilter.evaluation.similarities import BASELINES, MATRICES
+from bitextfilter.models.folders import digest
 from bitextfilter.scoring.translation import JUDGED
 from bitextfilter.translation.registry import load_translator
 
@@ -147,7 +148,8 @@ def test_translators_both_ways(tmp_path: Path) -> None:
     ]
     expected = recover(*sides, np.array(scores, dtype=np.float32))
     assert found[:2] == [f"{expected.forward:.2f}", f"{expected.backward:.2f}"]
-    assert "sim:translation translators:there:" in found[3] and "model:" not in found[3]
+    named = ",".join(f"{folder.name}:{digest(folder)}" for folder in (there, back))
+    assert f"sim:translation translators:{named} " in found[3] and "model:" not in found[3]
 
 
 def test_translators_must_be_there(pairs: Path) -> None:
