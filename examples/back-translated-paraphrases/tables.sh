@@ -125,7 +125,7 @@ points() { # NAME ARCHITECTURE: its points, best first: point, bounds, pairs, de
             low = high = ""
             for (name in place) if (name ~ /\.minimum$/) low = $place[name]
             for (name in place) if (name ~ /\.maximum$/) high = $place[name]
-            bounds = (low == "" || low == "none" ? "" : low) "–" (high == "none" ? "" : high)
+            bounds = (low == "" || low == "none" ? "" : low) "–" (high == "none" || high >= 1e9 ? "" : high)
             print $place["point"], bounds, $place["trained_pairs"], $place["pearson"]
         }' "$output/$1.tsv"
 }
