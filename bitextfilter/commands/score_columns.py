@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.cached import CachedScores
     from bitextfilter.scoring.model import Model
 
-__all__ = ["Columns", "JudgedColumns", "VectorColumns"]
+__all__ = ["Columns", "JudgedColumns", "Part", "VectorColumns"]
 
 OVERLONG = "overlong"
 """1 for a pair of which an end was not read, else 0: for the summary, not for the output."""

@@ -73,9 +73,10 @@ def judged_context(judges: Judges, measure: str) -> bytes:
     """
     known = JUDGED.get(measure)
     forward, backward, *language_models = judges.contents
-    parts = [measure, LONGEST, _version("kenlm")]
-    parts.append([forward, backward] if known is None or known.translators else [])
-    parts.append(language_models if known is not None and known.language_models else [])
+    fluent = known is not None and known.language_models
+    parts: list[object] = [measure]
+    parts.append([forward, backward, LONGEST] if known is None or known.translators else [])
+    parts.append([*language_models, _version("kenlm")] if fluent else [])
     parts.append(list(judges.weights) if measure == "log-linear" else [])
     translators = [judge for judge in (judges.forward, judges.backward) if judge is not None]
     device = translators[0].device if translators else resolve_device("cpu")
