@@ -85,7 +85,7 @@ def highest_means(similarities: Scores, k: int) -> Scores:
     k = min(k, similarities.shape[1])
     if k == 0:
         return np.zeros(len(similarities), dtype=np.float32)
-    highest = np.sort(np.partition(similarities, -k, axis=1)[:, -k:], axis=1).astype(np.float64)
+    highest = np.sort(np.partition(similarities, -k, axis=1)[:, -k:], axis=1)
     total, count = np.zeros((2, len(similarities)))
     for column in highest.T:
         there = column > -np.inf

@@ -76,7 +76,8 @@ class Corpus:
         """Those pairs of which neither side is longer, in pieces."""
         longer = np.maximum(self.source.lengths, self.target.lengths)
         kept = np.flatnonzero(longer <= length)
-        return Corpus(self.source.take(kept), self.target.take(kept), self.weights[kept])
+        templates = self.templates and self.templates.take(kept)
+        return Corpus(self.source.take(kept), self.target.take(kept), self.weights[kept], templates)
 
     @cached_property
     def keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

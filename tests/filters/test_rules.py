@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import pickle
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import RULES, parse_rule
-from bitextfilter.filters.rule import Rule
+from bitextfilter.filters.rule import Bounded, Rule
 
 LANGUAGES = ("en", "de")
 HERE = Path(__file__).parent
@@ -119,3 +121,32 @@ def test_any_text_is_judged(name: str, pairs: list[tuple[str, str]]) -> None:
     said = reasons(rule, batch(pairs))
     assert said == [reasons(rule, batch([pair]))[0] for pair in pairs]
     reasons(rule, batch(pairs, None if not rule.needs_languages else LANGUAGES))
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "said"),
+    [
+        (2.0, 3.0, None, "2<3"),
+        (12345678.0, None, 3.0, "12345678>3"),
+        (4.2, None, 3.0, "4.2>3"),
+        (4.23456, None, 3.0, "4.23>3"),
+        (2.9999, 3.0, None, "2.9999<3"),
+        (2.996, 3.0, None, "2.996<3"),
+        (3.0001, None, 3.0, "3.0001>3"),
+        (3.0000000000000004, None, 3.0, "3.0000000000000004>3"),
+        (0.4996, 0.5, None, "0.4996<0.5"),
+        (0.012345, 0.5, None, "0.0123<0.5"),
+        (float("nan"), 0.5, None, "nan"),
+    ],
+)
+def test_a_value_is_told_from_the_bound_it_breaks(
+    value: float, low: float | None, high: float | None, said: str
+) -> None:
+    @dataclass(frozen=True)
+    class Given(Bounded):
+        name = "given"
+
+        def values(self, pairs: Pairs) -> NDArray[Any]:
+            return np.full(len(pairs), value)
+
+    assert reasons(Given(low, high), batch([("a", "b")])) == [f"given={said}"]

@@ -208,3 +208,19 @@ def test_windows_are_bounded_in_rows_and_bytes() -> None:
     assert [len(window) for window in row_windows(rows, 50, most_bytes=60)] == [8, 2]
     assert [row for window in row_windows(rows, 3) for row in window] == rows
     assert list(row_windows([], 3)) == []
+
+
+def test_a_window_ends_with_the_row_that_reaches_a_bound() -> None:
+    rows = rows_of(b"a\tbb\n" * 9)
+    held = len(rows[0].line)
+    for most, expected in ((3 * held - 1, 3), (3 * held, 3), (3 * held + 1, 4), (1, 1)):
+        windows = list(row_windows(rows, 50, most_bytes=most))
+        assert len(windows[0]) == len(windows[1]) == expected
+    assert [len(window) for window in row_windows(rows, 1)] == [1] * 9
+    lines = [len(part.raw) for part in read(b"a\tbb\n" * 9).lines(50, 3 * (held + 1))]
+    assert lines == [3, 3, 3]
+
+
+def test_windows_are_bounded_in_bytes_unless_said_otherwise() -> None:
+    rows = rows_of(b"a\t" + b"b" * (1 << 22) + b"\n") * 9
+    assert [len(window) for window in row_windows(rows, 100)] == [4, 4, 1]

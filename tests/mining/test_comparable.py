@@ -14,10 +14,18 @@ from bitextfilter.mining.comparable import (
     Mined,
     MiningSettings,
     PairScorer,
+    choose,
     mine,
 )
+from bitextfilter.similarity.both_ways import nearest_both_ways
 from bitextfilter.similarity.margins import csls_matrix, distance_matrix, ratio_matrix
-from bitextfilter.similarity.vectors import Scores, Vectors, cosine_matrix, euclidean_matrix
+from bitextfilter.similarity.vectors import (
+    Scores,
+    Vectors,
+    cosine_matrix,
+    euclidean_matrix,
+    unit_rows,
+)
 
 Pair = tuple[int, int]
 
@@ -185,3 +193,12 @@ def test_settings_are_checked() -> None:
     for name in ("mlp", "joint"):
         with pytest.raises(SettingsError, match=f"{name} needs a classifier"):
             mine(SOURCE, TARGET, MiningSettings(name))
+
+
+@pytest.mark.parametrize("similarity", ["mlp", "joint"])
+def test_nothing_is_chosen_by_a_classifier_that_is_not_there(similarity: str) -> None:
+    """Not even where the search has been done already."""
+    nearest = nearest_both_ways(unit_rows(SOURCE), unit_rows(TARGET), 4, 1, None)
+    with pytest.raises(SettingsError, match=f"{similarity} needs a classifier"):
+        choose(nearest, MiningSettings(similarity))
+    assert len(choose(nearest, MiningSettings(similarity), by_place(SOURCE, TARGET)))

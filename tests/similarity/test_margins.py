@@ -106,3 +106,19 @@ def test_means_do_not_depend_on_places() -> None:
     values = GENERATOR.standard_normal((40, 200)).astype(np.float32)
     order = GENERATOR.permutation(200)
     assert np.array_equal(highest_means(values, 13), highest_means(values[:, order], 13))
+
+
+def test_what_is_no_value_does_not_count() -> None:
+    none = -np.inf
+    values = np.array([[none, 0.6, none, 0.2], [none] * 4, [-0.5, none, none, none]], np.float32)
+    for k, expected in ((1, [0.6, 0.0, -0.5]), (3, [0.4, 0.0, -0.5]), (9, [0.4, 0.0, -0.5])):
+        found = highest_means(values, k)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        assert found.dtype == np.float32
+
+
+def test_means_are_summed_in_double_precision() -> None:
+    values = np.full((1, 3000), 0.1, np.float32)
+    values[0, 1] = 1e8
+    expected = (1e8 + 2999 * float(np.float32(0.1))) / 3000
+    assert highest_means(values, 3000)[0] == np.float32(expected)

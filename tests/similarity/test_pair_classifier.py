@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.similarity.pair_classifier import check_worth, expected
+from bitextfilter.similarity.pair_classifier import check_worth, expected, sigmoid
 
 
 def test_the_only_answer_is_the_logit() -> None:
@@ -40,7 +40,24 @@ def test_more_of_either_is_never_less_whatever_the_size() -> None:
             assert np.isfinite(found).all() and (np.diff(found) >= 0).all()
 
 
-@pytest.mark.parametrize("worth", [-0.1, 0.5, float("nan"), "0.1", True])
+@pytest.mark.parametrize("worth", [-0.1, -1e-9, 0.5, 0.6, float("nan"), "0.1", None, True])
 def test_a_worth_that_cannot_be(worth: object) -> None:
     with pytest.raises(SettingsError, match="worth"):
         check_worth(worth)
+
+
+@pytest.mark.parametrize("worth", [0, 0.0, 1e-9, 0.3, 0.4999])
+def test_a_worth_that_can_be(worth: float) -> None:
+    check_worth(worth)
+
+
+def test_sigmoid() -> None:
+    logits = np.array([-1e30, -1000, -80, -3, -0.5, 0, 0.25, 2, 15, 1000, 1e30], dtype=np.float32)
+    found = sigmoid(logits)
+    assert found.dtype == np.float32
+    with localcontext() as context:
+        context.prec = 400
+        exact = [1 / (1 + (-Decimal(max(min(x, 2000), -2000))).exp()) for x in logits.tolist()]
+    np.testing.assert_allclose(found, [float(x) for x in exact], rtol=1e-7, atol=0)
+    assert sigmoid(logits[:0]).shape == (0,)
+    assert sigmoid(np.array([-np.inf, np.inf])).tolist() == [0.0, 1.0]

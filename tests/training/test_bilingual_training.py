@@ -84,6 +84,27 @@ def test_contrastive(margin: float) -> None:
     assert loss(model, batch, "contrastive") == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("decode", ["source", "target", "both"])
+@pytest.mark.parametrize("objective", ["translation", "autoencoding"])
+def test_a_sentence_is_written_from_the_vector_of_the_right_side(
+    objective: str, decode: str
+) -> None:
+    """A translation from its source, an autoencoding from the sentence itself."""
+    model, batch, _ = made(replace(PLAIN, triplet=0.0, decode=decode, **{objective: 1.0}))
+    vectors = [model.encode(part, side).detach() for side, part in enumerate(batch.sides)]
+
+    def written(read: int, side: int) -> float:
+        table = model.network.piece_tables()[-model.read_as[side]]
+        with torch.no_grad():
+            return float(model.written(vectors[read], batch.sides[side]["pieces"], table, side))
+
+    flip = objective == "translation"
+    sides = {"source": (0,), "target": (1,), "both": (0, 1)}[decode]
+    right, wrong = ([written(side ^ other, side) for side in sides] for other in (flip, not flip))
+    assert loss(model, batch, objective) == pytest.approx(np.mean(right), rel=1e-6)
+    assert abs(np.mean(right) - np.mean(wrong)) > 1e-4
+
+
 def test_drift_is_the_squared_way_of_the_token_vectors() -> None:
     model, batch, _ = made(replace(PLAIN, drift=0.3))
     assert loss(model, batch, "drift") == 0

@@ -56,6 +56,24 @@ def test_sentences_are_taken_and_joined_in_every_view() -> None:
     assert some.lengths.tolist() == [3, 2, 1]
 
 
+def test_pairs_with_a_longer_side_are_left_out() -> None:
+    lengths = [(1, 3), (3, 1), (3, 3), (4, 1), (1, 4), (2, 2)]
+    sides = [
+        Sentences(
+            np.full(pair[side], 10 * i + side, dtype=np.int32) for i, pair in enumerate(lengths)
+        )
+        for side in (0, 1)
+    ]
+    templates = Ragged.of(np.array([i], dtype=np.int32) for i in range(6))
+    kept = Corpus(sides[0], sides[1], np.arange(6) / 2, templates).up_to(3)
+    for side in (0, 1):
+        first = [int(row[0]) for row in kept.side(side).views[PIECES]]
+        assert first == [10 * i + side for i in (0, 1, 2, 5)]
+    assert kept.weights.tolist() == [0.0, 0.5, 1.0, 2.5]
+    assert kept.templates is not None
+    assert [row.tolist() for row in kept.templates] == [[0], [1], [2], [5]]
+
+
 def test_a_pass_holds_every_row_once() -> None:
     batches = batches_of_pass(LENGTHS, np.ones(1000), 16, seed=1, number=0)
     assert sorted(np.concatenate(batches)) == list(range(1000))
