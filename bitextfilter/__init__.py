@@ -9,7 +9,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
+
+# MKL reads this at its first product. By default the sums of a row may take another order where
+# the row begins elsewhere in memory, as on AMD's processors: then a score depends on its company.
+os.environ.setdefault("MKL_CBWR", "AUTO")
 
 if TYPE_CHECKING:
     from bitextfilter.scoring.model import load as load

@@ -190,9 +190,12 @@ class Gated(Part):
         def encode(rows: Padded) -> Tensor:
             inside = padding_mask(rows.lengths, rows.ids.shape[1])
             total = vectors.new_zeros(len(rows.ids), vectors.shape[1])
+            # Rows with a gap between them: of rows without, torch computes the sigmoids in one
+            # go, and those at the end in another way.
+            gates = vectors.new_empty(len(rows.ids), vectors.shape[1] + 1)[:, :-1]
             for position, hidden in direction.states(rows.ids, rows.lengths):
                 ids = rows.ids[:, position]
-                gates = torch.addmm(gate_inputs[ids], hidden, weight).sigmoid_()
+                torch.addmm(gate_inputs[ids], hidden, weight, out=gates).sigmoid_()
                 total += vectors[ids] * gates * inside[:, position, None]
             return total / rows.lengths[:, None]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -42,10 +43,11 @@ def product_type(device: torch.device) -> torch.dtype:
 def arithmetic(device: torch.device) -> list[str]:
     """What the last bits of results on a device may depend on: names to compare, not to read.
 
-    The instructions that the processor has and those that torch uses; the GPU's name.
+    The instructions that the processor has and those that torch uses; MKL's mode; the GPU's name.
     """
     names = sorted(name for name, there in _abilities().items() if there is True)
     names += [platform.machine(), torch.backends.cpu.get_cpu_capability()]
+    names.append(f"MKL_CBWR={os.environ.get('MKL_CBWR')}")
     return [*names, torch.cuda.get_device_name(device)] if device.type == "cuda" else names
 
 

@@ -1,10 +1,15 @@
-"""One thread for torch, whoever computes."""
+"""One thread for torch, and products that do not depend on the place of a row."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 
+import pytest
 import torch
+from torch.nn.functional import linear
 
 from bitextfilter.models.device import one_torch_thread
 
@@ -30,3 +35,28 @@ def test_torch_has_one_thread_until_the_last_is_done() -> None:
     with one_torch_thread():
         assert torch.get_num_threads() == 1
     torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("inputs", [6, 9, 50, 64])
+@pytest.mark.parametrize("outputs", [2, 6, 9, 18, 64])
+def test_a_product_is_the_same_wherever_its_row_stands(inputs: int, outputs: int) -> None:
+    torch.manual_seed(1)
+    row, weight = torch.randn(inputs), torch.randn(outputs, inputs)
+    for count in (2, 3, 16, 70):
+        rows = row.expand(count, -1).contiguous()
+        for found in (linear(rows, weight), rows @ weight.T.contiguous()):
+            assert torch.equal(found, found[:1].expand_as(found))
+
+
+@pytest.mark.parametrize("own", [None, "COMPATIBLE"])
+def test_the_mode_that_makes_it_so_is_set_unless_the_user_chose_one(own: str | None) -> None:
+    others = {name: value for name, value in os.environ.items() if name != "MKL_CBWR"}
+    code = "import bitextfilter, os; print(os.environ['MKL_CBWR'])"
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**others, **({"MKL_CBWR": own} if own else {})},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.strip() == (own or "AUTO")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -205,15 +206,17 @@ def test_agrees_with_the_definition(worth: float) -> None:
     assert np.ptp(expected) > 0.01
 
 
-@pytest.mark.parametrize("worth", [0.0, 0.3])
-def test_a_pair_has_the_same_score_in_any_company(worth: float) -> None:
+@pytest.mark.parametrize(
+    "changes", [{}, {"worth": 0.3}, {"width": 13, "hidden": 13}, {"width": 5, "hidden": 7}]
+)
+def test_a_pair_has_the_same_score_in_any_company(changes: dict[str, Any]) -> None:
     chance = np.random.default_rng(1)
     words = ["Tom", "5", "cats", ",", "not", "Hund", "nicht", "and", "Übel", "1.5"]
     texts = [" ".join(chance.choice(words, chance.integers(1, 60))) for _ in range(300)]
     texts += [SOURCES[4], TARGETS[4]]
     i, j = (chance.integers(0, len(texts), 400) for _ in range(2))
     both = sides(texts, texts)
-    classifier = make(replace(SETTINGS, worth=worth))
+    classifier = make(replace(SETTINGS, **changes))
     whole = classifier.scoring(encode)(*both)(i, j)
     assert np.ptp(whole) > 0.5
     order = chance.permutation(400)
