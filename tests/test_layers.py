@@ -29,6 +29,7 @@ OWNERS = {
     "faiss": {"similarity/approximate.py"},
     "fasttext": {"text/identification.py", "training/word_vectors.py"},
     "ftfy": {"corpus/repair.py"},
+    "jinja2": {"reports/page.py"},
     "kenlm": {"filters/fluency.py"},
     "lingua": {"text/identification.py"},
     "matplotlib": {"reports/"},
