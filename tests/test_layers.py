@@ -38,7 +38,7 @@ OWNERS = {
     "py3langid": {"text/identification.py"},
     "pycld2": {"text/identification.py"},
     "rapidfuzz": {"evaluation/", "filters/", "corpus/"},
-    "ray": {"distributed/ray_"},
+    "ray": {"distributed/ray_engine.py"},
     "regex": {"text/", "filters/"},
     "rensa": {"corpus/near_duplicates.py"},
     "sacrebleu": {"evaluation/bleu.py"},
