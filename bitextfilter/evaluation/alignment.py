@@ -16,7 +16,7 @@ import numpy as np
 
 from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figures, estimates
 
-__all__ = ["Aligned", "Compared", "Link", "compare", "measure_alignment", "signature"]
+__all__ = ["Aligned", "Compared", "Link", "compare", "measure_alignment"]
 
 Link = tuple[tuple[int, ...], tuple[int, ...]]
 """The sentences of either side, from 0; one side may be empty."""
@@ -48,6 +48,11 @@ class Aligned:
     """``precision``, ``recall`` or ``f1``."""
     estimate: Estimate
     """From 0 to 1."""
+
+    @property
+    def figure(self) -> str:
+        """The value as a signature begins: ``strict.f1 = 0.9000``."""
+        return f"{self.how}.{self.measure} = {self.estimate.value:.4f}"
 
 
 def compare(gold: Iterable[Link], found: Iterable[Link]) -> Compared:
@@ -94,11 +99,3 @@ def measure_alignment(compared: Compared, bootstrap: Bootstrap) -> list[Aligned]
         Aligned(how, what, Estimate(*column))
         for (how, what), column in zip(_FIGURES, ends.T.tolist(), strict=True)
     ]
-
-
-def signature(result: Aligned, compared: Compared, **facts: str | int) -> str:
-    """Return a figure in one line: ``strict.f1 = 0.9000 | links=422 gold:381 boot:1000``."""
-    made = " ".join(f"{name}:{fact}" for name, fact in facts.items())
-    links, gold = int(compared.found.sum()), int(compared.gold.sum())
-    name = f"{result.how}.{result.measure}"
-    return f"{name} = {result.estimate.value:.4f} | links={links} gold:{gold} {made}".rstrip()

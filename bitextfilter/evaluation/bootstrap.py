@@ -39,6 +39,11 @@ class Bootstrap:
     resamples: int = 1000
     seed: int = 1
 
+    @property
+    def facts(self) -> dict[str, int]:
+        """Both, as a signature names them."""
+        return {"boot": self.resamples, "seed": self.seed}
+
 
 class Estimate(NamedTuple):
     """A figure and its 95 % interval."""

@@ -25,7 +25,6 @@ __all__ = [
     "Judged",
     "grade_means",
     "measure_agreement",
-    "signature",
 ]
 
 Values = NDArray[np.float64]
@@ -81,6 +80,18 @@ class Agreement:
     """-100 to 100; None where it is undefined, for the set or one of several."""
     spearman: Estimate | None
     """Likewise."""
+
+    @property
+    def figure(self) -> str:
+        """Both as a signature begins: ``pearson = 71.20 spearman = 70.04``, ``-`` for none."""
+        pair = (("pearson", self.pearson), ("spearman", self.spearman))
+        return " ".join(f"{name} = {f'{each.value:.2f}' if each else '-'}" for name, each in pair)
+
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """Pairs and set, or the number of sets, as a signature names them."""
+        one = {"set": self.name} if len(self.sets) == 1 else {"sets": len(self.sets)}
+        return {"n": self.pairs, "skipped": self.skipped, **one}
 
 
 @dataclass(frozen=True)
@@ -185,16 +196,3 @@ def _rounded(human: Values, step: float | None) -> Values:
     if not np.isfinite(multiples).all():
         raise SettingsError(f"a step of {step:g} is too small for these grades")
     return np.round(multiples * step, 12)
-
-
-def signature(result: Agreement, **facts: str | int) -> str:
-    """Return the correlations in one line with how they were made.
-
-    ``signature(result, sim="cosine")`` is ``pearson = 71.20 spearman = 70.04 | n=750 skipped:0
-    set:sts2012.OnWN sim:cosine``; of several sets there is their number, as in ``sets:4``.
-    """
-    pair = (("pearson", result.pearson), ("spearman", result.spearman))
-    values = " ".join(f"{name} = {f'{each.value:.2f}' if each else '-'}" for name, each in pair)
-    made = " ".join(f"{name}:{fact}" for name, fact in facts.items())
-    what = f"set:{result.name}" if len(result.sets) == 1 else f"sets:{len(result.sets)}"
-    return f"{values} | n={result.pairs} skipped:{result.skipped} {what} {made}".rstrip()

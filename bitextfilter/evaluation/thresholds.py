@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figures, estimates
-from bitextfilter.evaluation.filtering import Labelled, Scores
+from bitextfilter.evaluation.filtering import Labelled
+from bitextfilter.similarity.separation import Scores
 
-__all__ = ["FIGURES", "Cut", "CutSettings", "cut_figures", "estimate_cuts", "signature"]
+__all__ = ["FIGURES", "Cut", "CutSettings", "cut_figures", "estimate_cuts"]
 
 _TIE = 1e-12
 """Figures so near to each other are equal but for rounding: of cuts that tie, the lowest wins."""
@@ -196,15 +197,3 @@ class _Statistic:
     def _mixed(self, clean: Figures, noise: Figures) -> Figures:
         """Return the mean over rows of which the noise share is noise."""
         return (1 - self._share) * clean + self._share * noise
-
-
-def signature(cut: Cut, labelled: Labelled, settings: CutSettings, **facts: str | int) -> str:
-    """Return a cut in one line with how it was found.
-
-    ``threshold = 0.8312 | n=2000 clean:1000 noise_share:0.3 by:f1 boot:1000 seed:1``.
-    """
-    clean = int(labelled.of(0).sum())
-    fixed = f"n={len(labelled.labels)} clean:{clean} noise_share:{settings.share(labelled):.4g}"
-    drawn = f"by:{settings.goal} boot:{settings.bootstrap.resamples} seed:{settings.bootstrap.seed}"
-    made = " ".join(f"{name}:{fact}" for name, fact in facts.items())
-    return f"threshold = {cut.threshold!r} | {fixed} {drawn} {made}".rstrip()

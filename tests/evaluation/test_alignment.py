@@ -10,7 +10,6 @@ from bitextfilter.evaluation.alignment import (
     Link,
     compare,
     measure_alignment,
-    signature,
 )
 from bitextfilter.evaluation.bootstrap import Bootstrap
 
@@ -89,10 +88,3 @@ def test_all_wrong_is_nothing_not_an_error() -> None:
 def test_without_links(gold: list[Link], found: list[Link]) -> None:
     with pytest.raises(ValueError, match="no links"):
         measure_alignment(compare(gold, found), Bootstrap(10))
-
-
-def test_a_line() -> None:
-    compared = compare(GOLD, FOUND)
-    result = measure_alignment(compared, Bootstrap(10))[1]
-    line = signature(result, compared, boot=10)
-    assert line == "strict.recall = 0.2500 | links=6 gold:4 boot:10"

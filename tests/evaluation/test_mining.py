@@ -18,7 +18,6 @@ from bitextfilter.evaluation.mining import (
     Pair,
     compare,
     measure_mining,
-    signature,
 )
 
 PAIR = st.tuples(st.sampled_from("abcd"), st.sampled_from("ABCD"))
@@ -187,12 +186,3 @@ def test_what_cannot_be_measured_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=problem):
         Compared(np.array(scores, dtype=np.float64), np.array(right, dtype=np.bool_), gold)
-
-
-def test_the_signature_says_how() -> None:
-    compared = compare({("a", "A"): 0.5, ("b", "A"): 0.25}, [("a", "A")])
-    results = measure_mining(compared, MiningSettings(None, ONCE))
-    assert signature(results[0], compared, boot=1) == (
-        "f1 = 1.0000 | n=2 gold:1 cut:best threshold:0.5 boot:1"
-    )
-    assert signature(results[4], compared) == "precision = 0.5000 | n=2 gold:1 cut:all"
