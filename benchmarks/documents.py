@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from bitextfilter.commands.process import prepare
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.alignment import Link
+    from bitextfilter.io.links import Link
     from bitextfilter.mining.document_vectors import VectorPairing
     from bitextfilter.scoring.model import Model
     from bitextfilter.similarity.vectors import Scores, Vectors

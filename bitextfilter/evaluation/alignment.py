@@ -14,12 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figures, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
+from bitextfilter.io.links import Link
 
-__all__ = ["Aligned", "Compared", "Link", "compare", "measure_alignment"]
-
-Link = tuple[tuple[int, ...], tuple[int, ...]]
-"""The sentences of either side, from 0; one side may be empty."""
+__all__ = ["Aligned", "Compared", "compare", "measure_alignment"]
 
 _FIGURES = [(how, what) for how in ("strict", "lax") for what in ("precision", "recall", "f1")]
 
@@ -75,7 +73,7 @@ def _right(links: Collection[Link], reference: Collection[Link]) -> Counts:
     return counts
 
 
-def _figures(found: Counts, gold: Counts) -> Figures:
+def _figures(found: Counts, gold: Counts) -> Floats:
     """Precision, recall and F1 of what is right strictly, then laxly; 0 where nothing is right."""
     figures = []
     for kinds in (1, 2):

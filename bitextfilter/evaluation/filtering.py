@@ -14,7 +14,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figures, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
 from bitextfilter.similarity.separation import (
     Contrast,
     Scores,
@@ -26,9 +26,9 @@ from bitextfilter.similarity.separation import (
 __all__ = [
     "ALL",
     "RANKING",
+    "FilteringFigure",
     "FilteringSettings",
     "Labelled",
-    "Measured",
     "measure_filtering",
 ]
 
@@ -78,7 +78,7 @@ class FilteringSettings:
 
 
 @dataclass(frozen=True)
-class Measured:
+class FilteringFigure:
     """One measure of clean rows against one kind of noise, from 0 to 1."""
 
     measure: str
@@ -92,7 +92,7 @@ class Measured:
     """How many are of this kind."""
 
 
-def measure_filtering(labelled: Labelled, settings: FilteringSettings) -> list[Measured]:
+def measure_filtering(labelled: Labelled, settings: FilteringSettings) -> list[FilteringFigure]:
     """Measure all noise together and each kind against the clean rows, measure by measure.
 
     ``auc`` and ``average_precision`` (see the functions) need no threshold; with one there are
@@ -110,7 +110,7 @@ def measure_filtering(labelled: Labelled, settings: FilteringSettings) -> list[M
     kinds = [(ALL, sum(noise)), *zip(labelled.kinds, noise, strict=True)]
     measures = RANKING if settings.threshold is None else RANKING + _AT_THRESHOLD
     return [
-        Measured(measure, kind, Estimate(*found[:, i, j].tolist()), clean, count)
+        FilteringFigure(measure, kind, Estimate(*found[:, i, j].tolist()), clean, count)
         for j, measure in enumerate(measures)
         for i, (kind, count) in enumerate(kinds)
     ]
@@ -126,7 +126,7 @@ class _Statistic:
         if threshold is not None:
             self._kept = [int(np.searchsorted(-each, -threshold, "right")) for each in scores]
 
-    def __call__(self, strata: Sequence[Counts]) -> Figures:
+    def __call__(self, strata: Sequence[Counts]) -> Floats:
         """Return the figures of the clean rows and of each kind."""
         clean, *noise = strata
         sizes = np.array([counts.sum() for counts in noise])
@@ -143,7 +143,7 @@ class _Statistic:
         return np.stack(columns, axis=1)
 
     @staticmethod
-    def _at_threshold(strata: Sequence[Counts], kept: Sequence[int]) -> list[Figures]:
+    def _at_threshold(strata: Sequence[Counts], kept: Sequence[int]) -> list[Floats]:
         """Return precision, recall, F1 and the part removed, each of all noise and each kind."""
         rows = np.array([counts.sum() for counts in strata])
         right, *wrongs = (counts[:end].sum() for counts, end in zip(strata, kept, strict=True))

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figures, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
 from bitextfilter.similarity.separation import Scores, best_counts, mean_precision
 
 __all__ = [
     "Compared",
-    "Measured",
+    "MiningFigure",
     "MiningSettings",
     "Pair",
     "compare",
@@ -64,7 +64,7 @@ class MiningSettings:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MiningFigure:
     """One figure of keeping the pairs that score at least ``threshold``."""
 
     measure: str
@@ -124,7 +124,7 @@ class _Ranking:
         right = int(self.right[:end].sum())
         return right + int(self.wrong[:end].sum()), right
 
-    def statistic(self, counts: Counts, ends: Sequence[int]) -> Figures:
+    def statistic(self, counts: Counts, ends: Sequence[int]) -> Floats:
         """Return F1, precision and recall of keeping so many cells, then the average precision.
 
         Args:
@@ -147,7 +147,7 @@ class _Ranking:
         return np.append(figures, mean_precision(found, np.cumsum(wrong), gold))
 
 
-def measure_mining(compared: Compared, settings: MiningSettings) -> list[Measured]:
+def measure_mining(compared: Compared, settings: MiningSettings) -> list[MiningFigure]:
     """Measure the best cut, then the one given (or all pairs), then the average precision.
 
     - Precision is the part of the pairs kept that is right, 0 if none is kept; recall the part of
@@ -176,6 +176,6 @@ def measure_mining(compared: Compared, settings: MiningSettings) -> list[Measure
     named = [(measure, cut) for cut in cuts for measure in _OF_A_CUT]
     named.append(("average_precision", everything))
     return [
-        Measured(measure, name, at, Estimate(*column), kept, right)
+        MiningFigure(measure, name, at, Estimate(*column), kept, right)
         for (measure, (name, at, kept, right)), column in zip(named, found.T.tolist(), strict=True)
     ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figures, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
 
 __all__ = ["Detection", "best_threshold", "majority", "measure_detection"]
 
@@ -50,7 +50,7 @@ def measure_detection(found: Decisions, labels: Decisions, bootstrap: Bootstrap)
     return Detection(accuracy, f1, len(labels), int(labels.sum()))
 
 
-def _figures(strata: Sequence[Counts]) -> Figures:
+def _figures(strata: Sequence[Counts]) -> Floats:
     """Return accuracy and F1 of the counts of the cells."""
     right_none, missed, wrong, right_one = strata[0]
     decided = 2 * right_one + missed + wrong

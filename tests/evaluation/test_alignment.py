@@ -7,11 +7,11 @@ import random
 import pytest
 
 from bitextfilter.evaluation.alignment import (
-    Link,
     compare,
     measure_alignment,
 )
 from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.io.links import Link
 
 GOLD: list[Link] = [((0,), (0,)), ((1, 2), (1,)), ((), (2,)), ((3,), (3, 4)), ((4,), (5,))]
 FOUND: list[Link] = [((0,), (0,)), ((1,), (1,)), ((2,), ()), ((), (2,)), ((3,), (5,)), ((4,), (3,))]

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, resamples
 from bitextfilter.evaluation.filtering import (
+    FilteringFigure,
     FilteringSettings,
     Labelled,
-    Measured,
     measure_filtering,
 )
 from bitextfilter.similarity.separation import average_precision, roc_auc
@@ -60,7 +60,7 @@ def labelled(*groups: Sequence[float]) -> Labelled:
     return Labelled(scores[order], labels[order], [f"kind{i}" for i in range(1, len(groups))])
 
 
-def by_name(results: list[Measured]) -> dict[tuple[str, str], Measured]:
+def by_name(results: list[FilteringFigure]) -> dict[tuple[str, str], FilteringFigure]:
     return {(result.measure, result.kind): result for result in results}
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bitextfilter.evaluation.bootstrap import Bootstrap, resamples
 from bitextfilter.evaluation.mining import (
     Compared,
-    Measured,
+    MiningFigure,
     MiningSettings,
     Pair,
     compare,
@@ -62,7 +62,7 @@ def measured(
     gold: Set[Pair],
     threshold: float | None = None,
     bootstrap: Bootstrap = ONCE,
-) -> dict[tuple[str, str], Measured]:
+) -> dict[tuple[str, str], MiningFigure]:
     settings = MiningSettings(threshold, bootstrap)
     results = measure_mining(compare(mined, gold), settings)
     found = {(result.cut, result.measure): result for result in results}
@@ -71,7 +71,7 @@ def measured(
 
 
 def check_cut(
-    found: dict[tuple[str, str], Measured], name: str, kept: Set[Pair], gold: Set[Pair]
+    found: dict[tuple[str, str], MiningFigure], name: str, kept: Set[Pair], gold: Set[Pair]
 ) -> None:
     for measure, value in naive_cut(kept, gold).items():
         result = found[name, measure]

@@ -20,7 +20,7 @@ from bitextfilter.io.rows import BadRow, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.bootstrap import Bootstrap
-    from bitextfilter.evaluation.mining import Compared, Measured, Pair
+    from bitextfilter.evaluation.mining import Compared, MiningFigure, Pair
     from bitextfilter.evaluation.result import Result
 
 __all__ = ["mining"]
@@ -151,7 +151,7 @@ def _result(
     run: Run,
     files: tuple[str, str],
     compared: Compared,
-    found: list[Measured],
+    found: list[MiningFigure],
     bootstrap: Bootstrap,
 ) -> Result:
     """Return the measures, and the best cut as bitext-models recommend takes it."""
@@ -189,7 +189,7 @@ def _result(
     return Result("mining", columns, {"results": records}, facts)
 
 
-def _recommended(run: Run, file: str, gold: int, found: list[Measured]) -> list[dict[str, Any]]:
+def _recommended(run: Run, file: str, gold: int, found: list[MiningFigure]) -> list[dict[str, Any]]:
     """Return the best cut as bitext-models recommend takes it, if a number cuts there."""
     best = {each.measure: each for each in found if each.cut == "best"}
     threshold = best["f1"].threshold
