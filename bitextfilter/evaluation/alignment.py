@@ -17,13 +17,13 @@ import numpy as np
 from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
 from bitextfilter.io.links import Link
 
-__all__ = ["Aligned", "Compared", "compare", "measure_alignment"]
+__all__ = ["Aligned", "LinkCounts", "compare_links", "measure_alignment"]
 
 _FIGURES = [(how, what) for how in ("strict", "lax") for what in ("precision", "recall", "f1")]
 
 
 @dataclass(frozen=True)
-class Compared:
+class LinkCounts:
     """How many links are right strictly, laxly only, and not, ``(3,)``."""
 
     found: Counts
@@ -31,9 +31,9 @@ class Compared:
     gold: Counts
     """Of the gold links that leave nothing out, against those found."""
 
-    def __add__(self, other: Compared) -> Compared:
+    def __add__(self, other: LinkCounts) -> LinkCounts:
         """Return the counts of both."""
-        return Compared(self.found + other.found, self.gold + other.gold)
+        return LinkCounts(self.found + other.found, self.gold + other.gold)
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class Aligned:
         return f"{self.how}.{self.measure} = {self.estimate.value:.4f}"
 
 
-def compare(gold: Iterable[Link], found: Iterable[Link]) -> Compared:
+def compare_links(gold: Iterable[Link], found: Iterable[Link]) -> LinkCounts:
     """Hold the links found in a document against its gold links; copies count once."""
     known, given = ({link for link in links if any(link)} for links in (gold, found))
     known_whole, given_whole = ({link for link in links if all(link)} for links in (known, given))
-    return Compared(_right(given, known), _right(known_whole, given_whole))
+    return LinkCounts(_right(given, known), _right(known_whole, given_whole))
 
 
 def _right(links: Collection[Link], reference: Collection[Link]) -> Counts:
@@ -83,7 +83,7 @@ def _figures(found: Counts, gold: Counts) -> Floats:
     return np.array(figures)
 
 
-def measure_alignment(compared: Compared, bootstrap: Bootstrap) -> list[Aligned]:
+def measure_alignment(compared: LinkCounts, bootstrap: Bootstrap) -> list[Aligned]:
     """Return precision, recall and F1, strict, then lax.
 
     For the intervals, links found and gold links are drawn anew, each by themselves.

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from bitextfilter.evaluation.alignment import (
-    compare,
+    compare_links,
     measure_alignment,
 )
 from bitextfilter.evaluation.bootstrap import Bootstrap
@@ -18,7 +18,7 @@ FOUND: list[Link] = [((0,), (0,)), ((1,), (1,)), ((2,), ()), ((), (2,)), ((3,), 
 
 
 def values(gold: list[Link], found: list[Link]) -> dict[str, float]:
-    results = measure_alignment(compare(gold, found), Bootstrap(10))
+    results = measure_alignment(compare_links(gold, found), Bootstrap(10))
     return {f"{result.how} {result.measure}": result.estimate.value for result in results}
 
 
@@ -65,14 +65,14 @@ def test_copies_and_links_of_nothing_do_not_count() -> None:
 
 
 def test_documents_count_together() -> None:
-    both = compare(GOLD, FOUND) + compare(GOLD, GOLD)
+    both = compare_links(GOLD, FOUND) + compare_links(GOLD, GOLD)
     figures = measure_alignment(both, Bootstrap(10))
     assert figures[0].estimate.value == pytest.approx((2 + 5) / (6 + 5))
     assert figures[1].estimate.value == pytest.approx((1 + 4) / (4 + 4))
 
 
 def test_intervals_hold_the_value_and_the_seed_fixes_them() -> None:
-    compared = compare(random_links(1), random_links(2))
+    compared = compare_links(random_links(1), random_links(2))
     first = measure_alignment(compared, Bootstrap(20, 5))
     assert first == measure_alignment(compared, Bootstrap(20, 5))
     assert first != measure_alignment(compared, Bootstrap(20, 6))
@@ -87,4 +87,4 @@ def test_all_wrong_is_nothing_not_an_error() -> None:
 @pytest.mark.parametrize(("gold", "found"), [([], FOUND), (GOLD, []), ([((), (1,))], FOUND)])
 def test_without_links(gold: list[Link], found: list[Link]) -> None:
     with pytest.raises(ValueError, match="no links"):
-        measure_alignment(compare(gold, found), Bootstrap(10))
+        measure_alignment(compare_links(gold, found), Bootstrap(10))

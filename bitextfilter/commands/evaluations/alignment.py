@@ -41,7 +41,7 @@ def alignment(run: Run, files: tuple[str, ...], as_json: bool, resamples: int, s
 
         bitext-align --monotonic --links de.txt fr.txt | bitext-evaluate alignment gold.links
     """
-    from bitextfilter.evaluation.alignment import compare, measure_alignment
+    from bitextfilter.evaluation.alignment import compare_links, measure_alignment
     from bitextfilter.evaluation.bootstrap import Bootstrap
     from bitextfilter.io.links import read_links
 
@@ -50,7 +50,9 @@ def alignment(run: Run, files: tuple[str, ...], as_json: bool, resamples: int, s
         raise click.UsageError("GOLD and LINKS come in pairs, and only one of them can be stdin")
     output = run.output()
     links = [read_links(run.input(path), stream_name(path)) for path in files]
-    parts = [compare(gold, found) for gold, found in zip(links[0::2], links[1::2], strict=True)]
+    parts = [
+        compare_links(gold, found) for gold, found in zip(links[0::2], links[1::2], strict=True)
+    ]
     compared = sum(parts[1:], parts[0])
     for name, counts in (("gold", compared.gold), ("links", compared.found)):
         run.counts[name] = int(counts.sum())
