@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from bitextfilter.commands.process import prepare
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.alignment import Link
+    from bitextfilter.io.links import Link
     from bitextfilter.mining.document_vectors import VectorPairing
     from bitextfilter.scoring.model import Model
     from bitextfilter.similarity.vectors import Scores, Vectors
@@ -122,7 +122,7 @@ def compare_with_plain(model: Model, made: Made, sentences: int) -> None:
 
 def measure(model: Model, made: Made, judged: bool) -> None:
     """Print a row of the table."""
-    from bitextfilter.evaluation.alignment import compare, measure_alignment
+    from bitextfilter.evaluation.alignment import compare_links, measure_alignment
     from bitextfilter.evaluation.bootstrap import Bootstrap
     from bitextfilter.mining.documents import LinkSettings, Means, align_by_vectors
 
@@ -152,7 +152,7 @@ def measure(model: Model, made: Made, judged: bool) -> None:
         means = means._replace(judge=judge)
     found = align_by_vectors(source, target, means, LinkSettings()).links
     seconds = time.perf_counter() - start - encoding - judging
-    compared = compare(links, [(tuple(link.source), tuple(link.target)) for link in found])
+    compared = compare_links(links, [(tuple(link.source), tuple(link.target)) for link in found])
     strict = measure_alignment(compared, Bootstrap(1))[2].estimate.value
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     thousand = 2000 * seconds / (len(source) + len(target))

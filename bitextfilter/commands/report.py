@@ -18,8 +18,7 @@ from bitextfilter.io.rows import Row, RowReader, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.reports.page import Report
-    from bitextfilter.reports.samples import Sample
-    from bitextfilter.reports.survey import Survey
+    from bitextfilter.reports.survey import Sample, Survey
 
 __all__ = ["main"]
 
@@ -174,7 +173,7 @@ def _surveyed(run: Run, settings: Settings, rows: RowReader) -> Survey:
 
 def _samples(run: Run, rows: RowReader, scores: int) -> Iterator[list[Sample]]:
     """Yield the rows that have all their scores; count the others."""
-    from bitextfilter.reports.samples import Sample
+    from bitextfilter.reports.survey import Sample
 
     for window in run.windows(rows):
         found = []
@@ -212,8 +211,7 @@ def _names(settings: Settings, rows: RowReader) -> list[str]:
 
 
 def _report(run: Run, settings: Settings, survey: Survey, runs: dict[str, Any]) -> Report:
-    from bitextfilter.reports.page import Report
-    from bitextfilter.reports.parts import Languages
+    from bitextfilter.reports.page import Languages, Report
 
     return Report(
         survey,

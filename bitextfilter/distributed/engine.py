@@ -1,4 +1,4 @@
-"""What maps tasks in order, and how it is done on this machine."""
+"""An engine maps tasks in order; the one here works on this machine."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any, Protocol, TypeVar
 
 from bitextfilter.io.workers import map_in_order
 
-__all__ = ["Engine", "LocalEngine", "TaskError", "until_error"]
+__all__ = ["Answer", "Engine", "LocalEngine", "Task", "TaskError", "until_error"]
 
 Task = TypeVar("Task")
-Result = TypeVar("Result")
+Answer = TypeVar("Answer")
 
 
 class Engine(Protocol):
     """Does tasks somewhere."""
 
     def map(
-        self, prepare: Callable[[], Callable[[Task], Result]], tasks: Iterable[Task]
-    ) -> Iterator[Result]:
+        self, prepare: Callable[[], Callable[[Task], Answer]], tasks: Iterable[Task]
+    ) -> Iterator[Answer]:
         """Yield the result of each task, in the order of the tasks.
 
         Args:
@@ -57,8 +57,8 @@ class LocalEngine:
         self._processes = processes
 
     def map(
-        self, prepare: Callable[[], Callable[[Task], Result]], tasks: Iterable[Task]
-    ) -> Iterator[Result]:
+        self, prepare: Callable[[], Callable[[Task], Answer]], tasks: Iterable[Task]
+    ) -> Iterator[Answer]:
         """Yield the result of each task, as ``Engine.map``; each is tried once."""
         return map_in_order(_Prepared(prepare), until_error(tasks), self._processes)
 

@@ -14,18 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figures, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
+from bitextfilter.io.links import Link
 
-__all__ = ["Aligned", "Compared", "Link", "compare", "measure_alignment", "signature"]
-
-Link = tuple[tuple[int, ...], tuple[int, ...]]
-"""The sentences of either side, from 0; one side may be empty."""
+__all__ = ["Aligned", "LinkCounts", "compare_links", "measure_alignment"]
 
 _FIGURES = [(how, what) for how in ("strict", "lax") for what in ("precision", "recall", "f1")]
 
 
 @dataclass(frozen=True)
-class Compared:
+class LinkCounts:
     """How many links are right strictly, laxly only, and not, ``(3,)``."""
 
     found: Counts
@@ -33,9 +31,9 @@ class Compared:
     gold: Counts
     """Of the gold links that leave nothing out, against those found."""
 
-    def __add__(self, other: Compared) -> Compared:
+    def __add__(self, other: LinkCounts) -> LinkCounts:
         """Return the counts of both."""
-        return Compared(self.found + other.found, self.gold + other.gold)
+        return LinkCounts(self.found + other.found, self.gold + other.gold)
 
 
 @dataclass(frozen=True)
@@ -49,12 +47,17 @@ class Aligned:
     estimate: Estimate
     """From 0 to 1."""
 
+    @property
+    def figure(self) -> str:
+        """The value as a signature begins: ``strict.f1 = 0.9000``."""
+        return f"{self.how}.{self.measure} = {self.estimate.value:.4f}"
 
-def compare(gold: Iterable[Link], found: Iterable[Link]) -> Compared:
+
+def compare_links(gold: Iterable[Link], found: Iterable[Link]) -> LinkCounts:
     """Hold the links found in a document against its gold links; copies count once."""
     known, given = ({link for link in links if any(link)} for links in (gold, found))
     known_whole, given_whole = ({link for link in links if all(link)} for links in (known, given))
-    return Compared(_right(given, known), _right(known_whole, given_whole))
+    return LinkCounts(_right(given, known), _right(known_whole, given_whole))
 
 
 def _right(links: Collection[Link], reference: Collection[Link]) -> Counts:
@@ -70,7 +73,7 @@ def _right(links: Collection[Link], reference: Collection[Link]) -> Counts:
     return counts
 
 
-def _figures(found: Counts, gold: Counts) -> Figures:
+def _figures(found: Counts, gold: Counts) -> Floats:
     """Precision, recall and F1 of what is right strictly, then laxly; 0 where nothing is right."""
     figures = []
     for kinds in (1, 2):
@@ -80,7 +83,7 @@ def _figures(found: Counts, gold: Counts) -> Figures:
     return np.array(figures)
 
 
-def measure_alignment(compared: Compared, bootstrap: Bootstrap) -> list[Aligned]:
+def measure_alignment(compared: LinkCounts, bootstrap: Bootstrap) -> list[Aligned]:
     """Return precision, recall and F1, strict, then lax.
 
     For the intervals, links found and gold links are drawn anew, each by themselves.
@@ -94,11 +97,3 @@ def measure_alignment(compared: Compared, bootstrap: Bootstrap) -> list[Aligned]
         Aligned(how, what, Estimate(*column))
         for (how, what), column in zip(_FIGURES, ends.T.tolist(), strict=True)
     ]
-
-
-def signature(result: Aligned, compared: Compared, **facts: str | int) -> str:
-    """Return a figure in one line: ``strict.f1 = 0.9000 | links=422 gold:381 boot:1000``."""
-    made = " ".join(f"{name}:{fact}" for name, fact in facts.items())
-    links, gold = int(compared.found.sum()), int(compared.gold.sum())
-    name = f"{result.how}.{result.measure}"
-    return f"{name} = {result.estimate.value:.4f} | links={links} gold:{gold} {made}".rstrip()

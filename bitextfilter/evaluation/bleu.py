@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import DeviceError
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figures, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
 
 __all__ = ["Quality", "bleu", "bleu_difference", "check_bleu", "chrf"]
 
@@ -59,7 +59,7 @@ def bleu_difference(
     """
     ours, theirs = (_sentence_counts(side, references) for side in (translations, baseline))
 
-    def difference(strata: Sequence[Counts]) -> Figures:
+    def difference(strata: Sequence[Counts]) -> Floats:
         (drawn,) = strata
         return np.array(_bleu_of(drawn @ ours) - _bleu_of(drawn @ theirs))
 

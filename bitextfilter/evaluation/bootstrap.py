@@ -16,14 +16,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bootstrap", "Counts", "Estimate", "Figures", "Statistic", "estimates", "resamples"]
+__all__ = ["Bootstrap", "Counts", "Estimate", "Floats", "Statistic", "estimates", "resamples"]
 
 Counts = NDArray[np.float64]
 """How many rows each cell of a stratum has: whole numbers, ``(cells,)``."""
 
-Figures = NDArray[np.float64]
+Floats = NDArray[np.float64]
+"""An array of numbers, of any shape."""
 
-Statistic = Callable[[Sequence[Counts]], Figures]
+Statistic = Callable[[Sequence[Counts]], Floats]
 """Makes figures, in an array of any shape, of the counts of each stratum."""
 
 CONFIDENCE = 0.95
@@ -38,6 +39,11 @@ class Bootstrap:
 
     resamples: int = 1000
     seed: int = 1
+
+    @property
+    def facts(self) -> dict[str, int]:
+        """Both, as a signature names them."""
+        return {"boot": self.resamples, "seed": self.seed}
 
 
 class Estimate(NamedTuple):
@@ -67,7 +73,7 @@ def _drawer(counts: Counts, generator: np.random.Generator) -> Callable[[], Coun
     )
 
 
-def estimates(strata: Sequence[Counts], statistic: Statistic, bootstrap: Bootstrap) -> Figures:
+def estimates(strata: Sequence[Counts], statistic: Statistic, bootstrap: Bootstrap) -> Floats:
     """Return the figures of the strata, and the ends of their 95 % intervals.
 
     A figure that is NaN is undefined: draws of which it is are left out of its interval, and

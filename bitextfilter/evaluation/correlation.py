@@ -9,14 +9,12 @@ from __future__ import annotations
 from types import ModuleType
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bitextfilter.errors import DeviceError
-from bitextfilter.evaluation.bootstrap import Counts, Figures
+from bitextfilter.evaluation.bootstrap import Counts, Floats
 
 __all__ = ["Paired", "pearson", "scipy_statistics", "spearman", "welch_test"]
-
-Values = NDArray[np.float64]
 
 
 class Paired:
@@ -31,7 +29,7 @@ class Paired:
         if self._series[0].values.shape != self._series[1].values.shape:
             raise ValueError("series of different lengths")
 
-    def __call__(self, counts: Counts) -> Figures:
+    def __call__(self, counts: Counts) -> Floats:
         """Return Pearson's and Spearman's correlation, ``(2,)``, -1 to 1; NaN for undefined.
 
         *counts* ``(n,)`` says how often each row is there: 1 each for the rows as they are.
@@ -50,18 +48,18 @@ class _Series:
         values = np.asarray(numbers, dtype=np.float64)
         if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
             raise ValueError("a series is one or more finite numbers")
-        self.values: Values = values / (np.abs(values).max() or 1.0)
+        self.values: Floats = values / (np.abs(values).max() or 1.0)
         distinct, self._places = np.unique(values, return_inverse=True)
         self._distinct = len(distinct)
 
-    def ranks(self, counts: Counts) -> Values:
+    def ranks(self, counts: Counts) -> Floats:
         """Return the rank from 1 of each number ``(n,)``, the mean rank of all that tie with it."""
         copies = np.bincount(self._places, counts, minlength=self._distinct)
-        ranks: Values = (np.cumsum(copies) - (copies - 1) / 2)[self._places]
+        ranks: Floats = (np.cumsum(copies) - (copies - 1) / 2)[self._places]
         return ranks
 
 
-def _correlation(one: Values, other: Values, counts: Counts) -> float:
+def _correlation(one: Floats, other: Floats, counts: Counts) -> float:
     """Return Pearson's correlation of rows that count so often; NaN where there is no spread."""
     total = counts.sum()
     first, second = one - counts @ one / total, other - counts @ other / total
@@ -97,7 +95,7 @@ def scipy_statistics() -> ModuleType:
     return module
 
 
-def welch_test(one: Values, other: Values) -> float | None:
+def welch_test(one: Floats, other: Floats) -> float | None:
     """Return the two-sided p-value, 0 to 1, of two samples having one mean (Welch 1947).
 
     The samples may differ in size and variance. None where it is undefined: a sample of one, or

@@ -14,22 +14,23 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figures, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
+from bitextfilter.similarity.separation import (
+    Contrast,
+    Scores,
+    best_counts,
+    cells,
+    mean_precision,
+)
 
 __all__ = [
     "ALL",
     "RANKING",
+    "FilteringFigure",
     "FilteringSettings",
     "Labelled",
-    "Measured",
-    "Scores",
-    "average_precision",
     "measure_filtering",
-    "roc_auc",
-    "signature",
 ]
-
-Scores = NDArray[np.float64]
 
 ALL = "all"
 """The kind that stands for all noise together."""
@@ -77,7 +78,7 @@ class FilteringSettings:
 
 
 @dataclass(frozen=True)
-class Measured:
+class FilteringFigure:
     """One measure of clean rows against one kind of noise, from 0 to 1."""
 
     measure: str
@@ -91,62 +92,7 @@ class Measured:
     """How many are of this kind."""
 
 
-class _Contrast:
-    """One kind of noise against the clean rows, whatever the counts."""
-
-    def __init__(self, clean: Scores, noise: Scores) -> None:
-        """Take the distinct scores of both, from the best down."""
-        self._above = np.searchsorted(-clean, -noise, "left")
-        self._not_below = np.searchsorted(-clean, -noise, "right")
-        self._noise = np.searchsorted(-noise, -clean, "right")
-
-    def auc(self, best: Counts, noise: Counts) -> float:
-        """Return the part of the pairs in which the clean row scores higher, of :func:`_best`."""
-        wins = noise @ (best[self._above] + best[self._not_below]) / 2
-        return float(wins / (best[-1] * noise.sum()))
-
-    def not_below(self, noise: Counts) -> Counts:
-        """Return how many noisy rows score at least as much as each of the clean ``(cells,)``."""
-        return _best(noise)[self._noise]
-
-
-def roc_auc(clean: Scores, noise: Scores) -> float:
-    """Return the part of all pairs of a clean and a noisy row in which the clean scores higher.
-
-    A tie counts as half: the area under the ROC curve (Hanley & McNeil 1982), 0 to 1, exact.
-    """
-    (one, right), (other, wrong) = _cells(clean), _cells(noise)
-    return _Contrast(one, other).auc(_best(right), wrong)
-
-
-def average_precision(clean: Scores, noise: Scores) -> float:
-    """Return the precision at each distinct score, weighted by the recall gained there, 0 to 1.
-
-    The sum of (R_i - R_(i-1)) P_i from the highest score down, without interpolation, as
-    scikit-learn has it: rows of equal score come in together, so their order does not count.
-    """
-    (one, right), (other, wrong) = _cells(clean), _cells(noise)
-    return _precision(right, _best(right)[1:], _Contrast(one, other).not_below(wrong))
-
-
-def _precision(clean: Counts, right: Counts, wrong: Counts) -> float:
-    """Return the average precision, with *right* and *wrong* rows down to each clean cell."""
-    # A resample may leave the best cells without a row, clean or noisy: they have no weight.
-    return float(clean @ (right / np.maximum(right + wrong, 1)) / right[-1])
-
-
-def _best(counts: Counts) -> Counts:
-    """Return how many rows the best 0, 1, 2... cells have: ``(cells + 1,)``."""
-    return np.concatenate([[0.0], np.cumsum(counts)])
-
-
-def _cells(scores: Scores) -> tuple[Scores, Counts]:
-    """Return the distinct scores from the best down, and how many rows have each."""
-    distinct, counts = np.unique(scores, return_counts=True)
-    return distinct[::-1], counts[::-1].astype(np.float64)
-
-
-def measure_filtering(labelled: Labelled, settings: FilteringSettings) -> list[Measured]:
+def measure_filtering(labelled: Labelled, settings: FilteringSettings) -> list[FilteringFigure]:
     """Measure all noise together and each kind against the clean rows, measure by measure.
 
     ``auc`` and ``average_precision`` (see the functions) need no threshold; with one there are
@@ -154,19 +100,19 @@ def measure_filtering(labelled: Labelled, settings: FilteringSettings) -> list[M
     noise than that kind, and ``removed``, the part of the kind that goes. A threshold that keeps
     nothing has precision 0. Memory grows with kinds times distinct scores of clean rows.
     """
-    cells = [_cells(labelled.scores[labelled.of(i)]) for i in range(len(labelled.kinds) + 1)]
+    rows = [cells(labelled.scores[labelled.of(i)]) for i in range(len(labelled.kinds) + 1)]
     found = estimates(
-        [counts for _, counts in cells],
-        _Statistic([scores for scores, _ in cells], settings.threshold),
+        [counts for _, counts in rows],
+        _Statistic([scores for scores, _ in rows], settings.threshold),
         settings.bootstrap,
     )
-    clean, *noise = (int(counts.sum()) for _, counts in cells)
+    clean, *noise = (int(counts.sum()) for _, counts in rows)
     kinds = [(ALL, sum(noise)), *zip(labelled.kinds, noise, strict=True)]
     measures = RANKING if settings.threshold is None else RANKING + _AT_THRESHOLD
     return [
-        Measured(measure, kind, Estimate(*found[:, i, j].tolist()), clean, rows)
+        FilteringFigure(measure, kind, Estimate(*found[:, i, j].tolist()), clean, count)
         for j, measure in enumerate(measures)
-        for i, (kind, rows) in enumerate(kinds)
+        for i, (kind, count) in enumerate(kinds)
     ]
 
 
@@ -175,29 +121,29 @@ class _Statistic:
 
     def __init__(self, scores: Sequence[Scores], threshold: float | None) -> None:
         """Take the distinct scores of the clean rows and of each kind."""
-        self._contrasts = [_Contrast(scores[0], noise) for noise in scores[1:]]
+        self._contrasts = [Contrast(scores[0], noise) for noise in scores[1:]]
         self._kept: list[int] | None = None
         if threshold is not None:
             self._kept = [int(np.searchsorted(-each, -threshold, "right")) for each in scores]
 
-    def __call__(self, strata: Sequence[Counts]) -> Figures:
+    def __call__(self, strata: Sequence[Counts]) -> Floats:
         """Return the figures of the clean rows and of each kind."""
         clean, *noise = strata
         sizes = np.array([counts.sum() for counts in noise])
-        best = _best(clean)
+        best = best_counts(clean)
         aucs = [c.auc(best, n) for c, n in zip(self._contrasts, noise, strict=True)]
         wrong = [c.not_below(n) for c, n in zip(self._contrasts, noise, strict=True)]
         together = reduce(np.add, wrong)
         columns = [
             np.array([aucs @ sizes / sizes.sum(), *aucs]),
-            np.array([_precision(clean, best[1:], each) for each in (together, *wrong)]),
+            np.array([mean_precision(clean, each, best[-1]) for each in (together, *wrong)]),
         ]
         if self._kept is not None:
             columns += self._at_threshold(strata, self._kept)
         return np.stack(columns, axis=1)
 
     @staticmethod
-    def _at_threshold(strata: Sequence[Counts], kept: Sequence[int]) -> list[Figures]:
+    def _at_threshold(strata: Sequence[Counts], kept: Sequence[int]) -> list[Floats]:
         """Return precision, recall, F1 and the part removed, each of all noise and each kind."""
         rows = np.array([counts.sum() for counts in strata])
         right, *wrongs = (counts[:end].sum() for counts, end in zip(strata, kept, strict=True))
@@ -208,13 +154,3 @@ class _Statistic:
             2 * right / (right + wrong + rows[0]),
             1 - wrong / np.array([rows[1:].sum(), *rows[1:]]),
         ]
-
-
-def signature(result: Measured, **facts: str | int | float) -> str:
-    """Return a measure in one line with how it was made.
-
-    ``signature(result, boot=1000)`` is ``auc = 0.9870 | n=1500 clean:1000 kind:all boot:1000``.
-    """
-    made = " ".join(f"{name}:{fact}" for name, fact in facts.items())
-    rows = f"n={result.clean + result.noise} clean:{result.clean} kind:{result.kind}"
-    return f"{result.measure} = {result.estimate.value:.4f} | {rows} {made}".rstrip()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figures, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
 
 __all__ = ["RANKS", "Explained", "best_first", "measure_lexicon"]
 
@@ -61,7 +61,7 @@ def measure_lexicon(
     cells, where = np.unique(counts, axis=0, return_inverse=True)
     rows = np.bincount(where.reshape(-1), minlength=len(cells)).astype(np.float64)
 
-    def statistic(strata: Sequence[Counts]) -> Figures:
+    def statistic(strata: Sequence[Counts]) -> Floats:
         return _recalls(strata[0] @ cells)
 
     figures = estimates([rows], statistic, bootstrap)
@@ -89,6 +89,6 @@ def explained(pairs: Sequence[tuple[Words, Words]], paraphrases: Paraphrases) ->
     return np.array(rows, dtype=np.int64)
 
 
-def _recalls(sums: NDArray[np.float64] | NDArray[np.int64]) -> Figures:
+def _recalls(sums: NDArray[np.float64] | NDArray[np.int64]) -> Floats:
     """Percentages of the first sum."""
     return 100 * sums[1:] / sums[0] if sums[0] else np.full(len(RANKS), np.nan)

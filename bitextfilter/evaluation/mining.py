@@ -14,19 +14,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figures, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
+from bitextfilter.similarity.separation import Scores, best_counts, mean_precision
 
 __all__ = [
     "Compared",
-    "Measured",
+    "MiningFigure",
     "MiningSettings",
     "Pair",
     "compare",
     "measure_mining",
-    "signature",
 ]
 
-Scores = NDArray[np.float64]
 
 Pair = tuple[str, str]
 """Source and target."""
@@ -65,7 +64,7 @@ class MiningSettings:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MiningFigure:
     """One figure of keeping the pairs that score at least ``threshold``."""
 
     measure: str
@@ -125,7 +124,7 @@ class _Ranking:
         right = int(self.right[:end].sum())
         return right + int(self.wrong[:end].sum()), right
 
-    def statistic(self, counts: Counts, ends: Sequence[int]) -> Figures:
+    def statistic(self, counts: Counts, ends: Sequence[int]) -> Floats:
         """Return F1, precision and recall of keeping so many cells, then the average precision.
 
         Args:
@@ -139,18 +138,16 @@ class _Ranking:
         gold = counts[: cells + 1].sum()
         if gold == 0:
             return np.full(len(_OF_A_CUT) * len(ends) + 1, np.nan)
-        right, kept = (
-            np.concatenate([[0.0], np.cumsum(each)])
-            for each in (counts[:cells], counts[:cells] + counts[cells + 1 :])
-        )
+        found, wrong = counts[:cells], counts[cells + 1 :]
+        right, kept = best_counts(found), best_counts(found + wrong)
         precision = right / np.maximum(kept, 1)
         figures = [
             (2 * right[end] / (kept[end] + gold), precision[end], right[end] / gold) for end in ends
         ]
-        return np.append(figures, counts[:cells] @ precision[1:] / gold)
+        return np.append(figures, mean_precision(found, np.cumsum(wrong), gold))
 
 
-def measure_mining(compared: Compared, settings: MiningSettings) -> list[Measured]:
+def measure_mining(compared: Compared, settings: MiningSettings) -> list[MiningFigure]:
     """Measure the best cut, then the one given (or all pairs), then the average precision.
 
     - Precision is the part of the pairs kept that is right, 0 if none is kept; recall the part of
@@ -179,18 +176,6 @@ def measure_mining(compared: Compared, settings: MiningSettings) -> list[Measure
     named = [(measure, cut) for cut in cuts for measure in _OF_A_CUT]
     named.append(("average_precision", everything))
     return [
-        Measured(measure, name, at, Estimate(*column), kept, right)
+        MiningFigure(measure, name, at, Estimate(*column), kept, right)
         for (measure, (name, at, kept, right)), column in zip(named, found.T.tolist(), strict=True)
     ]
-
-
-def signature(result: Measured, compared: Compared, **facts: str | int) -> str:
-    """Return a figure in one line with how it was made.
-
-    ``f1 = 0.9700 | n=980 gold:1000 cut:best threshold:0.05 boot:1000``, where n is the number of
-    distinct mined pairs.
-    """
-    at = {} if result.threshold is None else {"threshold": result.threshold}
-    made = {"gold": compared.gold, "cut": result.cut, **at, **facts}
-    rows = f"n={len(compared.scores)} " + " ".join(f"{name}:{fact}" for name, fact in made.items())
-    return f"{result.measure} = {result.estimate.value:.4f} | {rows}"

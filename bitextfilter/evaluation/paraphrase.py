@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figures, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
 
-__all__ = ["Detection", "best_threshold", "majority", "measure_detection", "signature"]
+__all__ = ["Detection", "best_threshold", "majority", "measure_detection"]
 
 Decisions = NDArray[np.bool_]
 """Whether each of ``n`` pairs is a paraphrase, or taken for one: ``(n,)``."""
@@ -50,7 +50,7 @@ def measure_detection(found: Decisions, labels: Decisions, bootstrap: Bootstrap)
     return Detection(accuracy, f1, len(labels), int(labels.sum()))
 
 
-def _figures(strata: Sequence[Counts]) -> Figures:
+def _figures(strata: Sequence[Counts]) -> Floats:
     """Return accuracy and F1 of the counts of the cells."""
     right_none, missed, wrong, right_one = strata[0]
     decided = 2 * right_one + missed + wrong
@@ -74,14 +74,3 @@ def best_threshold(scores: NDArray[np.float32], labels: Decisions) -> float:
     cuts = np.append(cuts, np.nextafter(cuts[-1], np.float32(np.inf)))
     below = [np.searchsorted(np.sort(scores[part]), cuts, "left") for part in (labels, ~labels)]
     return float(cuts[np.argmax(below[1] - below[0])])
-
-
-def signature(result: Detection, **facts: str | int | float) -> str:
-    """Return the accuracy in one line with how it was made.
-
-    ``signature(result, by="mlp")`` is ``accuracy = 0.7310 | n=1725 paraphrases:1147 by:mlp``.
-    """
-    shown = {name: f"{f:.4f}" if isinstance(f, float) else f for name, f in facts.items()}
-    made = " ".join(f"{name}:{fact}" for name, fact in shown.items())
-    rows = f"n={result.pairs} paraphrases:{result.paraphrases}"
-    return f"accuracy = {result.accuracy.value:.4f} | {rows} {made}".rstrip()

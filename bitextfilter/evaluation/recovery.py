@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Recovery", "RowScorer", "distinct_pairs", "recover", "signature"]
+__all__ = ["Recovery", "RowScorer", "distinct_pairs", "recover"]
 
 Scores = NDArray[np.float32]
 RowScorer = Callable[[slice], Scores]
@@ -108,12 +108,3 @@ def _rows(scores: Scores | RowScorer, rows: NDArray[np.int64], n: int) -> Scores
     if block.shape != (last + 1 - first, n):
         raise ValueError(f"rows of shape {block.shape}, expected {(last + 1 - first, n)}")
     return block[rows - first]
-
-
-def signature(result: Recovery, **facts: str | int) -> str:
-    """Return the result in one line with how it was made.
-
-    ``signature(result, sim="csls", k=10)`` is ``recovery_error = 4.20 | n=1000 sim:csls k:10``.
-    """
-    made = " ".join(f"{name}:{fact}" for name, fact in facts.items())
-    return f"recovery_error = {result.mean:.2f} | n={result.pairs} {made}".rstrip()

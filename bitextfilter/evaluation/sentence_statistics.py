@@ -12,13 +12,12 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.evaluation.bootstrap import Floats
 from bitextfilter.evaluation.corpus_statistics import LONG, Counts, token_keys
 
 __all__ = ["FIGURES", "SentenceTally"]
 
 FIGURES = ("repetition", "trigram_repetition", "idf", "length")
-
-Values = NDArray[np.float64]
 
 
 class SentenceTally:
@@ -33,7 +32,7 @@ class SentenceTally:
         self._places: dict[str, int] = {}
         self._tokens: list[NDArray[np.int32]] = []
         self._lengths: list[Counts] = []
-        self._repetitions: list[tuple[Values, Values]] = []
+        self._repetitions: list[tuple[Floats, Floats]] = []
 
     def add(self, sentences: Sequence[str]) -> None:
         """Take the next sentences."""
@@ -55,7 +54,7 @@ class SentenceTally:
             )
         )
 
-    def figures(self) -> dict[str, Values]:
+    def figures(self) -> dict[str, Floats]:
         """Return the ``FIGURES`` of all sentences, at least one, ``(n,)`` each.
 
         Repetition is in per cent of the tokens of ``LONG`` characters and more, or of the
@@ -74,7 +73,7 @@ class SentenceTally:
         return dict(zip(FIGURES, (words, trigrams, idf, lengths.astype(np.float64)), strict=True))
 
 
-def _repetition(rows: Counts, items: NDArray[np.int64] | NDArray[np.uint64], n: int) -> Values:
+def _repetition(rows: Counts, items: NDArray[np.int64] | NDArray[np.uint64], n: int) -> Floats:
     """Return the per cent of each row's items ``(m,)`` that it has had before, ``(n,)``."""
     numbers = np.unique(items, return_inverse=True)[1].reshape(-1)
     width = max(len(rows), 1)
@@ -83,7 +82,7 @@ def _repetition(rows: Counts, items: NDArray[np.int64] | NDArray[np.uint64], n: 
     return 100 * _divided(count - distinct, count)
 
 
-def _divided(parts: NDArray[np.number], wholes: Counts) -> Values:
+def _divided(parts: NDArray[np.number], wholes: Counts) -> Floats:
     """Divide, with NaN for parts of nothing."""
     out = np.full(len(wholes), np.nan)
     np.divide(parts, wholes, out=out, where=wholes > 0)

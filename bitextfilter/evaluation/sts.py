@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figures, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
 from bitextfilter.evaluation.correlation import Paired, welch_test
 
 __all__ = [
@@ -25,10 +24,8 @@ __all__ = [
     "Judged",
     "grade_means",
     "measure_agreement",
-    "signature",
 ]
 
-Values = NDArray[np.float64]
 
 SIGNIFICANCE = 0.01
 """Neighbouring grades differ if the p-value is below (Sjöblom et al. 2018)."""
@@ -46,9 +43,9 @@ class Judged:
 
     name: str
     """Such as ``sts2012.OnWN``: up to the first dot it names the year."""
-    human: Values
+    human: Floats
     """``(n,)``, finite; higher is more similar, or better."""
-    scores: Values
+    scores: Floats
     """``(n,)``, finite; likewise."""
     skipped: int = 0
     """Pairs left out, for one of the two is missing."""
@@ -82,6 +79,18 @@ class Agreement:
     spearman: Estimate | None
     """Likewise."""
 
+    @property
+    def figure(self) -> str:
+        """Both as a signature begins: ``pearson = 71.20 spearman = 70.04``, ``-`` for none."""
+        pair = (("pearson", self.pearson), ("spearman", self.spearman))
+        return " ".join(f"{name} = {f'{each.value:.2f}' if each else '-'}" for name, each in pair)
+
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """Pairs and set, or the number of sets, as a signature names them."""
+        one = {"set": self.name} if len(self.sets) == 1 else {"sets": len(self.sets)}
+        return {"n": self.pairs, "skipped": self.skipped, **one}
+
 
 @dataclass(frozen=True)
 class Grade:
@@ -113,7 +122,7 @@ def measure_agreement(sets: Sequence[Judged], bootstrap: Bootstrap) -> list[Agre
     groups = _groups([each.name for each in sets])
     paired = [Paired(each.human, each.scores) for each in sets]
 
-    def figures(strata: Sequence[Counts]) -> Figures:
+    def figures(strata: Sequence[Counts]) -> Floats:
         each = np.stack([pair(counts) for pair, counts in zip(paired, strata, strict=True)])
         return np.stack([each[places].mean(axis=0) for places in groups.values()])
 
@@ -142,7 +151,7 @@ def _groups(names: Sequence[str]) -> dict[tuple[int, str], list[int]]:
     return lines | several
 
 
-def _estimate(found: Figures) -> Estimate | None:
+def _estimate(found: Floats) -> Estimate | None:
     """Return a correlation and its interval, times 100."""
     value, low, high = (100 * found).tolist()
     if np.isnan(value):
@@ -164,7 +173,7 @@ def grade_means(judged: Judged, step: float | None = None) -> list[Grade]:
     """
     grades, places = np.unique(_rounded(judged.human, step), return_inverse=True)
     found: list[Grade] = []
-    below: Values | None = None
+    below: Floats | None = None
     for place, grade in enumerate(grades.tolist()):
         scores = judged.scores[places == place]
         p = None if below is None else welch_test(below, scores)
@@ -174,7 +183,7 @@ def grade_means(judged: Judged, step: float | None = None) -> list[Grade]:
     return found
 
 
-def _rounded(human: Values, step: float | None) -> Values:
+def _rounded(human: Floats, step: float | None) -> Floats:
     """Return the grade of each human score."""
     if step is None:
         if len(np.unique(human)) <= FEW_GRADES:
@@ -185,16 +194,3 @@ def _rounded(human: Values, step: float | None) -> Values:
     if not np.isfinite(multiples).all():
         raise SettingsError(f"a step of {step:g} is too small for these grades")
     return np.round(multiples * step, 12)
-
-
-def signature(result: Agreement, **facts: str | int) -> str:
-    """Return the correlations in one line with how they were made.
-
-    ``signature(result, sim="cosine")`` is ``pearson = 71.20 spearman = 70.04 | n=750 skipped:0
-    set:sts2012.OnWN sim:cosine``; of several sets there is their number, as in ``sets:4``.
-    """
-    pair = (("pearson", result.pearson), ("spearman", result.spearman))
-    values = " ".join(f"{name} = {f'{each.value:.2f}' if each else '-'}" for name, each in pair)
-    made = " ".join(f"{name}:{fact}" for name, fact in facts.items())
-    what = f"set:{result.name}" if len(result.sets) == 1 else f"sets:{len(result.sets)}"
-    return f"{values} | n={result.pairs} skipped:{result.skipped} {what} {made}".rstrip()

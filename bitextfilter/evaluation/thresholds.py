@@ -15,10 +15,11 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figures, estimates
-from bitextfilter.evaluation.filtering import Labelled, Scores
+from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
+from bitextfilter.evaluation.filtering import Labelled
+from bitextfilter.similarity.separation import Scores
 
-__all__ = ["FIGURES", "Cut", "CutSettings", "cut_figures", "estimate_cuts", "signature"]
+__all__ = ["FIGURES", "Cut", "CutSettings", "cut_figures", "estimate_cuts"]
 
 _TIE = 1e-12
 """Figures so near to each other are equal but for rounding: of cuts that tie, the lowest wins."""
@@ -80,7 +81,7 @@ class Cut:
     """Whether this is what was sought."""
 
 
-def cut_figures(labelled: Labelled, noise_share: float) -> tuple[Scores, Figures]:
+def cut_figures(labelled: Labelled, noise_share: float) -> tuple[Scores, Floats]:
     """Return every cut that could be best, ascending, and its precision, recall and F1.
 
     Those are the distinct scores of clean rows ``(cuts,)`` (of any other, the next one up keeps as
@@ -94,7 +95,7 @@ def cut_figures(labelled: Labelled, noise_share: float) -> tuple[Scores, Figures
     return cuts, np.stack(_quality(parts[0], parts[1], noise_share), axis=-1)
 
 
-def _quality(clean: Figures, noise: Figures, share: float) -> tuple[Figures, Figures, Figures]:
+def _quality(clean: Floats, noise: Floats, share: float) -> tuple[Floats, Floats, Floats]:
     """Return precision, recall and F1 of keeping the parts *clean* and *noise*."""
     right, wrong = (1 - share) * clean, share * noise
     kept = right + wrong
@@ -102,7 +103,7 @@ def _quality(clean: Figures, noise: Figures, share: float) -> tuple[Figures, Fig
     return precision, clean, 2 * right / (kept + 1 - share)
 
 
-def _sought(figures: Figures, settings: CutSettings) -> int | None:
+def _sought(figures: Floats, settings: CutSettings) -> int | None:
     """Return the place of the cut that is sought; None if there is none."""
     precision, recall, f1 = figures.T
     if settings.precision is not None:
@@ -170,7 +171,7 @@ class _Statistic:
         self._lengths = [words for _, words in cells]
         self._share = share
 
-    def __call__(self, strata: Sequence[Counts]) -> Figures:
+    def __call__(self, strata: Sequence[Counts]) -> Floats:
         """Return the figures of the clean rows and of all kinds of noise."""
         sizes = [strata[0].sum(), sum(counts.sum() for counts in strata[1:])]
         clean, noise = self._parts(strata, self._rows, sizes)
@@ -187,24 +188,12 @@ class _Statistic:
 
     @staticmethod
     def _parts(
-        strata: Sequence[Counts], values: Sequence[Figures], sizes: Sequence[float]
-    ) -> tuple[Figures, Figures]:
+        strata: Sequence[Counts], values: Sequence[Floats], sizes: Sequence[float]
+    ) -> tuple[Floats, Floats]:
         """Return the mean of the cells' values over the clean rows, and over all noise."""
         clean, *noise = (c @ v for c, v in zip(strata, values, strict=True))
         return clean / sizes[0], reduce(np.add, noise) / sizes[1]
 
-    def _mixed(self, clean: Figures, noise: Figures) -> Figures:
+    def _mixed(self, clean: Floats, noise: Floats) -> Floats:
         """Return the mean over rows of which the noise share is noise."""
         return (1 - self._share) * clean + self._share * noise
-
-
-def signature(cut: Cut, labelled: Labelled, settings: CutSettings, **facts: str | int) -> str:
-    """Return a cut in one line with how it was found.
-
-    ``threshold = 0.8312 | n=2000 clean:1000 noise_share:0.3 by:f1 boot:1000 seed:1``.
-    """
-    clean = int(labelled.of(0).sum())
-    fixed = f"n={len(labelled.labels)} clean:{clean} noise_share:{settings.share(labelled):.4g}"
-    drawn = f"by:{settings.goal} boot:{settings.bootstrap.resamples} seed:{settings.bootstrap.seed}"
-    made = " ".join(f"{name}:{fact}" for name, fact in facts.items())
-    return f"threshold = {cut.threshold!r} | {fixed} {drawn} {made}".rstrip()

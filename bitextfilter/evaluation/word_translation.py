@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import InputError
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Figures, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
 from bitextfilter.similarity.margins import NEIGHBOURS
 from bitextfilter.similarity.retrieval import matches, neighbourhood_means
 from bitextfilter.similarity.vectors import Vectors, unit_rows
@@ -81,7 +81,7 @@ def translate_words(
     hits = _hits(np.array(list(right)), list(right.values()), (source, target), neighbours)
     cells, counts = np.unique(hits, axis=0, return_counts=True)
 
-    def percent(strata: Sequence[Counts]) -> Figures:
+    def percent(strata: Sequence[Counts]) -> Floats:
         return np.asarray(100 * strata[0] @ cells / strata[0].sum())
 
     figures = estimates([counts.astype(np.float64)], percent, bootstrap or Bootstrap())

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-
-from bitextfilter.reports.statistics import multiples, nice_step
 
 __all__ = [
     "FIRST",
@@ -26,14 +25,24 @@ __all__ = [
     "Table",
     "axis",
     "compact",
+    "multiples",
     "names_axis",
+    "nice_step",
+    "printable",
     "rows_axis",
 ]
 
 FIRST, SECOND, GUIDE, PALE, INK = range(5)
 """The colours of marks: two for data, one for help lines, a paler first, and that of text."""
 
-Numbers = NDArray[np.floating[Any]]
+Floats = NDArray[np.floating[Any]]
+
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def printable(text: str) -> str:
+    """Return *text* with U+FFFD for what XML cannot hold: control characters and surrogates."""
+    return _UNPRINTABLE.sub("\ufffd", text)
 
 
 @dataclass(frozen=True)
@@ -52,29 +61,32 @@ class Axis:
 class Curve:
     """A line through points, of a *colour*; its *name*, if any, stands in the legend."""
 
-    x: Numbers
-    y: Numbers
+    x: Floats
+    y: Floats
     colour: int = FIRST
     name: str = ""
+    filled: ClassVar = False
 
 
 @dataclass(frozen=True)
 class Boxes:
     """Filled rectangles: rows of x0, y0, x1, y1; with *strength* (n,), 0 to 1, of less colour."""
 
-    corners: Numbers
+    corners: Floats
     colour: int = FIRST
     name: str = ""
-    strength: Numbers | None = None
+    strength: Floats | None = None
+    filled: ClassVar = True
 
 
 @dataclass(frozen=True)
 class Segments:
     """Straight lines: rows of x0, y0, x1, y1."""
 
-    corners: Numbers
+    corners: Floats
     colour: int = FIRST
     name: str = ""
+    filled: ClassVar = False
 
 
 @dataclass(frozen=True)
@@ -105,6 +117,26 @@ class Chart:
     def legend(self) -> list[Curve | Boxes | Segments]:
         """The marks that have a name."""
         return [mark for mark in self.marks if mark.name]
+
+
+def nice_step(width: float, most: int) -> float:
+    """Return the least of 1, 2, 2.5 and 5 times a power of ten that splits *width* in *most*.
+
+    *width* is positive. A step so small that it is lost in rounding is never asked for: float32
+    scores have 7 digits.
+    """
+    rough = width / most
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(
+        (factor * power for factor in (1, 2, 2.5, 5) if factor * power >= rough * (1 - 1e-9)),
+        10 * power,
+    )
+
+
+def multiples(step: float, first: int, last: int) -> NDArray[np.float64]:
+    """Return *first* to *last* times *step*, rounded so that 3 times 0.1 is 0.3."""
+    digits = max(0, 3 - math.floor(math.log10(step)))
+    return np.round(np.arange(first, last + 1) * step, digits)
 
 
 def compact(value: float) -> str:

@@ -10,28 +10,127 @@ import base64
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.resources import files
-from string import Template
 from typing import Any
 
-from bitextfilter import __version__
-from bitextfilter.reports.charts import Chart, Table
-from bitextfilter.reports.figures import drops_chart, number
-from bitextfilter.reports.lengths import length_charts
-from bitextfilter.reports.markup import Markup, embedded, joined, tag
-from bitextfilter.reports.parts import Languages, facts, figure, figures, table, template
-from bitextfilter.reports.runs import FilterRun, fields_of
-from bitextfilter.reports.samples import Sample
-from bitextfilter.reports.scores import ScoreView
-from bitextfilter.reports.survey import Survey
+import numpy as np
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from numpy.typing import NDArray
 
-__all__ = ["Report"]
+from bitextfilter import __version__
+from bitextfilter.reports.charts import Chart, printable
+from bitextfilter.reports.figures import (
+    drops_chart,
+    histogram_chart,
+    length_charts,
+    number,
+    score_text,
+    sorted_chart,
+    spread_chart,
+)
+from bitextfilter.reports.runs import Fields, FilterRun, fields_of
+from bitextfilter.reports.survey import (
+    Sample,
+    Spread,
+    Survey,
+    at_tenths,
+    cuts_of,
+    near_thresholds,
+    ordered_by,
+    spreads_of,
+    thresholds_of,
+)
+from bitextfilter.reports.svg import Frame, fitted, short
+
+__all__ = ["Languages", "Report", "environment"]
+
+Fact = tuple[str, int, str | None]
+"""A name, a count, and its share of the rows where that is shown."""
+
+
+@dataclass(frozen=True)
+class Languages:
+    """The languages of the two sides, such as ``en``; empty where they are not known."""
+
+    source: str = ""
+    target: str = ""
+
+
+@dataclass(frozen=True)
+class ScoreView:
+    """One score of a survey of n > 0 rows: number *place*, beside the *samples* of all."""
+
+    survey: Survey
+    place: int
+    samples: Sequence[Sample]
+
+    @property
+    def name(self) -> str:
+        """The name of the score."""
+        return self.survey.names[self.place]
+
+    @property
+    def id(self) -> str:
+        """The start of the ids of its elements and of the names of its files."""
+        return f"score-{self.place + 1}"
+
+    @cached_property
+    def _ordered(self) -> NDArray[np.float32]:
+        return np.sort(self.survey.scores(self.place))
+
+    @cached_property
+    def _sampled(self) -> NDArray[np.float32]:
+        values = [sample.scores[self.place] for sample in self.samples]
+        return np.array(values, dtype=np.float32)
+
+    @cached_property
+    def _spreads(self) -> list[Spread]:
+        return spreads_of(self.survey, self.place) if self.survey.labelled else []
+
+    @cached_property
+    def charts(self) -> list[Chart]:
+        """Its figures."""
+        made = [
+            sorted_chart(self.name, self._ordered, f"{self.id}-sorted"),
+            histogram_chart(self.name, self._ordered, f"{self.id}-histogram"),
+        ]
+        if self.survey.labelled:
+            made.append(spread_chart(self.name, self._spreads, f"{self.id}-labels"))
+        return made
+
+    @property
+    def lead(self) -> str:
+        """Its range, median and mean in words."""
+        last = len(self._ordered) - 1
+        low, middle, high = (score_text(self._ordered[i]) for i in (0, last // 2, last))
+        mean = float(self._ordered.mean(dtype=np.float64))
+        return f"From {low} to {high}; the median is {middle}, the mean {mean:.4g}."
+
+    def tenths(self, each: int) -> list[list[Sample]]:
+        """Return *each* samples at each tenth of the corpus sorted by this score."""
+        groups = at_tenths(ordered_by(self._sampled), each)
+        return [[self.samples[place] for place in places] for places in groups]
+
+    def data(self) -> dict[str, Any]:
+        """Return the script's data; ``samples`` are the places of those that it shows."""
+        thresholds = thresholds_of(self._ordered)
+        cuts = cuts_of(self.survey, self.place, thresholds)
+        order = ordered_by(self._sampled)
+        return {
+            "name": self.name,
+            "thresholds": [float(score_text(value)) for value in thresholds],
+            "kept": [counts.tolist() for counts in (cuts.rows, cuts.source, cuts.target)],
+            "labels": [
+                [spread.label, cuts.labels[:, spread.place].tolist()] for spread in self._spreads
+            ],
+            "samples": near_thresholds(order, self._sampled[order], thresholds),
+        }
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a report tells: of the rows, of the filter's rules, and of other runs.
+    """A report on the rows, on the filter's rules, and on other runs.
 
     ``each`` is how many pairs are shown at each tenth; ``left_out`` how many rows were not looked
     at, by reason; ``runs`` are manifests under their names.
@@ -50,124 +149,120 @@ class Report:
         return self.survey.samples()
 
     @cached_property
-    def _scores(self) -> list[ScoreView]:
+    def scores(self) -> list[ScoreView]:
+        """A view of each score; none where there are no rows."""
         count = len(self.survey.names) if len(self.survey) else 0
         return [ScoreView(self.survey, place, self._samples) for place in range(count)]
 
     @cached_property
-    def _lengths(self) -> list[Chart]:
+    def length_charts(self) -> list[Chart]:
+        """The figures of lengths; none where there are no rows."""
         return length_charts(self.survey) if len(self.survey) else []
 
     @cached_property
-    def _drops(self) -> list[Chart]:
+    def drop_charts(self) -> list[Chart]:
+        """The figure of the rules' drops, where there are rules."""
         rules = self.filter_run.rules if self.filter_run else {}
         return [drops_chart(rules)] if rules else []
 
     @property
     def charts(self) -> list[Chart]:
         """Every figure, in the order of the page."""
-        scores = [chart for score in self._scores for chart in score.charts]
-        return [*scores, *self._lengths, *self._drops]
+        scores = [chart for score in self.scores for chart in score.charts]
+        return [*scores, *self.length_charts, *self.drop_charts]
 
     def html(self) -> bytes:
         """Return the page."""
         style, script = _resource("report.css"), _resource("report.js")
-        sections = self._sections()
-        contents = [tag("li", tag("a", name, href=f"#{ident}")) for ident, name, _ in sections]
-        page = Template(_resource("template.html")).substitute(
+        page = environment().get_template("report.html")
+        text = page.render(
+            report=self,
+            unit=self.survey.unit,
             policy=_policy(style, script),
-            title=joined(self.title),
             style=style,
             script=script,
-            facts=self._facts(),
-            lead=joined(self._lead()),
-            contents=joined(*contents),
-            sections=joined(*(section for _, _, section in sections)),
-            pair=template(self.languages),
-            data=embedded(self._data()),
-            version=joined(__version__),
+            version=__version__,
         )
-        return page.encode()
+        return printable(text).encode()
 
-    def _sections(self) -> list[tuple[str, str, Markup]]:
-        """Return the sections, each with its id and name."""
-        made = [
-            (score.id, score.name, score.section(self.languages, self.each))
-            for score in self._scores
-        ]
-        if self._lengths:
-            made.append(_section("lengths-of-sides", "Lengths", figures(self._lengths)))
-        if self.filter_run:
-            made.append(_section("rules", "Dropped by rules", *self._rules(self.filter_run)))
-        if self.runs:
-            runs = [self._run(name, run) for name, run in self.runs]
-            made.append(_section("runs", "Runs", *runs))
-        return made
+    @property
+    def contents(self) -> list[tuple[str, str]]:
+        """The id and the name of each section."""
+        made = [(score.id, score.name) for score in self.scores]
+        made += [("lengths-of-sides", "Lengths")] * bool(self.length_charts)
+        made += [("rules", "Dropped by rules")] * bool(self.filter_run)
+        return made + [("runs", "Runs")] * bool(self.runs)
 
-    def _lead(self) -> str:
+    @property
+    def lead(self) -> str:
+        """The origin of the pairs shown, in words."""
         rows, shown = len(self.survey), len(self._samples)
         if not rows:
             return "There are no scored rows."
         origin = "all rows" if shown == rows else f"a random sample of {number(shown)} rows"
         return f"The pairs shown are taken from {origin}."
 
-    def _facts(self) -> Markup:
+    @property
+    def facts(self) -> list[Fact]:
+        """The counts at the top of the page."""
         survey = self.survey
         sums = [int(survey.lengths(side).sum(dtype="int64")) for side in (0, 1)]
         shown = [("rows", len(survey))]
         shown += [(f"source {survey.unit}", sums[0]), (f"target {survey.unit}", sums[1])]
         shown += [(f"rows {reason}", count) for reason, count in self.left_out.items() if count]
-        return facts([(name, number(value)) for name, value in shown])
+        return [(name, count, None) for name, count in shown]
 
-    def _rules(self, run: FilterRun) -> list[Markup]:
-        rows = run.counts["rows"]
-        names = ("rows", "kept", "dropped", "rejected")
-        shown = [
-            (name, _with_part(run.counts[name], rows) if name != "rows" else number(rows))
-            for name in names
+    @property
+    def outcome(self) -> list[Fact]:
+        """The counts of the filter's rows."""
+        counts = self.filter_run.counts if self.filter_run else {}
+        rows = counts.get("rows", 0)
+        return [
+            (name, count, None if name == "rows" else f"{count / rows:.1%}" if rows else "")
+            for name, count in counts.items()
         ]
-        charts = [figure(chart, wide=True) for chart in self._drops]
-        text = "" if charts else tag("p", "No rule was applied.", cls="note")
-        return [facts(shown), *charts, joined(text)]
 
-    def _run(self, name: str, run: dict[str, Any]) -> Markup:
-        """Return a manifest; that of the filter without the rules, which have their own section."""
+    def fields(self, run: dict[str, Any]) -> Fields:
+        """Return a manifest's fields; without the filter's rules, which have a section."""
         fields = fields_of(run)
         if self.filter_run and run is self.filter_run.manifest:
             fields = [field for field in fields if not field[0].startswith("facts › rules ›")]
-        content = table(Table(("field", "value"), tuple(fields)), f"Manifest {name}")
-        return tag("details", tag("summary", name), content, cls="card run", open=True)
+        return fields
 
-    def _data(self) -> dict[str, Any]:
-        """Return what the script works on; of the samples, those that it shows."""
-        found, shown = [], set()
-        for score in self._scores:
-            data, near = score.data()
-            found.append(data)
-            shown.update(near)
-        places = {place: new for new, place in enumerate(sorted(shown))}
+    def data(self) -> dict[str, Any]:
+        """Return the script's data; of the samples, those that it shows."""
+        found = [score.data() for score in self.scores]
+        shown = sorted({place for data in found for place in data["samples"]})
+        places = {place: new for new, place in enumerate(shown)}
         for data in found:
             data["samples"] = [places[place] for place in data["samples"]]
         samples = [
             [s.number, s.source, s.target, s.label, list(s.scores)]
-            for s in (self._samples[place] for place in places)
+            for s in (self._samples[place] for place in shown)
         ]
-        return {
-            "unit": self.survey.unit,
-            "scores": found,
-            "samples": samples,
-        }
+        return {"unit": self.survey.unit, "scores": found, "samples": samples}
 
 
-def _with_part(count: int, total: int) -> Markup:
-    part = f"{count / total:.1%}" if total else ""
-    return joined(number(count), " ", tag("small", part))
-
-
-def _section(ident: str, name: str, *content: Markup) -> tuple[str, str, Markup]:
-    title = tag("h2", name, id=f"{ident}-name")
-    made = tag("section", title, *content, id=ident, aria_labelledby=f"{ident}-name")
-    return ident, name, made
+@cache
+def environment() -> Environment:
+    """Return the templates' environment, in which all text is escaped."""
+    made = Environment(
+        loader=FunctionLoader(_resource),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters |= {
+        "number": number, "score": score_text, "frame": Frame, "fitted": fitted, "short": short
+    }  # fmt: skip
+    made.policies["json.dumps_kwargs"] = {
+        "ensure_ascii": False,
+        "separators": (",", ":"),
+        "allow_nan": False,
+    }
+    return made
 
 
 def _resource(name: str) -> str:

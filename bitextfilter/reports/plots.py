@@ -11,8 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
-from bitextfilter.reports.charts import GUIDE, SECOND, Boxes, Chart, Curve, Segments
-from bitextfilter.reports.markup import cleaned
+from bitextfilter.reports.charts import (
+    GUIDE,
+    SECOND,
+    Boxes,
+    Chart,
+    Curve,
+    Segments,
+    printable,
+)
 
 __all__ = ["FORMATS", "plotted"]
 
@@ -50,17 +57,17 @@ def _figure(chart: Chart) -> Figure:
     rows = len(chart.y.ticks) if chart.y.names else 0
     made = Figure(figsize=(6, max(2.0, 1.0 + 0.3 * rows) if rows else 3.6), layout="constrained")
     axes = made.add_subplot()
-    axes.set_title(cleaned(chart.title))
+    axes.set_title(printable(chart.title))
     for mark in chart.marks:
         _draw(mark, axes)
     axes.set_xlim(chart.x.low, chart.x.high)
     axes.set_xticks([value for value, _ in chart.x.ticks], [text for _, text in chart.x.ticks])
-    axes.set_xlabel(cleaned(chart.x.label))
+    axes.set_xlabel(printable(chart.x.label))
     low, high = chart.y.low, chart.y.high
     axes.set_ylim(*((high, low) if chart.y.names else (low, high)))
-    names = [cleaned(text) for _, text in chart.y.ticks]
+    names = [printable(text) for _, text in chart.y.ticks]
     axes.set_yticks([value for value, _ in chart.y.ticks], names)
-    axes.set_ylabel(cleaned(chart.y.label))
+    axes.set_ylabel(printable(chart.y.label))
     axes.grid(visible=True, axis="x" if chart.y.names else "y", color="#d9dee4", linewidth=0.6)
     if chart.legend:
         made.legend(loc="outside lower center", ncols=len(chart.legend), frameon=False)

@@ -1,20 +1,139 @@
-"""What one pass over scored rows keeps of them, for 10 million rows as for ten.
+"""One pass over scored rows, and the numbers behind the figures, for 10 million rows as for ten.
 
-A row costs 4 bytes a score, 8 for its two lengths and 1 for its label; text is only sampled.
+A row costs 4 bytes a score, 8 for its two lengths and 1 for its label; of the texts only a random
+sample is kept.
 """
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.reports.samples import Reservoir, Sample
+from bitextfilter.reports.charts import Floats, multiples, nice_step
 from bitextfilter.text.lengths import Counter, characters, words
 
-__all__ = ["COUNTS", "MOST_LABELS", "NO_LABEL", "OTHER_LABELS", "Survey", "blocks"]
+__all__ = [
+    "COUNTS",
+    "MOST_LABELS",
+    "NO_LABEL",
+    "OTHER_LABELS",
+    "TEXT_LENGTH",
+    "Cuts",
+    "Reservoir",
+    "Sample",
+    "Spread",
+    "Survey",
+    "at_tenths",
+    "blocks",
+    "counted",
+    "cuts_of",
+    "densities",
+    "near_thresholds",
+    "ordered_by",
+    "quantiles",
+    "shortened",
+    "spreads_of",
+    "thresholds_of",
+]
+
+TEXT_LENGTH = 400
+"""Characters of a side that a sample keeps."""
+
+
+class Sample(NamedTuple):
+    """One scored row: its 1-based *number*, its texts, its *scores*, and its *label* if any."""
+
+    number: int
+    source: str
+    target: str
+    scores: tuple[float, ...]
+    label: str = ""
+
+
+def shortened(text: str, length: int = TEXT_LENGTH) -> str:
+    """Return *text*, cut to *length* characters, the last of which is then an ellipsis."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+class Reservoir:
+    """A uniform sample of *size* rows without replacement.
+
+    Each row draws a number from a generator started with *seed*; those with the smallest are the
+    sample. So it depends on the rows and the seed, not on how many are offered at a time.
+    """
+
+    def __init__(self, size: int, seed: int) -> None:
+        """Start with nothing."""
+        self._size = size
+        self._random = np.random.default_rng(seed)
+        self._kept: list[tuple[float, Sample]] = []
+        self._bound = 1.0
+
+    def offer(self, rows: Sequence[Sample]) -> None:
+        """Take the next *rows* of the stream into account."""
+        draws = self._random.random(len(rows))
+        for place in np.flatnonzero(draws < self._bound).tolist():
+            row = rows[place]
+            row = row._replace(source=shortened(row.source), target=shortened(row.target))
+            self._kept.append((float(draws[place]), row))
+        if len(self._kept) > 2 * self._size:
+            self._drop_excess()
+
+    def _drop_excess(self) -> None:
+        self._kept.sort(key=lambda item: (item[0], item[1].number))
+        del self._kept[self._size :]
+        if len(self._kept) == self._size:
+            self._bound = self._kept[-1][0]
+
+    def rows(self) -> list[Sample]:
+        """Return the sample, in random order."""
+        self._drop_excess()
+        return [row for _, row in self._kept]
+
+
+def ordered_by(scores: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Return the places of the samples' *scores* (n,) from the lowest to the highest.
+
+    Equal scores keep the random order of the sample.
+    """
+    return np.argsort(scores, kind="stable")
+
+
+def at_tenths(order: NDArray[np.int64], count: int) -> list[list[int]]:
+    """Return *count* places (all, if there are fewer) about each tenth of a sorted sample.
+
+    Args:
+        order: places from the lowest score to the highest (n,).
+        count: how many about each of 0, 10, ..., 100 %.
+    """
+    last = max(0, len(order) - count)
+    starts = [round(tenth / 10 * len(order) - count / 2) for tenth in range(11)]
+    firsts = [min(max(0, start), last) for start in starts]
+    return [order[first : first + count].tolist() for first in firsts]
+
+
+def near_thresholds(
+    order: NDArray[np.int64], ordered: NDArray[np.float32], thresholds: NDArray[np.float32]
+) -> list[int]:
+    """Return the places of the samples nearest to any threshold, from the lowest score up.
+
+    Args:
+        order: places of the samples from the lowest score to the highest (n,).
+        ordered: their scores (n,).
+        thresholds: of which each gets the two samples just above it and the two just below.
+    """
+    firsts = np.searchsorted(ordered, thresholds, side="left")
+    near = (firsts[:, None] + np.arange(-2, 2)).ravel()
+    kept = np.unique(near[(near >= 0) & (near < len(order))])
+    places: list[int] = order[kept].tolist()
+    return places
+
 
 SAMPLE_SIZE = 20_000
 MOST_LABELS = 40
@@ -96,3 +215,118 @@ class Survey:
     def samples(self) -> list[Sample]:
         """Return the random sample, in random order."""
         return self._reservoir.rows()
+
+
+Counts = NDArray[np.int64]
+
+STEPS = 400
+"""At most how many evenly spaced thresholds there are."""
+
+
+def quantiles(ordered: Floats, portions: Floats) -> Floats:
+    """Return the values at *portions* (0 to 1) of a sorted array (n,), n > 0: values that occur."""
+    places = np.rint(portions * (len(ordered) - 1)).astype(np.int64)
+    return ordered[places]
+
+
+def thresholds_of(ordered: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return thresholds to choose from, ascending and distinct, for sorted scores (n,), n > 0.
+
+    They are each hundredth of the corpus, and round values between its 0.1 and 99.9 % (at most
+    402), so that neither a crowd of equal scores nor a few far outliers leave gaps.
+    """
+    hundredths = quantiles(ordered, np.linspace(0, 1, 101))
+    low, high = quantiles(ordered, np.array([0.001, 0.999])).astype(float).tolist()
+    if high <= low:
+        return np.unique(hundredths)
+    step = nice_step(high - low, STEPS)
+    even = multiples(step, math.floor(low / step), math.ceil(high / step))
+    inside = np.clip(even, float(ordered[0]), float(ordered[-1])).astype(np.float32)
+    return np.unique(np.concatenate([hundredths, inside]))
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """What is kept by each of t thresholds: the rows whose score is at least as high.
+
+    ``rows``, ``source`` and ``target`` (t,) count rows and their lengths; ``labels``
+    (t, labels) the rows with each label.
+    """
+
+    thresholds: NDArray[np.float32]
+    rows: Counts
+    source: Counts
+    target: Counts
+    labels: Counts
+
+
+def cuts_of(survey: Survey, score: int, thresholds: NDArray[np.float32]) -> Cuts:
+    """Count what the ascending *thresholds* keep of one score's rows."""
+    size, kinds = len(thresholds) + 1, max(1, len(survey.labels))
+    totals = np.zeros((3, size))
+    labels = np.zeros(size * kinds, dtype=np.int64)
+    for block in blocks(len(survey)):
+        passed = np.searchsorted(thresholds, survey.scores(score)[block], side="right")
+        totals[0] += np.bincount(passed, minlength=size)
+        for side in (0, 1):
+            weights = survey.lengths(side)[block]
+            totals[side + 1] += np.bincount(passed, weights, minlength=size)
+        both = passed * kinds + survey.codes()[block]
+        labels += np.bincount(both, minlength=size * kinds)
+    from_above = totals[:, ::-1].cumsum(axis=1)[:, ::-1].astype(np.int64)
+    by_label = labels.reshape(size, kinds)[::-1].cumsum(axis=0)[::-1]
+    rows, source, target = from_above[:, 1:]
+    return Cuts(thresholds, rows, source, target, by_label[1:])
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The scores of the rows with one label: how many, and their 5, 25, 50, 75 and 95 %."""
+
+    place: int
+    """That of the label in the survey's."""
+    label: str
+    rows: int
+    levels: tuple[float, float, float, float, float]
+
+
+def spreads_of(survey: Survey, score: int) -> list[Spread]:
+    """Return the spread of one score for each label, the highest median first."""
+    spreads = []
+    for code, label in enumerate(survey.labels):
+        ordered = np.sort(survey.scores(score)[survey.codes() == code])
+        low, lower, middle, upper, high = quantiles(
+            ordered, np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+        ).tolist()
+        spreads.append(Spread(code, label, len(ordered), (low, lower, middle, upper, high)))
+    return sorted(spreads, key=lambda spread: (-spread.levels[2], spread.label))
+
+
+def counted(values: Floats | NDArray[np.uint32], edges: Floats) -> Counts:
+    """Count the values between evenly spaced *edges* (k + 1,); those outside are left out.
+
+    A value on an edge counts above it, one on the last edge below.
+    """
+    bins = len(edges) - 1
+    counts = np.zeros(bins, dtype=np.int64)
+    for block in blocks(len(values)):
+        part = (values[block] - edges[0]) / (edges[-1] - edges[0])
+        inside = part[(part >= 0) & (part <= 1)]
+        places = np.minimum((inside * bins).astype(np.int64), bins - 1)
+        counts += np.bincount(places, minlength=bins)
+    return counts
+
+
+def densities(survey: Survey, width: int, bins: int) -> Counts:
+    """Count rows by the lengths of both sides: (source bins, target bins), bins *width* wide.
+
+    The first bin starts at a length of 1; longer rows than the last bin holds are left out.
+    """
+    total = np.zeros(bins * bins, dtype=np.int64)
+    for block in blocks(len(survey)):
+        source, target = ((survey.lengths(side)[block] - 1) // width for side in (0, 1))
+        inside = (source < bins) & (target < bins)
+        total += np.bincount(
+            source[inside].astype(np.int64) * bins + target[inside], minlength=bins * bins
+        )
+    return total.reshape(bins, bins)

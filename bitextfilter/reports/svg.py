@@ -1,13 +1,12 @@
-"""Charts as inline SVG, whose colours and letters are those of the page."""
+"""The places of a chart's values in its inline SVG."""
 
 from __future__ import annotations
 
 import unicodedata
 
-from bitextfilter.reports.charts import Axis, Boxes, Chart, Curve, Segments
-from bitextfilter.reports.markup import Markup, tag
+from bitextfilter.reports.charts import Boxes, Chart, Curve, Segments
 
-__all__ = ["drawn", "legend"]
+__all__ = ["WIDTH", "Frame", "fitted", "short"]
 
 WIDTH = 380
 HEIGHT = 250
@@ -23,7 +22,7 @@ def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def _fitted(text: str) -> str:
+def fitted(text: str) -> str:
     """Return *text*, cut where it is wider than an axis has room for."""
     if _width(text) <= NAME_WIDTH:
         return text
@@ -32,11 +31,23 @@ def _fitted(text: str) -> str:
     return f"{text}…"
 
 
-class _Frame:
-    """Where on the canvas a chart's values lie."""
+def short(value: float) -> str:
+    """Write a place on the canvas."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _part(value: float, low: float, high: float) -> float:
+    return min(1.0, max(0.0, (value - low) / (high - low)))
+
+
+class Frame:
+    """The part of the canvas where a chart's values lie."""
+
+    width = WIDTH
 
     def __init__(self, chart: Chart) -> None:
-        widest = max((_width(_fitted(text)) for _, text in chart.y.ticks), default=0)
+        """Leave room for the axes of *chart*."""
+        widest = max((_width(fitted(text)) for _, text in chart.y.ticks), default=0)
         self.left = 14 + widest * LETTER
         self.right = float(WIDTH - RIGHT)
         self.top = 8.0 if chart.y.names else float(TOP)
@@ -47,139 +58,38 @@ class _Frame:
 
     def x(self, value: float) -> str:
         """Return the place of a value on the x axis."""
-        part = (value - self._x.low) / (self._x.high - self._x.low)
-        return _short(self.left + min(1.0, max(0.0, part)) * (self.right - self.left))
+        part = _part(value, self._x.low, self._x.high)
+        return short(self.left + part * (self.right - self.left))
 
     def y(self, value: float) -> str:
         """Return the place of a value on the y axis; names run downwards."""
-        part = (value - self._y.low) / (self._y.high - self._y.low)
-        part = min(1.0, max(0.0, part))
+        part = _part(value, self._y.low, self._y.high)
         height = self.bottom - self.top
-        return _short(self.top + part * height if self._y.names else self.bottom - part * height)
+        return short(self.top + part * height if self._y.names else self.bottom - part * height)
 
-
-def _short(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
-
-
-def drawn(chart: Chart, title: str, text: str) -> Markup:
-    """Return *chart* as an svg element; *title* and *text* are the ids of what describes it."""
-    frame = _Frame(chart)
-    marks = [_mark(mark, frame) for mark in chart.marks]
-    return tag(
-        "svg",
-        tag("g", *_x_axis(chart.x, frame), *_y_axis(chart.y, frame), cls="axes"),
-        *marks,
-        _cut(chart, frame) if chart.cut else "",
-        viewBox=f"0 0 {WIDTH} {frame.height}",
-        role="img",
-        aria_labelledby=title,
-        aria_describedby=text,
-    )
-
-
-def _x_axis(axis: Axis, frame: _Frame) -> list[Markup]:
-    base = tag(
-        "line",
-        x1=_short(frame.left),
-        x2=_short(frame.right),
-        y1=_short(frame.bottom),
-        y2=_short(frame.bottom),
-        cls="base",
-    )
-    texts = [
-        tag("text", text, x=frame.x(value), y=_short(frame.bottom + 16), text_anchor="middle")
-        for value, text in axis.ticks
-    ]
-    middle = (frame.left + frame.right) / 2
-    name = tag(
-        "text", axis.label, x=_short(middle), y=frame.height - 6, text_anchor="middle", cls="name"
-    )
-    return [base, *texts, name]
-
-
-def _y_axis(axis: Axis, frame: _Frame) -> list[Markup]:
-    made = []
-    for value, text in axis.ticks:
-        place = float(frame.y(value))
-        if not axis.names:
-            ends = {"x1": _short(frame.left), "x2": _short(frame.right)}
-            made.append(tag("line", **ends, y1=_short(place), y2=_short(place), cls="grid"))
-        made.append(
-            tag(
-                "text",
-                _fitted(text),
-                x=_short(frame.left - 6),
-                y=_short(place + 4),
-                text_anchor="end",
-            )
+    def path(self, mark: Curve | Boxes | Segments) -> str:
+        """Return the path of a mark."""
+        if isinstance(mark, Boxes):
+            return "".join(self._boxes(mark))
+        if isinstance(mark, Curve):
+            points = zip(mark.x.tolist(), mark.y.tolist(), strict=True)
+            return "M" + "L".join(f"{self.x(x)} {self.y(y)}" for x, y in points)
+        return " ".join(
+            f"M{self.x(x0)} {self.y(y0)}L{self.x(x1)} {self.y(y1)}"
+            for x0, y0, x1, y1 in mark.corners.tolist()
         )
-    return [*made, tag("text", axis.label, x=2, y=12, cls="name") if axis.label else Markup("")]
 
+    def shades(self, mark: Boxes) -> list[tuple[float, str]]:
+        """Return the opacities of boxes of less or more colour, each with one path for all."""
+        assert mark.strength is not None
+        levels = (mark.strength * 10).round().clip(1, 10).astype(int).tolist()
+        paths = dict.fromkeys(range(1, 11), "")
+        for level, box in zip(levels, self._boxes(mark), strict=True):
+            paths[level] += box
+        return [(level / 10, path) for level, path in paths.items() if path]
 
-def _mark(mark: Curve | Boxes | Segments, frame: _Frame) -> Markup:
-    if isinstance(mark, Curve):
-        points = zip(mark.x.tolist(), mark.y.tolist(), strict=True)
-        path = " ".join(f"{frame.x(x)},{frame.y(y)}" for x, y in points)
-        return tag("polyline", points=path, cls=f"curve c{mark.colour}")
-    corners = [
-        (frame.x(x0), frame.y(y0), frame.x(x1), frame.y(y1))
-        for x0, y0, x1, y1 in mark.corners.tolist()
-    ]
-    if isinstance(mark, Segments):
-        path = " ".join(f"M{x0} {y0}L{x1} {y1}" for x0, y0, x1, y1 in corners)
-        return tag("path", d=path, cls=f"curve c{mark.colour}")
-    if mark.strength is None:
-        return tag("path", d="".join(map(_box, corners)), cls=f"box c{mark.colour}")
-    return _shaded(mark, corners)
-
-
-def _box(corners: tuple[str, str, str, str]) -> str:
-    x0, y0, x1, y1 = corners
-    return f"M{x0} {y0}H{x1}V{y1}H{x0}Z"
-
-
-def _shaded(mark: Boxes, corners: list[tuple[str, str, str, str]]) -> Markup:
-    """Draw boxes of less or more colour, all of about the same in one path."""
-    assert mark.strength is not None
-    levels = (mark.strength * 10).round().clip(1, 10).astype(int).tolist()
-    paths = []
-    for level in range(1, 11):
-        path = "".join(_box(box) for box, own in zip(corners, levels, strict=True) if own == level)
-        if path:
-            paths.append(tag("path", d=path, fill_opacity=level / 10))
-    return tag("g", *paths, cls=f"box c{mark.colour}", shape_rendering="crispEdges")
-
-
-def _cut(chart: Chart, frame: _Frame) -> Markup:
-    """Return what the page moves when the threshold does: a veil and a line, yet unseen."""
-    values = chart.y if chart.cut == "y" else chart.x
-    return tag(
-        "g",
-        tag(
-            "rect", cls="veil", x=frame.left, y=frame.top, width=0, height=frame.bottom - frame.top
-        ),
-        tag("line", cls="across", x1=frame.left, x2=frame.left, y1=frame.top, y2=frame.bottom),
-        tag("line", cls="level", x1=frame.left, x2=frame.right, y1=frame.bottom, y2=frame.bottom)
-        if chart.cut == "y"
-        else "",
-        cls="cut",
-        display="none",
-        data_axis=chart.cut,
-        data_low=float(values.low),
-        data_high=float(values.high),
-        data_box=" ".join(map(_short, (frame.left, frame.top, frame.right, frame.bottom))),
-    )
-
-
-def legend(chart: Chart) -> Markup:
-    """Return the names of the series, each behind its colour."""
-    items = [
-        tag("li", tag("span", cls=f"{_shape(mark)} c{mark.colour}", aria_hidden="true"), mark.name)
-        for mark in chart.legend
-    ]
-    return tag("ul", *items, cls="legend") if items else Markup("")
-
-
-def _shape(mark: Curve | Boxes | Segments) -> str:
-    return "key" if isinstance(mark, Boxes) else "key line"
+    def _boxes(self, mark: Boxes) -> list[str]:
+        return [
+            f"M{self.x(x0)} {self.y(y0)}H{self.x(x1)}V{self.y(y1)}H{self.x(x0)}Z"
+            for x0, y0, x1, y1 in mark.corners.tolist()
+        ]

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.similarity.separation import roc_auc
+
 __all__ = ["TENTHS", "Figures", "figures", "fit_temperature"]
 
 Numbers = NDArray[np.float64]
-Labels = NDArray[np.bool_]
 Worths = NDArray[np.float32]
 
 TENTHS = 10
@@ -49,7 +50,7 @@ def figures(logits: Numbers, worths: Worths, temperature: float = 1.0) -> Figure
     said = np.bincount(tenths, weights=probabilities - worths, minlength=TENTHS)
     return Figures(
         accuracy=float(np.mean((probabilities > 0.5) == labels)),
-        auc=_auc(logits, labels),
+        auc=roc_auc(logits[labels], logits[~labels]),
         calibration_error=float(np.abs(said).sum() / len(labels)),
         positives=tuple(counts[0].tolist()),
         negatives=tuple(counts[1].tolist()),
@@ -74,15 +75,6 @@ def fit_temperature(logits: Numbers, worths: Worths) -> float:
         slope = ((targets - _sigmoid(logits * middle)) * logits).sum()
         low, high = (middle, high) if slope > 0 else (low, middle)
     return 2 / (low + high)
-
-
-def _auc(scores: Numbers, labels: Labels) -> float:
-    """Area under the ROC curve by the sum of ranks (Mann & Whitney 1947), ties at their mean."""
-    _, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]
-    positives = int(labels.sum())
-    above = ranks[labels].sum() - positives * (positives + 1) / 2
-    return float(above / (positives * (len(labels) - positives)))
 
 
 def _sigmoid(logits: Numbers) -> Numbers:

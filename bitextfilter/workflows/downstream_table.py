@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 
+from bitextfilter import __version__
 from bitextfilter.evaluation.bleu import bleu, bleu_difference, chrf
 from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate
+from bitextfilter.evaluation.result import Result, interval
 from bitextfilter.workflows.downstream import Outcome
 
-__all__ = ["Line", "lines_of", "table"]
+__all__ = ["Line", "lines_of", "result_of"]
 
 
 @dataclass(frozen=True)
@@ -95,18 +97,10 @@ def _over_seeds(lines: Sequence[Line]) -> list[Line]:
     ]
 
 
-def table(lines: Sequence[Line]) -> str:
-    """Return the lines as a TSV with a header; means of counts have one decimal."""
-    names = [field.name for field in fields(Line)]
-    after = names.index("difference") + 1
-    rows = [[*names[:after], "low", "high", *names[after:]]]
-    for line in lines:
-        counts = [
-            f"{count:.1f}" if isinstance(count, float) else str(count)
-            for count in (line.rows, line.words, line.subwords)
-        ]
-        scores = [f"{line.bleu:.2f}", f"{line.chrf:.2f}"]
-        compared = [f"{end:.2f}" for end in line.difference] if line.difference else [""] * 3
-        signatures = [line.bleu_signature, line.chrf_signature]
-        rows.append([line.system, line.seed, line.test, *counts, *scores, *compared, *signatures])
-    return "".join("\t".join(row) + "\n" for row in rows)
+def result_of(lines: Sequence[Line], file: str) -> Result:
+    """Return the lines as a result of *file*; means of counts have one decimal."""
+    columns = dict.fromkeys(("system", "seed", "test", "rows", "words", "subwords"), ".1f")
+    columns |= dict.fromkeys(("bleu", "chrf"), ".2f") | interval("difference", form=".2f")
+    columns |= dict.fromkeys(("bleu_signature", "chrf_signature"), "")
+    facts = {"file": file, "version": __version__}
+    return Result("downstream", columns, {"results": list(map(asdict, lines))}, facts, "")

@@ -12,14 +12,12 @@ from hypothesis import strategies as st
 
 from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, resamples
 from bitextfilter.evaluation.filtering import (
+    FilteringFigure,
     FilteringSettings,
     Labelled,
-    Measured,
-    average_precision,
     measure_filtering,
-    roc_auc,
-    signature,
 )
+from bitextfilter.similarity.separation import average_precision, roc_auc
 
 SCORE = st.sampled_from([-math.inf, -2.0, -0.5, 0.0, 0.25, 0.5, 1.0, 3.0])
 SOME = st.lists(SCORE, min_size=1, max_size=25)
@@ -62,7 +60,7 @@ def labelled(*groups: Sequence[float]) -> Labelled:
     return Labelled(scores[order], labels[order], [f"kind{i}" for i in range(1, len(groups))])
 
 
-def by_name(results: list[Measured]) -> dict[tuple[str, str], Measured]:
+def by_name(results: list[FilteringFigure]) -> dict[tuple[str, str], FilteringFigure]:
     return {(result.measure, result.kind): result for result in results}
 
 
@@ -201,9 +199,3 @@ def test_rows_that_cannot_be_measured(
 ) -> None:
     with pytest.raises(ValueError, match=r"score|label|rows"):
         Labelled(np.array(scores), np.array(labels), kinds)
-
-
-def test_the_signature() -> None:
-    results = measure_filtering(labelled([1, 2], [0]), FilteringSettings(None, Bootstrap(2)))
-    line = signature(results[1], boot=2, seed=1)
-    assert line == "auc = 1.0000 | n=3 clean:2 kind:kind1 boot:2 seed:1"

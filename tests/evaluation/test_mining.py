@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from bitextfilter.evaluation.bootstrap import Bootstrap, resamples
 from bitextfilter.evaluation.mining import (
     Compared,
-    Measured,
+    MiningFigure,
     MiningSettings,
     Pair,
     compare,
     measure_mining,
-    signature,
 )
 
 PAIR = st.tuples(st.sampled_from("abcd"), st.sampled_from("ABCD"))
@@ -63,7 +62,7 @@ def measured(
     gold: Set[Pair],
     threshold: float | None = None,
     bootstrap: Bootstrap = ONCE,
-) -> dict[tuple[str, str], Measured]:
+) -> dict[tuple[str, str], MiningFigure]:
     settings = MiningSettings(threshold, bootstrap)
     results = measure_mining(compare(mined, gold), settings)
     found = {(result.cut, result.measure): result for result in results}
@@ -72,7 +71,7 @@ def measured(
 
 
 def check_cut(
-    found: dict[tuple[str, str], Measured], name: str, kept: Set[Pair], gold: Set[Pair]
+    found: dict[tuple[str, str], MiningFigure], name: str, kept: Set[Pair], gold: Set[Pair]
 ) -> None:
     for measure, value in naive_cut(kept, gold).items():
         result = found[name, measure]
@@ -187,12 +186,3 @@ def test_what_cannot_be_measured_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=problem):
         Compared(np.array(scores, dtype=np.float64), np.array(right, dtype=np.bool_), gold)
-
-
-def test_the_signature_says_how() -> None:
-    compared = compare({("a", "A"): 0.5, ("b", "A"): 0.25}, [("a", "A")])
-    results = measure_mining(compared, MiningSettings(None, ONCE))
-    assert signature(results[0], compared, boot=1) == (
-        "f1 = 1.0000 | n=2 gold:1 cut:best threshold:0.5 boot:1"
-    )
-    assert signature(results[4], compared) == "precision = 0.5000 | n=2 gold:1 cut:all"

@@ -12,7 +12,6 @@ from bitextfilter.evaluation.paraphrase import (
     best_threshold,
     majority,
     measure_detection,
-    signature,
 )
 
 DECIDED = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30)
@@ -85,10 +84,3 @@ def test_the_best_threshold(rows: list[tuple[float, bool]]) -> None:
     assert all(right(cut) <= right(threshold) for cut in [*scores.tolist(), -2.0, 2.0])
     assert all(right(cut) < right(threshold) for cut in scores[scores < threshold].tolist())
     assert -1 <= threshold <= np.nextafter(np.float32(1), np.float32(2))
-
-
-def test_the_signature() -> None:
-    labels = np.array([True, True, False])
-    result = measure_detection(np.array([True, False, False]), labels, Bootstrap(2))
-    line = signature(result, by="cosine", threshold=0.51239, boot=2)
-    assert line == "accuracy = 0.6667 | n=3 paraphrases:2 by:cosine threshold:0.5124 boot:2"

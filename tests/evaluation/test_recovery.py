@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.evaluation import recovery
-from bitextfilter.evaluation.recovery import Recovery, distinct_pairs, recover, signature
+from bitextfilter.evaluation.recovery import distinct_pairs, recover
 
 
 def naive(sources: list[str], targets: list[str], scores: np.ndarray) -> tuple[float, float, int]:
@@ -77,8 +77,3 @@ def test_wrong_shapes_and_nothing_to_find() -> None:
         recover([], [], np.zeros((0, 0), dtype=np.float32))
     with pytest.raises(ValueError, match="zip"):
         distinct_pairs(["a"], [])
-
-
-def test_signature() -> None:
-    result = Recovery(forward=4.0, backward=4.4, pairs=1000, set_aside=3)
-    assert signature(result, sim="csls", k=10) == "recovery_error = 4.20 | n=1000 sim:csls k:10"

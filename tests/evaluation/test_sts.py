@@ -13,7 +13,6 @@ from bitextfilter.evaluation.sts import (
     Judged,
     grade_means,
     measure_agreement,
-    signature,
 )
 
 BOOTSTRAP = Bootstrap(200, 3)
@@ -83,7 +82,7 @@ def test_a_constant_correlates_with_nothing(constant: str) -> None:
     assert [found[name].pearson for name in ("a.odd", "mean a", "mean")] == [None] * 3
     assert [found[name].spearman for name in ("a.odd", "mean a", "mean")] == [None] * 3
     assert found["a.good"].pearson
-    assert signature(found["a.odd"]) == "pearson = - spearman = - | n=3 skipped:0 set:a.odd"
+    assert found["a.odd"].figure == "pearson = - spearman = -"
 
 
 def test_draws_without_variance_are_left_out() -> None:
@@ -143,8 +142,7 @@ def test_neighbouring_grades_differ_or_not() -> None:
 def test_signature() -> None:
     both = Estimate(71.234, 70, 72), Estimate(-1.0, -2, 2)
     one = Agreement("a.x", ("a.x",), 750, 2, *both)
-    assert signature(one, sim="cosine", seed=1) == (
-        "pearson = 71.23 spearman = -1.00 | n=750 skipped:2 set:a.x sim:cosine seed:1"
-    )
+    assert one.figure == "pearson = 71.23 spearman = -1.00"
+    assert one.facts == {"n": 750, "skipped": 2, "set": "a.x"}
     mean = Agreement("mean a", ("a.x", "a.y"), 750, 2, *both)
-    assert signature(mean).endswith("| n=750 skipped:2 sets:2")
+    assert mean.facts == {"n": 750, "skipped": 2, "sets": 2}

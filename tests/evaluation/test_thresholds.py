@@ -17,7 +17,6 @@ from bitextfilter.evaluation.thresholds import (
     Cut,
     CutSettings,
     estimate_cuts,
-    signature,
 )
 
 Row = tuple[float, int, int]
@@ -145,21 +144,4 @@ def test_intervals_are_as_wide_as_rows_are_few() -> None:
         assert estimate.low < estimate.value < estimate.high
     assert cut.figures["words"].high - cut.figures["words"].low > (
         cut.figures["rows"].high - cut.figures["rows"].low
-    )
-
-
-@pytest.mark.parametrize(
-    ("wish", "goal"),
-    [({}, "f1"), ({"precision": 0.9}, "precision>=0.9"), ({"recall": 0.5}, "recall>=0.5")],
-)
-def test_the_signature(wish: dict[str, float], goal: str) -> None:
-    rows = sample(300)
-    settings = CutSettings(0.3, bootstrap=Bootstrap(2), **wish)
-    scores, labels, words = (np.array(column) for column in zip(*rows, strict=True))
-    labelled = Labelled(scores, labels, ["one", "other"])
-    (cut,) = (cut for cut in estimate_cuts(labelled, words, settings) if cut.suggested)
-    clean = int((labels == 0).sum())
-    assert signature(cut, labelled, settings, v="1") == (
-        f"threshold = {cut.threshold} | n=300 clean:{clean} noise_share:0.3 by:{goal}"
-        " boot:2 seed:1 v:1"
     )

@@ -14,11 +14,9 @@ import pytest
 from browser import Browser, browsing, found
 
 from bitextfilter.io.manifest import Manifest
-from bitextfilter.reports.page import Report
-from bitextfilter.reports.parts import Languages
+from bitextfilter.reports.page import Languages, Report
 from bitextfilter.reports.runs import FilterRun, read_run
-from bitextfilter.reports.samples import Sample
-from bitextfilter.reports.survey import Survey
+from bitextfilter.reports.survey import Sample, Survey
 
 pytestmark = pytest.mark.skipif(found() is None, reason="there is no Chromium here")
 

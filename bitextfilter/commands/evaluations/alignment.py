@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter import __version__
 from bitextfilter.commands.evaluations.settings import bootstrap_options
 from bitextfilter.commands.frame import Run, command, output_option
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.alignment import Aligned, Compared
+    from bitextfilter.evaluation.alignment import Aligned
+    from bitextfilter.evaluation.result import Result
 
 __all__ = ["alignment"]
 
@@ -41,7 +41,7 @@ def alignment(run: Run, files: tuple[str, ...], as_json: bool, resamples: int, s
 
         bitext-align --monotonic --links de.txt fr.txt | bitext-evaluate alignment gold.links
     """
-    from bitextfilter.evaluation.alignment import compare, measure_alignment, signature
+    from bitextfilter.evaluation.alignment import compare_links, measure_alignment
     from bitextfilter.evaluation.bootstrap import Bootstrap
     from bitextfilter.io.links import read_links
 
@@ -50,46 +50,32 @@ def alignment(run: Run, files: tuple[str, ...], as_json: bool, resamples: int, s
         raise click.UsageError("GOLD and LINKS come in pairs, and only one of them can be stdin")
     output = run.output()
     links = [read_links(run.input(path), stream_name(path)) for path in files]
-    parts = [compare(gold, found) for gold, found in zip(links[0::2], links[1::2], strict=True)]
+    parts = [
+        compare_links(gold, found) for gold, found in zip(links[0::2], links[1::2], strict=True)
+    ]
     compared = sum(parts[1:], parts[0])
     for name, counts in (("gold", compared.gold), ("links", compared.found)):
         run.counts[name] = int(counts.sum())
         if not run.counts[name]:
             raise InputError(f"no {name} to compare", file=stream_name(files[name == "links"]))
-    drawn: dict[str, str | int] = {"boot": resamples, "seed": seed, "v": __version__}
-    results = [
-        (result, signature(result, compared, **drawn))
-        for result in measure_alignment(compared, Bootstrap(resamples, seed))
+    sizes = {"links": run.counts["links"], "gold": run.counts["gold"]}
+    bootstrap = Bootstrap(resamples, seed)
+    result = _result(measure_alignment(compared, bootstrap), sizes, sizes | bootstrap.facts)
+    output.write(result.text(as_json))
+
+
+def _result(found: Sequence[Aligned], sizes: dict[str, int], facts: dict[str, int]) -> Result:
+    """Return a record for each figure."""
+    from bitextfilter.evaluation.result import Result, signature
+
+    records = [
+        {
+            "how": each.how,
+            "measure": each.measure,
+            **each.estimate._asdict(),
+            "signature": signature(each.figure, **facts),
+        }
+        for each in found
     ]
-    output.write((_json if as_json else _table)(compared, results).encode())
-
-
-Results = list[tuple["Aligned", str]]
-
-
-def _table(compared: Compared, results: Results) -> str:
     names = ("how", "measure", "value", "low", "high", "links", "gold", "signature")
-    counts = [str(int(part.sum())) for part in (compared.found, compared.gold)]
-    rows = [list(names)]
-    for result, line in results:
-        figures = [f"{number:.4f}" for number in result.estimate]
-        rows.append([result.how, result.measure, *figures, *counts, line])
-    return "".join("\t".join(row) + "\n" for row in rows)
-
-
-def _json(compared: Compared, results: Results) -> str:
-    whole = {
-        "task": "alignment",
-        "links": int(compared.found.sum()),
-        "gold": int(compared.gold.sum()),
-        "results": [
-            {
-                "how": result.how,
-                "measure": result.measure,
-                **result.estimate._asdict(),
-                "signature": line,
-            }
-            for result, line in results
-        ],
-    }
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+    return Result("alignment", dict.fromkeys(names, ".4f"), {"results": records}, sizes)

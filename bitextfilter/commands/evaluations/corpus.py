@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter import __version__
 from bitextfilter.commands.frame import Run, column, command, row_options
 from bitextfilter.commands.full_rows import full_windows
 from bitextfilter.errors import InputError
@@ -114,6 +112,8 @@ def corpus(run: Run, files: tuple[str, ...], as_json: bool, **choices: Any) -> N
         bitext-evaluate corpus --score-column -1 europarl.tsv.gz news.tsv.gz
         bitext-evaluate corpus --column 1 --idf-from news.txt talks.txt
     """
+    from bitextfilter.evaluation.result import Result, signature
+
     columns = run.row_settings.columns
     where = _Columns(
         columns.source, columns.target, sentence=choices["sentence"], score=choices["score"]
@@ -122,7 +122,9 @@ def corpus(run: Run, files: tuple[str, ...], as_json: bool, **choices: Any) -> N
         raise click.UsageError("only one file can be stdin")
     output = run.output()
     records, facts = _records(run, files, where, choices), _facts(choices)
-    output.write((_json if as_json else _table)(records, facts).encode())
+    shown = dict.fromkeys((*records[0], "signature"), ".4f")
+    facts["signature"] = signature(**facts)
+    output.write(Result("corpus", shown, {"results": records}, facts, "").text(as_json))
 
 
 def _records(
@@ -149,7 +151,6 @@ def _facts(choices: dict[str, Any]) -> dict[str, str]:
         "unit": choices["unit"],
         "case": case,
         "idf": choices["idf_from"] or "own",
-        "v": __version__,
     }
 
 
@@ -181,20 +182,3 @@ def _tallies(
     if not tallies[0].sentences:
         raise InputError("no rows", file=stream_name(file))
     return tallies, scores
-
-
-def _table(records: list[dict[str, Any]], facts: dict[str, str]) -> str:
-    line = " ".join(f"{name}:{fact}" for name, fact in facts.items())
-    rows = [[*records[0], "signature"]]
-    for record in records:
-        cells = (
-            "" if v is None else f"{v:.4f}" if isinstance(v, float) else str(v)
-            for v in record.values()
-        )
-        rows.append([*cells, line])
-    return "".join("\t".join(row) + "\n" for row in rows)
-
-
-def _json(records: list[dict[str, Any]], facts: dict[str, str]) -> str:
-    whole = {"task": "corpus", **facts, "results": records}
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"

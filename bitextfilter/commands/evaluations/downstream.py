@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter import __version__
 from bitextfilter.commands.amounts import amount
 from bitextfilter.commands.frame import Run, column, command, device_options, row_options
 from bitextfilter.commands.options import language_pair, pair_column_options
@@ -20,7 +17,6 @@ from bitextfilter.commands.training_reporter import TrainingReporter
 if TYPE_CHECKING:
     from bitextfilter.training.state import Progress
     from bitextfilter.workflows.downstream import Experiment, Outcome, Task
-    from bitextfilter.workflows.downstream_table import Line
     from bitextfilter.workflows.subsets import System
 
 __all__ = ["downstream"]
@@ -120,7 +116,7 @@ def downstream(run: Run, file: str, as_json: bool, **options: Any) -> None:
     from bitextfilter.evaluation.bootstrap import Bootstrap
     from bitextfilter.io.work_folder import kept_folder
     from bitextfilter.workflows.downstream import Experiment
-    from bitextfilter.workflows.downstream_table import lines_of, table
+    from bitextfilter.workflows.downstream_table import lines_of, result_of
     from bitextfilter.workflows.subsets import digests
 
     systems, names = _systems(options), _test_names(options["tests"])
@@ -134,7 +130,7 @@ def downstream(run: Run, file: str, as_json: bool, **options: Any) -> None:
     references = [[pair[1] for pair in test] for test in experiment.tests]
     tests = dict(zip(names, references, strict=True))
     lines = lines_of(outcomes, tests, Bootstrap())
-    output.write((_json(file, lines) if as_json else table(lines)).encode())
+    output.write(result_of(lines, file).text(as_json))
 
 
 def _systems(options: dict[str, Any]) -> list[System]:
@@ -235,12 +231,3 @@ def _outcomes(
             found[system.name, seed] = experiment.run(system, seed)
             run.counts["trained"] += 1
     return {(system.name, seed): found[system.name, seed] for system, seed in places}
-
-
-def _json(file: str, lines: list[Line]) -> str:
-    records = [
-        {**asdict(line), "difference": line.difference and line.difference._asdict()}
-        for line in lines
-    ]
-    whole = {"task": "downstream", "file": file, "version": __version__, "results": records}
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"

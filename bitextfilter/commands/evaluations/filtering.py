@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bitextfilter import __version__
 from bitextfilter.commands.amounts import score
 from bitextfilter.commands.evaluations.labelled import read_labelled
 from bitextfilter.commands.evaluations.settings import (
@@ -24,7 +22,7 @@ from bitextfilter.commands.frame import Run, command, model_options, row_options
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.bootstrap import Bootstrap
-    from bitextfilter.evaluation.filtering import Measured
+    from bitextfilter.evaluation.result import Result
 
 __all__ = ["filtering"]
 
@@ -83,10 +81,10 @@ def filtering(run: Run, file: str, as_json: bool, **options: Any) -> None:
     output = run.output()
     bootstrap = Bootstrap(options["resamples"], options["seed"])
     if options["suggest_threshold"]:
-        text = suggest(run, where, wishes, bootstrap, as_json)
+        result = suggest(run, where, wishes, bootstrap)
     else:
-        text = _measure(run, where, options["threshold"], bootstrap, as_json)
-    output.write(text.encode())
+        result = _measure(run, where, options["threshold"], bootstrap)
+    output.write(result.text(as_json))
 
 
 def _settings(options: dict[str, Any]) -> tuple[Labelling, Suggesting]:
@@ -116,47 +114,33 @@ def _of(kind: type[T], options: dict[str, Any]) -> T:
     return kind(**{name: options[name] for name in kind.__annotations__})
 
 
-def _measure(
-    run: Run, where: Labelling, threshold: float | None, bootstrap: Bootstrap, as_json: bool
-) -> str:
-    """Return the measures of the labelled rows as a table or as JSON."""
-    from bitextfilter.evaluation.filtering import (
-        RANKING,
-        FilteringSettings,
-        measure_filtering,
-        signature,
-    )
+def _measure(run: Run, where: Labelling, threshold: float | None, bootstrap: Bootstrap) -> Result:
+    """Return the measures of the labelled rows."""
+    from bitextfilter.evaluation.filtering import RANKING, FilteringSettings, measure_filtering
+    from bitextfilter.evaluation.result import Result, signature
 
     file = run.row_settings.input
     labelled = read_labelled(run, where).labelled(file)
-    drawn = {"boot": bootstrap.resamples, "seed": bootstrap.seed}
-    results = []
+    records = []
     for result in measure_filtering(labelled, FilteringSettings(threshold, bootstrap)):
-        cut = {} if threshold is None or result.measure in RANKING else {"threshold": threshold}
-        results.append((result, signature(result, **cut, **drawn, v=__version__)))
-    return _json(file, results) if as_json else _table(results)
-
-
-def _table(results: list[tuple[Measured, str]]) -> str:
-    rows = [["measure", "kind", "value", "low", "high", "clean", "noise", "signature"]]
-    for result, line in results:
-        figures = [f"{number:.4f}" for number in result.estimate]
-        counts = [str(result.clean), str(result.noise)]
-        rows.append([result.measure, result.kind, *figures, *counts, line])
-    return "".join("\t".join(row) + "\n" for row in rows)
-
-
-def _json(file: str, results: list[tuple[Measured, str]]) -> str:
-    records = [
-        {
-            "measure": result.measure,
-            "kind": result.kind,
-            **result.estimate._asdict(),
-            "clean": result.clean,
-            "noise": result.noise,
-            "signature": line,
-        }
-        for result, line in results
-    ]
-    whole = {"task": "filtering", "file": file, "results": records}
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+        facts: dict[str, str | float] = {"clean": result.clean, "kind": result.kind}
+        if threshold is not None and result.measure not in RANKING:
+            facts["threshold"] = threshold
+        line = signature(
+            f"{result.measure} = {result.estimate.value:.4f}",
+            n=result.clean + result.noise,
+            **facts,
+            **bootstrap.facts,
+        )
+        records.append(
+            {
+                "measure": result.measure,
+                "kind": result.kind,
+                **result.estimate._asdict(),
+                "clean": result.clean,
+                "noise": result.noise,
+                "signature": line,
+            }
+        )
+    columns = dict.fromkeys(records[0], ".4f")
+    return Result("filtering", columns, {"results": records}, {"file": file})

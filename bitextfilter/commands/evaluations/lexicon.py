@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter import __version__
 from bitextfilter.commands.evaluations.settings import bootstrap_options
 from bitextfilter.commands.frame import Run, command, row_options
 from bitextfilter.errors import InputError
@@ -15,9 +14,13 @@ from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import BadRow
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.lexicon import Explained
+    from bitextfilter.evaluation.bootstrap import Bootstrap
+    from bitextfilter.evaluation.result import Record
 
 __all__ = ["lexicon"]
+
+Entries = list[tuple[str, list[str], dict[int, float]]]
+"""A word, the words of a paraphrase, and its scores by column."""
 
 _ORDERS = {"probability": 4, "pmi": 3}
 """Orders of the paraphrases of a word, and the columns of their scores, from 0."""
@@ -38,7 +41,8 @@ _COLUMNS = 6
     metavar="FILE",
     help="What bitext-paraphrase lexicon wrote, from other paraphrases.",
 )
-def lexicon(run: Run, file: str, path: str, resamples: int, seed: int) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
+def lexicon(run: Run, file: str, path: str, as_json: bool, **drawn: int) -> None:
     """Measure how much of what differs between held-out PARAPHRASES a lexicon explains.
 
     Of the words of a source that do not stand in its target, a word is explained at rank k if one
@@ -56,7 +60,7 @@ def lexicon(run: Run, file: str, path: str, resamples: int, seed: int) -> None:
         bitext-evaluate lexicon --lexicon lexicon.tsv held-out.tsv
     """
     from bitextfilter.evaluation.bootstrap import Bootstrap
-    from bitextfilter.evaluation.lexicon import best_first, measure_lexicon
+    from bitextfilter.evaluation.result import Result
     from bitextfilter.text.numbered import plain_words
 
     run.row_settings = dataclasses.replace(run.row_settings, input=file)
@@ -69,22 +73,32 @@ def lexicon(run: Run, file: str, path: str, resamples: int, seed: int) -> None:
     ]
     if len(pairs) < 2:
         raise InputError("fewer than two pairs", file=stream_name(file))
-    output.write(b"order\trank\trecall\tlow\thigh\trandom\twords\tsignature\n")
+    records = _records(entries, pairs, Bootstrap(drawn["resamples"], drawn["seed"]))
+    columns = dict.fromkeys(records[0], ".2f")
+    output.write(Result("lexicon", columns, {"results": records}, {"file": file}).text(as_json))
+
+
+def _records(
+    entries: Entries, pairs: list[tuple[list[str], list[str]]], bootstrap: Bootstrap
+) -> list[Record]:
+    """Return the recall by each order, at each rank."""
+    from bitextfilter.evaluation.lexicon import best_first, measure_lexicon
+    from bitextfilter.evaluation.result import signature
+
+    records: list[Record] = []
     for order, number in _ORDERS.items():
         best = best_first((word, words, scores[number]) for word, words, scores in entries)
-        for row in measure_lexicon(pairs, best, Bootstrap(resamples, seed)):
-            made = f"n={len(pairs)} boot:{resamples} seed:{seed} v:{__version__}"
-            output.write(_line(order, row, made).encode())
+        for row in measure_lexicon(pairs, best, bootstrap):
+            value, low, high = row.recall
+            figures = {"recall": value, "low": low, "high": high, "random": row.random}
+            head = f"recall@{row.rank} = {value:.2f}"
+            line = signature(head, n=len(pairs), order=order, **bootstrap.facts)
+            by = {"order": order, "rank": row.rank}
+            records.append({**by, **figures, "words": row.words, "signature": line})
+    return records
 
 
-def _line(order: str, row: Explained, made: str) -> str:
-    figures = [f"{figure:.2f}" for figure in (*row.recall, row.random)]
-    signature = f"recall@{row.rank} = {figures[0]} | order:{order} {made}"
-    cells = [order, str(row.rank), *figures, str(row.words), signature]
-    return "\t".join(cells) + "\n"
-
-
-def _entries(run: Run, path: str) -> list[tuple[str, list[str], dict[int, float]]]:
+def _entries(run: Run, path: str) -> Entries:
     """The entries of single words: the word, the words of the paraphrase, scores by column."""
     name, entries = stream_name(path), []
     for number, line in enumerate(run.input(path), 1):

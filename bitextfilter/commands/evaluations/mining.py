@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from math import inf, isfinite, isnan
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter import __version__
 from bitextfilter.commands.amounts import score
 from bitextfilter.commands.evaluations.labelled import EvaluatedColumns, filled_rows, known_score
 from bitextfilter.commands.evaluations.recommended import recommended
@@ -21,11 +19,11 @@ from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import BadRow, number_of
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.mining import Compared, Measured, Pair
+    from bitextfilter.evaluation.bootstrap import Bootstrap
+    from bitextfilter.evaluation.mining import Compared, MiningFigure, Pair
+    from bitextfilter.evaluation.result import Result
 
 __all__ = ["mining"]
-
-_ENDS = ("value", "low", "high")
 
 
 @command(
@@ -81,23 +79,15 @@ def mining(run: Run, gold: str, mined: str, as_json: bool, **options: Any) -> No
         bitext-align en.txt de.txt | bitext-evaluate mining gold.tsv
     """
     from bitextfilter.evaluation.bootstrap import Bootstrap
-    from bitextfilter.evaluation.mining import MiningSettings, measure_mining, signature
+    from bitextfilter.evaluation.mining import MiningSettings, measure_mining
 
     if gold == mined == "-":
         raise click.UsageError("only one of GOLD and MINED can be stdin")
     output = run.output()
     compared = _compared(run, (gold, mined), options)
-    drawn = {"boot": options["resamples"], "seed": options["seed"], "v": __version__}
-    settings = MiningSettings(options["threshold"], Bootstrap(drawn["boot"], drawn["seed"]))
-    results = [
-        (result, signature(result, compared, **drawn))
-        for result in measure_mining(compared, settings)
-    ]
-    if as_json:
-        text = _json(run, (gold, mined), compared.gold, results)
-    else:
-        text = _table(compared.gold, results)
-    output.write(text.encode())
+    bootstrap = Bootstrap(options["resamples"], options["seed"])
+    found = measure_mining(compared, MiningSettings(options["threshold"], bootstrap))
+    output.write(_result(run, (gold, mined), compared, found, bootstrap).text(as_json))
 
 
 def _compared(run: Run, files: tuple[str, str], options: dict[str, Any]) -> Compared:
@@ -153,54 +143,58 @@ def _mined_pairs(run: Run, options: dict[str, Any]) -> dict[Pair, float]:
     return pairs
 
 
-Results = list[tuple["Measured", str]]
+_FIGURES = ("measure", "cut", "threshold", "value", "low", "high")
+_COLUMNS = (*_FIGURES, "kept", "right", "gold", "signature")
 
 
-def _recommended(run: Run, file: str, gold: int, results: Results) -> list[dict[str, Any]]:
-    """Return the best cut as bitext-models recommend takes it, if a number cuts there."""
-    best = {result.measure: result for result, _ in results if result.cut == "best"}
-    if _finite(best["f1"].threshold) is None:
-        return []
-    known = {"use": "mining", "measure": None, "model": None, "goal": "f1", "noise_share": None}
-    figures = {name: result.estimate for name, result in best.items()}
-    return [recommended(run, file, figures, **known, threshold=best["f1"].threshold, rows=gold)]
+def _result(
+    run: Run,
+    files: tuple[str, str],
+    compared: Compared,
+    found: list[MiningFigure],
+    bootstrap: Bootstrap,
+) -> Result:
+    """Return the measures, and the best cut as bitext-models recommend takes it."""
+    from bitextfilter.evaluation.result import Result, signature
 
-
-def _table(gold: int, results: Results) -> str:
-    names = ("measure", "cut", "threshold", *_ENDS, "kept", "right", "gold", "signature")
-    rows = [list(names)]
-    for result, line in results:
-        at = "-" if result.threshold is None else repr(result.threshold)
-        figures = ["-" if isnan(number) else f"{number:.4f}" for number in result.estimate]
-        counts = [str(count) for count in (result.kept, result.right, gold)]
-        rows.append([result.measure, result.cut, at, *figures, *counts, line])
-    return "".join("\t".join(row) + "\n" for row in rows)
-
-
-def _json(run: Run, files: tuple[str, str], gold: int, results: Results) -> str:
-    records = [
-        {
-            "measure": result.measure,
-            "cut": result.cut,
-            "threshold": _finite(result.threshold),
-            **{name: _finite(number) for name, number in result.estimate._asdict().items()},
-            "kept": result.kept,
-            "right": result.right,
-            "signature": line,
-        }
-        for result, line in results
-    ]
-    whole = {
-        "task": "mining",
+    records = []
+    for each in found:
+        at = {} if each.threshold is None else {"threshold": each.threshold}
+        line = signature(
+            f"{each.measure} = {each.estimate.value:.4f}",
+            n=len(compared.scores),
+            gold=compared.gold,
+            cut=each.cut,
+            **at,
+            **bootstrap.facts,
+        )
+        records.append(
+            {
+                "measure": each.measure,
+                "cut": each.cut,
+                "threshold": each.threshold,
+                **each.estimate._asdict(),
+                "kept": each.kept,
+                "right": each.right,
+                "signature": line,
+            }
+        )
+    facts = {
         "file": files[1],
         "gold_file": files[0],
-        "gold": gold,
-        "recommended": _recommended(run, files[0], gold, results),
-        "results": records,
+        "gold": compared.gold,
+        "recommended": _recommended(run, files[0], compared.gold, found),
     }
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+    columns = dict.fromkeys(_COLUMNS, ".4f") | {"threshold": ""}
+    return Result("mining", columns, {"results": records}, facts)
 
 
-def _finite(number: float | None) -> float | None:
-    """Return a number that JSON can hold: None for what is not finite."""
-    return number if number is not None and isfinite(number) else None
+def _recommended(run: Run, file: str, gold: int, found: list[MiningFigure]) -> list[dict[str, Any]]:
+    """Return the best cut as bitext-models recommend takes it, if a number cuts there."""
+    best = {each.measure: each for each in found if each.cut == "best"}
+    threshold = best["f1"].threshold
+    if threshold is None or not isfinite(threshold):
+        return []
+    known = {"use": "mining", "measure": None, "model": None, "goal": "f1", "noise_share": None}
+    figures = {name: each.estimate for name, each in best.items()}
+    return [recommended(run, file, figures, **known, threshold=threshold, rows=gold)]

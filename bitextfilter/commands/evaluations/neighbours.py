@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +77,8 @@ def neighbours(run: Run, file: str, as_json: bool, **choices: Any) -> None:
         bitext-evaluate neighbours --language en --of queries.txt english.txt.gz
         bitext-evaluate neighbours --language de,en --of queries.de.txt --histogram english.txt
     """
+    from bitextfilter.evaluation.result import Result
+
     if file == choices["queries"] == "-":
         raise click.UsageError("only one of QUERIES and FILE can be stdin")
     sentences = list(_sentences(run, choices["queries"]))
@@ -89,7 +90,15 @@ def neighbours(run: Run, file: str, as_json: bool, **choices: Any) -> None:
     records = found(run, rows, sentences, (model, choices))
     if not run.counts["rows"] - run.counts["rejected"]:
         raise InputError("no sentences", file=stream_name(file))
-    output.write(_json(model, file, choices, records) if as_json else _table(records))
+    columns = dict.fromkeys(records[0], ".2f" if choices["histogram"] else ".4f")
+    facts = {
+        "file": file,
+        "of": choices["queries"],
+        "language": languages_of(model, choices["language"]),
+        "model": model.digest,
+        "version": __version__,
+    }
+    output.write(Result("neighbours", columns, {"results": records}, facts).text(as_json))
 
 
 def _sentences(run: Run, path: str) -> Iterator[str]:
@@ -160,28 +169,3 @@ def _histograms(run: Run, rows: RowReader, sentences: list[str], how: How) -> li
         for query, counts in zip(sentences, histograms.counts.tolist(), strict=True)
         for low, high, count in zip(edges, edges[1:], counts, strict=False)
     ]
-
-
-_DIGITS = {"cosine": 4, "low": 2, "high": 2}
-
-
-def _table(records: list[Record]) -> bytes:
-    rows = [list(records[0])]
-    for record in records:
-        rows.append(
-            [f"{v:.{_DIGITS[name]}f}" if name in _DIGITS else str(v) for name, v in record.items()]
-        )
-    return "".join("\t".join(row) + "\n" for row in rows).encode()
-
-
-def _json(model: Model, file: str, choices: dict[str, Any], records: list[Record]) -> bytes:
-    whole = {
-        "task": "neighbours",
-        "file": file,
-        "of": choices["queries"],
-        "language": languages_of(model, choices["language"]),
-        "model": model.digest,
-        "version": __version__,
-        "results": records,
-    }
-    return (json.dumps(whole, ensure_ascii=False, indent=2) + "\n").encode()

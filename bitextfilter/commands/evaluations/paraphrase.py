@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter import __version__
 from bitextfilter.commands.evaluations.languages import (
     foreign,
     language_option,
@@ -26,10 +24,9 @@ from bitextfilter.io.parser import REMEDY
 from bitextfilter.io.rows import BadRow
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.paraphrase import Detection
+    from bitextfilter.evaluation.result import Record
     from bitextfilter.scoring.model import Model
     from bitextfilter.training.labelled_vectors import LabelledVectors
-    from bitextfilter.workflows.paraphrase_detection import Facts
 
 __all__ = ["paraphrase"]
 
@@ -105,13 +102,17 @@ def paraphrase(run: Run, file: str, development: str, as_json: bool, **choices: 
 
         bitext-evaluate paraphrase --language en --development dev.tsv test.tsv
     """
+    from bitextfilter.evaluation.result import Result, interval
+
     columns = run.row_settings.columns
     where = _Columns(columns.source, columns.target, label=choices["label"])
     output = run.output()
     pairs = {name: _read(run, name, where) for name in (development, file)}
-    results = _measure(run, (pairs[development], pairs[file]), choices)
-    made = {"development": development, "file": file, "seed": choices["seed"]}
-    output.write((_json(made, results) if as_json else _table(results)).encode())
+    records = _measure(run, (pairs[development], pairs[file]), choices)
+    facts = {"development": development, "file": file, "seed": choices["seed"]}
+    shown = {"method": "", **interval("accuracy", "f1", form=".4f")}
+    shown |= dict.fromkeys(("pairs", "paraphrases", "signature"), "")
+    output.write(Result("paraphrase", shown, {"results": records}, facts).text(as_json))
 
 
 def _read(run: Run, file: str, where: _Columns) -> _Pairs:
@@ -139,13 +140,10 @@ def _read(run: Run, file: str, where: _Columns) -> _Pairs:
     return pairs
 
 
-Results = list[tuple[str, "Detection", "Facts", str]]
-
-
-def _measure(run: Run, sets: tuple[_Pairs, _Pairs], choices: dict[str, Any]) -> Results:
+def _measure(run: Run, sets: tuple[_Pairs, _Pairs], choices: dict[str, Any]) -> list[Record]:
     """Return the figures of each method, with its facts and its signature."""
     from bitextfilter.evaluation.bootstrap import Bootstrap
-    from bitextfilter.evaluation.paraphrase import signature
+    from bitextfilter.evaluation.result import signature
     from bitextfilter.workflows.paraphrase_detection import DetectionPlan, measure_detectors
 
     model = run.model()
@@ -154,20 +152,30 @@ def _measure(run: Run, sets: tuple[_Pairs, _Pairs], choices: dict[str, Any]) -> 
     seed: int = choices["seed"]
     plan = DetectionPlan(choices["features"], seed, Bootstrap(choices["resamples"], seed))
     run.facts["seed"] = seed
-    made = {
+    made: dict[str, str | float] = {
         "dev": len(sets[0].labels),
         **signed(choices["language"]),
         "model": model.digest,
-        "boot": choices["resamples"],
-        "seed": seed,
-        "v": __version__,
+        **plan.bootstrap.facts,
     }
     try:
         results = list(measure_detectors(development, sets[0].sources, test, plan))
     except SettingsError as error:
         raise InputError(str(error), file=sets[0].file) from error
     return [
-        (name, found, facts, signature(found, by=name, **facts, **made))
+        {
+            "method": name,
+            **dataclasses.asdict(found),
+            **facts,
+            "signature": signature(
+                f"accuracy = {found.accuracy.value:.4f}",
+                n=found.pairs,
+                paraphrases=found.paraphrases,
+                by=name,
+                **{fact: f"{v:.4f}" if isinstance(v, float) else v for fact, v in facts.items()},
+                **made,
+            ),
+        }
         for name, found, facts in results
     ]
 
@@ -185,29 +193,3 @@ def _encoded(run: Run, model: Model, pairs: _Pairs, languages: tuple[str, str]) 
             run.warn(f"{pairs.file}: the {name} column does not look like {language} {where}")
     source, target = map(model.encode, sides.values(), languages)
     return LabelledVectors(source, target, np.array(pairs.labels, dtype=np.float32))
-
-
-def _table(results: Results) -> str:
-    figures = [f"{name}{end}" for name in ("accuracy", "f1") for end in ("", "_low", "_high")]
-    rows = [["method", *figures, "pairs", "paraphrases", "signature"]]
-    for name, found, _facts, line in results:
-        numbers = [f"{number:.4f}" for number in (*found.accuracy, *found.f1)]
-        rows.append([name, *numbers, str(found.pairs), str(found.paraphrases), line])
-    return "".join("\t".join(row) + "\n" for row in rows)
-
-
-def _json(made: dict[str, Any], results: Results) -> str:
-    records = [
-        {
-            "method": name,
-            "accuracy": found.accuracy._asdict(),
-            "f1": found.f1._asdict(),
-            "pairs": found.pairs,
-            "paraphrases": found.paraphrases,
-            **facts,
-            "signature": line,
-        }
-        for name, found, facts, line in results
-    ]
-    whole = {"task": "paraphrase", **made, "results": records}
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter import __version__
 from bitextfilter.commands.frame import Run, command, model_options, row_options
 from bitextfilter.commands.judges import check_judge_options, judge_options, load_judges
 from bitextfilter.errors import InputError, SettingsError
@@ -17,7 +15,7 @@ from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import BadRow
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.recovery import Recovery, RowScorer, Scores
+    from bitextfilter.evaluation.recovery import RowScorer, Scores
     from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.translation import Judges
 
@@ -98,7 +96,8 @@ def recovery(run: Run, file: str, as_json: bool, **choices: Any) -> None:
 
         bitext-evaluate recovery --similarity csls,cosine newstest.de-en.tsv --scol 2 --tcol 1
     """
-    from bitextfilter.evaluation.recovery import distinct_pairs, recover, signature
+    from bitextfilter.evaluation.recovery import distinct_pairs, recover
+    from bitextfilter.evaluation.result import Result, signature
 
     run.row_settings = dataclasses.replace(run.row_settings, input=file)
     judges = {name: choices.pop(name) for name in ("translator", "language_models", "weights")}
@@ -110,13 +109,16 @@ def recovery(run: Run, file: str, as_json: bool, **choices: Any) -> None:
     if not kept:
         raise InputError("no pairs", file=stream_name(file))
     sides = [sources[i] for i in kept], [targets[i] for i in kept]
-    results = []
+    records = []
     for name, scorer, facts in _scorers(run, sides, _Choices(**choices, judges=judges)):
         result = dataclasses.replace(recover(*sides, scorer), set_aside=run.counts["set aside"])
-        line = signature(result, sim=name, **facts, v=__version__)
-        results.append((name, result, line))
-    text = _json(file, results) if as_json else _table(results)
-    output.write(text.encode())
+        figure = f"recovery_error = {result.mean:.2f}"
+        line = signature(figure, n=result.pairs, sim=name, **facts)
+        values = {**dataclasses.asdict(result), "mean": result.mean}
+        records.append({"similarity": name, **values, "signature": line})
+    names = ("similarity", "forward", "backward", "mean", "signature")
+    columns = dict.fromkeys(names, ".2f")
+    output.write(Result("recovery", columns, {"results": records}, {"file": file}).text(as_json))
 
 
 def _sides(run: Run) -> tuple[list[str], list[str]]:
@@ -209,20 +211,3 @@ def _judged_scorer(run: Run, judges: Judges, sides: Sides, name: str) -> RowScor
         return np.concatenate(found)
 
     return scorer
-
-
-def _table(results: list[tuple[str, Recovery, str]]) -> str:
-    rows = [["similarity", "forward", "backward", "mean", "signature"]]
-    for name, result, line in results:
-        errors = (f"{e:.2f}" for e in (result.forward, result.backward, result.mean))
-        rows.append([name, *errors, line])
-    return "".join("\t".join(row) + "\n" for row in rows)
-
-
-def _json(file: str, results: list[tuple[str, Recovery, str]]) -> str:
-    records = [
-        {"similarity": name, **dataclasses.asdict(result), "mean": result.mean, "signature": line}
-        for name, result, line in results
-    ]
-    whole = {"task": "recovery", "file": file, "results": records}
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"

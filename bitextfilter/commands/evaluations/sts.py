@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter import __version__
 from bitextfilter.commands.evaluations.judged import Judging, ModelScorer, read_judged
 from bitextfilter.commands.evaluations.languages import language_option, signed
 from bitextfilter.commands.evaluations.settings import bootstrap_options, judged_row_options
 from bitextfilter.commands.frame import Run, column, command, model_options
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.sts import Agreement, Grade
+    from bitextfilter.evaluation.result import Record, Result
+    from bitextfilter.evaluation.sts import Agreement
 
 __all__ = ["sts"]
 
 
 @dataclasses.dataclass(frozen=True)
-class _Result:
-    """What was found of a set, or of several; a set has a file, and grades if asked for."""
+class _Found:
+    """The figures of a set, or of several; a set has a file, and grades if asked for."""
 
     agreement: Agreement
     signature: str
     file: str | None = None
-    grades: Sequence[Grade] | None = None
+    grades: Sequence[Record] | None = None
 
 
 @command(
@@ -93,18 +92,19 @@ def sts(run: Run, files: tuple[str, ...], as_json: bool, **options: Any) -> None
     if files.count("-") > 1:
         raise click.UsageError("stdin is asked for twice")
     output = run.output()
-    results = _results(run, files, where, options)
-    written = _json if as_json else _grade_table if options["grades"] else _table
-    output.write(written(results).encode())
+    found = _measured(run, files, where, options)
+    result = _grades(found) if options["grades"] and not as_json else _result(found)
+    output.write(result.text(as_json))
 
 
-def _results(
+def _measured(
     run: Run, files: Sequence[str], where: Judging, options: dict[str, Any]
-) -> list[_Result]:
+) -> list[_Found]:
     """Read, score and measure all sets: a result for each, then their means."""
     from bitextfilter.evaluation.bootstrap import Bootstrap
     from bitextfilter.evaluation.correlation import scipy_statistics
-    from bitextfilter.evaluation.sts import grade_means, measure_agreement, signature
+    from bitextfilter.evaluation.result import signature
+    from bitextfilter.evaluation.sts import grade_means, measure_agreement
 
     graded = options["grades"]
     if graded:
@@ -115,14 +115,19 @@ def _results(
         if judged.constant is not None:
             run.warn(f"{judged.name}: all {judged.constant} are the same: nothing correlates")
     bootstrap = Bootstrap(options["resamples"], options["seed"])
-    facts |= {"boot": bootstrap.resamples, "seed": bootstrap.seed, "v": __version__}
+    facts |= bootstrap.facts
     agreements = measure_agreement(sets, bootstrap)
     return [
-        _Result(
+        _Found(
             agreement,
-            signature(agreement, **facts),
+            signature(agreement.figure, **agreement.facts, **facts),
             file,
-            grade_means(judged, options["grade_step"]) if graded and judged else None,
+            [
+                {**dataclasses.asdict(grade), "differs": grade.differs}
+                for grade in grade_means(judged, options["grade_step"])
+            ]
+            if graded and judged
+            else None,
         )
         for agreement, file, judged in zip_longest(agreements, files, sets)
     ]
@@ -142,63 +147,42 @@ def _scorer(run: Run, where: Judging) -> tuple[ModelScorer | None, dict[str, str
     return ModelScorer(model, where), dict[str, str | int](facts)
 
 
-def _cells(numbers: Sequence[float] | None, count: int, form: str) -> list[str]:
-    """Return numbers as text, or as many dashes where there are none."""
-    return ["-"] * count if numbers is None else [format(number, form) for number in numbers]
+def _result(found: Sequence[_Found]) -> Result:
+    """Return a record for each set and mean."""
+    from bitextfilter.evaluation.result import Result, interval
+
+    counts = dict.fromkeys(("set", "sets", "pairs", "skipped"), "")
+    columns = counts | interval("pearson", "spearman", form=".2f") | {"signature": ""}
+    sets = [_record(each) for each in found if each.file is not None]
+    means = [_record(each) for each in found if each.file is None]
+    return Result("sts", columns, {"results": sets, "means": means})
 
 
-def _table(results: Sequence[_Result]) -> str:
-    """Return a line for each set and mean."""
-    names = ("pearson", "spearman")
-    heads = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
-    rows = [["set", "sets", "pairs", "skipped", *heads, "signature"]]
-    for result in results:
-        found = result.agreement
-        figures = _cells(found.pearson, 3, ".2f") + _cells(found.spearman, 3, ".2f")
-        counts = map(str, (len(found.sets), found.pairs, found.skipped))
-        rows.append([found.name, *counts, *figures, result.signature])
-    return "".join("\t".join(row) + "\n" for row in rows)
+def _grades(found: Sequence[_Found]) -> Result:
+    """Return a record for each grade of each set."""
+    from bitextfilter.evaluation.result import Result
+
+    columns = dict.fromkeys(("set", "grade", "pairs", "mean", "deviation", "p", "differs"), ".4f")
+    columns |= {"grade": ".10g", "p": ".3g", "signature": ""}
+    records = [
+        {"set": each.agreement.name, **grade, "signature": each.signature}
+        for each in found
+        for grade in each.grades or ()
+    ]
+    return Result("sts", columns, {"results": records})
 
 
-def _grade_table(results: Sequence[_Result]) -> str:
-    """Return a line for each grade of each set."""
-    rows = [["set", "grade", "pairs", "mean", "deviation", "p", "differs", "signature"]]
-    for result in results:
-        for grade in result.grades or ():
-            figures = [
-                *_cells([grade.mean], 1, ".4f"),
-                *_cells(None if grade.deviation is None else [grade.deviation], 1, ".4f"),
-                *_cells(None if grade.p is None else [grade.p], 1, ".3g"),
-                {None: "-", False: "no", True: "yes"}[grade.differs],
-            ]
-            cells = [f"{grade.grade:.10g}", str(grade.pairs), *figures]
-            rows.append([result.agreement.name, *cells, result.signature])
-    return "".join("\t".join(row) + "\n" for row in rows)
-
-
-def _json(results: Sequence[_Result]) -> str:
-    """Return sets and means as one JSON object."""
-    sets = [_record(result) for result in results if result.file is not None]
-    means = [_record(result) for result in results if result.file is None]
-    whole = {"task": "sts", "results": sets, "means": means}
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
-
-
-def _record(result: _Result) -> dict[str, Any]:
-    """Return what is told of a set, or of several."""
-    found = result.agreement
-    what = {"sets": found.sets} if result.file is None else {"file": result.file}
-    record: dict[str, Any] = {
-        "set": found.name,
-        **what,
-        "pairs": found.pairs,
-        "skipped": found.skipped,
-        "pearson": found.pearson and found.pearson._asdict(),
-        "spearman": found.spearman and found.spearman._asdict(),
-        "signature": result.signature,
+def _record(found: _Found) -> Record:
+    """Return the values of a set, or of several."""
+    agreement = found.agreement
+    record = {
+        "set": agreement.name,
+        **({"file": found.file} if found.file is not None else {}),
+        "sets": agreement.sets,
+        "pairs": agreement.pairs,
+        "skipped": agreement.skipped,
+        "pearson": agreement.pearson,
+        "spearman": agreement.spearman,
+        "signature": found.signature,
     }
-    if result.grades is not None:
-        record["grades"] = [
-            {**dataclasses.asdict(grade), "differs": grade.differs} for grade in result.grades
-        ]
-    return record
+    return record if found.grades is None else {**record, "grades": found.grades}

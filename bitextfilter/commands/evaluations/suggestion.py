@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from bitextfilter import __version__
 from bitextfilter.commands.evaluations.labelled import Collected, read_labelled, words_of
 from bitextfilter.commands.evaluations.recommended import recommended
 from bitextfilter.commands.evaluations.settings import Labelling, Suggesting
@@ -19,6 +17,7 @@ from bitextfilter.io.rows import BadRow
 if TYPE_CHECKING:
     from bitextfilter.evaluation.bootstrap import Bootstrap
     from bitextfilter.evaluation.filtering import Labelled
+    from bitextfilter.evaluation.result import Result
     from bitextfilter.evaluation.thresholds import Cut, CutSettings
     from bitextfilter.scoring.model import Model
 
@@ -36,11 +35,9 @@ DIGITS = 4
 _CHECKED_PAIRS = 1000
 
 
-def suggest(
-    run: Run, where: Labelling, wishes: Suggesting, bootstrap: Bootstrap, as_json: bool
-) -> str:
-    """Return a table of cuts, or JSON, and say on stderr which is suggested."""
-    from bitextfilter.evaluation.thresholds import CutSettings, estimate_cuts, signature
+def suggest(run: Run, where: Labelling, wishes: Suggesting, bootstrap: Bootstrap) -> Result:
+    """Return the cuts, and say on stderr which is suggested."""
+    from bitextfilter.evaluation.thresholds import CutSettings, estimate_cuts
 
     share, facts = wishes.noise_share, dict[str, str]()
     if where.labels is None:
@@ -55,13 +52,49 @@ def suggest(
     cuts = estimate_cuts(labelled, collected.words, settings)
     if not cuts:
         raise InputError("no clean row has a score", file=stream_name(run.row_settings.input))
-    line, kept = "", []
-    for cut in cuts:
-        if cut.suggested:
-            line = signature(cut, labelled, settings, **facts, v=__version__)
-            kept = [_recommended(run, cut, labelled, settings, facts)]
     _tell(run, cuts, settings, settings.share(labelled))
-    return _json(run, cuts, settings, line, kept) if as_json else _table(cuts, line)
+    kept = [_recommended(run, c, labelled, settings, facts) for c in cuts if c.suggested]
+    return _result(run, cuts, {**_facts(labelled, settings), **facts}, kept)
+
+
+def _facts(labelled: Labelled, settings: CutSettings) -> dict[str, str | int]:
+    """Return the rows and the goal, as a signature names them."""
+    return {
+        "n": len(labelled.labels),
+        "clean": int(labelled.of(0).sum()),
+        "noise_share": f"{settings.share(labelled):.4g}",
+        "by": settings.goal,
+        **settings.bootstrap.facts,
+    }
+
+
+def _result(
+    run: Run, cuts: Sequence[Cut], facts: dict[str, str | int], kept: list[dict[str, Any]]
+) -> Result:
+    """Return a record for each cut, the signature in that of the one suggested."""
+    from bitextfilter.evaluation.result import Result, interval, signature
+
+    lines = [
+        signature(f"threshold = {cut.threshold!r}", **facts) if cut.suggested else ""
+        for cut in cuts
+    ]
+    records = [
+        {
+            "threshold": cut.threshold,
+            **cut.figures,
+            "suggested": cut.suggested,
+            "suggestion": line,
+        }
+        for cut, line in zip(cuts, lines, strict=True)
+    ]
+    columns = {"threshold": "", **interval(*cuts[0].figures, form=".4f"), "suggestion": ""}
+    whole = {
+        "file": run.row_settings.input,
+        "goal": facts["by"],
+        "suggestion": "".join(lines) or None,
+        "recommended": kept,
+    }
+    return Result("suggest-threshold", columns, {"cuts": records}, whole)
 
 
 FEWEST = 100
@@ -139,17 +172,6 @@ def _tell(run: Run, cuts: Sequence[Cut], settings: CutSettings, share: float) ->
     )
 
 
-def _table(cuts: Sequence[Cut], line: str) -> str:
-    """Return the cuts, a line each, the signature beside the one suggested."""
-    names = list(cuts[0].figures)
-    heads = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
-    rows = [["threshold", *heads, "suggestion"]]
-    for cut in cuts:
-        figures = [f"{number:.4f}" for name in names for number in cut.figures[name]]
-        rows.append([repr(cut.threshold), *figures, line if cut.suggested else ""])
-    return "".join("\t".join(row) + "\n" for row in rows)
-
-
 def _recommended(
     run: Run, cut: Cut, labelled: Labelled, settings: CutSettings, facts: dict[str, str]
 ) -> dict[str, Any]:
@@ -166,30 +188,3 @@ def _recommended(
         rows=len(labelled.labels),
         model=facts.get("model"),
     )
-
-
-def _json(
-    run: Run,
-    cuts: Sequence[Cut],
-    settings: CutSettings,
-    line: str,
-    kept: list[dict[str, Any]],
-) -> str:
-    """Return the cuts and the suggestion as one JSON object."""
-    records = [
-        {
-            "threshold": cut.threshold,
-            **{name: estimate._asdict() for name, estimate in cut.figures.items()},
-            "suggested": cut.suggested,
-        }
-        for cut in cuts
-    ]
-    whole = {
-        "task": "suggest-threshold",
-        "file": run.row_settings.input,
-        "goal": settings.goal,
-        "cuts": records,
-        "suggestion": line or None,
-        "recommended": kept,
-    }
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter import __version__
 from bitextfilter.commands.evaluations.settings import bootstrap_options
 from bitextfilter.commands.frame import Run, command, row_options
 from bitextfilter.io.rows import BadRow
 
 if TYPE_CHECKING:
+    from bitextfilter.evaluation.bootstrap import Bootstrap
+    from bitextfilter.evaluation.result import Result
     from bitextfilter.evaluation.word_translation import Translations
 
 __all__ = ["words"]
@@ -72,47 +72,27 @@ def words(run: Run, file: str, source: str, target: str, as_json: bool, **choice
     bootstrap = Bootstrap(choices["resamples"], choices["seed"])
     result = translate_words(sides[0], sides[1], entries, choices["neighbours"], bootstrap)
     run.counts.update({"words": result.words, "without vectors": result.without})
-    signatures = _signatures(result, choices)
-    output.write((_json if as_json else _table)(result, signatures).encode())
+    output.write(_result(result, choices["neighbours"], bootstrap).text(as_json))
 
 
-def _signatures(result: Translations, choices: dict[str, int]) -> list[str]:
-    """Return each figure in one line with how it was made."""
-    lines = []
-    for row in result.precisions:
-        k = f" k:{choices['neighbours']}" * (row.similarity == "csls")
-        lines.append(
-            f"precision@{row.rank} = {row.precision.value:.2f} | n={result.words} "
-            f"without:{result.without} sim:{row.similarity}{k} boot:{choices['resamples']} "
-            f"seed:{choices['seed']} v:{__version__}"
+def _result(found: Translations, neighbours: int, bootstrap: Bootstrap) -> Result:
+    """Return a record for each similarity and rank."""
+    from bitextfilter.evaluation.result import Result, signature
+
+    records = []
+    for row in found.precisions:
+        precision = row.precision
+        line = signature(
+            f"precision@{row.rank} = {precision.value:.2f}",
+            n=found.words,
+            without=found.without,
+            sim=row.similarity,
+            **({"k": neighbours} if row.similarity == "csls" else {}),
+            **bootstrap.facts,
         )
-    return lines
-
-
-def _table(result: Translations, signatures: list[str]) -> str:
+        figures = {"precision": precision.value, "low": precision.low, "high": precision.high}
+        by = {"similarity": row.similarity, "rank": row.rank}
+        records.append({**by, **figures, "signature": line})
     names = "similarity", "rank", "precision", "low", "high", "words", "without", "signature"
-    rows = [list(names)]
-    for row, signature in zip(result.precisions, signatures, strict=True):
-        figures = [f"{figure:.2f}" for figure in row.precision]
-        counts = [str(result.words), str(result.without)]
-        rows.append([row.similarity, str(row.rank), *figures, *counts, signature])
-    return "".join("\t".join(row) + "\n" for row in rows)
-
-
-def _json(result: Translations, signatures: list[str]) -> str:
-    records = [
-        {
-            "similarity": row.similarity,
-            "rank": row.rank,
-            **row.precision._asdict(),
-            "signature": signature,
-        }
-        for row, signature in zip(result.precisions, signatures, strict=True)
-    ]
-    whole = {
-        "task": "words",
-        "words": result.words,
-        "without": result.without,
-        "results": records,
-    }
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+    facts = {"words": found.words, "without": found.without}
+    return Result("words", dict.fromkeys(names, ".2f"), {"results": records}, facts)

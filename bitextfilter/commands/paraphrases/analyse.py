@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter import __version__
 from bitextfilter.commands.frame import Run, column, command, row_options
 from bitextfilter.commands.full_rows import full_windows
 from bitextfilter.errors import InputError
@@ -75,13 +73,17 @@ def analyse(run: Run, probability: int | str | None, as_json: bool) -> None:
         bitext-paraphrase analyse < paraphrases.tsv
         bitext-paraphrase analyse --probability -1 < scored.tsv
     """
+    from bitextfilter.evaluation.result import Result, signature
+
     columns = run.row_settings.columns
     where = _Columns(columns.source, columns.target, probability=probability)
     output = run.output()
     figures = _figures(run, where)
-    signature = f"unit:tokens case:lower pairs:{run.counts['rows'] - run.counts['rejected']}"
-    signature += f" v:{__version__}"
-    output.write((_json if as_json else _table)(figures, signature).encode())
+    records = [{"figure": name, **values} for name, values in figures.items()]
+    pairs = run.counts["rows"] - run.counts["rejected"]
+    facts = {"signature": signature(unit="tokens", case="lower", pairs=pairs)}
+    shown = dict.fromkeys((*records[0], "signature"), ".4f")
+    output.write(Result("analyse", shown, {"results": records}, facts, "").text(as_json))
 
 
 def _figures(run: Run, where: _Columns) -> dict[str, Figure]:
@@ -135,19 +137,3 @@ def _correlate(
             found = spearman(known[both], sentences[name][both]) if both.any() else None
             figure["spearman"] = None if found is None else 100 * found
             figure["sentences"] = int(both.sum())
-
-
-def _table(figures: dict[str, Figure], signature: str) -> str:
-    rows = [["figure", *next(iter(figures.values())), "signature"]]
-    for name, figure in figures.items():
-        cells = (
-            "" if v is None else str(v) if isinstance(v, int) else f"{v:.4f}"
-            for v in figure.values()
-        )
-        rows.append([name, *cells, signature])
-    return "".join("\t".join(row) + "\n" for row in rows)
-
-
-def _json(figures: dict[str, Figure], signature: str) -> str:
-    whole = {"task": "analyse", "figures": figures, "signature": signature}
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"

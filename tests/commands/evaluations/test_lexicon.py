@@ -37,7 +37,7 @@ def test_what_differs_and_is_explained(tmp_path: Path) -> None:
     assert {cells[4] for cells in rows.values()} == {"5"}
     assert all(float(c[1]) <= float(c[0]) <= float(c[2]) for c in rows.values())
     assert rows["probability", "1"][5].startswith(
-        "recall@1 = 40.00 | order:probability n=3 boot:1000 seed:1 v:"
+        "recall@1 = 40.00 | n=3 order:probability boot:1000 seed:1 v:"
     )
 
 

@@ -65,7 +65,7 @@ def test_json_says_the_same(home: Path) -> None:
     for line, record in zip(table.stdout.splitlines()[1:], found["results"], strict=True):
         cells = line.split("\t")
         assert cells[:2] == [record["similarity"], str(record["rank"])]
-        assert cells[2:5] == [f"{record[name]:.2f}" for name in ("value", "low", "high")]
+        assert cells[2:5] == [f"{record[name]:.2f}" for name in ("precision", "low", "high")]
         assert cells[7] == record["signature"]
 
 

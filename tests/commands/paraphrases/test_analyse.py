@@ -135,9 +135,9 @@ def test_windows_and_columns_make_no_difference() -> None:
 def test_json_says_the_same() -> None:
     whole = json.loads(analyse("--probability", 3, "--json").stdout)
     cells = {
-        name: ["" if v is None else str(v) if isinstance(v, int) else f"{v:.4f}"
+        figure.pop("figure"): ["" if v is None else str(v) if isinstance(v, int) else f"{v:.4f}"
                for v in figure.values()] + [whole["signature"]]
-        for name, figure in whole["figures"].items()
+        for figure in whole["results"]
     }  # fmt: skip
     assert cells == table(analyse("--probability", 3), "spearman", "sentences")
 
