@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import doctest
 import json
 import os
 import re
@@ -180,6 +181,40 @@ def test_matching() -> None:
 def test_examples_are_found() -> None:
     text = "<!-- run -->\n```console\n$ a \\\n> b\nout\nput\n$ c\n```\n\n```console\n$ d\n```\n"
     assert examples(text) == [("a b", "out\nput\n"), ("c", "")]
+
+
+def python_examples(text: str) -> str:
+    """The marked blocks of Python on a page, one after another: a session of doctest."""
+    return "\n".join(
+        block for marked, kind, block in FENCE.findall(text) if marked and kind == "python"
+    )
+
+
+def failures(session: str, name: str) -> list[str]:
+    """What examples of a session print instead of what a page shows."""
+    said: list[str] = []
+    test = doctest.DocTestParser().get_doctest(session, {}, name, None, 0)
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=said.append)
+    return said
+
+
+def test_examples_of_python_are_found() -> None:
+    text = "<!-- run -->\n```python\n>>> 1 + 1\n2\n```\n\n```python\n>>> 1 + 1\n3\n```\n"
+    assert python_examples(text) == ">>> 1 + 1\n2\n"
+    assert failures(python_examples(text), "page") == []
+    assert "Got:\n    2" in failures(">>> 1 + 1\n3\n", "page")[0]
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in TEXTS if python_examples(p.read_text(encoding="utf-8"))], ids=named
+)
+def test_examples_of_python_print_what_the_page_shows(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    session = python_examples(path.read_text(encoding="utf-8"))
+    assert "".join(failures(session, named(path))) == ""
 
 
 @pytest.mark.parametrize(
