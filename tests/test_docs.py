@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import doctest
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
-from console import BIN, ROOT, options, scripts
+from console import BIN, ROOT, leaves, options, scripts
+from console import command as command_of
 
 from bitextfilter.encoders.autoencoder import AutoencoderSettings
 from bitextfilter.encoders.combination import CombinationSettings
@@ -180,6 +184,85 @@ def test_matching() -> None:
 def test_examples_are_found() -> None:
     text = "<!-- run -->\n```console\n$ a \\\n> b\nout\nput\n$ c\n```\n\n```console\n$ d\n```\n"
     assert examples(text) == [("a b", "out\nput\n"), ("c", "")]
+
+
+def help_examples(text: str) -> list[list[str]]:
+    """The command lines below ``Example:``, each as its words; redirections and pipes aside."""
+    _, _, block = text.partition("Example:\n")
+    lines = [line.strip() for line in joined(block).split("\n") if line.strip(" \b")]
+    return [
+        shlex.split(re.sub(r" [<>] \S+", "", part)) for line in lines for part in line.split(" | ")
+    ]
+
+
+def unfit(words: list[str]) -> str | None:
+    """What is wrong with a command line of ours, or of another program that may stand beside it."""
+    found = next((sub for name in SCRIPTS for call, sub in leaves(name) if call == words[:2]), None)
+    if words[0] in SCRIPTS and found is None:
+        found = command_of(words[0])
+    if found is None:
+        return None if words[0] in {"cut", "eval", "grep"} else f"{words[0]} is no command"
+    rest = words[1 + (words[:2] in [call for call, _ in leaves(words[0])]) :]
+    try:
+        found.make_parser(click.Context(found)).parse_args(rest)
+    except click.UsageError as error:
+        return f"{shlex.join(words)}: {error.message}"
+    return None
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_examples_of_help_are_command_lines_of_ours(name: str) -> None:
+    texts = [sub.help or "" for _, sub in leaves(name)]
+    lines = [words for text in texts for words in help_examples(text)]
+    assert any(name == words[0] for words in lines)
+    assert [fault for words in lines if (fault := unfit(words))] == []
+
+
+def test_examples_of_help_that_break_a_line_are_found() -> None:
+    broken = (
+        "Example:\n\n    bitext-score -i a\n    --header -o b\n    bitext-rank --scores 3 < a\n"
+    )
+    whole, cut, unknown = map(unfit, help_examples(broken))
+    assert (whole, cut) == (None, "--header is no command")
+    assert "No such option" in str(unknown) and "--scores" in str(unknown)
+    assert help_examples("Example:\n\n    a -b \\\n        -c < d | e") == [
+        ["a", "-b", "-c"],
+        ["e"],
+    ]
+
+
+def python_examples(text: str) -> str:
+    """The marked blocks of Python on a page, one after another: a session of doctest."""
+    return "\n".join(
+        block for marked, kind, block in FENCE.findall(text) if marked and kind == "python"
+    )
+
+
+def failures(session: str, name: str) -> list[str]:
+    """What examples of a session print instead of what a page shows."""
+    said: list[str] = []
+    test = doctest.DocTestParser().get_doctest(session, {}, name, None, 0)
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=said.append)
+    return said
+
+
+def test_examples_of_python_are_found() -> None:
+    text = "<!-- run -->\n```python\n>>> 1 + 1\n2\n```\n\n```python\n>>> 1 + 1\n3\n```\n"
+    assert python_examples(text) == ">>> 1 + 1\n2\n"
+    assert failures(python_examples(text), "page") == []
+    assert "Got:\n    2" in failures(">>> 1 + 1\n3\n", "page")[0]
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in TEXTS if python_examples(p.read_text(encoding="utf-8"))], ids=named
+)
+def test_examples_of_python_print_what_the_page_shows(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    session = python_examples(path.read_text(encoding="utf-8"))
+    assert "".join(failures(session, named(path))) == ""
 
 
 @pytest.mark.parametrize(

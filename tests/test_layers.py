@@ -18,7 +18,7 @@ LAYERS = (
     {"encoders", "translation", "similarity"},
     {"training", "mining", "scoring", "filters", "corpus", "evaluation"},
     {"workflows", "reports", "distributed"},
-    {"commands"},
+    {"commands", "api"},
 )
 LEVELS = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import click
 
-from bitextfilter.commands.document_list import Listed, Paths, listed
 from bitextfilter.commands.frame import Run
 from bitextfilter.errors import InputError
+from bitextfilter.io.document_list import Listed, Paths, listed
 from bitextfilter.io.files import open_input, stream_name
 from bitextfilter.io.parser import REMEDY
 from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn, is_blank

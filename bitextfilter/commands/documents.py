@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -12,14 +12,15 @@ import click
 from bitextfilter.commands.document_files import Document, DocumentReader
 from bitextfilter.commands.frame import Run
 from bitextfilter.commands.options import language_pair
-from bitextfilter.errors import InputError, NotFoundError, SettingsError
+from bitextfilter.errors import InputError, NotFoundError
 from bitextfilter.io.files import open_output
 from bitextfilter.io.links import link_line
 
 if TYPE_CHECKING:
-    from bitextfilter.mining.documents import Alignment, Link
+    from bitextfilter.mining.documents import Link
     from bitextfilter.scoring.model import Model
-    from bitextfilter.similarity.vectors import Scores, Vectors
+    from bitextfilter.similarity.vectors import Vectors
+    from bitextfilter.workflows.document_alignment import Align
 
 __all__ = ["align_documents", "monotonic_options", "score_text"]
 
@@ -92,9 +93,6 @@ def _link_options() -> list[click.Parameter]:
     return [by, classifier, largest, skip, links]
 
 
-Align = Callable[[Sequence[str], Sequence[str]], "Alignment"]
-
-
 def align_documents(run: Run, files: Sequence[str], options: dict[str, Any]) -> None:
     """Align two files, or the documents of --documents, and write what is linked."""
     output = run.output()
@@ -104,7 +102,7 @@ def align_documents(run: Run, files: Sequence[str], options: dict[str, Any]) -> 
     else:
         pairs = iter([reader.pair(*files)])
     model = run.model() if options["by"] == "model" else None
-    align = _way(run, model, options)
+    align = _aligner(run, model, options)
     run.counts.update(rows=0, rejected=0, documents=0, links=0)
     run.progress(unit="texts")
     outputs = 0
@@ -145,28 +143,14 @@ def _check_languages(run: Run, model: Model, name: str, texts: tuple[list[str], 
         run.warn(f"{name}: {warning}")
 
 
-def _way(run: Run, model: Model | None, options: dict[str, Any]) -> Align:
-    """What aligns two documents, as --by says."""
-    from bitextfilter.mining import documents
+def _aligner(run: Run, model: Model | None, options: dict[str, Any]) -> Align:
+    """Return the function that aligns two documents, as --by says."""
+    from bitextfilter.mining.documents import LinkSettings
+    from bitextfilter.workflows.document_alignment import aligner
 
-    settings = documents.LinkSettings(options["largest"], options["skip"])
-    if options["by"] == "length":
-        return documents.align_by_lengths
-    if model is None:
-        return partial(documents.align_by_words, settings=settings)
-    first, second = (partial(_encode, run, model, language) for language in model.languages)
-    known = model.reference
-    strangers = None if known is None else (known.source, known.target)
-    if options["classifier"] and model.classifier is None:
-        raise SettingsError(f"--classifier: the model {model.name} has none")
-    judge = partial(_judge, model) if options["classifier"] else None
-    means = documents.Means((first, second), strangers, judge)
-    return partial(documents.align_by_vectors, means=means, settings=settings)
-
-
-def _judge(model: Model, sources: list[str], targets: list[str]) -> Scores:
-    """How probably pairs of texts are translations, ``(n,)``, by the classifier."""
-    return model.score(sources, targets, ("mlp",))["mlp"]
+    settings = LinkSettings(options["largest"], options["skip"])
+    encode = None if model is None else partial(_encode, run, model)
+    return aligner(options["by"], settings, model, options["classifier"], encode)
 
 
 def _encode(run: Run, model: Model, language: str, sentences: Sequence[str]) -> Vectors:

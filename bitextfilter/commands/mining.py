@@ -14,20 +14,17 @@ from bitextfilter.commands.mining_search import MiningSearch
 from bitextfilter.io.rows import RowReader
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from bitextfilter.io.sentence_file import SentenceFile
     from bitextfilter.mining.comparable import Mined, MiningSettings
     from bitextfilter.scoring.model import Model
-    from bitextfilter.similarity.pair_classifier import PairScorer, Side
 
-__all__ = ["mine_pairs", "pair_line", "scorer_of", "settings_of"]
+__all__ = ["mine_pairs", "pair_line", "settings_of"]
 
 
 def mine_pairs(run: Run, files: Sequence[str], options: dict[str, Any]) -> None:
     """Find the pairs of two files, or of one and an index, and write them best first."""
     from bitextfilter.mining.comparable import choose
+    from bitextfilter.mining.joint import scorer_of
 
     output, readers, model = run.output(), open_readers(run, files), run.model()
     settings = settings_of(run, model, options)
@@ -38,7 +35,9 @@ def mine_pairs(run: Run, files: Sequence[str], options: dict[str, Any]) -> None:
     sides = search.encode(sentences)
     nearest = search.nearest(sides)
     both = (sides.file(0), sentences[0]), (sides.file(1), sentences[1])
-    mined = choose(nearest, settings, scorer_of(model, both, settings), search.elsewhere())
+    mined = choose(
+        nearest, settings, scorer_of(model.pair_scorer, both, settings), search.elsewhere()
+    )
     _write(run, output, sentences, mined, options)
     if options["index_save"] is not None:
         search.save(Path(options["index_save"]), sides, sentences[1], nearest[1][0])
@@ -71,34 +70,6 @@ def settings_of(run: Run, model: Model, options: dict[str, Any]) -> MiningSettin
     if settings.similarity in NEEDS_CLASSIFIER:
         check_measures(model, ["mlp"], None)
     return settings
-
-
-def scorer_of(
-    model: Model, sides: tuple[Side, Side], settings: MiningSettings
-) -> PairScorer | None:
-    """Return what scores pairs by their places, where the similarity needs more than cosines."""
-    from bitextfilter.mining.comparable import NEEDS_CLASSIFIER, euclidean_scorer
-    from bitextfilter.mining.joint import evidence
-
-    if settings.similarity == "euclidean":
-        return euclidean_scorer(sides[0][0], sides[1][0])
-    if settings.similarity not in NEEDS_CLASSIFIER:
-        return None
-    scorer = model.pair_scorer(*sides)
-    if settings.similarity == "joint" and scorer is not None:
-        scorer = evidence(scorer, [_characters(sentences) for _, sentences in sides])
-    return scorer
-
-
-def _characters(sentences: Sequence[str]) -> NDArray[np.int64]:
-    """How many characters each has, ``(n,)``."""
-    import numpy as np
-
-    from bitextfilter.io.sentence_file import SentenceFile
-
-    if isinstance(sentences, SentenceFile):
-        return sentences.characters
-    return np.fromiter(map(len, sentences), np.int64, len(sentences))
 
 
 def _write(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bitextfilter.commands.frame import Run
-from bitextfilter.commands.mining import pair_line, scorer_of, settings_of
+from bitextfilter.commands.mining import pair_line, settings_of
 from bitextfilter.commands.mining_files import good_rows, open_readers
 from bitextfilter.commands.mining_search import opened_index
 
@@ -50,13 +50,15 @@ def _best(
     from bitextfilter.io.vector_file import as_kept
     from bitextfilter.mining.comparable import choose
     from bitextfilter.mining.exact import nearest_in
+    from bitextfilter.mining.joint import scorer_of
     from bitextfilter.similarity.found import nothing
 
     distinct = list(dict.fromkeys(texts))
     vectors = as_kept(model.encode(distinct, model.languages[0]), index.description.form)
     found = nearest_in(vectors, index.vectors, settings.neighbours, settings.threads)
     nearest = found, nothing(len(index.sentences), 0)
-    scorer = scorer_of(model, ((vectors, distinct), (index.vectors, index.sentences)), settings)
+    both = (vectors, distinct), (index.vectors, index.sentences)
+    scorer = scorer_of(model.pair_scorer, both, settings)
     mined = choose(nearest, settings, scorer, means)
     rows = zip(mined.source.tolist(), mined.target.tolist(), mined.score.tolist(), strict=True)
     return {distinct[source]: (target, score) for source, target, score in rows}

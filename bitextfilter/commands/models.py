@@ -154,9 +154,9 @@ def verify_models(run: Run, names: tuple[str, ...], digest: str | None) -> None:
 
         bitext-models verify en-de my-model
     """
-    from bitextfilter.commands.soundness import check_model
     from bitextfilter.models.folders import digest as digest_of
     from bitextfilter.models.folders import find
+    from bitextfilter.scoring.soundness import check_model
 
     output = run.output("-")
     for name in names:

@@ -152,14 +152,11 @@ def _settings(
     words: tuple[int, int],
     window: int,
 ) -> NoiseSettings:
-    """Return the settings of the noise; of foreign sentences as many as the window holds."""
-    from bitextfilter.corpus.noise import NoiseSettings
-    from bitextfilter.corpus.window import WordRange
-    from bitextfilter.text.pieces import sample
+    """Return the settings of the noise."""
+    from bitextfilter.corpus.noise import noise_settings
 
     sentences = (line for path in foreign for line in read_lines(path))
-    fitting = filter(WordRange(*words).holds, sentences)
-    return NoiseSettings(languages or ("", ""), sample(fitting, window, seed), words, window)
+    return noise_settings(languages, sentences, words, window, seed)
 
 
 def _chosen_rates(

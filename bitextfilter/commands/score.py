@@ -20,8 +20,8 @@ from bitextfilter.commands.sharding import over_shards
 from bitextfilter.io.rows import BadRow, Row, RowReader
 
 if TYPE_CHECKING:
-    from bitextfilter.commands.score_columns import Columns, VectorColumns
     from bitextfilter.scoring.cached import CachedScores
+    from bitextfilter.scoring.score_columns import Columns, VectorColumns
     from bitextfilter.text.processor import TextProcessor
 
 __all__ = ["main"]
@@ -164,7 +164,7 @@ def _columns(
     run: Run, measures: tuple[str, ...], settings: Settings
 ) -> tuple[Columns, TextProcessor | None]:
     """Load what the measures need; also returns what knows the languages of the columns."""
-    from bitextfilter.commands.score_columns import Columns, JudgedColumns, Part, VectorColumns
+    from bitextfilter.scoring.score_columns import Columns, JudgedColumns, Part, VectorColumns
     from bitextfilter.scoring.translation import JUDGED
 
     cached = _cached(run, settings.cache)

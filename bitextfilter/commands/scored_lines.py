@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bitextfilter.io.rows import BadRow, Row, RowReader
 
 if TYPE_CHECKING:
-    from bitextfilter.commands.score_columns import Columns
+    from bitextfilter.scoring.score_columns import Columns
 
 __all__ = ["ScoredLines"]
 

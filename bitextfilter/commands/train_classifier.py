@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from bitextfilter.commands.classifier_table import table
 from bitextfilter.commands.frame import Run, command, model_options, row_options
 from bitextfilter.commands.pair_files import NoisyCorpus, pairs_of
 from bitextfilter.errors import InputError
+from bitextfilter.workflows.classifier_table import table
 
 if TYPE_CHECKING:
     from bitextfilter.workflows.classifier_training import ClassifierPlan

@@ -107,7 +107,7 @@ Cut = Callable[[Sequence[str]], list[list[str]]]
     help="One setting of skip_gram, mapping or adversarial; may be repeated.",
 )
 def main(run: Run, languages: tuple[str, str], **options: Any) -> None:
-    """Learn word vectors of two languages in one space, for bitext-train-encoder --embeddings.
+    r"""Learn word vectors of two languages in one space, for bitext-train-encoder --embeddings.
 
     Skip-gram with subwords gives each language its vectors (fastText; both at the same time). An
     orthogonal map brings the source's into the space of the target's, and is refined by mutual
@@ -121,8 +121,8 @@ def main(run: Run, languages: tuple[str, str], **options: Any) -> None:
 
     Example:
 
-        bitext-train-embeddings --languages en,de --source-text news.en --target-text news.de
-        --segmenter my-model -o vectors.vec
+        bitext-train-embeddings --languages en,de --source-text news.en --target-text news.de \
+            --segmenter my-model -o vectors.vec
     """
     from bitextfilter.io.word_vectors import write_word_vectors
     from bitextfilter.models.device import resolve_device

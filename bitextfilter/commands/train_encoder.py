@@ -67,7 +67,7 @@ _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
     help="Initial vectors of subwords, in the text format of word2vec.",
 )
 def main(run: Run, **options: Any) -> None:
-    """Train an encoder from parallel text, and write it as a model folder.
+    r"""Train an encoder from parallel text, and write it as a model folder.
 
     Each mini-batch holds translation and autoencoding 1:1 through one shared decoder, and pulls
     translations together and other pairs apart (weights training.translation, .autoencoding and
@@ -89,8 +89,8 @@ def main(run: Run, **options: Any) -> None:
 
     Example:
 
-        bitext-train-encoder --languages en,de --pairs train.tsv.gz --development dev.tsv
-        --set training.passes=6 -o my-model
+        bitext-train-encoder --languages en,de --pairs train.tsv.gz --development dev.tsv \
+            --set training.passes=6 -o my-model
     """
     from bitextfilter.workflows.plan import Plan
 

@@ -51,7 +51,7 @@ _ERRORS = {"cross-entropy": "cross-entropy {:.4f} nats a token", "bleu": "100 - 
     help="That of --development.  [default: --template-column]",
 )
 def main(run: Run, **options: Any) -> None:
-    """Train a model that translates SOURCE into TARGET, and write it as a model folder.
+    r"""Train a model that translates SOURCE into TARGET, and write it as a model folder.
 
     An encoder and a decoder with attention share one table of subwords. The model is kept
     whenever its error on --development is the lowest so far: cross-entropy in nats a subword
@@ -68,8 +68,8 @@ def main(run: Run, **options: Any) -> None:
 
     Example:
 
-        bitext-train-translator --languages de,en --scol 2 --tcol 1 --pairs train.tsv.gz
-        --development dev.tsv --dev-scol 2 --dev-tcol 1 -o de-en
+        bitext-train-translator --languages de,en --scol 2 --tcol 1 --pairs train.tsv.gz \
+            --development dev.tsv --dev-scol 2 --dev-tcol 1 -o de-en
     """
     from bitextfilter.workflows.plan import Surroundings
     from bitextfilter.workflows.translator_plan import TranslatorPlan

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 )
 @click.option("--dry-run", is_flag=True, help="Write the points to stdout, and train nothing.")
 def main(run: Run, **options: Any) -> None:
-    """Train and measure an encoder at every point of a grid, and write one table, best first.
+    r"""Train and measure an encoder at every point of a grid, and write one table, best first.
 
     GRID is a TOML file: the settings of bitext-train-encoder in tables, rules of bitext-filter
     that training pairs must pass, and how many of those to draw. A value that is a list is tried
@@ -82,8 +82,8 @@ def main(run: Run, **options: Any) -> None:
 
     Example:
 
-        bitext-tune grid.toml --languages en,de --pairs train.tsv.gz --development dev.tsv
-        -o tuning.tsv
+        bitext-tune grid.toml --languages en,de --pairs train.tsv.gz --development dev.tsv \
+            -o tuning.tsv
     """
     from bitextfilter.workflows.grid import read_grid
     from bitextfilter.workflows.tuning_table import Table

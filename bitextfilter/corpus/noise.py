@@ -10,8 +10,17 @@ from bitextfilter.corpus.damage import KINDS, Surroundings
 from bitextfilter.corpus.negation import NEGATIONS
 from bitextfilter.corpus.window import Pair, PairWindow, WordRange
 from bitextfilter.errors import SettingsError
+from bitextfilter.text.pieces import sample
 
-__all__ = ["CLEAN", "DEFAULTS", "KINDS", "NoiseSettings", "even_rates", "noisy_pairs"]
+__all__ = [
+    "CLEAN",
+    "DEFAULTS",
+    "KINDS",
+    "NoiseSettings",
+    "even_rates",
+    "noise_settings",
+    "noisy_pairs",
+]
 
 CLEAN = "clean"
 
@@ -62,6 +71,18 @@ class NoiseSettings:
 
 
 DEFAULTS = NoiseSettings()
+
+
+def noise_settings(
+    languages: tuple[str, str] | None,
+    foreign: Iterable[str],
+    words: tuple[int, int],
+    window: int,
+    seed: int,
+) -> NoiseSettings:
+    """Return settings with no more foreign sentences than the window holds, drawn by *seed*."""
+    drawn = sample(filter(WordRange(*words).holds, foreign), window, seed)
+    return NoiseSettings(languages or ("", ""), drawn, words, window)
 
 
 def even_rates(

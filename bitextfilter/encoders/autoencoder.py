@@ -38,7 +38,7 @@ class AutoencoderSettings:
     """Shape of the recurrent encoders.
 
     ``hidden`` is the width of one direction, so a sentence vector has ``2 * hidden`` numbers
-    (paper 1: 512, so 256 a direction).
+    (Kim et al. 2019: 512, so 256 a direction).
     """
 
     embedding: int = 512

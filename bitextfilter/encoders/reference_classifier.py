@@ -1,6 +1,6 @@
 """The reference/translation classifier: did a person write a sentence, or a machine?
 
-Wieting, Mallinson & Gimpel 2017, section 4.2: an LSTM, or the mean of the token vectors, and a
+Wieting, Mallinson & Gimpel 2017, sections 5.5–5.7: an LSTM, or the mean of the token vectors, and a
 softmax over the two classes. Of the LSTM the state after the last token is taken here. Of two
 classes the softmax is the sigmoid of one number, the difference of theirs, and that is what the
 network gives.

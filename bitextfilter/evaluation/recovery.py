@@ -1,7 +1,7 @@
 """Sentence alignment recovery: shuffle one side, find each sentence's translation again.
 
-Kim et al. 2019, section 5.1, after Artetxe & Schwenk 2019: each source takes the target that
-scores best, each target the source, and the error is the part of them that take a wrong one.
+Kim et al. 2019, section 4.1, after Schwenk & Douze 2017: each source takes the target that scores
+best, each target the source, and the error is the part of them that take a wrong one.
 """
 
 from __future__ import annotations

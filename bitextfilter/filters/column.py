@@ -79,7 +79,7 @@ class TranslationCost(_InColumn):
 
     name = "translation-cost"
     unit = "-log probability a token, natural logarithm, 0 and up: lower is better"
-    origin = "Wieting et al. 2017, section 4.2 (upper bounds .2 to 1)"
+    origin = "Wieting et al. 2017, sections 5.5–5.7 (upper bounds .2 to 1)"
 
     maximum: float | None = 1
 
@@ -90,6 +90,6 @@ class ReferenceProbability(_InColumn):
 
     name = "reference-probability"
     unit = "0 to 1, probability"
-    origin = "Wieting et al. 2017, section 4.2 (lower bounds 0 to .9)"
+    origin = "Wieting et al. 2017, sections 5.5–5.7 (lower bounds 0 to .9)"
 
     minimum: float | None = 0.5

@@ -170,7 +170,7 @@ class Perplexity(Fluency):
 
     name = "perplexity"
     unit = "perplexity a token, the mark of the end included, 1 and up"
-    origin = "Wieting et al. 2017, section 4.2 (3-grams, upper bounds 25 to 200); KenLM"
+    origin = "Wieting et al. 2017, sections 5.5–5.7 (3-grams, upper bounds 25 to 200); KenLM"
 
     def side(self, place: int, sentences: Sequence[str]) -> Values:
         """Return the perplexities."""

@@ -41,7 +41,9 @@ class Length(Bounded):
 
     name = "length"
     unit = "words (or tokens, characters, bytes) of each side, 0 and up"
-    origin = "Wieting et al. 2017, section 4.1; OpusFilter LengthFilter; Bicleaner not_too_short"
+    origin = (
+        "Wieting et al. 2017, sections 5.5–5.7; OpusFilter LengthFilter; Bicleaner not_too_short"
+    )
 
     minimum: float | None = 1
     maximum: float | None = 100

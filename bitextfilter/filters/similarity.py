@@ -110,7 +110,7 @@ class NgramOverlap(_TokenRule):
 
     name = "ngram-overlap"
     unit = "0 to 1: shared n-grams / n-grams of the shorter side"
-    origin = "Wieting et al. 2017, section 4.2 (n = 1, 2, 3; lower 0 to .3, upper .6 to 1)"
+    origin = "Wieting et al. 2017, sections 5.5–5.7 (n = 1, 2, 3; lower 0 to .3, upper .6 to 1)"
 
     maximum: float | None = 0.8
     order: int = 1
@@ -138,7 +138,7 @@ class SentenceBleu(_TokenRule):
 
     name = "sentence-bleu"
     unit = "0 to 1: BLEU of the target with the source as reference"
-    origin = "Wieting et al. 2017, section 4.2; smoothing of Nakov et al. 2012"
+    origin = "Wieting et al. 2017, sections 5.5–5.7; smoothing of Nakov et al. 2012"
 
     maximum: float | None = 0.8
 

@@ -13,10 +13,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from bitextfilter.io.sentence_file import SentenceFile
+from bitextfilter.mining.comparable import NEEDS_CLASSIFIER, MiningSettings, euclidean_scorer
 from bitextfilter.similarity.neighbours import Indices
+from bitextfilter.similarity.pair_classifier import PairScorer, Side
 from bitextfilter.similarity.vectors import Scores
 
-__all__ = ["evidence"]
+__all__ = ["evidence", "scorer_of"]
 
 _LOGIT, _LENGTH = 1 / 32, 1 / 6
 """What a unit of the classifier's logit, and of the logarithm of length, is worth in CSLS."""
@@ -53,3 +56,32 @@ def evidence(
         return np.fromiter(said, np.float32, len(rows))
 
     return score
+
+
+def scorer_of(
+    classify: Callable[[Side, Side], PairScorer | None],
+    sides: tuple[Side, Side],
+    settings: MiningSettings,
+) -> PairScorer | None:
+    """Return the scorer of pairs by their places, where the similarity needs more than cosines.
+
+    Args:
+        classify: returns the classifier's scorer of two sides, None where there is no classifier.
+        sides: vectors and sentences of either side.
+        settings: name the similarity.
+    """
+    if settings.similarity == "euclidean":
+        return euclidean_scorer(sides[0][0], sides[1][0])
+    if settings.similarity not in NEEDS_CLASSIFIER:
+        return None
+    scorer = classify(*sides)
+    if settings.similarity == "joint" and scorer is not None:
+        scorer = evidence(scorer, [_characters(sentences) for _, sentences in sides])
+    return scorer
+
+
+def _characters(sentences: Sequence[str]) -> Indices:
+    """Count the characters of each sentence, ``(n,)``."""
+    if isinstance(sentences, SentenceFile):
+        return sentences.characters
+    return np.fromiter(map(len, sentences), np.int64, len(sentences))

@@ -21,6 +21,7 @@ from bitextfilter.similarity.classifiers import PairClassifier
 from bitextfilter.similarity.pair_classifier import PairScorer, Scoring, Side
 from bitextfilter.similarity.vectors import Scores, Vectors
 from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.sentences import sentence_list
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,10 @@ class Model:
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
         """Encode ``n`` sentences of one of the model's languages → float32 ``(n, dim)``.
 
-        Raises SettingsError for a language that the model does not know.
+        Raises SettingsError for a language that the model does not know, and TypeError for one
+        str in place of several, or a member that is no str.
         """
-        return self.encoder.encode(sentences, language)
+        return self.encoder.encode(sentence_list(sentences, "sentences"), language)
 
     @cached_property
     def _scoring(self) -> Scoring:
@@ -74,20 +76,24 @@ class Model:
         return None if self.classifier is None else self._scoring(source, target)
 
     def score(
-        self, sources: Sequence[str], targets: Sequence[str], measures: Sequence[str] = ()
+        self, sources: Sequence[str], targets: Sequence[str], measures: str | Sequence[str] = ()
     ) -> dict[str, Scores]:
         """Score ``n`` sentence pairs → each measure's scores ``(n,)``; higher is better.
 
         Args:
             sources: sentences of the first language.
             targets: sentences of the second, as many.
-            measures: names in ``scorers.MEASURES``; none for ``default_measure``.
+            measures: one of ``cosine``, ``euclidean``, ``csls``, ``ratio``, ``distance`` and
+                ``mlp``, or several; none for ``default_measure``.
 
         Raises:
             SettingsError: a measure is unknown, or the model lacks what it needs.
+            TypeError: a side is one str, or a member of it is no str.
             ValueError: the sides differ in number.
         """
-        names = tuple(measures) or (self.default_measure,)
+        names = (measures,) if isinstance(measures, str) else tuple(measures)
+        names = names or (self.default_measure,)
+        sources, targets = sentence_list(sources, "sources"), sentence_list(targets, "targets")
         return dict(zip(names, score_pairs(self, sources, targets, names).T, strict=True))
 
     def sample(self, sources: Sequence[str], targets: Sequence[str], k: int) -> Reference:

@@ -57,7 +57,7 @@ def count_updates(corpus: Corpus, settings: LoopSettings) -> int:
 
 
 def make_optimiser(model: nn.Module, settings: LoopSettings) -> torch.optim.Optimizer:
-    """Adam, Adam for sparse gradients, or plain SGD as in paper 1."""
+    """Adam, Adam for sparse gradients, or plain SGD as in Kim et al. 2019."""
     if settings.optimiser == "sgd":
         return torch.optim.SGD(model.parameters(), lr=settings.learning_rate)
     if settings.optimiser == "lazy-adam":

@@ -1,4 +1,4 @@
-"""Train the reference/translation classifier of Wieting, Mallinson & Gimpel 2017, section 4.2.
+"""Train the reference/translation classifier of Wieting, Mallinson & Gimpel 2017, sections 5.5–5.7.
 
 Each reference is an example of what a person writes, and one of its translations an example of
 what a machine does: a random one of them, anew in each epoch, or the one that the network takes

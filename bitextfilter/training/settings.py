@@ -53,7 +53,7 @@ class TrainingSettings:
     autoencoding: float = 1.0
     ranking: float = 1.0
     decode: str = "target"
-    """The language the decoder writes, and whose sentences are autoencoded; paper 1: target."""
+    """The language the decoder writes and autoencodes; Kim et al. 2019: target."""
     decoded_share: float = 1.0
     """Share of a mini-batch's pairs that the decoder writes, 1/2, 1/3, 1/4...: decoding costs
     most, ranking gains from a large batch."""
@@ -64,11 +64,13 @@ class TrainingSettings:
     triplet: float = 0.0
     triplet_margin: float = 0.4
     triplet_sides: str = "both"
-    """Whether the target seeks a negative, too (paper 2), or the source alone (paper 3)."""
+    """Whether the target seeks a negative, too (Wieting et al. 2017), or the source alone
+    (Wieting & Gimpel 2018)."""
     negatives: str = "same"
-    """Those of a sentence are of its own side (paper 2) or of the other."""
+    """Those of a sentence are of its own side (Wieting et al. 2017) or of the other."""
     mega_batch: int = 1
-    """Mini-batches among whose pairs the hardest negatives are sought (paper 3: 1, 20, 40)."""
+    """Mini-batches among whose pairs the hardest negatives are sought (Wieting & Gimpel 2018:
+    1, 20, 40)."""
     contrastive: float = 0.0
     contrastive_margin: float = 0.5
     """Cosine distance, 0 to 2, beyond which a negative costs nothing; the paper states none."""
@@ -76,11 +78,11 @@ class TrainingSettings:
     composition: float = 0.0
 
     batch_size: int = 120
-    """Sentence pairs a mini-batch (paper 1: 120)."""
+    """Sentence pairs a mini-batch (Kim et al. 2019: 120)."""
     passes: float = 6.0
     """Times the training data is read; may be a fraction."""
     maximum_length: int = 60
-    """Pairs with a longer side, in subwords, are left out of training (paper 1: 60)."""
+    """Pairs with a longer side, in subwords, are left out of training (Kim et al. 2019: 60)."""
     optimiser: str = "adam"
     """``lazy-adam`` updates only the token vectors that a mini-batch holds: faster with many."""
     learning_rate: float = 0.001
@@ -96,11 +98,11 @@ class TrainingSettings:
     dropout: float = 0.0
     """Share of the token vectors' numbers zeroed in training."""
     dropout_kind: str = "plain"
-    """``variational``: the same numbers at every position of a sentence (paper 4)."""
+    """``variational``: the same numbers at every position of a sentence (Sjöblom et al. 2018)."""
     scramble: float = 0.0
-    """Chance of a sentence to have its pieces in random order (paper 3, recurrent: 0.3)."""
+    """Chance of a sentence to have its pieces in random order (Wieting & Gimpel 2018: 0.3)."""
     initial: str = "normal"
-    """``uniform``: token vectors within 0.01, Xavier matrices (paper 4)."""
+    """``uniform``: token vectors within 0.01, Xavier matrices (Sjöblom et al. 2018)."""
     precision: str = "float32"
     seed: int = 1
     validate_every: int = 1000

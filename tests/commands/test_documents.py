@@ -13,9 +13,9 @@ from toys import sentences, toy_model
 
 from bitextfilter.commands import align, evaluate
 from bitextfilter.commands.document_files import DocumentReader
-from bitextfilter.commands.document_list import Listed
 from bitextfilter.commands.options import Common
 from bitextfilter.commands.run import Run
+from bitextfilter.io.document_list import Listed
 from bitextfilter.mining import documents
 from bitextfilter.mining.documents import Alignment, LinkSettings
 from bitextfilter.scoring.model import load

@@ -93,7 +93,7 @@ def _seeds(text: str) -> list[int]:
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
 def downstream(run: Run, file: str, as_json: bool, **options: Any) -> None:
-    """Train the same translator on what each score takes for the best rows of FILE.
+    r"""Train the same translator on what each score takes for the best rows of FILE.
 
     Each system takes its best rows of FILE, a TSV, up to --words target words (Kim et al. 2019,
     section 4.2). The same translator is then trained on each: the same subwords, learnt from all
@@ -109,9 +109,9 @@ def downstream(run: Run, file: str, as_json: bool, **options: Any) -> None:
 
     Example:
 
-        bitext-evaluate downstream --header --scores cosine,mlp --random --words 300k
-        --languages de,en --scol de --tcol en --development dev.tsv --test test.tsv
-        --work trained scored.tsv.gz
+        bitext-evaluate downstream --header --scores cosine,mlp --random --words 300k \
+            --languages de,en --scol de --tcol en --development dev.tsv --test test.tsv \
+            --work trained scored.tsv.gz
     """
     from bitextfilter.evaluation.bootstrap import Bootstrap
     from bitextfilter.io.work_folder import kept_folder

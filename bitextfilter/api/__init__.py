@@ -1,0 +1,1 @@
+"""The public functions: the work of the commands on values of Python."""

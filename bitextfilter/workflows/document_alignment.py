@@ -1,0 +1,62 @@
+"""Alignment of documents by a model, by words, or by lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.mining import documents
+from bitextfilter.mining.documents import Alignment, LinkSettings, Means
+from bitextfilter.scoring.model import Model
+from bitextfilter.similarity.vectors import Scores, Vectors
+
+__all__ = ["Align", "Encode", "aligner"]
+
+Align = Callable[[Sequence[str], Sequence[str]], Alignment]
+"""Aligns the sentences of two documents."""
+Encode = Callable[[str, Sequence[str]], Vectors]
+"""From a language and ``n`` sentences to their vectors ``(n, dim)``."""
+
+
+def aligner(
+    by: str,
+    settings: LinkSettings,
+    model: Model | None = None,
+    classifier: bool = False,
+    encode: Encode | None = None,
+) -> Align:
+    """Return the function that aligns two documents.
+
+    Args:
+        by: ``model``, ``words`` or ``length``.
+        settings: what a link may be, and what skips cost; not for ``length``.
+        model: needed by ``model``.
+        classifier: ask the model's classifier for a second opinion on links.
+        encode: encodes by the model; None for the model's own way.
+
+    Raises:
+        SettingsError: there is no such way, or no model or classifier for it.
+    """
+    if by == "length":
+        return documents.align_by_lengths
+    if by == "words":
+        return partial(documents.align_by_words, settings=settings)
+    if by != "model":
+        raise SettingsError(f"{by!r} is none of model, words, length")
+    if model is None:
+        raise SettingsError("alignment by a model needs one; by words or length does not")
+    if classifier and model.classifier is None:
+        raise SettingsError(f"--classifier: the model {model.name} has none")
+    encode = encode or (lambda language, sentences: model.encode(sentences, language))
+    first, second = (partial(encode, language) for language in model.languages)
+    known = model.reference
+    strangers = None if known is None else (known.source, known.target)
+    judge = partial(_probabilities, model) if classifier else None
+    means = Means((first, second), strangers, judge)
+    return partial(documents.align_by_vectors, means=means, settings=settings)
+
+
+def _probabilities(model: Model, sources: list[str], targets: list[str]) -> Scores:
+    """Return the probability of each pair of texts to be translations, ``(n,)``."""
+    return model.score(sources, targets, "mlp")["mlp"]

@@ -1,0 +1,306 @@
+"""The public names: which there are, what they cost, and that they do what the commands do."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import pydoc
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from console import ROOT, command
+from toys import sentences, toy_model
+
+import bitextfilter
+from bitextfilter import (
+    BitextError,
+    Filter,
+    InputError,
+    Model,
+    SettingsError,
+    align_documents,
+    deduplicate,
+    filter_pairs,
+    fix,
+    load,
+    mine,
+    noise,
+    rank,
+    read_rows,
+    recovery,
+)
+
+FUNCTIONS = {
+    *("Filter", "Model", "align_documents", "deduplicate", "filter_pairs", "fix", "load", "mine"),
+    *("noise", "rank", "read_rows", "recovery"),
+}
+ERRORS = {
+    *("BitextError", "DeviceError", "InputError", "ModelError", "NotFoundError", "OutputError"),
+    *("SettingsError", "WorkerError"),
+}
+PAIRS = [
+    ("This is a house.", "Dies ist ein Haus."),
+    ("This is a house.", "Dies ist ein Haus."),
+    ("12345", "12345"),
+    ("A very short text", "Ein Text " * 40),
+]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    return load(toy_model(tmp_path_factory.mktemp("models") / "aa-bb"))
+
+
+@pytest.fixture
+def ran(tmp_path: Path) -> Callable[..., str]:
+    """What a command writes, in this process."""
+
+    def run(name: str, *options: str, text: str | None = None) -> str:
+        written = tmp_path / "written"
+        read = []
+        if text is not None:
+            (tmp_path / "read").write_text(text, encoding="utf-8")
+            read = ["-i", str(tmp_path / "read")]
+        with pytest.raises(SystemExit) as done:
+            command(name).main([*options, *read, "-o", str(written)])
+        assert done.value.code == 0
+        return written.read_text(encoding="utf-8")
+
+    return run
+
+
+def rows(pairs: list[Any]) -> str:
+    return "".join("\t".join(map(str, pair)) + "\n" for pair in pairs)
+
+
+def fresh(code: str) -> str:
+    """What a new interpreter prints."""
+    line = [sys.executable, "-c", code]
+    return subprocess.run(
+        line, cwd=ROOT, check=True, capture_output=True, text=True, timeout=60
+    ).stdout
+
+
+def test_exactly_these_names_are_public() -> None:
+    assert set(bitextfilter.__all__) == FUNCTIONS | ERRORS | {"__version__"}
+    assert dir(bitextfilter) == sorted(bitextfilter.__all__)
+    for name in bitextfilter.__all__:
+        assert getattr(bitextfilter, name).__doc__
+    assert all(issubclass(getattr(bitextfilter, name), BitextError) for name in ERRORS)
+
+
+def test_every_public_name_is_on_the_page() -> None:
+    text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+    assert [name for name in FUNCTIONS | ERRORS if f"`{name}" not in text] == []
+
+
+def test_names_are_listed_before_they_are_used_and_cost_what_they_need() -> None:
+    heavy = "{'torch', 'numpy', 'click'} & set(sys.modules)"
+    code = f"import sys, bitextfilter; print('load' in dir(bitextfilter), {heavy})"
+    assert fresh(code) == "True set()\n"
+    code = f"import sys; from bitextfilter import fix, Filter, read_rows; fix('a'); print({heavy})"
+    assert fresh(code) == "set()\n"
+    code = f"import sys; from bitextfilter import Filter; Filter(); print('torch' in {heavy})"
+    assert fresh(code) == "False\n"
+
+
+def test_help_knows_the_names() -> None:
+    assert "load(" in pydoc.plain(pydoc.render_doc(bitextfilter))
+
+
+@pytest.mark.parametrize("name", ["score", "encode"])
+def test_one_sentence_is_not_a_list_of_letters(model: Model, name: str) -> None:
+    other: Any = "bb" if name == "encode" else ["b1"]
+    with pytest.raises(TypeError, match=r"s is one str, not a list of them; put it into a list"):
+        getattr(model, name)("a1", other)
+    with pytest.raises(TypeError, match=r"s\[1\] is None, not a str"):
+        getattr(model, name)(["a1", None], other)
+    with pytest.raises(TypeError, match=r"s is None, not a list of str"):
+        getattr(model, name)(None, other)
+
+
+def test_one_measure_may_be_a_name(model: Model) -> None:
+    assert model.score(["a1"], ["b1"], "cosine") == model.score(["a1"], ["b1"], ["cosine"])
+    with pytest.raises(SettingsError, match="'cosin' is none of"):
+        model.score(["a1"], ["b1"], "cosin")
+
+
+def test_filtering_keeps_the_rows_of_the_command(ran: Callable[..., str]) -> None:
+    pairs = list(read_rows(ROOT / "examples/pairs.en-de.tsv"))
+    options = ("-q", "--languages", "en,de")
+    explained = ran("bitext-filter", *options, "--explain", text=rows(pairs))
+    found = list(Filter(languages=("en", "de")).explain(iter(pairs)))
+    assert rows([(*pair, verdict) for pair, verdict in found]) == explained
+    kept = filter_pairs(iter(pairs), languages=("en", "de"))
+    assert rows(list(kept)) == ran("bitext-filter", *options, text=rows(pairs))
+
+
+def test_filters_are_used_again_and_read_columns() -> None:
+    rule = Filter(["length:maximum=20", "score>=0.5", "-2<3"])
+    scored = [("a", "b", 1, 0.5), ("a", "b", 1, 0.4), ("a", "b", 3, 0.5), ("a", "b", 1, None)]
+    assert [list(rule(scored)), list(rule(scored))] == [scored[:1], scored[:1]]
+    verdict = next(Filter(without=["only-numbers"]).explain(PAIRS[2:]))[1]
+    assert "identical" in verdict and "only-numbers" not in verdict
+    assert "language" in Filter().passed_over
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "said"),
+    [
+        (lambda: Filter("no-such-rule"), SettingsError, "no rule is called 'no-such-rule'"),
+        (lambda: Filter("cosine>=0.5"), SettingsError, "a pair has no column 'cosine'"),
+        (lambda: Filter(without=["numbers"]), SettingsError, "without 'numbers'"),
+        (lambda: Filter(languages="en"), TypeError, "languages are two codes"),  # type: ignore[arg-type]
+        (lambda: list(filter_pairs("ab")), TypeError, "pairs is 'ab', not pairs"),
+        (lambda: list(filter_pairs([*PAIRS, "ab"])), TypeError, r"pairs\[4\] is 'ab'"),
+        (lambda: list(filter_pairs([("a", None)])), TypeError, r"pairs\[0\] has None for a text"),
+        (lambda: rank([("a", "b")]), TypeError, r"pairs\[0\] has 2 members"),
+        (lambda: rank([], top_lines=-1), SettingsError, "top_lines"),
+        (lambda: rank([], count_side="left"), SettingsError, "count_side 'left'"),
+        (lambda: list(noise([("a", "b", "c")], 0.1)), TypeError, "has 3 members"),  # type: ignore[list-item]
+        (lambda: fix("a", "spelling"), SettingsError, "repair 'spelling' is none of"),
+        (lambda: deduplicate([], match="alike"), SettingsError, "'alike' is none of"),
+        (lambda: align_documents(None, [], []), SettingsError, "needs one"),
+        (lambda: align_documents(None, [], [], by="luck"), SettingsError, "'luck' is none of"),
+        (lambda: align_documents(None, [], [], largest=11), SettingsError, "largest is 1 to 10"),
+    ],
+)
+def test_misuse_is_refused_in_plain_words(make: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        make()
+
+
+def test_what_can_stream_does() -> None:
+    def endless() -> Iterator[tuple[str, str]]:
+        number = 0
+        while True:
+            number += 1
+            yield f"House number {number} is red.", f"Das Haus Nummer {number} ist rot."
+
+    streams: list[Iterator[Any]] = [
+        filter_pairs(endless()),
+        deduplicate(endless()),
+        noise(endless(), 0.5, words=(1, 60)),
+    ]
+    assert [len(list(islice(stream, 9_000))) for stream in streams] == [9_000] * 3
+
+
+@pytest.mark.parametrize("match", ["exact", "normalised"])
+@pytest.mark.parametrize("by", ["pair", "source", "either"])
+@pytest.mark.parametrize("keep", ["first", "best"])
+def test_duplicates_go_as_the_command_drops_them(
+    ran: Callable[..., str], match: str, by: str, keep: str
+) -> None:
+    texts = ["A house.", "a house", "One cat", "A cat!"]
+    pairs = [(texts[n * 3 % 4], texts[n * 5 % 7 % 4], n * 7 % 5 / 4) for n in range(30)]
+    found = rows(list(deduplicate(pairs, match=match, by=by, keep=keep)))
+    assert found == ran("bitext-dedup", "-q", f"--match={match}", f"--by={by}", f"--keep={keep}",
+                        text=rows(pairs))  # fmt: skip
+
+
+def test_pairs_that_wait_come_after_those_that_did_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bitextfilter.api import reading
+    from bitextfilter.io.key_table import KeyTable
+
+    monkeypatch.setattr(reading, "_WINDOW", 7)
+    rooms = iter([True, True] + [False] * 99)
+    monkeypatch.setattr(KeyTable, "has_room", lambda *_: next(rooms))
+    pairs = [(str(n % 23), str(n % 23)) for n in range(60)]
+    assert list(deduplicate(pairs)) == pairs[:23]
+
+
+def test_noise_is_that_of_the_command(ran: Callable[..., str]) -> None:
+    pairs = list(read_rows(ROOT / "examples/pairs.en-de.tsv"))
+    found = noise(iter(pairs), 0.7, seed=3, languages=("en", "de"), words=(2, 60))
+    options = ("-q", "--rate=all=0.7", "--seed=3", "--languages=en,de", "--words=2-60")
+    assert rows(list(found)) == ran("bitext-noise", *options, text=rows(pairs))
+    assert {label for _, _, label in noise(pairs, {"copied": 1.0}, words=(1, 99))} == {
+        "clean",
+        "copied",
+    }
+
+
+def test_ranking_is_that_of_the_command(ran: Callable[..., str]) -> None:
+    scored = [(f"s {n}", "t " * (n % 5 + 1) + "t", n * 7 % 11 / 8) for n in range(40)]
+    text = rows(scored)
+    assert rows(rank(iter(scored))) == ran("bitext-rank", "-q", text=text)
+    found = rank(scored, top_words=50, min_score=0.5, top_fraction=0.7, count_side="both")
+    options = ("--top-words=50", "--min-score=0.5", "--top-fraction=0.7", "--count-side=both")
+    assert rows(found) == ran("bitext-rank", "-q", *options, text=text)
+    assert rank([("a", "b", None), ("c", "d", 0), ("e", "f", math.nan)], top_lines=2) == [
+        ("c", "d", 0),
+        ("a", "b", None),
+    ]
+
+
+@pytest.mark.parametrize("similarity", ["csls", "euclidean", "joint"])
+def test_mining_finds_the_pairs_of_the_command(
+    model: Model, tmp_path: Path, ran: Callable[..., str], similarity: str
+) -> None:
+    sides = sentences(60, seed=1)
+    for name, side in zip("ab", sides, strict=True):
+        (tmp_path / name).write_text("\n".join([*side, side[0]]) + "\n")
+    found = mine(model, iter(sides[0]), reversed(sides[1]), similarity=similarity, min_score=-9.0)
+    files = str(tmp_path / "a"), str(tmp_path / "b")
+    options = ("-q", "--model", str(model.folder), "--similarity", similarity, "--min-score=-9")
+    written = ran("bitext-align", *options, *files).splitlines()
+    assert sorted(f"{s}\t{t}\t{score:.4f}" for s, t, score in found) == sorted(written)
+    assert [score for *_, score in found] == sorted((score for *_, score in found), reverse=True)
+
+
+@pytest.mark.parametrize("by", ["model", "words", "length"])
+def test_documents_are_aligned_as_by_the_command(
+    model: Model, tmp_path: Path, ran: Callable[..., str], by: str
+) -> None:
+    sides = sentences(12, seed=2)
+    sides[1][3:5] = [" ".join(sides[1][3:5])]
+    for name, side in zip("ab", sides, strict=True):
+        (tmp_path / name).write_text("\n".join(side) + "\n")
+    found = align_documents(model if by == "model" else None, *sides, by=by)
+    files = str(tmp_path / "a"), str(tmp_path / "b")
+    options = ["-q", "--monotonic", "--links", "--by", by]
+    options += ["--model", str(model.folder)] if by == "model" else []
+    lines = [
+        f"{source}:{target}:{'' if score is None else f'{score:.4f}'}".replace(" ", "")
+        for source, target, score in found
+    ]
+    assert lines == ran("bitext-align", *options, *files).split("\n")[:-1]
+
+
+def test_recovery_counts_what_is_found(model: Model) -> None:
+    sources, targets = sentences(40, seed=3)
+    found = recovery(model, [*sources, sources[0]], [*targets, targets[0]], ("cosine", "mlp"))
+    assert list(found) == ["cosine", "mlp"]
+    assert (found["cosine"].mean, found["cosine"].pairs, found["cosine"].set_aside) == (0, 40, 1)
+    with pytest.raises(SettingsError, match="'cosin' is no measure"):
+        recovery(model, sources, targets, "cosin")
+    with pytest.raises(InputError, match="no pairs"):
+        recovery(model, [], [])
+
+
+def test_texts_are_fixed() -> None:
+    assert fix("Caf&eacute;  “au lait” ") == "Café “au lait”"
+    assert fix("  “x” ", "quotes") == fix("  “x” ", ["quotes"]) == '  "x" '
+
+
+def test_rows_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "rows.tsv.gz"
+    path.write_bytes(gzip.compress(b"en\tx\tde\tscore\na\t\tb\t0.5\n \t\tb\t1\nc\t\td\t\nonly\n"))
+    bad: list[tuple[int, str]] = []
+
+    def keep(number: int, reason: str) -> None:
+        bad.append((number, reason))
+
+    found = list(read_rows(path, "en", "de", "score", header=True, on_bad=keep))
+    assert found[0] == ("a", "b", 0.5) and found[1][:2] == ("c", "d") and math.isnan(found[1][2])
+    assert bad == [
+        (3, "the source is empty"),
+        (5, "1 column, expected at least 3 (target= de)"),
+    ]
+    with pytest.raises(InputError, match=r"rows.tsv.gz:3: the source is empty; on_bad=FUNCTION"):
+        list(read_rows(path, 1, 3, header=True))
