@@ -9,11 +9,13 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from console import BIN, ROOT, options, scripts
+from console import ROOT, options, scripts
+from warm import warm
 
 from bitextfilter.encoders.autoencoder import AutoencoderSettings
 from bitextfilter.encoders.combination import CombinationSettings
@@ -182,12 +184,19 @@ def test_examples_are_found() -> None:
     assert examples(text) == [("a b", "out\nput\n"), ("c", "")]
 
 
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of the commands, which start at once."""
+    with warm(tmp_path_factory.mktemp("commands")) as folder:
+        yield folder
+
+
 @pytest.mark.parametrize(
     "path", [p for p in TEXTS if "<!-- run -->" in p.read_text(encoding="utf-8")], ids=named
 )
-def test_examples_print_what_the_page_shows(path: Path, tmp_path: Path) -> None:
+def test_examples_print_what_the_page_shows(path: Path, commands: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    search = os.pathsep.join([str(BIN), str(Path(sys.executable).parent), os.environ["PATH"]])
+    search = os.pathsep.join([str(commands), str(Path(sys.executable).parent), os.environ["PATH"]])
     for command, expected in examples(path.read_text(encoding="utf-8")):
         done = subprocess.run(
             ["bash", "-o", "pipefail", "-c", command],
