@@ -146,9 +146,10 @@ def nobody() -> Iterator[None]:
         os.seteuid(user)
 
 
-def test_a_read_only_folder() -> None:
+@pytest.mark.parametrize("mode", [0o555, 0o000])
+def test_a_folder_that_may_not_be_written_or_entered(mode: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o555)
+        Path(folder).chmod(mode)
         denied = pytest.raises(OutputError, match="Permission denied")
         with nobody(), denied, open_output(f"{folder}/out"):
             pass
