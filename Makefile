@@ -1,20 +1,22 @@
 # make demo      an environment, an install, and the example pairs scored with the shipped model
 # make test      an environment, an install, and every check: lint, types, all tests
 # make install   the environment that developers work in
-# make lint      style and types alone
+# make lint      style, types and the links of the documentation alone
+# make docs      the documentation as a site, in site/
 # make bench     speed and memory on this machine (PAIRS=FILE: a TSV of real sentence pairs)
 #
 # The first install downloads PyTorch. PYTHON names the interpreter, VENV the environment.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
+comma := ,
 PAIRS ?= examples/pairs.en-de.tsv
 
 # pip reads this wherever it resolves anything, isolated builds included.
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo install test lint bench
+.PHONY: demo install test lint docs bench
 
 demo: $(VENV)/.installed-demo
 	$(VENV)/bin/bitext-score -i examples/pairs.en-de.tsv
@@ -22,20 +24,26 @@ demo: $(VENV)/.installed-demo
 install: $(VENV)/.installed-all
 
 test: lint
-	$(VENV)/bin/python -m pytest -q -n 2 --dist loadfile
+	$(VENV)/bin/python -m pytest -q -n 2 --dist worksteal
 
 lint: install
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check bitextfilter tests benchmarks
 	$(VENV)/bin/mypy
+	$(MAKE) docs
+
+docs: install
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict
 
 bench: install
 	$(VENV)/bin/python benchmarks/help.py
 	$(VENV)/bin/python benchmarks/score.py $(PAIRS)
 	$(VENV)/bin/python benchmarks/filter.py $(PAIRS)
 
+# kenlm is built from source: without a C++ compiler, its tests are skipped.
+KENLM := $(if $(shell command -v c++),kenlm$(comma))
 $(VENV)/.installed-demo: EXTRAS :=
-$(VENV)/.installed-all: EXTRAS := [bleu,cpu,fasttext,language,morfessor,near,ray,report,sentences,statistics,test]
+$(VENV)/.installed-all: EXTRAS := [bleu,cpu,docs,fasttext,$(KENLM)language,lingua,morfessor,near,ray,report,sentences,statistics,test]
 $(VENV)/.installed-%: setup.cfg pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing into $(VENV): some minutes the first time"
 	$(VENV)/bin/python -m pip install --quiet --editable '.$(EXTRAS)'

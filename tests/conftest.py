@@ -1,6 +1,42 @@
 """How all tests run."""
 
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from typing import Any
+
+import pytest
 from hypothesis import settings
+
+os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported; processes that tests start inherit
 
 settings.register_profile("patient", deadline=None)  # machines are busy at times
 settings.load_profile("patient")
+
+NOTHING_SKIPPED = bool(os.environ.get("NOTHING_SKIPPED"))
+"""Whether a skipped test is a failed one, as in continuous integration."""
+
+
+def _failed(report: Any) -> None:
+    """Make a skipped report a failed one that says why it was skipped."""
+    if NOTHING_SKIPPED and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"{reason}\nContinuous integration skips nothing: install it there."
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, Any, Any]:
+    """Report a skipped test."""
+    report = yield
+    _failed(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, Any, Any]:
+    """Report a file whose tests are skipped together."""
+    report = yield
+    _failed(report)
+    return report

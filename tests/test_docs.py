@@ -11,13 +11,15 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
-from console import BIN, ROOT, leaves, options, scripts
+from console import ROOT, leaves, options, scripts
 from console import command as command_of
+from warm import warm
 
 from bitextfilter.encoders.autoencoder import AutoencoderSettings
 from bitextfilter.encoders.combination import CombinationSettings
@@ -265,12 +267,19 @@ def test_examples_of_python_print_what_the_page_shows(
     assert "".join(failures(session, named(path))) == ""
 
 
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of the commands, which start at once."""
+    with warm(tmp_path_factory.mktemp("commands")) as folder:
+        yield folder
+
+
 @pytest.mark.parametrize(
     "path", [p for p in TEXTS if "<!-- run -->" in p.read_text(encoding="utf-8")], ids=named
 )
-def test_examples_print_what_the_page_shows(path: Path, tmp_path: Path) -> None:
+def test_examples_print_what_the_page_shows(path: Path, commands: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    search = os.pathsep.join([str(BIN), str(Path(sys.executable).parent), os.environ["PATH"]])
+    search = os.pathsep.join([str(commands), str(Path(sys.executable).parent), os.environ["PATH"]])
     for command, expected in examples(path.read_text(encoding="utf-8")):
         done = subprocess.run(
             ["bash", "-o", "pipefail", "-c", command],

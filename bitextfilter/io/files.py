@@ -215,7 +215,9 @@ def _sink(
         return
     target = Path(os.path.realpath(path))
     place = target
-    if not target.exists() or target.is_file():
+    with _naming(str(path)):
+        is_drafted = not target.exists() or target.is_file()
+    if is_drafted:
         place = target.with_name(f".{target.name}.{token_hex(6)}.partial")
         drafts.append((place, target, str(path)))
     with _file_sink(place, str(path)) as stream:

@@ -185,12 +185,15 @@ def test_months_have_names(language: str) -> None:
             assert date.readings == {("1999", str(month), "4")}
 
 
-@pytest.mark.parametrize("form", [form for _, form in _forms()])
-def test_every_form_of_a_unit_is_read(form: str) -> None:
-    text = f"5 {form.replace('*', '')} x"
-    (quantity,) = read_quantities(text, read_numbers(text))
-    assert quantity.text == text[:-2]
-    assert {unit for unit, known in _forms() if known == form} <= quantity.units
+def test_every_form_of_a_unit_is_read() -> None:
+    units: dict[str, set[str]] = {}
+    for unit, form in _forms():
+        units.setdefault(form, set()).add(unit)
+    for form, known in units.items():
+        text = f"5 {form.replace('*', '')} x"
+        (quantity,) = read_quantities(text, read_numbers(text))
+        assert quantity.text == text[:-2]
+        assert known <= quantity.units
 
 
 @pytest.mark.parametrize(

@@ -58,12 +58,17 @@ def reasons(rule: Rule, pairs: Pairs) -> list[str]:
     return ["" if keep else verdict.reason(i) for i, keep in enumerate(verdict.keep.tolist())]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]} {row[1]!r:.20} {row[2]!r:.20}")
-def test_row(row: tuple[Any, ...]) -> None:
-    rule, source, target, reason = row[:4]
-    languages = row[4] if len(row) > 4 else LANGUAGES
-    (said,) = reasons(parse_rule(rule), batch([(source, target)], languages))
-    assert said == reason or (reason.endswith("...") and said.startswith(reason[:-3]))
+def as_said(said: str, reason: str) -> bool:
+    return said == reason or (reason.endswith("...") and said.startswith(reason[:-3]))
+
+
+def test_rows() -> None:
+    wrong = []
+    for rule, source, target, reason, *others in ROWS:
+        languages = others[0] if others else LANGUAGES
+        (said,) = reasons(parse_rule(rule), batch([(source, target)], languages))
+        wrong += [] if as_said(said, reason) else [(rule, source, target, reason, said)]
+    assert wrong == []
 
 
 def name_of(spec: str) -> str:
@@ -99,9 +104,8 @@ def test_a_pair_is_judged_alone(spec: str) -> None:
     )
 
 
-@pytest.mark.parametrize("spec", SPECS)
-def test_nothing_to_judge(spec: str) -> None:
-    assert reasons(parse_rule(spec), batch([])) == []
+def test_nothing_to_judge() -> None:
+    assert [spec for spec in SPECS if reasons(parse_rule(spec), batch([]))] == []
 
 
 ODD = st.text(

@@ -288,7 +288,7 @@ import numpy as np
 from bitextfilter.io.cache import Cache
 folder, first, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 with Cache(folder) as cache:
-    for start in range(first, 20000, 40 * step):
+    for start in range(first, 8000, 40 * step):
         numbers = range(start, start + 40)
         keys = [random.Random(number).randbytes(16) for number in numbers]
         values = [random.Random(-number - 1).random() for number in numbers]
@@ -309,17 +309,16 @@ def test_several_processes_add_at_once(tmp_path: Path) -> None:
     for process in running:
         process.communicate(timeout=120)
         assert process.returncode == 0
-    assert missing(tmp_path, range(20000)) == []
+    assert missing(tmp_path, range(8000)) == []
     assert {path.suffix for path in tmp_path.iterdir()} == {".part", ""}
 
 
-@pytest.mark.parametrize("round_", range(3))
-def test_killed_at_any_point(tmp_path: Path, round_: int) -> None:
+def test_killed_at_any_point(tmp_path: Path) -> None:
     """What a killed process said it has kept is there, and the next one goes on."""
     child = adding(tmp_path, 0, 1)
     assert child.stdout is not None
     child.stdout.readline()
-    time.sleep(random.Random(round_).uniform(0.05, 0.8))
+    time.sleep(random.Random(1).uniform(0.05, 0.8))
     child.send_signal(signal.SIGKILL)
     kept = [int(line) for line in child.communicate()[0].split()]
     assert missing(tmp_path, range((kept or [0])[-1] + 40)) == []

@@ -8,7 +8,9 @@ import io
 import lzma
 import os
 import stat
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -133,12 +135,24 @@ def test_an_output_that_cannot_be_made(tmp_path: Path, name: str) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_read_only_folder(tmp_path: Path) -> None:
-    tmp_path.chmod(0o555)
-    with pytest.raises(OutputError, match="Permission denied"), open_output(tmp_path / "out"):
-        pass
-    tmp_path.chmod(0o755)
+@contextmanager
+def nobody() -> Iterator[None]:
+    """Be a user who may not write everywhere, as root may."""
+    user = os.geteuid()
+    os.seteuid(user or 65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+@pytest.mark.parametrize("mode", [0o555, 0o000])
+def test_a_folder_that_may_not_be_written_or_entered(mode: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(mode)
+        denied = pytest.raises(OutputError, match="Permission denied")
+        with nobody(), denied, open_output(f"{folder}/out"):
+            pass
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no /dev/full here")

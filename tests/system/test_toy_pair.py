@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
+from console import command
 from toys import invented_pairs as pairs
 
-BIN = Path(__file__).parents[2] / "bin"
 LARGEST_ERROR = 5.0
 """Percent of the 200 test pairs, CSLS, mean of both directions; guessing gives 99.5."""
 
@@ -22,10 +21,9 @@ def write(path: Path, rows: list[tuple[str, str]]) -> Path:
 
 
 def bitext(name: str, *arguments: object, stdin: str | None = None) -> str:
-    """Run a command from the checkout; returns what it wrote to stdout."""
-    line = [sys.executable, str(BIN / f"bitext-{name}"), *map(str, arguments)]
-    done = subprocess.run(line, input=stdin, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stderr
+    """Run a command in this process; returns what it wrote to stdout."""
+    done = CliRunner().invoke(command(f"bitext-{name}"), list(map(str, arguments)), input=stdin)
+    assert done.exit_code == 0, done.stderr
     return done.stdout
 
 

@@ -1,4 +1,4 @@
-"""Copying and reversing: train, translate and score toy tasks in a CPU minute."""
+"""Reversing: train, translate and score a toy task in half a CPU minute."""
 
 from __future__ import annotations
 
@@ -25,19 +25,17 @@ TRAINING = {
 }  # fmt: skip
 
 
-def pairs(task: str, count: int, seed: int) -> list[tuple[str, str]]:
-    """Sentences of 1 to 7 of 12 words; the translation has them in the same or reverse order."""
+def pairs(count: int, seed: int) -> list[tuple[str, str]]:
+    """Sentences of 1 to 7 of 12 words; the translation has them in reverse order."""
     random = np.random.default_rng(seed)
     rows = [[f"w{i}" for i in random.integers(0, 12, random.integers(1, 8))] for _ in range(count)]
-    step = 1 if task == "copy" else -1
-    return [(" ".join(row), " ".join(row[::step])) for row in rows]
+    return [(" ".join(row), " ".join(row[::-1])) for row in rows]
 
 
-@pytest.mark.parametrize("task", ["copy", "reverse"])
 @pytest.mark.parametrize("architecture", SHAPES)
-def test_a_toy_task_is_learnt(tmp_path: Path, architecture: str, task: str) -> None:
+def test_a_toy_task_is_learnt(tmp_path: Path, architecture: str) -> None:
     for name, count, seed in (("train", 4000, 1), ("dev", 100, 2)):
-        text = "".join(f"{a}\t{b}\n" for a, b in pairs(task, count, seed))
+        text = "".join(f"{a}\t{b}\n" for a, b in pairs(count, seed))
         (tmp_path / f"{name}.tsv").write_text(text)
     values = {"shape": SHAPES[architecture], "segmentation": {"kind": "none"}}
     plan = TranslatorPlan.from_dict({"architecture": architecture, "training": TRAINING, **values})
@@ -45,7 +43,7 @@ def test_a_toy_task_is_learnt(tmp_path: Path, architecture: str, task: str) -> N
     material = Material(("aa", "bb"), [train], dev)
     TranslatorTraining(plan, material, Surroundings(tmp_path / "model")).run()
     translator = load_translator(tmp_path / "model")
-    sources, targets = zip(*pairs(task, 400, 3), strict=True)
+    sources, targets = zip(*pairs(400, 3), strict=True)
     for width in (1, 4):
         found = translator.translate(sources, SearchSettings(width))
         right = [row.best == target for row, target in zip(found, targets, strict=True)]
