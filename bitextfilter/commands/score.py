@@ -96,7 +96,7 @@ def main(run: Run, **options: Any) -> None:
     A score depends on the pair and the model alone: not on --batch-size, --threads, the order
     or the other rows. Memory is bounded by --batch-size. Only --neighbours input is different:
     it measures against the input itself, reads it twice, and keeps it and its vectors in
-    temporary files (in TMPDIR) and about 200 bytes a pair in memory. --cache takes 24 bytes of
+    temporary files (in TMPDIR) and about 200 bytes a pair in memory. --cache takes 34 bytes of
     disk a score and no memory to speak of; what is written is the same with it and without.
 
     Example:
