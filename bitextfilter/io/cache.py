@@ -5,6 +5,7 @@ Each number carries a checksum over its key and itself: a damaged one is as good
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 import zlib
@@ -57,10 +58,15 @@ class Cache:
         self._folder = Path(folder)
         self._file = self._folder / FILE
         self._base: sqlite3.Connection | None = None
+        self._opened: os.stat_result | None = None
         self._pending: dict[bytes, float] = {}
         self._kept = time.monotonic()
-        with self._naming():
-            self._open()
+        try:
+            with self._naming():
+                self._open()
+        except BitextError:
+            self.close()
+            raise
 
     def __enter__(self) -> Cache:
         """Return the cache itself."""
@@ -114,7 +120,7 @@ class Cache:
         bits = np.array([self._pending[key] for key in keys], dtype=np.float32).view(np.uint32)
         with self._naming():
             self._folder.mkdir(parents=True, exist_ok=True)
-            if not self._file.exists():  # deleted meanwhile, perhaps
+            if not self._is_current():
                 self.close()
             base = self._base or self._open() or self._connected()
             with base:
@@ -134,7 +140,7 @@ class Cache:
     def _connected(self) -> sqlite3.Connection:
         """Return the table, made if need be."""
         base = sqlite3.connect(self._file, timeout=PATIENCE, isolation_level=None)
-        self._base = base
+        self._base, self._opened = base, self._file.stat()
         base.execute("pragma synchronous = normal")
         base.execute("pragma cell_size_check = on")
         base.execute("pragma cache_size = -16384")
@@ -146,6 +152,13 @@ class Cache:
         if base.execute("pragma user_version").fetchone() != (FORMAT,):
             raise self._refusal()
         return base
+
+    def _is_current(self) -> bool:
+        """Whether the open table is still the file of its name, which others may have deleted."""
+        try:
+            return self._opened is not None and os.path.samestat(self._file.stat(), self._opened)
+        except FileNotFoundError:
+            return False
 
     def _refusal(self) -> InputError:
         message = "not a cache of this version of bitextfilter"
@@ -180,9 +193,9 @@ class Cache:
         except OSError as error:
             reason = error.strerror or error
             raise OutputError(f"{self._folder}: cannot be written: {reason}") from error
-        except sqlite3.OperationalError as error:
-            raise OutputError(f"{self._file}: cannot be used: {error}") from error
         except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
+                raise OutputError(f"{self._file}: cannot be used: {error}") from error
             remedy = "delete it, and its scores are computed again"
             raise InputError("damaged cache", file=str(self._file), remedy=remedy) from error
 

@@ -298,3 +298,21 @@ def test_a_folder_that_was_deleted_is_made_again(tmp_path: Path) -> None:
         shutil.rmtree(folder)
         cache.put(keys_of(range(5, 9)), values_of(range(5, 9)))
     assert missing(folder, range(5, 9)) == []
+
+
+def test_a_table_that_another_process_made_anew_is_not_written_beside(tmp_path: Path) -> None:
+    with Cache(tmp_path) as cache:
+        cache.put(keys_of(range(5)), values_of(range(5)))
+        cache.keep()
+        (tmp_path / FILE).unlink()
+        fill(tmp_path, range(5, 7))
+        cache.put(keys_of(range(7, 9)), values_of(range(7, 9)))
+    assert missing(tmp_path, range(9)) == [0, 1, 2, 3, 4]
+
+
+def test_a_damaged_name_of_the_table_is_damage(tmp_path: Path) -> None:
+    fill(tmp_path, range(5))
+    data = (tmp_path / FILE).read_bytes().replace(b"scores", b"shores")
+    (tmp_path / FILE).write_bytes(data)
+    with pytest.raises(InputError, match="damaged cache; delete it"):
+        missing(tmp_path, range(5))
