@@ -299,7 +299,7 @@ def test_what_decides_about_an_index(model: Path, files: tuple[Path, Path], tmp_
     output(model, parts[1], "-k", "3", "--index-load", one, *kept)
     refused = run(model, parts[1], "-k", "3", "--index-load", two, *kept)
     assert refused.exit_code == 78
-    assert "whose index loaded was" in refused.stderr
+    assert "is of another run: index loaded was" in refused.stderr
 
 
 def test_an_index_is_saved_again_by_a_run_that_goes_on(
