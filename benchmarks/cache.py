@@ -5,7 +5,7 @@
 
 PAIRS is a TSV of real sentence pairs. The whole process is timed, in turns; the medians count. What
 is written must be the same. Then windows of 12,288 random keys are looked up in and added to caches
-of so many entries, beside a table of SQLite (WAL, a blob as primary key, without rowid).
+of the given numbers of entries.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -110,64 +108,33 @@ def middle(costs: list[Cost]) -> Cost:
     return Cost(*(median(column) for column in zip(*costs, strict=True)))
 
 
-class Table:
-    """What SQLite would be."""
-
-    def __init__(self, folder: Path) -> None:
-        self._base = sqlite3.connect(folder / "table", isolation_level=None)
-        self._base.execute("pragma journal_mode=wal")
-        self._base.execute("pragma synchronous=normal")
-        self._base.execute("create table scores (key blob primary key, value) without rowid")
-
-    def get(self, keys: list[bytes]) -> dict[bytes, float]:
-        """Look keys up, a thousand at a time."""
-        found: dict[bytes, float] = {}
-        for first in range(0, len(keys), 1000):
-            some = keys[first : first + 1000]
-            marks = ",".join("?" * len(some))
-            query = f"select key, value from scores where key in ({marks})"
-            found.update(self._base.execute(query, some))
-        return found
-
-    def put(self, keys: list[bytes], values: Iterable[float]) -> None:
-        """Add entries in the order of their keys, and commit."""
-        self._base.execute("begin immediate")
-        rows = sorted(zip(keys, map(float, values), strict=True))
-        self._base.executemany("insert or replace into scores values (?, ?)", rows)
-        self._base.execute("commit")
-
-    def keep(self) -> None:
-        """Nothing waits."""
-
-
 def stores(entries: int, folder: Path) -> None:
-    """Time windows of keys on a store of so many entries, and what they write to the disk."""
-    for name, kind in (("cache", Cache), ("SQLite", Table)):
-        place = Path(tempfile.mkdtemp(dir=folder))
-        store = kind(place)
+    """Time windows of keys on a cache of this many entries, and count the bytes they write."""
+    place = Path(tempfile.mkdtemp(dir=folder))
+    with Cache(place) as cache:
         for count in parts_of(entries):
             keys = random_keys(count)
-            store.put(keys, np.zeros(count, np.float32))
-            store.keep()
+            cache.put(keys, np.zeros(count, np.float32))
+            cache.keep()
         known, new = keys[:WINDOW], random_keys(WINDOW)
         times: dict[str, list[float]] = {"known": [], "new": [], "added": []}
         before = written()
         for _ in range(8):
             for what, some in (("known", known), ("new", new)):
                 began = time.perf_counter()
-                store.get(some)
+                cache.get(some)
                 times[what].append(time.perf_counter() - began)
             began = time.perf_counter()
-            store.put(new, np.zeros(WINDOW, np.float32))
-            store.keep()
+            cache.put(new, np.zeros(WINDOW, np.float32))
+            cache.keep()
             times["added"].append(time.perf_counter() - began)
             new = random_keys(WINDOW)
-        megabytes = (written() - before) / 8e6
-        milliseconds = ", ".join(f"{w} {1e3 * np.mean(t):.0f} ms" for w, t in times.items())
-        size = sum(path.stat().st_size for path in place.iterdir()) / 1e6
-        print(f"{name:6} {entries} entries, {size:.0f} MB; a window: {milliseconds}", end="")
-        print(f", {megabytes:.1f} MB written")
-        shutil.rmtree(place)
+    megabytes = (written() - before) / 8e6
+    milliseconds = ", ".join(f"{w} {1e3 * np.mean(t):.0f} ms" for w, t in times.items())
+    size = sum(path.stat().st_size for path in place.iterdir()) / 1e6
+    print(f"{entries} entries, {size:.0f} MB; a window: {milliseconds}", end="")
+    print(f", {megabytes:.1f} MB written")
+    shutil.rmtree(place)
 
 
 def parts_of(entries: int) -> list[int]:

@@ -30,7 +30,7 @@ class Deduplication:
     ) -> None:
         """Open what is written, and make what decides."""
         from bitextfilter.corpus.dedup import Deduplicator
-        from bitextfilter.corpus.scratch import Records
+        from bitextfilter.io.spill import Records
 
         self._run, self._settings, self._rows = run, settings, rows
         self._output = run.output()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bitextfilter.corpus.scratch import Scratch
+from bitextfilter.io.spill import Scratch
 
 __all__ = ["ExternalSort"]
 

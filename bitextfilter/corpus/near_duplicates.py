@@ -15,7 +15,7 @@ import numpy.typing as npt
 import rensa
 
 from bitextfilter.corpus.comparison import DedupSettings
-from bitextfilter.corpus.scratch import Records
+from bitextfilter.io.spill import Records
 
 __all__ = ["HASHES", "NearTexts", "Sketcher", "banding", "jaccard", "recall", "shingles"]
 

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bitextfilter.corpus.external_sort import Column, ExternalSort
-from bitextfilter.corpus.scratch import Scratch
 from bitextfilter.io.key_table import Lines
+from bitextfilter.io.spill import Scratch
 
 __all__ = ["MOST_COMPARED", "Dropped", "Matches", "Order", "first_of_each", "one_of_matching"]
 

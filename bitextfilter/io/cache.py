@@ -1,19 +1,16 @@
-"""Numbers kept by key in a folder, for later runs: added to by many, damaged by none.
+"""Numbers kept by key in a folder, for later runs: an SQLite table that many add to at once.
 
-The folder holds *parts*: files of records sorted by key, written whole or not at all and never
-changed. A key is looked up in each of them by binary search where they lie, so memory does not
-grow with the cache. Once eight parts are of like size they are merged, so there are few (some
-twenty for 100 million entries), and an entry is written about once for each eightfold growth.
-An entry carries a checksum over its key and its number: a damaged one is as good as none. It may
-hide others from the search, which are then put there again; never is another number returned.
+Each number carries a checksum over its key and itself: a damaged one is as good as none.
 """
 
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -21,52 +18,55 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import BitextError, InputError, OutputError
-from bitextfilter.io.cache_parts import (
-    Found,
-    Records,
-    look_up,
-    merged,
-    open_part,
-    records_of,
-    write_part,
-)
-from bitextfilter.io.files import write_whole
-from bitextfilter.io.locks import locked
 
 __all__ = ["KEY_BYTES", "Cache"]
 
 KEY_BYTES = 16
 """The width of a key, which must be a digest: evenly distributed."""
 
-FORMAT = b"bitextfilter cache, format 1\n"
-"""What the file ``MARK`` of a cache says."""
-
-MARK = "format"
-FAN = 8
-"""So many parts of like size are merged."""
+FILE = "scores.sqlite"
+FORMAT = 1
+"""The table's ``user_version``."""
 
 PENDING = 1 << 16
 SECONDS = 5.0
-"""What is added waits in memory up to so many entries, or so long."""
+"""New entries wait in memory: up to this many, or this long."""
+
+ASKED = 1024
+"""Keys in one query."""
+
+PATIENCE = 600.0
+"""Seconds that a writer waits for the others."""
+
+TABLE = "create table if not exists scores (key blob primary key, entry integer) without rowid"
+QUERY = "select key, entry from scores where typeof(entry) = 'integer' and key in ({})"
 
 Numbers = NDArray[np.float32]
+Found = NDArray[np.bool_]
 
 
 class Cache:
     """The numbers of a folder, which is made when there is something to keep.
 
     Processes of one machine may share it: one at a time adds, none waits to read, and each finds
-    what the others have added. What a killed one had added is there but for the last five
-    seconds. As a context, it keeps at the end what still waits.
+    the entries of the others. A killed process has kept all but its last five seconds. Used as a
+    context, it keeps all that waits at the end.
     """
 
     def __init__(self, folder: str | Path) -> None:
-        """Open the cache; raises InputError where *folder* is something else."""
+        """Open the cache; raises InputError where *folder* is something else, or damaged."""
         self._folder = Path(folder)
-        self._parts: dict[str, Records] = {}
+        self._file = self._folder / FILE
+        self._base: sqlite3.Connection | None = None
+        self._opened: os.stat_result | None = None
         self._pending: dict[bytes, float] = {}
         self._kept = time.monotonic()
-        self._check()
+        try:
+            with self._naming():
+                self._open()
+        except BitextError:
+            self.close()
+            raise
 
     def __enter__(self) -> Cache:
         """Return the cache itself."""
@@ -78,25 +78,32 @@ class Cache:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Keep what waits; where another error is on its way, that it cannot is no matter."""
-        if error is None:
+        """Keep all that waits, and close; an error that is on its way is not hidden by another."""
+        try:
             self.keep()
-        else:
-            with suppress(BitextError):
-                self.keep()
+        except BitextError:
+            if error is None:
+                raise
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Close the table; entries that wait are not kept."""
+        if self._base is not None:
+            with suppress(sqlite3.Error):
+                self._base.close()
+        self._base = None
 
     def get(self, keys: Sequence[bytes]) -> tuple[Numbers, Found]:
         """Look up ``n`` keys → their numbers ``(n,)``, and whether each is there, ``(n,)``.
 
-        Raises InputError where a file of the cache is none of its parts.
+        Raises InputError where the table is damaged.
         """
-        wanted = records_of(keys)
-        found = look_up(wanted, self._open_parts())
-        values = wanted["value"].copy()
-        for place in np.flatnonzero(~found).tolist():
-            if (value := self._pending.get(keys[place])) is not None:
-                values[place], found[place] = value, True
-        return values, found
+        with self._naming():
+            known = self._stored(keys) | self._pending
+        numbers = [known.get(key) for key in keys]
+        values = np.array([0.0 if number is None else number for number in numbers], np.float32)
+        return values, np.array([number is not None for number in numbers], np.bool_)
 
     def put(self, keys: Sequence[bytes], values: Numbers) -> None:
         """Add ``n`` keys and their numbers ``(n,)``. Raises OutputError."""
@@ -105,76 +112,101 @@ class Cache:
             self.keep()
 
     def keep(self) -> None:
-        """Write what waits. Raises OutputError."""
+        """Write all that waits. Raises OutputError, and InputError where the table is damaged."""
         self._kept = time.monotonic()
         if not self._pending:
             return
-        values = np.array(list(self._pending.values()), dtype=np.float32)
-        records = records_of(list(self._pending), values)
-        try:
+        keys = sorted(self._pending)
+        bits = np.array([self._pending[key] for key in keys], dtype=np.float32).view(np.uint32)
+        with self._naming():
             self._folder.mkdir(parents=True, exist_ok=True)
+            if not self._is_current():
+                self.close()
+            base = self._base or self._open() or self._connected()
+            with base:
+                base.execute("begin immediate")
+                rows = zip(keys, _sealed(keys, bits).tolist(), strict=True)
+                base.executemany("insert or replace into scores values (?, ?)", rows)
+        self._pending.clear()
+
+    def _open(self) -> sqlite3.Connection | None:
+        """Return the table if there is one. Raises InputError where there is something else."""
+        if self._file.exists():
+            return self._connected()
+        if self._folder.exists() and not _is_empty(self._folder):
+            raise self._refusal()
+        return None
+
+    def _connected(self) -> sqlite3.Connection:
+        """Return the table, made if need be."""
+        base = sqlite3.connect(self._file, timeout=PATIENCE, isolation_level=None)
+        self._base, self._opened = base, self._file.stat()
+        base.execute("pragma synchronous = normal")
+        base.execute("pragma cell_size_check = on")
+        base.execute("pragma cache_size = -16384")
+        if base.execute("pragma user_version").fetchone() == (0,):  # an empty file, so far
+            with base:
+                base.execute("begin immediate")
+                base.execute(TABLE)
+                base.execute(f"pragma user_version = {FORMAT}")
+        if base.execute("pragma user_version").fetchone() != (FORMAT,):
+            raise self._refusal()
+        return base
+
+    def _is_current(self) -> bool:
+        """Whether the open table is still the file of its name, which others may have deleted."""
+        try:
+            return self._opened is not None and os.path.samestat(self._file.stat(), self._opened)
+        except FileNotFoundError:
+            return False
+
+    def _refusal(self) -> InputError:
+        message = "not a cache of this version of bitextfilter"
+        return InputError(
+            message, file=str(self._folder), remedy="name a new folder, or an empty one"
+        )
+
+    def _stored(self, keys: Sequence[bytes]) -> dict[bytes, float]:
+        """Return the sound entries of these keys in the table."""
+        base = self._base or self._open()
+        if base is None:
+            return {}
+        rows: list[tuple[bytes, int]] = []
+        wanted = sorted(keys)
+        for start in range(0, len(wanted), ASKED):
+            some = wanted[start : start + ASKED]
+            rows += base.execute(QUERY.format(",".join("?" * len(some))), some)
+        entries = np.array([entry for _, entry in rows], dtype=np.int64)
+        bits = (entries & 0xFFFFFFFF).astype(np.uint32)
+        found = [key for key, _ in rows]
+        intact = (_sealed(found, bits) == entries).tolist()
+        values = bits.view(np.float32).tolist()
+        return {
+            key: value for key, value, sound in zip(found, values, intact, strict=True) if sound
+        }
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Raise the errors of the disk and of SQLite as ours, with the file."""
+        try:
+            yield
         except OSError as error:
             reason = error.strerror or error
             raise OutputError(f"{self._folder}: cannot be written: {reason}") from error
-        with locked(self._folder / "parts"):
-            self._check()
-            self._clear()
-            write_part(self._new(), [records])
-            self._merge()
-        self._pending.clear()
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
+                raise OutputError(f"{self._file}: cannot be used: {error}") from error
+            remedy = "delete it, and its scores are computed again"
+            raise InputError("damaged cache", file=str(self._file), remedy=remedy) from error
 
-    def _check(self) -> None:
-        """Raise InputError where the folder is neither a cache of this format, nor empty."""
-        mark = b""
-        with suppress(OSError):  # whatever stands there and cannot be read is no cache
-            if not self._folder.exists() or _is_empty(self._folder):
-                return
-            mark = (self._folder / MARK).read_bytes()
-        if mark != FORMAT:
-            other = mark.startswith(FORMAT[:-2])
-            what = "a cache of another version of bitextfilter" if other else "not a cache"
-            remedy = "name a new folder, or an empty one"
-            raise InputError(what, file=str(self._folder), remedy=remedy)
 
-    def _clear(self) -> None:
-        """Remove what killed processes left half written: who has the lock is the only writer.
-
-        The mark comes before any part: where there is something and no mark, that is no cache.
-        """
-        for path in self._folder.glob(".*.part.*.partial"):
-            path.unlink(missing_ok=True)
-        if not (self._folder / MARK).exists():
-            write_whole(self._folder / MARK, FORMAT)
-
-    def _new(self) -> Path:
-        """Return a name that no part has."""
-        return self._folder / f"{os.urandom(8).hex()}.part"
-
-    def _open_parts(self) -> list[Records]:
-        """Return the parts that there are now, the largest first."""
-        if self._folder.is_dir():
-            names = {path.name for path in self._folder.glob("*.part")}
-            self._parts = {name: part for name, part in self._parts.items() if name in names}
-            for name in names - set(self._parts):
-                with suppress(FileNotFoundError):  # it has been merged into another meanwhile
-                    self._parts[name] = open_part(self._folder / name)
-        return sorted((part for part in self._parts.values() if len(part)), key=len)[::-1]
-
-    def _merge(self) -> None:
-        """Merge parts of like size as long as there are enough of them."""
-        while True:
-            self._open_parts()
-            levels: dict[int, list[str]] = {}
-            for name, part in self._parts.items():
-                levels.setdefault(len(part).bit_length() // 3, []).append(name)
-            names = next((names for names in levels.values() if len(names) >= FAN), None)
-            if names is None:
-                return
-            write_part(self._new(), merged([self._parts[name] for name in names]))
-            for name in names:
-                (self._folder / name).unlink(missing_ok=True)
+def _sealed(keys: Sequence[bytes], bits: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """Return entries: the *bits* of float32 numbers, below a CRC-32 over these and the key."""
+    checks = np.fromiter(map(zlib.crc32, keys, bits.tolist()), dtype=np.uint64, count=len(keys))
+    entries: NDArray[np.uint64] = checks << np.uint64(32) | bits
+    return entries.view(np.int64)
 
 
 def _is_empty(folder: Path) -> bool:
-    """Whether there is nothing in a folder but locks and drafts."""
-    return not any(path.suffix not in {".lock", ".partial"} for path in folder.iterdir())
+    """Whether there is nothing in a folder but drafts of the killed; a file is no folder."""
+    return folder.is_dir() and all(path.suffix == ".partial" for path in folder.iterdir())

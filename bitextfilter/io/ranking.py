@@ -50,7 +50,7 @@ class Ranking:
         self._scores: list[float] = []
         self._held = 0
         self._firsts: list[int] = []
-        self._keys, self._sizes = spill.column(np.float64), spill.column(np.uint32)
+        self._keys, self._sizes = spill.file(), spill.file()
         self._count = 0
 
     def __len__(self) -> int:
@@ -68,17 +68,17 @@ class Ranking:
         self._lines += lines
         self._scores += scores
         self._held += sum(map(len, lines))
-        self._sizes.append(sizes)
+        self._sizes.write(np.asarray(sizes, np.uint32).data)
         if len(self._lines) >= self._run_rows or self._held >= RUN_BYTES:
             self._write_run()
 
     def finish(self) -> Ranked:
         """Return the rows ranked; nothing can be added any more."""
         self._write_run()
-        keys = self._keys.read()
+        keys = self._keys.load(np.float64)
         order = keys.argsort(kind="stable").astype(np.min_scalar_type(len(keys)))
         firsts = self._firsts if self._best_first else None
-        return Ranked(self._spill, keys, self._sizes.read(), order, firsts)
+        return Ranked(self._spill, keys, self._sizes.load(np.uint32), order, firsts)
 
     def _write_run(self) -> None:
         """Write the rows held, best first if they are to be read so."""
@@ -90,7 +90,7 @@ class Ranking:
             self._spill.begin_run()
             self._firsts.append(self._count)
         self._spill.write(lines)
-        self._keys.append(keys)
+        self._keys.write(keys.data)
         self._count += len(keys)
         self._lines, self._scores, self._held = [], [], 0
 

@@ -1,15 +1,14 @@
-"""What waits on disk: lines in runs that are read side by side, and columns of numbers."""
+"""Temporary files, in TMPDIR: gone when closed, or when the process ends."""
 
 from __future__ import annotations
 
 import io
 import os
 import tempfile
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice, pairwise
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,16 +16,12 @@ import numpy.typing as npt
 from bitextfilter.errors import OutputError
 
 if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+    from _typeshed import ReadableBuffer, WriteableBuffer
 
-__all__ = ["Column", "Spill"]
-
-T = TypeVar("T")
+__all__ = ["Records", "Scratch", "Spill"]
 
 JOINED = 1 << 10
 """Lines that are written at once."""
-
-WRITE_BYTES = 1 << 16
 
 READ_BYTES = 1 << 25
 """What all runs together may buffer while they are read."""
@@ -34,9 +29,127 @@ READ_BYTES = 1 << 25
 LEAST_BUFFER = 1 << 12
 MOST_BUFFER = 1 << 18
 
+BUFFER = 1 << 18
+
+
+@contextmanager
+def _naming() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        message = f"a temporary file in {tempfile.gettempdir()} cannot be written"
+        reason = error.strerror or error
+        raise OutputError(f"{message}: {reason}; TMPDIR names another folder") from error
+
+
+class Scratch:
+    """A temporary file that is appended to and read anywhere. Raises OutputError if it is full."""
+
+    def __init__(self) -> None:
+        """Make the file."""
+        with _naming():
+            self._file = tempfile.TemporaryFile(buffering=BUFFER)
+        self._flushed = True
+        self.size = 0
+
+    def __enter__(self) -> Scratch:
+        """Return the file itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it; what a full disk did not take is no matter now."""
+        with suppress(OSError):
+            self._file.close()
+
+    def write(self, data: ReadableBuffer) -> None:
+        """Append *data*."""
+        with _naming():
+            self._file.write(data)
+        self.size += memoryview(data).nbytes
+        self._flushed = False
+
+    def read(self, start: int, size: int) -> bytes:
+        """Return *size* bytes from *start* on."""
+        self._flush()
+        return os.pread(self._file.fileno(), size, start)
+
+    def stream(self) -> IO[bytes]:
+        """Return the file, to be read from its start; nothing may be written meanwhile."""
+        self._flush()
+        self._file.seek(0)
+        return self._file
+
+    def load(self, kind: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Return all that was written as one array in memory; nothing may be added any more."""
+        return np.fromfile(self.stream(), kind)
+
+    def array(self, kind: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Return all that was written as one array that stays on the disk."""
+        self._flush()
+        if not self.size:
+            return np.empty(0, kind)
+        return np.memmap(self._file, kind, mode="r").view(np.ndarray)
+
+    def zeros(self, kind: npt.DTypeLike, count: int) -> npt.NDArray[Any]:
+        """Return an array of *count* zeros to write to, kept in this (empty) file."""
+        if not count:
+            return np.empty(0, kind)
+        self.size = count * np.dtype(kind).itemsize
+        with _naming():
+            return np.memmap(self._file, kind, mode="w+", shape=count).view(np.ndarray)
+
+    def _flush(self) -> None:
+        if not self._flushed:
+            with _naming():
+                self._file.flush()
+            self._flushed = True
+
+
+class Records:
+    """Byte strings on the disk, to be read in any order; 8 bytes more each."""
+
+    def __init__(self) -> None:
+        """Make the two files."""
+        self._data, self._ends = Scratch(), Scratch()
+        self._count = 0
+
+    def __enter__(self) -> Records:
+        """Return the records themselves."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close and thereby remove the files."""
+        self._data.__exit__()
+        self._ends.__exit__()
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return self._count
+
+    def extend(self, records: Sequence[bytes]) -> None:
+        """Append *records*."""
+        sizes = np.fromiter(map(len, records), np.int64, len(records))
+        ends = self._data.size + np.cumsum(sizes)
+        self._data.write(b"".join(records))
+        self._ends.write(ends.tobytes())
+        self._count += len(records)
+
+    def __getitem__(self, index: int) -> bytes:
+        """Return the record of this *index* from 0."""
+        if not 0 <= index < self._count:
+            raise IndexError(index)
+        first = max(index - 1, 0)
+        ends = np.frombuffer(self._ends.read(8 * first, 16 if index else 8), np.int64).tolist()
+        start = ends[0] if index else 0
+        return self._data.read(start, ends[-1] - start)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield all lines of the records run together; nothing may be added meanwhile."""
+        return iter(self._data.stream())
+
 
 class Spill:
-    """Temporary files, in TMPDIR, of runs of lines and of columns of numbers; gone when closed.
+    """Temporary files of runs of lines and of anything else; gone when closed.
 
     However many runs there are, reading them side by side goes forwards through each, with some
     32 MiB of buffers in all.
@@ -44,8 +157,8 @@ class Spill:
 
     def __init__(self) -> None:
         """Open the file of the lines. Raises OutputError where TMPDIR takes none."""
-        self._files: list[IO[bytes]] = []
-        self._lines = self._open()
+        self._stack = ExitStack()
+        self._lines = self.file()
         self._starts: list[int] = []
 
     def __enter__(self) -> Spill:
@@ -53,73 +166,37 @@ class Spill:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close and thereby remove the files; what a full disk did not take is no matter now."""
-        for file in self._files:
-            with suppress(OSError):
-                file.close()
+        """Close and thereby remove the files."""
+        self._stack.close()
 
     def begin_run(self) -> None:
         """Let the lines that follow be a run of their own."""
-        self._starts.append(self._lines.tell())
+        self._starts.append(self._lines.size)
 
     def write(self, lines: Iterable[bytes]) -> None:
         """Append *lines*, each with its newline, to the run. Raises OutputError."""
         rest = iter(lines)
         while part := b"".join(islice(rest, JOINED)):
-            _trying(partial(self._lines.write, part))
+            self._lines.write(part)
 
     def readers(self) -> list[Callable[[], bytes]]:
         """Return for each run a function that returns its next line, and nothing at its end."""
-        _trying(self._lines.flush)
-        bounds = [*self._starts, self._lines.tell()]
+        bounds = [*self._starts, self._lines.size]
         room = READ_BYTES // max(1, len(self._starts))
         size = min(max(LEAST_BUFFER, room), MOST_BUFFER)
-        runs = (_Run(self._lines.fileno(), start, stop) for start, stop in pairwise(bounds))
+        runs = (_Run(self._lines, start, stop) for start, stop in pairwise(bounds))
         return [io.BufferedReader(run, size).readline for run in runs]
 
-    def column(self, kind: npt.DTypeLike) -> Column:
-        """Return a new column of numbers of this *kind*. Raises OutputError."""
-        return Column(self._open(), kind)
-
-    def _open(self) -> IO[bytes]:
-        file: IO[bytes] = _trying(lambda: tempfile.TemporaryFile(buffering=WRITE_BYTES))
-        self._files.append(file)
-        return file
-
-
-class Column:
-    """Numbers that wait in a file, so that memory need not grow with them."""
-
-    def __init__(self, file: IO[bytes], kind: npt.DTypeLike) -> None:
-        """Keep numbers of this *kind* in an empty *file*."""
-        self._file, self._kind = file, np.dtype(kind)
-
-    def append(self, numbers: npt.ArrayLike) -> None:
-        """Append an array. Raises OutputError."""
-        _trying(partial(self._file.write, np.asarray(numbers, self._kind).tobytes()))
-
-    def read(self) -> npt.NDArray[Any]:
-        """Return all that was appended as one array."""
-        _trying(self._file.flush)
-        self._file.seek(0)
-        return np.fromfile(self._file, self._kind)
-
-
-def _trying(act: Callable[[], T]) -> T:
-    """Do *act*; where the disk does not, say which and what can be done."""
-    try:
-        return act()
-    except OSError as error:
-        message = f"a temporary file in {tempfile.gettempdir()} cannot be written"
-        reason = error.strerror or error
-        raise OutputError(f"{message}: {reason}; TMPDIR names another folder") from error
+    def file(self) -> Scratch:
+        """Return a new file. Raises OutputError."""
+        return self._stack.enter_context(Scratch())
 
 
 class _Run(io.RawIOBase):
     """A part of a file, with a place in it of its own."""
 
-    def __init__(self, descriptor: int, start: int, stop: int) -> None:
-        self._descriptor, self._place, self._stop = descriptor, start, stop
+    def __init__(self, file: Scratch, start: int, stop: int) -> None:
+        self._file, self._place, self._stop = file, start, stop
 
     def readable(self) -> bool:
         return True
@@ -127,7 +204,7 @@ class _Run(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer) -> int:
         with memoryview(buffer).cast("B") as target:
             wanted = min(len(target), self._stop - self._place)
-            part = os.pread(self._descriptor, wanted, self._place)
+            part = self._file.read(self._place, wanted)
             target[: len(part)] = part
         self._place += len(part)
         return len(part)

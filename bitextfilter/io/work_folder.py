@@ -13,16 +13,17 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from bitextfilter.errors import OutputError, SettingsError
 from bitextfilter.io.files import write_whole
 from bitextfilter.io.locks import locked
 from bitextfilter.io.manifest import Fact
+from bitextfilter.io.run_plan import PLAN, check_plan, read_plan, write_plan
 from bitextfilter.io.shards import Shard
 
 __all__ = ["WorkFolder", "kept_folder", "passing_folder"]
 
-PLAN = "plan.json"
 _OURS = re.compile(r"\.?\d{6,}\.(output|rejects|input|json)(\..+\.partial)?|\.plan\.json\..+")
 
 
@@ -91,7 +92,7 @@ def passing_folder(beside: str) -> Iterator[WorkFolder]:
 
 
 @contextmanager
-def kept_folder(path: Path, plan: Mapping[str, str]) -> Iterator[WorkFolder]:
+def kept_folder(path: Path, plan: Mapping[str, Any]) -> Iterator[WorkFolder]:
     """Use *path* for a run with this *plan*, a new one or one that goes on; it stays as it is.
 
     Waits for another run that is using it. Raises SettingsError if it holds the parts of another
@@ -107,16 +108,12 @@ def kept_folder(path: Path, plan: Mapping[str, str]) -> Iterator[WorkFolder]:
         yield folder
 
 
-def _check(path: Path, plan: Mapping[str, str]) -> None:
+def _check(path: Path, plan: Mapping[str, Any]) -> None:
     """See that *path* belongs to a run with this plan, or give it to it."""
-    file = path / PLAN
-    if not file.exists():
-        if any(not _OURS.fullmatch(other.name) for other in path.iterdir()):
-            raise SettingsError(f"{path} is no folder of parts: name a new one, or an empty one")
-        write_whole(file, (json.dumps(plan, ensure_ascii=False, indent=2) + "\n").encode())
-        return
-    before: dict[str, str] = json.loads(file.read_bytes())
-    for name in sorted({*before, *plan}):
-        was, now = before.get(name, "not given"), plan.get(name, "not given")
-        if was != now:
-            raise SettingsError(f"{path} is of another run: {name} was {was}, now it is {now}")
+    before = read_plan(path)
+    if before is not None:
+        check_plan(path, before, plan)
+    elif any(not _OURS.fullmatch(other.name) for other in path.iterdir()):
+        raise SettingsError(f"{path} is no folder of parts: name a new one, or an empty one")
+    else:
+        write_plan(path, plan)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bitextfilter.errors import InputError, OutputError, SettingsError
-from bitextfilter.io.files import write_whole
+from bitextfilter.errors import OutputError, SettingsError
+from bitextfilter.io.run_plan import check_plan, read_plan, write_plan
 from bitextfilter.io.sentence_file import SentenceFile, gather
 from bitextfilter.io.vector_file import VectorWriter
 from bitextfilter.mining.tasks import Do, Task, in_turn
@@ -20,7 +19,6 @@ __all__ = ["SIDES", "Workspace", "encode_into"]
 
 SIDES = ("source", "target")
 
-_PLAN = "plan.json"
 _SAFE_ROWS = 1 << 16
 """Rows that are encoded before they are made safe against a kill."""
 
@@ -42,11 +40,11 @@ class Workspace:
             reason = error.strerror or error
             raise OutputError(f"{folder}: cannot be made a folder: {reason}") from error
         _sweep(folder)
-        self._known = self._read()
+        self._known = read_plan(folder)
         if self._known is None:
             if any(folder.iterdir()):
                 raise SettingsError(f"{folder}: is not empty, and holds no search; choose another")
-            self._write(plan)
+            write_plan(folder, plan)
         self._compare(plan)
 
     def gather(self, sides: Sequence[Windows]) -> list[SentenceFile]:
@@ -57,7 +55,7 @@ class Workspace:
         kept = [self.sentences(side) for side in range(len(sides))]
         if self._known is None or _text_of(0) not in self._known:
             found = list(map(gather, kept, sides))
-            self._write({**self._plan, **_digests(found)})
+            write_plan(self.folder, {**self._plan, **_digests(found)})
             return found
         with tempfile.TemporaryDirectory(prefix=".again.", dir=self.folder) as again:
             paths = [Path(again, path.name) for path in kept]
@@ -79,27 +77,11 @@ class Workspace:
         _sweep(folder)
         return folder
 
-    def _read(self) -> dict[str, Any] | None:
-        path = self.folder / _PLAN
-        if not path.exists():
-            return None
-        try:
-            plan = json.loads(path.read_text())
-        except ValueError as error:
-            raise InputError("damaged; remove the folder", file=str(path)) from error
-        return plan if isinstance(plan, dict) else {}
-
     def _compare(self, plan: dict[str, Any]) -> None:
-        for name, value in plan.items():
-            known = value if self._known is None else self._known.get(name)
-            if known != value:
-                raise SettingsError(
-                    f"{self.folder}: is of another search, whose {name} was {known}, not {value};"
-                    " choose another folder, or remove it"
-                )
-
-    def _write(self, plan: dict[str, Any]) -> None:
-        write_whole(self.folder / _PLAN, (json.dumps(plan, indent=1) + "\n").encode())
+        """Raise SettingsError where the folder's plan differs in any of these names."""
+        if self._known is not None:
+            known = {name: self._known[name] for name in plan if name in self._known}
+            check_plan(self.folder, known, plan)
 
 
 def _sweep(folder: Path) -> None:

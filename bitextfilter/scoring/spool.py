@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bitextfilter.io.spill import Scratch
 from bitextfilter.scoring.reference import Reference
 from bitextfilter.similarity.margins import NEIGHBOURS
 from bitextfilter.similarity.vectors import Vectors, unit_rows
@@ -26,8 +27,8 @@ class InputNeighbours:
     Memory: about 100 bytes a distinct sentence; disk: ``4 * dim`` bytes.
     """
 
-    def __init__(self, model: Model, source: IO[bytes], target: IO[bytes]) -> None:
-        """Keep the vectors of the two sides in the (empty, real) files *source* and *target*."""
+    def __init__(self, model: Model, source: Scratch, target: Scratch) -> None:
+        """Keep the vectors of the two sides in the (empty) files *source* and *target*."""
         self._model = model
         self._files = (source, target)
         self._seen: tuple[set[bytes], set[bytes]] = (set(), set())
@@ -51,11 +52,8 @@ class InputNeighbours:
         return len(self._seen[side]) > before
 
     def _vectors(self, side: int) -> Vectors:
-        shape = (len(self._seen[side]), self._model.encoder.dim)
-        if shape[0] == 0:
-            return np.zeros(shape, dtype=np.float32)
-        self._files[side].flush()
-        return np.memmap(self._files[side], dtype=np.float32, mode="r", shape=shape)
+        vectors: Vectors = self._files[side].array(np.float32)
+        return vectors.reshape(-1, self._model.encoder.dim)
 
 
 class _DiskReference(Reference):

@@ -54,12 +54,14 @@ class Task:
     tests: tuple[PairFile, ...]
     beam: int = 5
 
-    def described(self, pairs: str) -> dict[str, str]:
-        """Everything that an outcome hangs on, but for the system and the seed.
+    def described(self, pairs: str) -> dict[str, Any]:
+        """Return everything that an outcome depends on, but for the system and the seed.
 
         ``pairs``: the digest of those of the corpus.
         """
-        described: dict[str, Any] = {
+        plan = self.plan.to_dict()
+        del plan["training"]["seed"]
+        return {
             "version": __version__,
             "pairs": pairs,
             "columns": dataclasses.astuple(self.corpus.columns),
@@ -70,12 +72,8 @@ class Task:
             "tests": [content(test.source)[:16] for test in self.tests],
             "their columns": dataclasses.astuple(self.development.columns),
             "beam": self.beam,
+            **plan,
         }
-        for group, values in self.plan.to_dict().items():
-            named = values.items() if isinstance(values, dict) else [("", values)]
-            described |= {f"{group}.{name}".rstrip("."): value for name, value in named}
-        del described["training.seed"]
-        return {name: json.dumps(value).strip('"') for name, value in described.items()}
 
 
 @dataclass(frozen=True)

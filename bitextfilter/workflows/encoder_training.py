@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,7 @@ class EncoderTraining:
         self._device = resolve_device(where.device)
         check_replaceable(where.output)
         if where.resume:
-            check_resumable(where, self._plan_text())
+            check_resumable(where, self._described())
         start_torch(plan.training.seed, where.threads)
         self._development = list(material.development.read())
         if not self._development:
@@ -86,7 +87,7 @@ class EncoderTraining:
         """Train to the end, or on from where an interrupted run was last validated."""
         model, stream = self._learning()
         if not self.where.resume:
-            begin_state(self.where, self._plan_text())
+            begin_state(self.where, self._described())
         hooks = Hooks(self.validate, self.keep, self.where.report)
         return learn(model, stream, hooks, self.where.state, self.where.resume)
 
@@ -141,9 +142,9 @@ class EncoderTraining:
         where = self.where
         return NetworkEncoder(self.processor, network, where.device, where.threads)
 
-    def _plan_text(self) -> str:
-        described = {**self.plan.to_dict(), "material": self.material.described()}
-        return json.dumps(described, indent=2) + "\n"
+    def _described(self) -> dict[str, Any]:
+        """Return the plan and the files, by name."""
+        return {**self.plan.to_dict(), "material": self.material.described()}
 
     def _make_processor(self, sources: list[str], targets: list[str]) -> TextProcessor:
         """That of the model to start from, or one learnt from the training text.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class TranslatorTraining:
             check_bleu()
         _check_templates(plan, material)
         if where.resume:
-            check_resumable(where, self._plan_text())
+            check_resumable(where, self._described())
         start_torch(plan.training.seed, where.threads)
         self._development = [list(side) for side in zip(*material.development.texts(), strict=True)]
         if not self._development:
@@ -82,7 +83,7 @@ class TranslatorTraining:
         learner = TranslationLearner(self.network, self.plan.training)
         learner.to(self._device)
         if not self.where.resume:
-            begin_state(self.where, self._plan_text())
+            begin_state(self.where, self._described())
         stream = stream_of(self.corpus, self.plan.training, self._device)
         hooks = Hooks(self.validate, self.keep, self.where.report)
         return learn(learner, stream, hooks, self.where.state, self.where.resume)
@@ -117,9 +118,9 @@ class TranslatorTraining:
         languages = self.material.languages
         return TextProcessor.learn(sources, targets, languages, plan.normalisation, segmentation)
 
-    def _plan_text(self) -> str:
-        described = {**self.plan.to_dict(), "material": self.material.described()}
-        return json.dumps(described, indent=2) + "\n"
+    def _described(self) -> dict[str, Any]:
+        """Return the plan and the files, by name."""
+        return {**self.plan.to_dict(), "material": self.material.described()}
 
     def _make_corpus(
         self, sides: tuple[list[str], list[str]], weights: list[float], templates: list[str]

@@ -144,14 +144,14 @@ def test_another_search_is_refused(model: Path, files: tuple[Path, Path], tmp_pa
     refused = run(model, *files, "--resume", folder, "--dtype", "int8")
     assert refused.exit_code == 78
     assert refused.stderr.count("\n") == 1
-    assert "kept: is of another search, whose dtype was" in refused.stderr
+    assert "kept is of another run: dtype was" in refused.stderr
     other = toy_model(tmp_path / "other", reference=False)
-    assert "whose model was" in run(other, *files, "--resume", folder).stderr
+    assert "is of another run: model was" in run(other, *files, "--resume", folder).stderr
     text = files[1].read_text()
     files[1].write_text(text + "b1 b2\n")
     refused = run(model, *files, "--resume", folder)
     assert (refused.exit_code, refused.stdout) == (78, "")
-    assert "whose target text was" in refused.stderr
+    assert "is of another run: target text was" in refused.stderr
     files[1].write_text(text)
     assert output(model, *files, "--resume", folder) == whole
     (tmp_path / "full").mkdir()
@@ -160,7 +160,9 @@ def test_another_search_is_refused(model: Path, files: tuple[Path, Path], tmp_pa
     assert refused.exit_code == 78
     assert "is not empty, and holds no search" in refused.stderr
     (folder / "plan.json").write_text("{")
-    assert run(model, *files, "--resume", folder).exit_code == 65
+    refused = run(model, *files, "--resume", folder)
+    assert refused.exit_code == 65
+    assert "plan.json: damaged; remove the folder\n" in refused.stderr
 
 
 def test_other_numbers_of_neighbours_in_one_folder(
@@ -297,7 +299,7 @@ def test_what_decides_about_an_index(model: Path, files: tuple[Path, Path], tmp_
     output(model, parts[1], "-k", "3", "--index-load", one, *kept)
     refused = run(model, parts[1], "-k", "3", "--index-load", two, *kept)
     assert refused.exit_code == 78
-    assert "whose index loaded was" in refused.stderr
+    assert "is of another run: index loaded was" in refused.stderr
 
 
 def test_an_index_is_saved_again_by_a_run_that_goes_on(

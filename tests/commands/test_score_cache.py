@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -18,7 +19,8 @@ from console import BIN
 from toys import sentences, toy_model
 
 from bitextfilter.commands import score
-from bitextfilter.io import files
+from bitextfilter.io import cache as cache_module
+from bitextfilter.io.cache import FILE
 from bitextfilter.scoring.scorers import MEASURES
 
 SOURCES, TARGETS = sentences(300, 7)
@@ -87,8 +89,9 @@ def test_rejected_rows_are_neither_cached_nor_scored(folder: Path, cache: Path) 
         assert result.stdout_bytes == call(folder, *words, data=data).stdout_bytes
         assert counted(result) == expected
         assert "6 rows, 3 rejected, " in result.stderr
-    (part,) = cache.glob("*.part")
-    assert part.stat().st_size == 24 + 24 * 2 * len(MEASURES)
+    with closing(sqlite3.connect(cache / FILE)) as base:
+        (entries,) = base.execute("select count(*) from scores").fetchone()
+    assert entries == 2 * len(MEASURES)
 
 
 def test_another_model_is_scored_anew(folder: Path, cache: Path, tmp_path: Path) -> None:
@@ -137,8 +140,8 @@ def test_what_is_no_cache_is_refused(folder: Path, tmp_path: Path) -> None:
     path.write_bytes(b"a\tb\n")
     result = call(folder, "--cache", path)
     assert (result.exit_code, result.stdout_bytes) == (65, b"")
-    message = f"bitext-score: {path}: not a cache; name a new folder, or an empty one\n"
-    assert result.stderr == message
+    message = "not a cache of this version of bitextfilter; name a new folder, or an empty one"
+    assert result.stderr == f"bitext-score: {path}: {message}\n"
     assert path.read_bytes() == b"a\tb\n"
 
 
@@ -151,31 +154,38 @@ def test_a_cache_is_no_output(folder: Path, cache: Path, option: str) -> None:
     assert not cache.exists()
 
 
-def test_what_is_damaged_is_computed_again(folder: Path, cache: Path) -> None:
-    """A wrong key may lead the search for others astray: they are not found, but none is wrong."""
+def test_damaged_entries_are_computed_again(folder: Path, cache: Path) -> None:
     plain = call(folder, *ALL).stdout_bytes
     call(folder, *ALL, "--cache", cache)
-    (part,) = cache.glob("*.part")
-    data = bytearray(part.read_bytes())
-    places = random.Random(3).sample(range(24, len(data)), 40)
-    for place in places:
-        data[place] ^= 1 << place % 8
-    part.write_bytes(data)
+    with closing(sqlite3.connect(cache / FILE)) as base, base:
+        base.execute("update scores set entry = entry + 1 where key < x'20'")
+        base.execute("update scores set entry = null where key > x'e0'")
     result = call(folder, *ALL, "--cache", cache)
     assert result.stdout_bytes == plain
     assert counted(result)[1] > 0
     assert counted(call(folder, *ALL, "--cache", cache)) == (300, 0)
 
 
-def test_a_full_disk_is_exit_74(folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+def test_a_damaged_cache_is_named_with_the_remedy(folder: Path, cache: Path) -> None:
+    call(folder, *ALL, "--cache", cache)
+    data = (cache / FILE).read_bytes()
+    (cache / FILE).write_bytes(data[: len(data) // 2])
+    result = call(folder, *ALL, "--cache", cache)
+    remedy = "delete it, and its scores are computed again"
+    assert result.exit_code == 65
+    assert result.stderr.endswith(f"bitext-score: {cache / FILE}: damaged cache; {remedy}\n")
 
-    monkeypatch.setattr(files.os, "fsync", full)
-    result = call(folder, "--cache", cache)
+
+def test_a_full_disk_is_exit_74(folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def small(*arguments: Any, **settings: Any) -> sqlite3.Connection:
+        base = sqlite3.Connection(*arguments, **settings)
+        base.execute("pragma max_page_count = 3")
+        return base
+
+    monkeypatch.setattr(cache_module.sqlite3, "connect", small)
+    result = call(folder, *ALL, "--cache", cache)
     assert result.exit_code == 74
-    assert f"{cache}/" in result.stderr
-    assert "cannot be written: No space left on device\n" in result.stderr
+    assert f"{cache / FILE}: cannot be used: database or disk is full\n" in result.stderr
 
 
 def start(folder: Path, cache: Path, data: Path, output: Path) -> subprocess.Popen[bytes]:

@@ -241,7 +241,7 @@ def test_bad_rows_are_named(home: Path) -> None:
 def test_other_settings_cannot_resume(home: Path) -> None:
     train(home)
     result = train(home, "--resume", "--set", "training.seed=2", code=78)
-    assert "other settings or files" in result.stderr
+    assert "is of another run: training.seed was 1, now it is 2" in result.stderr
 
 
 def test_a_new_run_is_not_resumed_from_the_state_of_an_older_one(

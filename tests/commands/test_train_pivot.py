@@ -186,7 +186,7 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
     assert load(home / "model").digest == whole
     (home / "other").write_bytes((home / "a-c").read_bytes())
     result = train(home, "--resume", "--source-pivot", home / "other", code=78)
-    assert "other settings or files" in result.stderr
+    assert "is of another run: material.pivot.sides was" in result.stderr
 
 
 def test_one_language_twice_is_read_by_one_encoder(home: Path) -> None:

@@ -21,9 +21,9 @@ from bitextfilter.corpus.comparison import BY, IGNORABLE, KEEP, digest, normalis
 from bitextfilter.corpus.dedup import Deduplicator, DedupSettings, duplicates
 from bitextfilter.corpus.external_sort import ExternalSort
 from bitextfilter.corpus.near_duplicates import banding, jaccard, recall, shingle_hashes, shingles
-from bitextfilter.corpus.scratch import Records
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.key_table import KeyTable
+from bitextfilter.io.spill import Records
 
 Rows = Sequence[tuple[str, ...]]
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.errors import InputError, OutputError
-from bitextfilter.io import cache as cache_module
-from bitextfilter.io import cache_parts, files
-from bitextfilter.io.cache import Cache
-from bitextfilter.io.cache_parts import merged, open_part, records_of, write_part
+from bitextfilter.io.cache import FILE, Cache
 
 
 def keys_of(numbers: range) -> list[bytes]:
@@ -42,14 +37,11 @@ def fill(folder: Path, numbers: range) -> None:
 
 def missing(folder: Path, numbers: range) -> list[int]:
     """Which of these are not in the cache; those that are must be right."""
-    values, found = Cache(folder).get(keys_of(numbers))
+    with Cache(folder) as cache:
+        values, found = cache.get(keys_of(numbers))
     assert values.dtype == np.float32
     np.testing.assert_array_equal(values[found], values_of(numbers)[found])
     return [number for number, there in zip(numbers, found, strict=True) if not there]
-
-
-def parts(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.part"))
 
 
 def test_what_was_put_is_found_at_once_and_later(tmp_path: Path) -> None:
@@ -68,7 +60,8 @@ def test_every_float_comes_back_as_it_was(tmp_path: Path) -> None:
         with Cache(folder) as cache:
             cache.put(keys_of(range(7)), values)
             assert cache.get(keys_of(range(7)))[0].tobytes() == values.tobytes()
-        assert Cache(folder).get(keys_of(range(7)))[0].tobytes() == values.tobytes()
+        with Cache(folder) as cache:
+            assert cache.get(keys_of(range(7)))[0].tobytes() == values.tobytes()
 
 
 def test_nothing_is_made_before_there_is_something_to_keep(tmp_path: Path) -> None:
@@ -110,19 +103,14 @@ def test_against_a_dict(steps: list[tuple[str, list[int]]]) -> None:
                 other.keep()
             else:
                 one.keep()
-                one = Cache(folder) if step == "open" else one
+                if step == "open":
+                    one.close()
+                    one = Cache(folder)
+        one.close()
+        other.close()
 
 
-def test_parts_are_merged_into_few(tmp_path: Path) -> None:
-    for start in range(0, 3000, 10):
-        fill(tmp_path, range(start, start + 10))
-    assert len(parts(tmp_path)) < 25
-    assert missing(tmp_path, range(3010)) == list(range(3000, 3010))
-    assert sum(len(open_part(path)) for path in parts(tmp_path)) == 3000
-    assert {path.suffix for path in tmp_path.iterdir()} == {".part", ""}
-
-
-def test_a_cache_that_is_open_follows_merging(tmp_path: Path) -> None:
+def test_a_cache_that_is_open_follows_the_others(tmp_path: Path) -> None:
     fill(tmp_path, range(10))
     with Cache(tmp_path) as cache:
         for start in range(10, 200, 10):
@@ -130,121 +118,103 @@ def test_a_cache_that_is_open_follows_merging(tmp_path: Path) -> None:
             assert cache.get(keys_of(range(start + 10)))[1].all()
 
 
-def test_merging_in_slices_sorts_and_leaves_out_the_damaged_and_the_double(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(cache_parts, "SLICE", 64)
-    ranges = [range(500), range(300, 800), range(790, 1000)]
-    three = [records_of(keys_of(numbers), values_of(numbers)) for numbers in ranges]
-    single, double = keys_of(range(7, 8))[0], keys_of(range(400, 401))[0]
-    for key in (single, double):
-        three[0]["value"][[raw[:16] for raw in rows(three[0])].index(key)] += 1
-    slices = list(merged(three))
-    assert len(slices) > 10
-    whole = rows(np.concatenate(slices))
-    assert [raw[:16] for raw in whole] == sorted({*keys_of(range(1000))} - {single}, key=halves)
-    assert all(int.from_bytes(raw[20:], "little") == zlib.crc32(raw[:20]) for raw in whole)
+def damaged(data: bytes, folder: Path, numbers: range) -> list[int] | None:
+    """Which of these are missing where the table is this *data*; None where it is refused."""
+    (folder / FILE).write_bytes(data)
+    try:
+        return missing(folder, numbers)
+    except (InputError, OutputError) as error:
+        refusal = str(error)
+    reasons = f"{folder / FILE}: damaged cache; delete it", f"{folder}: not a cache of this version"
+    assert refusal.startswith((*reasons, f"{folder / FILE}: cannot be used"))
+    return None
 
 
-def rows(records: np.ndarray) -> list[bytes]:
-    return [record.tobytes() for record in records]
-
-
-def halves(key: bytes) -> tuple[int, int]:
-    return int.from_bytes(key[:8], "little"), int.from_bytes(key[8:], "little")
-
-
-def test_equal_halves_are_not_equal_keys(tmp_path: Path) -> None:
-    keys = [b"a" * 8 + b"b" * 8, b"a" * 8 + b"c" * 8, b"d" * 8 + b"b" * 8]
-    with Cache(tmp_path) as cache:
-        cache.put(keys[:1], np.array([0.5], dtype=np.float32))
-    assert Cache(tmp_path).get(keys)[1].tolist() == [True, False, False]
-
-
-def test_the_checksum_is_crc_32_of_key_and_number() -> None:
-    (raw,) = rows(records_of(keys_of(range(1)), values_of(range(1))))
-    assert raw[:16] + raw[16:20] == keys_of(range(1))[0] + values_of(range(1)).tobytes()
-    assert int.from_bytes(raw[20:], "little") == zlib.crc32(raw[:20])
-
-
-def test_a_flipped_bit_is_found_wherever_it_is(tmp_path: Path) -> None:
-    """Each bit of a part of four entries: at most the entry is lost, and none is wrong."""
-    fill(tmp_path, range(4))
-    (path,) = parts(tmp_path)
-    good = path.read_bytes()
-    lost = 0
-    for bit in range(len(good) * 8):
+def test_a_flipped_bit_never_changes_a_number(tmp_path: Path) -> None:
+    """Bits all over a table of five hundred entries: each is harmless, a loss or an error."""
+    fill(tmp_path, range(500))
+    good = (tmp_path / FILE).read_bytes()
+    outcomes = set()
+    places = random.Random(1)
+    for bit in [*range(0, 800, 16), *(places.randrange(len(good) * 8) for _ in range(100))]:
         bad = bytearray(good)
         bad[bit // 8] ^= 1 << bit % 8
-        path.write_bytes(bad)
-        if bit < len(cache_parts.HEADER) * 8:
-            with pytest.raises(InputError, match=f"{path}: damaged part of a cache; delete it"):
-                missing(tmp_path, range(4))
-        else:
-            lost += bool(missing(tmp_path, range(4)))
-    assert lost == 4 * 24 * 8
+        lost = damaged(bytes(bad), tmp_path, range(500))
+        outcomes.add("refused" if lost is None else "lost" if lost else "found")
+    assert outcomes == {"refused", "lost", "found"}
 
 
-def test_what_was_damaged_can_be_added_again(tmp_path: Path) -> None:
+def test_every_bit_of_an_entry_is_guarded(tmp_path: Path) -> None:
+    fill(tmp_path, range(4))
+    good = (tmp_path / FILE).read_bytes()
+    start = good.index(keys_of(range(2, 3))[0])
+    for bit in range(8 * start, 8 * (start + 24)):
+        bad = bytearray(good)
+        bad[bit // 8] ^= 1 << bit % 8
+        assert damaged(bytes(bad), tmp_path, range(2, 3)) == [2]
+
+
+def test_an_entry_that_was_damaged_can_be_added_again(tmp_path: Path) -> None:
     fill(tmp_path, range(20))
-    (path,) = parts(tmp_path)
-    data = bytearray(path.read_bytes())
-    data[24 + 5 * 24 + 17] ^= 1
-    path.write_bytes(data)
-    (lost,) = missing(tmp_path, range(20))
-    fill(tmp_path, range(lost, lost + 1))
+    data = bytearray((tmp_path / FILE).read_bytes())
+    data[data.index(keys_of(range(5, 6))[0]) + 17] ^= 1
+    assert damaged(bytes(data), tmp_path, range(20)) == [5]
+    fill(tmp_path, range(5, 6))
     assert missing(tmp_path, range(20)) == []
-    for start in range(20, 600, 20):
-        fill(tmp_path, range(start, start + 20))
-    assert missing(tmp_path, range(600)) == []
 
 
-@pytest.mark.parametrize("size", [0, 10, 24, 30, 24 + 24 * 3 + 5])
-def test_a_torn_part_loses_entries_or_is_refused(tmp_path: Path, size: int) -> None:
-    fill(tmp_path, range(10))
-    (path,) = parts(tmp_path)
-    os.truncate(path, size)
-    if size < 24:
-        with pytest.raises(InputError, match="damaged part of a cache"):
-            missing(tmp_path, range(10))
-    else:
-        assert len(missing(tmp_path, range(10))) == 10 - (size - 24) // 24
+@pytest.mark.parametrize("size", [1, 99, 5000, 20000, -1])
+def test_a_torn_table_is_refused_or_loses_entries(tmp_path: Path, size: int) -> None:
+    fill(tmp_path, range(2000))
+    lost = damaged((tmp_path / FILE).read_bytes()[:size], tmp_path, range(2000))
+    assert lost is None or lost
 
 
-@pytest.mark.parametrize("make", ["file", "full", "newer", "mark"])
+def test_a_process_killed_before_its_first_entry_leaves_an_empty_cache(tmp_path: Path) -> None:
+    (tmp_path / FILE).touch()
+    assert missing(tmp_path, range(3)) == [0, 1, 2]
+    fill(tmp_path, range(3))
+    assert missing(tmp_path, range(3)) == []
+
+
+@pytest.mark.parametrize("make", ["file", "full", "newer", "other"])
 def test_what_is_no_cache_is_refused_and_left_alone(tmp_path: Path, make: str) -> None:
     path = tmp_path / "x"
     if make == "file":
         path.write_bytes(b"text\n")
+    elif make == "full":
+        path.mkdir()
+        (path / "notes.txt").write_bytes(b"else\n")
+    elif make == "newer":
+        fill(path, range(1))
+        with sqlite3.connect(path / FILE) as base:
+            base.execute("pragma user_version = 99")
+        base.close()
     else:
         path.mkdir()
-        name = "notes.txt" if make == "full" else cache_module.MARK
-        mark = b"bitextfilter cache, format 2\n" if make == "newer" else b"else\n"
-        (path / name).write_bytes(mark)
-    before = sorted(tmp_path.rglob("*"))
-    message = "a cache of another version" if make == "newer" else "not a cache"
-    with pytest.raises(InputError, match=f"{path}: {message}.*; name a new folder, or an empty"):
+        (path / FILE).write_bytes(b"else\n")
+    before = {file: file.is_file() and file.read_bytes() for file in tmp_path.rglob("*")}
+    message = "not a cache of this version of bitextfilter; name a new folder, or an empty one"
+    message = (
+        f"{path / FILE}: damaged cache; delete it" if make == "other" else f"{path}: {message}"
+    )
+    with pytest.raises(InputError, match=message):
         Cache(path)
-    assert sorted(tmp_path.rglob("*")) == before
+    assert {file: file.is_file() and file.read_bytes() for file in tmp_path.rglob("*")} == before
 
 
-def test_a_full_disk_is_said_and_nothing_is_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path) -> None:
     fill(tmp_path, range(10))
-    cache = Cache(tmp_path)
-    cache.put(keys_of(range(10, 20)), values_of(range(10, 20)))
-
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(files.os, "fsync", full)
-        with pytest.raises(OutputError, match=r"part: cannot be written: No space left on device"):
+    with Cache(tmp_path) as cache:
+        cache.put(keys_of(range(10, 2000)), values_of(range(10, 2000)))
+        assert cache._base is not None
+        cache._base.execute("pragma max_page_count = 10")
+        with pytest.raises(OutputError, match=f"{FILE}: cannot be used: database or disk is full"):
             cache.keep()
-    assert missing(tmp_path, range(20)) == list(range(10, 20))
-    cache.keep()
-    assert missing(tmp_path, range(20)) == []
+        assert missing(tmp_path, range(20)) == list(range(10, 20))
+        assert cache.get(keys_of(range(2000)))[1].all()
+        cache._base.execute("pragma max_page_count = 1000000")
+    assert missing(tmp_path, range(2000)) == []
 
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
@@ -271,15 +241,6 @@ def test_an_error_elsewhere_does_not_lose_what_was_added(tmp_path: Path) -> None
     with pytest.raises(KeyError):
         add_and_fail(tmp_path)
     assert missing(tmp_path, range(5)) == []
-
-
-def test_drafts_of_the_killed_are_cleared_and_those_of_others_left(tmp_path: Path) -> None:
-    fill(tmp_path, range(5))
-    draft, other = tmp_path / ".0123.part.77.partial", tmp_path / ".out.tsv.77.partial"
-    for path in (draft, other):
-        path.write_bytes(b"half")
-    fill(tmp_path, range(5, 10))
-    assert (draft.exists(), other.exists()) == (False, True)
 
 
 ADD = """
@@ -310,7 +271,7 @@ def test_several_processes_add_at_once(tmp_path: Path) -> None:
         process.communicate(timeout=120)
         assert process.returncode == 0
     assert missing(tmp_path, range(8000)) == []
-    assert {path.suffix for path in tmp_path.iterdir()} == {".part", ""}
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
 
 
 def test_killed_at_any_point(tmp_path: Path) -> None:
@@ -324,27 +285,7 @@ def test_killed_at_any_point(tmp_path: Path) -> None:
     assert missing(tmp_path, range((kept or [0])[-1] + 40)) == []
     fill(tmp_path, range(30000, 30010))
     assert missing(tmp_path, range(30000, 30010)) == []
-    assert not list(tmp_path.glob(".*"))
-
-
-def test_a_part_is_searched_where_it_lies(tmp_path: Path) -> None:
-    """Looking into a part of 20 million entries (480 MB, mostly a hole) reads next to nothing."""
-    if sys.platform != "linux":
-        pytest.skip("reads /proc")
-    path = tmp_path / "x.part"
-    write_part(path, [records_of(keys_of(range(10)), values_of(range(10)))])
-    os.truncate(path, 24 + 24 * 20_000_000)
-    part = open_part(path)
-    before = resident()
-    cache_parts.look_up(records_of(keys_of(range(100))), [part])
-    assert resident() - before < 64 << 20
-
-
-def resident() -> int:
-    """Bytes of this process in memory that are its own."""
-    fields = Path("/proc/self/status").read_text().split("\n")
-    (line,) = (field for field in fields if field.startswith("VmRSS"))
-    return int(line.split()[1]) << 10
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
 
 
 def test_a_folder_that_was_deleted_is_made_again(tmp_path: Path) -> None:
@@ -356,3 +297,21 @@ def test_a_folder_that_was_deleted_is_made_again(tmp_path: Path) -> None:
         shutil.rmtree(folder)
         cache.put(keys_of(range(5, 9)), values_of(range(5, 9)))
     assert missing(folder, range(5, 9)) == []
+
+
+def test_a_table_that_another_process_made_anew_is_not_written_beside(tmp_path: Path) -> None:
+    with Cache(tmp_path) as cache:
+        cache.put(keys_of(range(5)), values_of(range(5)))
+        cache.keep()
+        (tmp_path / FILE).unlink()
+        fill(tmp_path, range(5, 7))
+        cache.put(keys_of(range(7, 9)), values_of(range(7, 9)))
+    assert missing(tmp_path, range(9)) == [0, 1, 2, 3, 4]
+
+
+def test_a_damaged_name_of_the_table_is_damage(tmp_path: Path) -> None:
+    fill(tmp_path, range(5))
+    data = (tmp_path / FILE).read_bytes().replace(b"scores", b"shores")
+    (tmp_path / FILE).write_bytes(data)
+    with pytest.raises(InputError, match="damaged cache; delete it"):
+        missing(tmp_path, range(5))

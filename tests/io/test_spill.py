@@ -57,15 +57,14 @@ def test_the_file_is_in_the_temporary_folder_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_columns_come_back_whole() -> None:
+def test_arrays_come_back_whole() -> None:
     with Spill() as spilled:
-        scores, sizes = spilled.column(np.float64), spilled.column(np.uint32)
-        for part in ([0.5, -np.inf], [], np.array([np.nan])):
-            scores.append(part)
-        sizes.append([1, 2**32 - 1])
-        np.testing.assert_array_equal(scores.read(), [0.5, -np.inf, np.nan])
-        assert sizes.read().tolist() == [1, 2**32 - 1]
-        assert len(spilled.column(np.uint8).read()) == 0
+        file = spilled.file()
+        for part in ([0.5, -np.inf], [], [np.nan]):
+            file.write(np.array(part).data)
+        for back in (file.load(np.float64), file.array(np.float64)):
+            np.testing.assert_array_equal(back, [0.5, -np.inf, np.nan])
+        assert len(spilled.file().load(np.uint8)) == 0
 
 
 def test_a_full_disk_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,10 +73,10 @@ def test_a_full_disk_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(tempfile, "TemporaryFile", open_full)
     with Spill() as spilled:
-        column = spilled.column(np.uint8)
+        file = spilled.file()
         for fails in (
-            lambda: spilled.write([b"x" * 100_000 + b"\n"]),
-            lambda: column.append([1] * 100_000),
+            lambda: spilled.write([b"x" * 1_000_000 + b"\n"]),
+            lambda: file.write(b"x" * 1_000_000),
         ):
             with pytest.raises(OutputError) as caught:
                 fails()

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bitextfilter.errors import OutputError, SettingsError
+from bitextfilter.errors import InputError, OutputError, SettingsError
+from bitextfilter.io.run_plan import check_plan
 from bitextfilter.io.shards import Shard
 from bitextfilter.io.work_folder import kept_folder, passing_folder
 
@@ -62,6 +63,21 @@ def test_the_folder_of_another_run_is_refused(
         pass
     with pytest.raises(SettingsError, match=message), kept_folder(tmp_path / "parts", plan):
         pass
+
+
+def test_a_damaged_plan_is_named(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text("[")
+    remedy = "plan.json: damaged; remove the folder"
+    with pytest.raises(InputError, match=remedy), kept_folder(tmp_path, PLAN):
+        pass
+
+
+def test_groups_of_a_plan_are_compared_by_name(tmp_path: Path) -> None:
+    was = {"training": {"seed": 1, "rates": [0.1, 0.2]}, "model": None}
+    check_plan(tmp_path, was, {**was, "training": {"rates": (0.1, 0.2), "seed": 1}})
+    now = {**was, "training": {"rates": [0.1, 0.2], "seed": 2}}
+    with pytest.raises(SettingsError, match=r"training\.seed was 1, now it is 2; go on"):
+        check_plan(tmp_path, was, now)
 
 
 def test_a_passing_folder_stands_beside_the_output_and_goes(tmp_path: Path) -> None:
