@@ -193,8 +193,9 @@ def _filter(run: Run, windows: Iterable[Lines], judge: LineJudge, output: Binary
     tally = Tally()
     run.counts.update(kept=0, dropped=0)
     for outcome in map_in_order(judge, windows, run.common.threads):
-        if outcome.bad is not None:
+        if outcome.bad is not None and not run.row_settings.reject:
             raise run.error(outcome.bad)
+        run.first_bad = run.first_bad or outcome.bad
         output.write(outcome.output)
         if run.rejects is not None:
             run.rejects.write(outcome.rejects)

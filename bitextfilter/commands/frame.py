@@ -72,6 +72,7 @@ from bitextfilter.commands.options import (
     output_option,
     row_options,
 )
+from bitextfilter.commands.pipes import StdoutPipe
 from bitextfilter.commands.process import prepare
 from bitextfilter.commands.run import Progress, Run
 from bitextfilter.commands.start import run_of
@@ -112,6 +113,7 @@ class _Framed(click.Command):
         if not standalone_mode:
             return run(standalone_mode=False)
         code: int | None = None
+        pipe = StdoutPipe()
         try:
             with Guard(self.name or "", verbose=False) as guard:
                 code = run(standalone_mode=False)
@@ -123,6 +125,8 @@ class _Framed(click.Command):
             code = 2
         except (click.Abort, KeyboardInterrupt):
             code = 130
+        if not code:
+            pipe.end()
         sys.exit(code)
 
     def make_context(self, *arguments: Any, **extra: Any) -> click.Context:
@@ -201,6 +205,7 @@ def command(
         def callback(**values: Any) -> None:
             with run_of(values) as run:
                 function(run, **values)
+                run.check_bad(last=True)
 
         made = click.command(
             name,
