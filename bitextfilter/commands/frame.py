@@ -78,6 +78,7 @@ from bitextfilter.commands.run import Progress, Run
 from bitextfilter.commands.start import run_of
 
 __all__ = [
+    "Command",
     "Progress",
     "Run",
     "column",
@@ -137,7 +138,9 @@ class _Framed(click.Command):
             raise click.exceptions.Exit(0) from None
 
 
-class _Command(_Framed):
+class Command(_Framed):
+    """A command that runs under a guard."""
+
     def invoke(self, ctx: click.Context) -> int:
         """Run the command, and return its exit code."""
         with Guard(ctx.command_path, bool(ctx.params.get("verbose"))) as guard:
@@ -190,6 +193,7 @@ def command(
     batch_size: int | None = 8192,
     uses: str = "device",
     parent: click.Group | None = None,
+    kind: type[Command] = Command,
 ) -> Callable[[Callable[..., None]], click.Command]:
     """Make a function of a Run and its own options a command, as the module shows.
 
@@ -198,7 +202,7 @@ def command(
         options: groups of shared options.
         batch_size: the default of --batch-size; None for a command that computes nothing.
         uses: ``device``, ``threads`` (no --device), or ``rows`` (no --threads either).
-        parent: the group that this is a subcommand of.
+        parent: the group that this is a subcommand of; *kind*: the class of the command.
     """
 
     def decorate(function: Callable[..., None]) -> click.Command:
@@ -209,7 +213,7 @@ def command(
 
         made = click.command(
             name,
-            cls=_Command,
+            cls=kind,
             help=_kept(function.__doc__ or ""),
             epilog=EXIT_HELP,
             context_settings=dict(_CONTEXT),
