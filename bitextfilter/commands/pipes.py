@@ -86,9 +86,7 @@ class _Pipe(io.RawIOBase):
     def _check(self) -> None:
         mode = os.fstat(self.fileno()).st_mode
         if mode & _AT_WORK:
-            raise InputError(
-                "the command that writes to it failed, and rows are missing", file="stdin"
-            )
+            raise InputError("the command that writes to it failed: rows are missing", file="stdin")
         if self._empty and not mode & _WHOLE:
             message = "empty: the command that writes to it may have failed"
             raise InputError(message, file="stdin", remedy="-i FILE takes an empty file")
