@@ -45,7 +45,12 @@ class _Caller(Command):
     """The command ``bitext``, which hands ``bitext score ...`` on to ``bitext-score ...``."""
 
     def main(
-        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
     ) -> Any:
         """Run the command that the first word names, or this one."""
         words = list(sys.argv[1:] if args is None else args)
@@ -53,9 +58,9 @@ class _Caller(Command):
             words = [*words[1:], "--help"]
         name = f"bitext-{words[0]}" if words else ""
         if name not in COMMANDS:
-            return super().main(words, prog_name, **extra)
+            return super().main(words, prog_name, complete_var, standalone_mode, **extra)
         module = import_module(f"bitextfilter.commands.{words[0].replace('-', '_')}")
-        return module.main.main(words[1:], name, **extra)
+        return module.main.main(words[1:], name, None, standalone_mode, **extra)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Refuse a word that names no command, and say which are like it."""
