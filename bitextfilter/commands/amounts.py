@@ -10,7 +10,7 @@ import click
 
 from bitextfilter.io.rows import number_of
 
-__all__ = ["amount", "fold", "fraction", "score"]
+__all__ = ["amount", "fold", "fraction", "most_bad", "score"]
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
@@ -50,3 +50,13 @@ def score(value: str) -> float:
     if isnan(number):
         raise click.BadParameter(f"{value!r} is not a number")
     return number
+
+
+def most_bad(value: str) -> int | Fraction:
+    """Read how many rows may be bad: a number, ``1000`` or ``10k``, or a share, ``1%``."""
+    share = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%", value)
+    if not share:
+        return amount(value)
+    if Fraction(share[1]) > 100:
+        raise click.BadParameter(f"{value!r} is more than all rows")
+    return Fraction(share[1]) / 100

@@ -29,14 +29,6 @@ __all__ = ["main"]
 Languages = tuple[str, str] | None
 
 
-def _show_list(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
-    if asked:
-        from bitextfilter.filters.describe import listing
-
-        click.echo(listing())
-        ctx.exit()
-
-
 @command("bitext-filter", row_options(drops=True), scaling_options(), uses="threads")
 @click.option(
     "--rule",
@@ -55,14 +47,9 @@ def _show_list(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 @click.option("--explain", is_flag=True, help="Keep every row and append the verdict on it.")
 @click.option("--fast", is_flag=True, help="Do not hold what a rule drops against dearer rules.")
 @click.option(
-    "--list",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_show_list,
-    help="Show every rule with its parameters, and exit.",
+    "--list", "listed", is_flag=True, help="Show the rules that are named, or all, and exit."
 )
-def main(run: Run, explain: bool, fast: bool, **choices: Any) -> None:
+def main(run: Run, explain: bool, fast: bool, listed: bool, **choices: Any) -> None:
     """Keep the pairs that pass every rule; say on stderr how many each rule dropped.
 
     A row that is kept is written as it came, byte for byte. The others go to --rejects FILE, if
@@ -83,7 +70,11 @@ def main(run: Run, explain: bool, fast: bool, **choices: Any) -> None:
         bitext-filter --languages en,de < pairs.tsv > kept.tsv
         bitext-filter --rule default --rule length:maximum=80 --rule numbers --rejects out.tsv ...
         bitext-score < pairs.tsv | bitext-filter --rule default --rule 'score>=0.5'
+        bitext-filter --list length numbers
     """
+    if listed:
+        _show(run)
+        return
     from bitextfilter.filters.pipeline import Pipeline, Tally
 
     rules, languages = _chosen(run, _Choices(**choices))
@@ -93,6 +84,17 @@ def main(run: Run, explain: bool, fast: bool, **choices: Any) -> None:
     for counted in over_shards(run, work, run.output(), processes=True):
         tally.add(Tally.from_json(counted))
     _report(run, tally, pipeline)
+
+
+def _show(run: Run) -> None:
+    """Write what there is to say of the rules that are named, or of all."""
+    from bitextfilter.filters.describe import listing
+
+    try:
+        text = listing([name for name in run.row_settings.inputs if name != "-"])
+    except SettingsError as error:
+        raise click.UsageError(f"--list: {error}") from error
+    run.output().write(text.encode())
 
 
 def _judge(
@@ -193,8 +195,9 @@ def _filter(run: Run, windows: Iterable[Lines], judge: LineJudge, output: Binary
     tally = Tally()
     run.counts.update(kept=0, dropped=0)
     for outcome in map_in_order(judge, windows, run.common.threads):
-        if outcome.bad is not None:
+        if outcome.bad is not None and not run.row_settings.reject:
             raise run.error(outcome.bad)
+        run.first_bad = run.first_bad or outcome.bad
         output.write(outcome.output)
         if run.rejects is not None:
             run.rejects.write(outcome.rejects)

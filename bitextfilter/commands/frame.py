@@ -72,11 +72,13 @@ from bitextfilter.commands.options import (
     output_option,
     row_options,
 )
+from bitextfilter.commands.pipes import StdoutPipe
 from bitextfilter.commands.process import prepare
 from bitextfilter.commands.run import Progress, Run
 from bitextfilter.commands.start import run_of
 
 __all__ = [
+    "Command",
     "Progress",
     "Run",
     "column",
@@ -112,6 +114,7 @@ class _Framed(click.Command):
         if not standalone_mode:
             return run(standalone_mode=False)
         code: int | None = None
+        pipe = StdoutPipe()
         try:
             with Guard(self.name or "", verbose=False) as guard:
                 code = run(standalone_mode=False)
@@ -123,6 +126,8 @@ class _Framed(click.Command):
             code = 2
         except (click.Abort, KeyboardInterrupt):
             code = 130
+        if not code:
+            pipe.end()
         sys.exit(code)
 
     def make_context(self, *arguments: Any, **extra: Any) -> click.Context:
@@ -133,7 +138,9 @@ class _Framed(click.Command):
             raise click.exceptions.Exit(0) from None
 
 
-class _Command(_Framed):
+class Command(_Framed):
+    """A command that runs under a guard."""
+
     def invoke(self, ctx: click.Context) -> int:
         """Run the command, and return its exit code."""
         with Guard(ctx.command_path, bool(ctx.params.get("verbose"))) as guard:
@@ -186,6 +193,7 @@ def command(
     batch_size: int | None = 8192,
     uses: str = "device",
     parent: click.Group | None = None,
+    kind: type[Command] = Command,
 ) -> Callable[[Callable[..., None]], click.Command]:
     """Make a function of a Run and its own options a command, as the module shows.
 
@@ -194,17 +202,18 @@ def command(
         options: groups of shared options.
         batch_size: the default of --batch-size; None for a command that computes nothing.
         uses: ``device``, ``threads`` (no --device), or ``rows`` (no --threads either).
-        parent: the group that this is a subcommand of.
+        parent: the group that this is a subcommand of; *kind*: the class of the command.
     """
 
     def decorate(function: Callable[..., None]) -> click.Command:
         def callback(**values: Any) -> None:
             with run_of(values) as run:
                 function(run, **values)
+                run.check_bad(last=True)
 
         made = click.command(
             name,
-            cls=_Command,
+            cls=kind,
             help=_kept(function.__doc__ or ""),
             epilog=EXIT_HELP,
             context_settings=dict(_CONTEXT),

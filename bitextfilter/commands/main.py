@@ -1,10 +1,16 @@
-"""``bitext``: the commands there are, and their completion in the shell."""
+"""``bitext``: the list of the commands, a way to call them, and their completion in the shell."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
 import click
 
-from bitextfilter.commands.frame import Run, command
+from bitextfilter.commands.frame import Command, Run, command
 
 __all__ = ["COMMANDS", "main"]
 
@@ -35,7 +41,37 @@ COMMANDS = {
 """Every console script and what it does."""
 
 
-@command("bitext", batch_size=None)
+class _Caller(Command):
+    """The command ``bitext``, which hands ``bitext score ...`` on to ``bitext-score ...``."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command that the first word names, or this one."""
+        words = list(sys.argv[1:] if args is None else args)
+        if words[:1] == ["help"]:
+            words = [*words[1:], "--help"]
+        name = f"bitext-{words[0]}" if words else ""
+        if name not in COMMANDS:
+            return super().main(words, prog_name, complete_var, standalone_mode, **extra)
+        module = import_module(f"bitextfilter.commands.{words[0].replace('-', '_')}")
+        return module.main.main(words[1:], name, None, standalone_mode, **extra)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse a word that names no command, and say which are like it."""
+        if args and not args[0].startswith("-"):
+            near = get_close_matches(f"bitext-{args[0]}", COMMANDS, n=1)
+            hint = "".join(f"; is it {name}?" for name in near)
+            ctx.fail(f"no command is called {args[0]!r}{hint}")
+        return super().parse_args(ctx, args)
+
+
+@command("bitext", batch_size=None, kind=_Caller)
 @click.option(
     "--completion",
     type=click.Choice(["bash", "zsh", "fish"]),
@@ -45,11 +81,13 @@ def main(run: Run, completion: str | None) -> None:
     """List the commands, one a line, with what each does.
 
     Each is a program of its own: it reads rows from stdin or -i FILE and writes them to stdout or
-    -o FILE, so that they join with pipes. Ask any of them with --help.
+    -o FILE, so that they join with pipes. Ask any of them with --help. A space does for the first
+    hyphen: bitext score is bitext-score, and bitext help score its help.
 
     Example:
 
         bitext
+        bitext help score
         eval "$(bitext -q --completion bash)"
     """
     text = listing() if completion is None else completions(completion)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 
 import click
 
+from bitextfilter.commands.amounts import most_bad
 from bitextfilter.commands.values import column, device, language_pair, numbered_column
+from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import Columns
 
 __all__ = [
@@ -56,6 +59,8 @@ class RowSettings:
     header: bool = False
     reject: bool = False
     rejects: str | None = None
+    max_bad: int | Fraction | None = None
+    """How many rows may be rejected, or what share of them."""
     drops: bool = False
     """Whether ``rejects`` also takes the good rows that the command drops."""
     files: tuple[str, ...] = ()
@@ -67,12 +72,19 @@ class RowSettings:
             raise click.UsageError("files are named with -i or without it, not both")
         if self.rejects is not None and not (self.reject or self.drops):
             raise click.UsageError("--rejects FILE needs --on-error reject")
+        if self.max_bad is not None and not self.reject:
+            raise click.UsageError("--max-bad needs --on-error reject")
         needs_own_file("--rejects", self.rejects, (*self.inputs, self.output))
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Every file that is read."""
         return self.files or (self.input,)
+
+    @property
+    def names(self) -> list[str]:
+        """What messages call every file that is read."""
+        return [stream_name(path) for path in self.inputs]
 
 
 def needs_own_file(option: str, path: str | None, others: Sequence[str | None]) -> None:
@@ -153,7 +165,7 @@ def output_option() -> list[click.Parameter]:
 
 
 def error_options(drops: bool = False) -> list[click.Parameter]:
-    """Return --on-error and --rejects, which takes what the command *drops* too."""
+    """Return --on-error, --max-bad and --rejects, which takes what the command *drops* too."""
     rejected = "Write rejected rows here: number, reason, the row as it was."
     dropped = "Write what is dropped or rejected here: number, reason, the row as it was."
     return [
@@ -162,7 +174,15 @@ def error_options(drops: bool = False) -> list[click.Parameter]:
             type=click.Choice(["stop", "reject"]),
             default="stop",
             show_default=True,
+            envvar="BITEXTFILTER_ON_ERROR",
+            show_envvar=True,
             help="What to do at a bad row.",
+        ),
+        click.Option(
+            ["--max-bad"],
+            type=most_bad,
+            metavar="N|SHARE",
+            help="Stop when more rows than that are rejected: 1000, 10k, 0.5%.",
         ),
         click.Option(
             ["--rejects", "drops" if drops else "rejects"],
@@ -173,7 +193,7 @@ def error_options(drops: bool = False) -> list[click.Parameter]:
 
 
 def row_options(drops: bool = False) -> list[click.Parameter]:
-    """Return -i, -o, --scol, --tcol, --header, --on-error and --rejects.
+    """Return -i, -o, --scol, --tcol, --header and those of errors.
 
     Of a command that *drops* good rows, --rejects takes those too.
     """

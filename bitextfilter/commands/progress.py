@@ -1,10 +1,13 @@
-"""What a progress bar can do, and one that is not there."""
+"""A progress bar, one that is not there, and the closing summary."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
-__all__ = ["NoProgress", "Progress"]
+from bitextfilter.io.manifest import Fact
+
+__all__ = ["NoProgress", "Progress", "summary"]
 
 
 class Progress(Protocol):
@@ -37,3 +40,16 @@ class NoProgress:
 
     def close(self) -> None:
         """Do nothing."""
+
+
+def summary(
+    counts: Mapping[str, int], facts: Mapping[str, Fact], seconds: float, speed: float
+) -> str:
+    """Return the closing line of a run: counts, seconds, rows a second, model."""
+    parts = [f"{count} {name}" for name, count in counts.items()]
+    parts.append(f"{seconds:.1f} s")
+    if "rows" in counts:
+        parts.append(f"{speed:.0f} rows/s")
+    if "model" in facts:
+        parts.append(f"model {facts['model']} {facts['digest']}")
+    return ", ".join(parts)

@@ -9,17 +9,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, suppress
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 import click
 
 from bitextfilter import __version__
+from bitextfilter.commands.bad_rows import check_number, remedy
 from bitextfilter.commands.options import Common, RowSettings
-from bitextfilter.commands.progress import Progress
+from bitextfilter.commands.pipes import open_stdin
+from bitextfilter.commands.progress import Progress, summary
 from bitextfilter.commands.scaling import Scaling
-from bitextfilter.errors import InputError, NotFoundError, OutputError
-from bitextfilter.io.files import open_input, open_output, stream_name
+from bitextfilter.errors import InputError, OutputError
+from bitextfilter.io.files import open_input, open_output
 from bitextfilter.io.joined import JoinedFiles
 from bitextfilter.io.manifest import Fact, Manifest
 from bitextfilter.io.parser import reject_line
@@ -61,6 +64,7 @@ class Run:
         self._flushed: BinaryIO | None = None
         self.rejects: BinaryIO | None = None
         """Takes what is set aside, one ``reject_line`` each; there is none before ``rows()``."""
+        self.first_bad: BadRow | None = None
         self._bar: Progress | None = None
         self._place: Callable[[int], tuple[str, int]] | None = None
         self._afterwards: list[Callable[[], None]] = []
@@ -87,12 +91,10 @@ class Run:
         """The command line, of paths only the last part: what a result may carry elsewhere."""
         return shlex.join(re.sub(r"[^=]*/", "", word.rstrip("/")) for word in self._arguments)
 
-    @property
+    @cached_property
     def stdin(self) -> BinaryIO:
         """The standard input, in bytes."""
-        if sys.stdin is None:
-            raise NotFoundError("stdin is closed")
-        return sys.stdin.buffer
+        return open_stdin()
 
     @property
     def stdout(self) -> BinaryIO:
@@ -134,8 +136,7 @@ class Run:
             self.rejects = self.output(settings.rejects)
         self.counts.update(rows=0, rejected=0)
         if self.shard is None and not settings.files:
-            name = stream_name(settings.input)
-            return RowReader(self.input(), name, columns, settings.header)
+            return RowReader(self.input(), settings.names[0], columns, settings.header)
         source = self.shard or JoinedFiles(settings.files, settings.header)
         self._place = source.place
         lines = self.enter(closing(source.lines()))
@@ -157,11 +158,13 @@ class Run:
                     if isinstance(row, BadRow):
                         self.reject(row)
                 self.counts["rows"] += len(window)
+                self.check_bad()
             yield window
             self.advance(len(window))
 
     def advance(self, count: int) -> None:
-        """Move the progress bar on by *count* rows, and flush stdout."""
+        """Move the progress bar on by *count* rows, and flush stdout; see ``check_bad``."""
+        self.check_bad()
         self.progress().update(count)
         if self._flushed is not None:
             self._flushed.flush()
@@ -171,12 +174,21 @@ class Run:
         if not self.row_settings.reject:
             raise self.error(row)
         self.counts["rejected"] += 1
+        self.first_bad = self.first_bad or row
         self._set_aside(row, row.reason)
+
+    def check_bad(self, last: bool = False) -> None:
+        """Raise InputError for more bad rows than --max-bad; at the *last*, warn if all are bad."""
+        if (most := self.row_settings.max_bad) is not None:
+            check_number(most, self.counts, ", ".join(self.row_settings.names), last)
+        if last and self.first_bad and self.counts["rejected"] == self.counts["rows"]:
+            self.warn(f"every row is bad: {self.error(self.first_bad)}")
 
     def error(self, row: BadRow) -> InputError:
         """Return the error of a bad row, which names the line in its own file."""
         file, line = self._place(row.number) if self._place else (row.file, row.number)
-        return InputError(row.reason, file=file, line=line, remedy=row.remedy)
+        instead = remedy(row, self.row_settings.inputs, self.name)
+        return InputError(row.reason, file=file, line=line, remedy=instead)
 
     def drop(self, row: Row | BadRow, reason: str) -> None:
         """Count a row that is left out for *reason*, and keep it in the --rejects file."""
@@ -234,12 +246,5 @@ class Run:
                 facts=self.facts,
             )
             manifest.write(self.common.manifest)
-        if not self.counts:
-            return
-        parts = [f"{count} {name}" for name, count in self.counts.items()]
-        parts.append(f"{seconds:.1f} s")
-        if "rows" in self.counts:
-            parts.append(f"{speed:.0f} rows/s")
-        if "model" in self.facts:
-            parts.append(f"model {self.facts['model']} {self.facts['digest']}")
-        self.note(", ".join(parts))
+        if self.counts:
+            self.note(summary(self.counts, self.facts, seconds, speed))

@@ -31,7 +31,7 @@ Work: TypeAlias = "Callable[[Run, BinaryIO], Fact]"
 """Reads the rows of a run and writes what becomes of them: a function of a module, or a partial of
 one with what can be pickled. What it returns, JSON can say."""
 
-FREE = {"input", "row_files", "output", "quiet", "verbose", "manifest", "batch_size"}
+FREE = {"input", "row_files", "output", "quiet", "verbose", "manifest", "batch_size", "max_bad"}
 FREE |= {"threads", "cache", "engine", "ray_address", "workers", "resume", "shard", "shard_rows"}
 """The options that no result depends on."""
 
@@ -59,7 +59,7 @@ def _merged(run: Run, work: Work, output: BinaryIO, processes: bool) -> Iterator
     folder = run.enter(_folder(run))
     rejects = None if settings.rejects is None else run.output(settings.rejects)
     common, engine = engine_of(run, processes)
-    settings_there = replace(settings, input="-", files=())
+    settings_there = replace(settings, input="-", files=(), max_bad=None)
     job = _Job(work, run.name, common, settings_there, run.model_name, folder, Place.here())
     stdin = run.stdin if "-" in settings.inputs else None
     shards = cut(

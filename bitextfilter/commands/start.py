@@ -26,7 +26,7 @@ def run_of(values: dict[str, Any]) -> Run:
     run.model_name = values.pop("model", None)
     if "engine" in values:  # other commands have a --resume of their own
         run.scaling = Scaling(**{key: values.pop(key) for key in vars(Scaling()) if key in values})
-    names = ("input", "output", "header", "rejects")
+    names = ("input", "output", "header", "rejects", "max_bad")
     row: dict[str, Any] = {key: values.pop(key) for key in names if key in values}
     if "row_files" in values:
         row["files"] = tuple(values.pop("row_files"))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any, cast
 
+from bitextfilter.errors import SettingsError
 from bitextfilter.filters.registry import RULES
 from bitextfilter.filters.rule import Rule
 
@@ -33,9 +36,16 @@ def spelling(rule: Rule) -> str:
     return f"{rule.name}:{texts}" if texts else rule.name
 
 
-def listing() -> str:
-    """Return a Markdown section on each rule: what it is, its parameters, value and source."""
-    return "\n\n".join(section(rule) for rule in RULES.values())
+def listing(names: Sequence[str] = ()) -> str:
+    """Return a Markdown section on each rule of *names*, or all: text, parameters, value, source.
+
+    Raises SettingsError for a name that no rule has.
+    """
+    for name in names:
+        if name not in RULES:
+            near = "".join(f"; is it {other}?" for other in get_close_matches(name, RULES, 1))
+            raise SettingsError(f"no rule is called {name!r}{near}")
+    return "\n\n".join(section(RULES[name]) for name in names or RULES) + "\n"
 
 
 def section(rule: type[Rule]) -> str:

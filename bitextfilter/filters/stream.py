@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
     rejects: bytes
     """A ``reject_line`` for each of the others, if they are wanted."""
     bad: BadRow | None
-    """The first bad row, where bad rows are to stop the run."""
+    """The first bad row."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class LineJudge:
             return Outcome(len(rows), 1, Tally(), b"", b"", bad)
         judged = self.pipeline.judge(self._pairs(good))
         output, rejects = self._written(rows, judged)
-        return Outcome(len(rows), len(rows) - len(good), judged.tally, output, rejects, None)
+        return Outcome(len(rows), len(rows) - len(good), judged.tally, output, rejects, bad)
 
     def _pairs(self, rows: Sequence[Row]) -> Pairs:
         def column(name: str) -> NDArray[np.float64]:

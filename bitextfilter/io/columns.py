@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Columns", "TemplatedColumns", "TemplatedText", "TextColumn", "Wanted"]
+from bitextfilter.errors import InputError
+
+__all__ = [
+    "Columns",
+    "TemplatedColumns",
+    "TemplatedText",
+    "TextColumn",
+    "Wanted",
+    "check_header",
+]
+
+_DECIMAL = re.compile(r"[-+]?[0-9]*\.[0-9]+")
+_ENDS = (".", "!", "?", "…", "。", "！", "？")
+_FEWEST_WORDS, _MANY_WORDS = 4, 8
+"""A sentence has so many words and ends like one, or so many words anyway; names have fewer."""
 
 
 class Wanted(NamedTuple):
@@ -67,3 +83,31 @@ class TemplatedText(TextColumn):
         where = 1 if self.column is None else self.column
         template = Wanted("template", "--template-column", self.template)
         return (Wanted("sentence", "--column", where), template)
+
+
+def check_header(header: bytes, wanted: Sequence[Wanted], places: Sequence[int], file: str) -> None:
+    """Raise InputError if a header looks like a row: a score in it, or two sentences.
+
+    Not where a column is *wanted* by its name, and so the header is one.
+    """
+    if any(isinstance(column.where, str) for column in wanted):
+        return
+    fields = header.decode("utf-8", "replace").split("\t")
+    sides = [
+        fields[place]
+        for column, place in zip(wanted, places, strict=True)
+        if column.name in ("source", "target") and -len(fields) <= place < len(fields)
+    ]
+    if any(map(_DECIMAL.fullmatch, fields)) or (len(sides) == 2 and all(map(_is_sentence, sides))):
+        option = wanted[0].option if wanted else "--scol"
+        raise InputError(
+            "the header looks like a row",
+            file=file,
+            line=1,
+            remedy=f"leave out --header, or name a column of it ({option} NAME)",
+        )
+
+
+def _is_sentence(text: str) -> bool:
+    words = len(text.split())
+    return words >= _MANY_WORDS or (words >= _FEWEST_WORDS and text.rstrip().endswith(_ENDS))

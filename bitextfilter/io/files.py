@@ -1,7 +1,8 @@
 """Open inputs and outputs: ``-`` for the standard streams, compression by name.
 
 An output is written whole or not at all: under a temporary name in the same folder, then
-renamed. Nothing is left behind by an error, a Ctrl-C or a SIGTERM.
+renamed. Nothing is left behind by an error, a Ctrl-C or a SIGTERM; what a SIGKILL leaves, the
+next run that writes the same file removes.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ import io
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from bitextfilter.errors import BitextError, InputError, NotFoundError, OutputError
+from bitextfilter.io.drafts import draft
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -190,38 +191,43 @@ def open_outputs(
     paths: Sequence[str | Path], stdout: BinaryIO | None = None
 ) -> Iterator[list[BinaryIO]]:
     """Open files as ``open_output`` does; none is put in its place before all are complete."""
-    drafts: list[tuple[Path, Path, str]] = []
-    try:
-        with ExitStack() as sinks:
-            yield [sinks.enter_context(_sink(path, stdout, drafts)) for path in paths]
-        for temporary, target, name in drafts:
-            with _naming(name):
-                os.replace(temporary, target)
-    finally:
-        for temporary, _, _ in drafts:
-            with suppress(OSError):
-                temporary.unlink()
+    with ExitStack() as drafts, ExitStack() as sinks:
+        places = [_Place(path, stdout, drafts) for path in paths]
+        yield [sinks.enter_context(place.sink()) for place in places]
+        sinks.close()
+        for place in places:
+            place.take()
 
 
-@contextmanager
-def _sink(
-    path: str | Path, stdout: BinaryIO | None, drafts: list[tuple[Path, Path, str]]
-) -> Iterator[BinaryIO]:
-    """Open *path*, or, for a file, its draft, which is added to *drafts* with path and name."""
-    if str(path) == "-" and stdout is not None:
-        sink = _Sink(stdout, "stdout")
-        yield cast(BinaryIO, sink)
-        sink.flush()
-        return
-    target = Path(os.path.realpath(path))
-    place = target
-    with _naming(str(path)):
-        is_drafted = not target.exists() or target.is_file()
-    if is_drafted:
-        place = target.with_name(f".{target.name}.{token_hex(6)}.partial")
-        drafts.append((place, target, str(path)))
-    with _file_sink(place, str(path)) as stream:
-        yield stream
+class _Place:
+    """Where an output goes: stdout, a device, or a file, which is written as a draft."""
+
+    def __init__(self, path: str | Path, stdout: BinaryIO | None, drafts: ExitStack) -> None:
+        self._name = str(path)
+        self._stdout = stdout if self._name == "-" else None
+        self._target = self._place = Path(os.path.realpath(path))
+        if self._stdout is not None:
+            return
+        with _naming(self._name):
+            if not self._target.exists() or self._target.is_file():
+                self._place = drafts.enter_context(draft(self._target))
+
+    @contextmanager
+    def sink(self) -> Iterator[BinaryIO]:
+        """Open it for writing."""
+        if self._stdout is None:
+            with _file_sink(self._place, self._name) as stream:
+                yield stream
+        else:
+            sink = _Sink(self._stdout, "stdout")
+            yield cast(BinaryIO, sink)
+            sink.flush()
+
+    def take(self) -> None:
+        """Put the draft in its place."""
+        if self._place != self._target:
+            with _naming(self._name):
+                os.replace(self._place, self._target)
 
 
 def write_whole(path: str | Path, data: bytes) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bitextfilter.errors import OutputError
 
-__all__ = ["locked"]
+__all__ = ["is_name_of", "locked"]
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def _acquired(lock: Path) -> int:
         held, kept = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), False
         try:
             fcntl.flock(held, fcntl.LOCK_EX)
-            kept = _names(lock, held)
+            kept = is_name_of(lock, held)
         finally:
             if not kept:
                 os.close(held)
@@ -47,7 +47,7 @@ def _acquired(lock: Path) -> int:
             return held
 
 
-def _names(path: Path, descriptor: int) -> bool:
+def is_name_of(path: Path, descriptor: int) -> bool:
     """Whether the path is, still, that of the open file."""
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from bitextfilter.errors import InputError
-from bitextfilter.io.columns import Columns, TextColumn, Wanted
+from bitextfilter.io.columns import Columns, TextColumn, Wanted, check_header
 from bitextfilter.io.files import BOM, lines_of, without_ending
 from bitextfilter.io.parser import REMEDY, BadRow, Row, RowParser, is_blank, number_of
 
@@ -78,7 +78,8 @@ class RowReader:
     A row is bad if a chosen column is missing, empty (unless ``columns`` let that through), not
     UTF-8 or holds a NUL. With *header*, the first line is read at once, into ``header`` (bytes
     without ending) and ``header_ending``; numbers still count lines of the file, so that the
-    first row has 2. Raises InputError for a missing header or a column name that is not in it.
+    first row has 2. Raises InputError for a missing header, one that looks like a row, or a
+    column name that is not in it.
     """
 
     def __init__(
@@ -100,9 +101,10 @@ class RowReader:
         self._lines: Iterator[tuple[int, bytes]] = self._number(lines_of(stream, name))
         columns = columns or Columns()
         wanted = columns.wanted()
-        if header:
-            self._read_header()
+        names = self._read_header() if header else None
         places = [self.place(column) for column in wanted]
+        if names is not None:
+            check_header(names, wanted, places, name)
         self.parser = RowParser(name, wanted, places, remedy, columns.blank)
 
     def __iter__(self) -> Iterator[Row | BadRow]:
@@ -169,9 +171,10 @@ class RowReader:
             if line:
                 yield number + self._shift, line
 
-    def _read_header(self) -> None:
+    def _read_header(self) -> bytes:
         first = next(self._lines, None)
         if first is None:
             raise InputError("empty, expected a header line (--header)", file=self.name)
         self.header = without_ending(first[1])
         self.header_ending = first[1][len(self.header) :]
+        return self.header

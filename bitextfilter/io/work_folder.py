@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from bitextfilter.errors import OutputError, SettingsError
+from bitextfilter.io.drafts import draft
 from bitextfilter.io.files import write_whole
 from bitextfilter.io.locks import locked
 from bitextfilter.io.manifest import Fact
@@ -80,15 +81,14 @@ def passing_folder(beside: str) -> Iterator[WorkFolder]:
     """
     target = Path(beside).absolute()
     no_file = beside == "-" or (target.exists() and not target.is_file())
-    parent = None if no_file or not target.parent.is_dir() else target.parent
-    try:
-        path = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".parts", dir=parent))
-    except OSError as error:
-        raise OutputError(f"{beside}: cannot be written: {error.strerror or error}") from error
-    try:
+    if no_file or not target.parent.is_dir():
+        target = Path(tempfile.gettempdir(), f"bitextfilter-{token_hex(6)}")
+    with ExitStack() as stack:
+        try:
+            path = stack.enter_context(draft(target, folder=True, ending="parts"))
+        except OSError as error:
+            raise OutputError(f"{beside}: cannot be written: {error.strerror or error}") from error
         yield WorkFolder(path)
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from bitextfilter.errors import InputError, NotFoundError, OutputError, SettingsError
+from bitextfilter.io.drafts import draft
 from bitextfilter.io.files import write_whole
 from bitextfilter.io.sentence_file import SentenceFile
 from bitextfilter.io.vector_file import VectorFile
@@ -123,20 +123,18 @@ def save_index(
     Raises:
         OutputError: it cannot be written.
     """
-    draft = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
     try:
-        draft.mkdir(parents=True)
-        for path in files[0].parent.glob(files[0].name + "*"):
-            shutil.copyfile(path, draft / (_SENTENCES + path.name.removeprefix(files[0].name)))
-        shutil.copyfile(files[1], draft / _VECTORS)
-        write_whole(draft / _NEAREST, nearest.astype("<f4").tobytes())
-        known = {"format": _FORMAT, **asdict(description)}
-        write_whole(draft / _DESCRIPTION, (json.dumps(known, indent=1) + "\n").encode())
-        if not folder.exists():
-            draft.rename(folder)
-        elif SavedIndex(draft).digest() != SavedIndex(folder).digest():
-            raise OutputError(f"{folder}: holds another index; choose another folder")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with draft(folder, folder=True) as new:
+            for path in files[0].parent.glob(files[0].name + "*"):
+                shutil.copyfile(path, new / (_SENTENCES + path.name.removeprefix(files[0].name)))
+            shutil.copyfile(files[1], new / _VECTORS)
+            write_whole(new / _NEAREST, nearest.astype("<f4").tobytes())
+            known = {"format": _FORMAT, **asdict(description)}
+            write_whole(new / _DESCRIPTION, (json.dumps(known, indent=1) + "\n").encode())
+            if not folder.exists():
+                new.rename(folder)
+            elif SavedIndex(new).digest() != SavedIndex(folder).digest():
+                raise OutputError(f"{folder}: holds another index; choose another folder")
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)

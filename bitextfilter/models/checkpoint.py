@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, TypeVar
 
 import torch
@@ -21,6 +21,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
+from bitextfilter.io.drafts import draft
 from bitextfilter.models.folders import CONFIG, FORMAT, digest, read_config
 
 __all__ = [
@@ -174,24 +175,19 @@ def writing_folder(path: Path) -> Iterator[Path]:
         OutputError: ``path`` is something other than a model folder, or cannot be written.
     """
     check_replaceable(path)
+    old = path.with_name(f".{path.name}.{token_hex(6)}.old")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        with draft(path, folder=True) as new:
+            yield new
+            if path.exists():
+                path.rename(old)
+            new.rename(path)
     except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
-    old = draft.with_name(draft.name + ".old")
-    try:
-        yield draft
-        draft.chmod(0o777 & ~_umask())
-        if path.exists():
-            path.rename(old)
-        draft.rename(path)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error}") from error
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         if old.exists() and not path.exists():
             old.rename(path)
-        shutil.rmtree(draft, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
 
 

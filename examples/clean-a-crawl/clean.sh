@@ -13,13 +13,14 @@
 # near duplicates too (it needs bitextfilter[near]).
 set -euo pipefail
 export LC_ALL=C # bytes are bytes in awk
+export BITEXTFILTER_ON_ERROR=reject # a damaged row stops none of the commands
 
 cd "$1"
 match=${MATCH:-normalised}
 
 # One pass: the rows as they came run through four programs, and the score stays the last column.
-# A row that cannot be scored (a side is blank) keeps its place with an empty score.
-bitext-score -q --on-error reject --manifest score.json -i crawl.tsv.gz | tee scored.tsv |
+# A row that cannot be scored (a side is blank, or not UTF-8) keeps its place with an empty score.
+bitext-score -q --manifest score.json -i crawl.tsv.gz | tee scored.tsv |
     bitext-filter --languages en,de --manifest filter.json --rejects filter-dropped.tsv.gz |
     bitext-dedup --match "$match" --keep best --manifest dedup.json --rejects dedup-dropped.tsv.gz |
     bitext-rank -q --manifest rank.json -o cleaned.tsv

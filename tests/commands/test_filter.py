@@ -213,6 +213,17 @@ def test_the_list_of_rules() -> None:
     assert [head.removeprefix("### ") for head in heads] == list(RULES)
 
 
+def test_the_list_of_some_rules_and_a_name_that_no_rule_has() -> None:
+    text = invoke("--list", "numbers", "length").stdout
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "### numbers",
+        "### length",
+    ]
+    done = invoke("--list", "lenght")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "--list: no rule is called 'lenght'; is it length?" in done.stderr
+
+
 BYTES = st.lists(
     st.one_of(
         st.binary(max_size=12),

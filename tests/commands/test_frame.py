@@ -24,6 +24,7 @@ from bitextfilter import __version__, errors
 from bitextfilter.commands.exits import EXIT_CODES, Guard
 from bitextfilter.commands.frame import Run, command, group, model_options, row_options
 from bitextfilter.commands.options import Common
+from bitextfilter.commands.scaling import files_argument
 from bitextfilter.io.rows import Row
 
 BOM = b"\xef\xbb\xbf"
@@ -53,6 +54,12 @@ def count(run: Run, fail: str | None, slow: bool) -> None:
         if slow:
             run.note("waiting")
             time.sleep(60)
+
+
+@command("bitext-count", row_options(), files_argument(), batch_size=3)
+def several(run: Run) -> None:
+    """Read rows of several files."""
+    assert sum(map(len, run.windows(run.rows()))) == run.counts["rows"]
 
 
 main = group("bitext-test", "A group.\n\nExample:\n\n    bitext-test talk\n")
@@ -128,6 +135,66 @@ def test_rejected_rows_are_kept_with_number_and_reason(tmp_path: Path) -> None:
         b"4\tthe source is empty\t\te\n"
     )
     assert "5 rows, 3 rejected, " in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("most", "bad", "good", "said"),
+    [
+        ("2", 2, 0, None),
+        ("2", 3, 90, "3 of 3 rows are bad, more than --max-bad 2"),
+        ("50%", 1, 1, None),
+        ("49.5%", 1, 1, "1 of 2 rows are bad, more than --max-bad 49.5%"),
+        ("50%", 500, 600, None),
+        ("50%", 1000, 1200, "1000 of 1002 rows are bad, more than --max-bad 50%"),
+        ("0", 1, 0, "1 of 1 rows are bad, more than --max-bad 0"),
+    ],
+)
+def test_too_many_bad_rows_end_the_run(
+    tmp_path: Path, most: str, bad: int, good: int, said: str | None
+) -> None:
+    words = ("-q", "--on-error", "reject", "--max-bad", most, "-o", tmp_path / "out")
+    result = call(*words, data=b"x\n" * bad + b"a\tb\n" * good)
+    if said is None:
+        assert (result.exit_code, result.stderr) == (0, "")
+        return
+    assert result.exit_code == 65
+    assert result.stderr == f"bitext-count: stdin: {said}; --on-error stop shows the first\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"a b.en": "a\n", "a.de": "b\n"}, "--from moses 'a b.en' a.de | bitext-count reads"),
+        (
+            {"x.jsonl": '{"source": "a", "target": "b"}\n'},
+            "--from jsonl x.jsonl | bitext-count reads",
+        ),
+        (
+            {"x": '{"id": 1, "en": "a", "de": "b"}\n'},
+            "--from jsonl --fields en,de x | bitext-count",
+        ),
+        ({"x.tmx": "<?xml version='1.0'?>\n"}, "--from tmx --languages SOURCE,TARGET x.tmx |"),
+        ({"x.en": "a\n"}, "--on-error reject --rejects FILE keeps going"),
+        ({"x.en": "a\n", "y.en": "a\n", "z.en": "a\n"}, "--on-error reject --rejects FILE"),
+    ],
+)
+def test_a_file_of_another_format_is_told_with_the_command_that_converts_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in files.items():
+        Path(name).write_text(text, encoding="utf-8")
+    first = next(iter(files))
+    result = call(*files, program=several)
+    assert result.exit_code == 65
+    assert result.stderr.startswith(f"bitext-count: {first}:1: 1 column, expected at least 2")
+    assert said in result.stderr
+    result = call("--on-error", "reject", *files, program=several)
+    assert result.exit_code == 0
+    assert f"warning: every row is bad: {first}:1: 1 column" in result.stderr and (
+        said in result.stderr
+    )
 
 
 def test_the_manifest_says_what_the_run_was(tmp_path: Path) -> None:
@@ -209,6 +276,9 @@ def test_a_bug_is_shown_with_its_traceback() -> None:
         (["--scol", "0"], "columns are counted from 1, or from the end with -1"),
         (["--scol", "en"], "a column can only be named with --header"),
         (["--rejects", "bad.tsv"], "--rejects FILE needs --on-error reject"),
+        (["--max-bad", "3"], "--max-bad needs --on-error reject"),
+        (["--max-bad", "0.01"], "'0.01' is not a whole number, or one such as 500k"),
+        (["--max-bad", "101%"], "'101%' is more than all rows"),
         (["--on-error", "reject", "--rejects", "-"], "--rejects needs a file of its own"),
         (["--on-error", "reject", "--rejects", "./x", "-i", "x"], "--rejects needs a file of"),
         (["--on-error", "reject", "--rejects", "x", "-o", "./x"], "--rejects needs a file of"),

@@ -44,6 +44,33 @@ def test_bash_completes_an_option() -> None:
     assert done.stdout == "--completion\n"
 
 
+@pytest.mark.parametrize("name", list(COMMANDS)[1:])
+def test_a_space_does_for_the_hyphen(name: str) -> None:
+    word = name.removeprefix("bitext-")
+    for words in ([word, "--help"], ["help", word]):
+        result = CliRunner().invoke(main, words)
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert result.stdout.startswith(f"Usage: {name} ")
+
+
+def test_subcommands_options_and_errors_are_handed_on() -> None:
+    result = CliRunner().invoke(main, ["help", "evaluate", "sts"])
+    assert result.stdout.startswith("Usage: bitext-evaluate sts ")
+    result = CliRunner().invoke(
+        main, ["rank", "-q", "--top-lines", "1"], input="a\tb\t1\nc\td\t2\n"
+    )
+    assert (result.exit_code, result.stdout) == (0, "c\td\t2\n")
+    result = CliRunner().invoke(main, ["rank", "--nothing"])
+    assert result.exit_code == 2 and result.stderr.startswith("bitext-rank: No such option")
+
+
+def test_help_alone_is_its_own_and_a_wrong_word_is_told() -> None:
+    assert CliRunner().invoke(main, ["help"]).stdout.startswith("Usage: bitext ")
+    result = CliRunner().invoke(main, ["scroe"])
+    assert result.exit_code == 2
+    assert "no command is called 'scroe'; is it bitext-score?" in result.stderr
+
+
 def test_unknown_shell_is_a_usage_error() -> None:
     result = CliRunner().invoke(main, ["--completion", "cmd"])
     assert result.exit_code == 2

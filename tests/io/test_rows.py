@@ -224,3 +224,30 @@ def test_a_window_ends_with_the_row_that_reaches_a_bound() -> None:
 def test_windows_are_bounded_in_bytes_unless_said_otherwise() -> None:
     rows = rows_of(b"a\t" + b"b" * (1 << 22) + b"\n") * 9
     assert [len(window) for window in row_windows(rows, 100)] == [4, 4, 1]
+
+
+PAIR = b"I am going home.\tIch gehe nach Hause.\n"
+
+
+@pytest.mark.parametrize("data", [PAIR, b"Hi\tHallo\t0.9312\n", b"w " * 8 + b"\t" + b"w " * 8])
+def test_a_header_that_looks_like_a_row_is_refused(data: bytes) -> None:
+    with pytest.raises(InputError, match=r"pairs\.tsv:1: the header looks like a row; leave out"):
+        read(data, header=True)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"en\tde\tmlp\n",
+        b"The English text\tThe German text\t2014\n",
+        PAIR.replace(b".", b""),
+        b"x\n",
+    ],
+)
+def test_names_are_a_header(data: bytes) -> None:
+    columns = Columns(1, 1) if b"\t" not in data else Columns()
+    assert read(data, columns, header=True).header == data[:-1]
+
+
+def test_a_column_that_is_named_makes_any_line_a_header() -> None:
+    assert read(PAIR, Columns("I am going home.", 2), header=True).header == PAIR[:-1]

@@ -69,3 +69,7 @@ def test_killed_at_any_point(name: str, rows: Path, tmp_path: Path) -> None:
     if kind == signal.SIGTERM:
         assert child.returncode in (0, 143, -15)
         assert left <= {"out", "manifest.json"}
+    else:
+        again = start(name, rows, folder)
+        assert (again.communicate()[1], again.returncode) == (b"", 0)
+        assert {path.name for path in folder.iterdir()} == {"out", "manifest.json"}
