@@ -47,7 +47,12 @@ def _show_list(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     "[default: default]",
 )
 @click.option("--rules", "file", metavar="FILE", help="Read rules from FILE (TOML).")
-@click.option("--without", multiple=True, metavar="NAME", help="Leave this rule out; repeatable.")
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="NAME",
+    help="Leave this default rule, or this rule of FILE, out; repeatable.",
+)
 @click.option(
     "--languages", type=language_pair, metavar="SOURCE,TARGET", help="The languages, as en,de."
 )
@@ -73,6 +78,8 @@ def main(run: Run, explain: bool, fast: bool, **choices: Any) -> None:
     The summary tells of each rule how many rows it drops, and how many no other rule does. For
     that, every rule sees every row; --fast is quicker, and keeps the same rows.
 
+    A rule that is asked for takes the place of the default rule of its name.
+
     Rules that need to know the languages take them from --languages, --model or the rules file;
     if they are unknown, the default rules of that kind are passed over, and that is said.
 
@@ -81,7 +88,7 @@ def main(run: Run, explain: bool, fast: bool, **choices: Any) -> None:
     Example:
 
         bitext-filter --languages en,de < pairs.tsv > kept.tsv
-        bitext-filter --rule default --rule length:maximum=80 --rule numbers --rejects out.tsv ...
+        bitext-filter --rule default --rule length:maximum=80 --rule numbers < pairs.tsv
         bitext-score < pairs.tsv | bitext-filter --rule default --rule 'score>=0.5'
     """
     from bitextfilter.filters.pipeline import Pipeline, Tally
@@ -128,15 +135,15 @@ class _Choices:
 
 def _chosen(run: Run, choices: _Choices) -> tuple[list[Rule], Languages]:
     """Return the rules that can run, and the languages if they are known."""
-    from bitextfilter.filters.sets import usable
+    from bitextfilter.filters.sets import usable, without
 
     rules, languages = _named(choices)
     if languages is None and choices.folder is not None:
         languages = _languages_of(choices.folder)
-    for name in choices.without:
-        if all(choice.rule.name != name for choice in rules):
-            raise click.UsageError(f"--without: no rule is called {name!r} here")
-    wanted = [choice for choice in rules if choice.rule.name not in choices.without]
+    try:
+        wanted = without(rules, choices.without)
+    except SettingsError as error:
+        raise click.UsageError(f"--without: {error}") from error
     try:
         able, passed_over = usable(wanted, languages)
     except SettingsError as error:

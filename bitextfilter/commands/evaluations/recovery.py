@@ -30,10 +30,8 @@ _JUDGED = ("translation", "dual", "log-linear")
 _MARGINS = ("csls", "ratio", "distance")
 _QUICK = ("cosine", *_MARGINS)
 """What is measured where nothing is asked for."""
-_PAIRS = 1 << 14
-"""Pairs that the classifier scores between two looks at the clock."""
-_SECONDS = 20.0
-"""Between two lines of progress."""
+_PAIRS, _SECONDS = 1 << 14, 20.0
+"""Pairs that the classifier scores at a time; seconds between two lines of progress."""
 
 Sides = tuple[Sequence[str], Sequence[str]]
 
@@ -169,9 +167,8 @@ def _scorers(
             yield name, _told(run, name, _judged_scorer(judges, sides, name), sides), judged_by
         else:
             margin: dict[str, str | int] = {"k": choices.neighbours} if name in _MARGINS else {}
-            scorer = scorer_of(name)
-            if name == "mlp":
-                scorer = _told(run, name, scorer, sides, _PAIRS)
+            told = name == "mlp"
+            scorer = _told(run, name, scorer_of(name), sides, _PAIRS) if told else scorer_of(name)
             yield name, scorer, {**margin, "model": model.digest}
 
 
@@ -216,8 +213,7 @@ def _told(run: Run, name: str, scorer: RowScorer, sides: Sides, pairs: int = 1) 
     """Return a slow scorer that goes by rows of some *pairs*, and says on stderr how far it is."""
     import numpy as np
 
-    rows = len(sides[0])
-    step = max(1, pairs // rows)
+    rows, step = len(sides[0]), max(1, pairs // len(sides[0]))
     run.note(f"{name}: {rows} sources, each with {rows} targets")
     run.progress().reset(total=rows)
     last_said = time.monotonic()
