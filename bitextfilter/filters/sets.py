@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bitextfilter.errors import DeviceError, SettingsError
-from bitextfilter.filters.registry import make_rule, parse_rule
+from bitextfilter.filters.registry import Recommend, make_rule, parse_rule
 from bitextfilter.filters.rule import Rule
 from bitextfilter.io.toml import read_toml
 
@@ -75,14 +75,15 @@ def default_rules() -> tuple[Choice, ...]:
     return tuple(Choice(parse_rule(spec), optional=True) for spec in DEFAULT)
 
 
-def parse_rules(specs: Iterable[str]) -> tuple[Choice, ...]:
+def parse_rules(specs: Iterable[str], recommend: Recommend | None = None) -> tuple[Choice, ...]:
     """Make the rules of a command line; ``default`` stands for the default ones.
 
-    Raises SettingsError as ``parse_rule`` does.
+    *recommend* is as of ``parse_rule``. Raises SettingsError as ``parse_rule`` does.
     """
     choices: list[Choice] = []
     for spec in specs:
-        choices += default_rules() if spec == "default" else [Choice(parse_rule(spec))]
+        asked = spec != "default"
+        choices += [Choice(parse_rule(spec, recommend))] if asked else default_rules()
     return tuple(choices)
 
 
@@ -131,7 +132,7 @@ def usable(
     return able, passed_over
 
 
-def read_rules(path: str | Path) -> RuleSet:
+def read_rules(path: str | Path, recommend: Recommend | None = None) -> RuleSet:
     """Read a TOML file of rules.
 
     It has a table ``[[rule]]`` for each rule, with its ``name`` and parameters; above them,
@@ -141,12 +142,12 @@ def read_rules(path: str | Path) -> RuleSet:
     """
     settings = read_toml(path)
     try:
-        return _rule_set(settings, str(path))
+        return _rule_set(settings, str(path), recommend)
     except SettingsError as error:
         raise SettingsError(f"{path}: {error}") from error
 
 
-def _rule_set(settings: Mapping[str, Any], file: str) -> RuleSet:
+def _rule_set(settings: Mapping[str, Any], file: str, recommend: Recommend | None) -> RuleSet:
     if unknown := set(settings) - {"default", "languages", "rule", "without"}:
         raise SettingsError(f"{min(unknown)!r} is none of default, languages, rule, without")
     tables = settings.get("rule", [])
@@ -159,15 +160,15 @@ def _rule_set(settings: Mapping[str, Any], file: str) -> RuleSet:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise SettingsError('without is a list of names of default rules: ["language"]')
     rules = without(default_rules() if default else (), names)
-    read = [Choice(_of_table(table), file=file) for table in tables]
+    read = [Choice(_of_table(table, recommend), file=file) for table in tables]
     return RuleSet((*rules, *read), _languages(settings.get("languages")))
 
 
-def _of_table(table: Mapping[str, Any]) -> Rule:
+def _of_table(table: Mapping[str, Any], recommend: Recommend | None) -> Rule:
     name = table.get("name")
     if not isinstance(name, str):
         raise SettingsError(f"a rule has no name: {dict(table)}")
-    return make_rule(name, {key: table[key] for key in table if key != "name"})
+    return make_rule(name, {key: table[key] for key in table if key != "name"}, recommend)
 
 
 def _languages(value: Any) -> tuple[str, str] | None:
