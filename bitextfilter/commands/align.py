@@ -81,7 +81,6 @@ def main(run: Run, source: str | None, target: str | None, **options: Any) -> No
     - joint (-5 to 5): csls chooses the pairs; csls, classifier and length together score them
 
     Pairs below the model's cut are left out, and counted; --min-score none writes all.
-
     --retrieval chooses: each source's best (forward), each target's best (backward), what is
     both (intersect), or of what is either the best first, each sentence once (max).
 
