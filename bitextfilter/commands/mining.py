@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import repeat
 from math import inf
 from pathlib import Path
@@ -98,7 +99,8 @@ class Cut:
         except SettingsError as error:
             if asked:
                 raise
-            self._run.note(f"all candidates are written, most are wrong: {error}")
+            doubt = f"all candidates are written, most are wrong: {error}"
+            self._run.afterwards(partial(self._run.note, doubt))
             return -inf
 
     def keeps(self, score: float) -> bool:
