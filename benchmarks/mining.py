@@ -112,6 +112,7 @@ def align(files: list[Path], folder: Path, options: argparse.Namespace) -> tuple
     output, work = folder / "pairs.tsv", folder / "work"
     words = [*map(str, files), "-o", str(output), "--resume", str(work), "--model", options.model]
     words += ["--index", options.index, "--recall", str(options.recall)]
+    words += ["--similarity", "csls", "--min-score", "none"]
     started = time.monotonic()
     said: list[tuple[float, str]] = []
     child = subprocess.Popen([*ALIGN, *words], stderr=subprocess.PIPE, text=True)

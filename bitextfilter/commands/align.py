@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from bitextfilter.commands.align_rules import files_of
-from bitextfilter.commands.amounts import score
+from bitextfilter.commands.cuts import least
 from bitextfilter.commands.documents import align_documents, monotonic_options
 from bitextfilter.commands.frame import Run, command, error_options, model_options, output_option
 from bitextfilter.commands.mining import mine_pairs
@@ -33,9 +33,7 @@ _RETRIEVALS = ["forward", "backward", "intersect", "max"]
 @click.option(
     "--similarity",
     type=click.Choice(_SIMILARITIES),
-    default="csls",
-    show_default=True,
-    help="What scores a pair.",
+    help="What scores a pair  [default: joint; without a classifier csls]",
 )
 @click.option(
     "--retrieval",
@@ -53,7 +51,13 @@ _RETRIEVALS = ["forward", "backward", "intersect", "max"]
     metavar="K",
     help="Candidates of each sentence, and neighbours of a margin.",
 )
-@click.option("--min-score", type=score, metavar="X", help="Leave out pairs below X.")
+@click.option(
+    "--min-score",
+    type=least,
+    metavar="X",
+    help="Leave out pairs below X: a number, recommended (the model's cut) or none  "
+    "[default: recommended, if the model has such a cut]",
+)
 @click.option("--keep-duplicates", is_flag=True, help="Write a pair for each copy of its lines.")
 @click.option("--score-first", is_flag=True, help="Write score, source, target.")
 @click.option(
@@ -76,6 +80,7 @@ def main(run: Run, source: str | None, target: str | None, **options: Any) -> No
     - mlp (0 to 1): the model's classifier: how surely they are good translations
     - joint (-5 to 5): csls chooses the pairs; csls, classifier and length together score them
 
+    Pairs below the model's cut are left out, and counted; --min-score none writes all.
     --retrieval chooses: each source's best (forward), each target's best (backward), what is
     both (intersect), or of what is either the best first, each sentence once (max).
 
@@ -95,7 +100,7 @@ def main(run: Run, source: str | None, target: str | None, **options: Any) -> No
     Example:
 
         bitext-align english.txt german.txt > pairs.tsv
-        bitext-align --retrieval intersect --min-score 0.1 en.txt.gz de.txt.gz -o pairs.tsv.gz
+        bitext-align --retrieval intersect --min-score 0.5 en.txt.gz de.txt.gz -o pairs.tsv.gz
         bitext-align --index-save INDEX old.en.txt de.txt > old.tsv
         bitext-align --index-load INDEX new.en.txt > new.tsv
         bitext-align --monotonic --links book.en.txt book.de.txt

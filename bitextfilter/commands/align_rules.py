@@ -10,6 +10,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from bitextfilter.commands.cuts import RECOMMENDED
+
 __all__ = ["files_of"]
 
 _LARGE = ("--resume", "--dtype", "--index", "--recall", "--index-save", "--index-load", "--stream")
@@ -64,6 +66,8 @@ def _problems(given: set[str], options: dict[str, Any]) -> Iterator[str]:
         yield from _index_problems(given, options)
         return
     by = options["by"]
+    if options["min_score"] == RECOMMENDED:
+        yield "--min-score recommended does not go with --monotonic: no cut of links is known"
     yield from (f"{name} does not go with --monotonic" for name in _MINING if name in given)
     for names, ways in ((_MODEL, ("words", "length")), (_COSTS, ("length",))):
         yield from (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from bitextfilter.commands.cuts import NONE
 from bitextfilter.commands.document_files import Document, DocumentReader
 from bitextfilter.commands.frame import Run
 from bitextfilter.commands.options import language_pair
@@ -179,7 +180,7 @@ def _write(
     options: dict[str, Any],
 ) -> None:
     """Write the links of a document, in order; of those that score too little, only the lines."""
-    least = -inf if options["min_score"] is None else options["min_score"]
+    least = -inf if options["min_score"] in (None, NONE) else options["min_score"]
     for link in links:
         kept = link.score is not None and link.score >= least
         run.counts["links"] += kept

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from bitextfilter.commands.cuts import similarity_option
+from bitextfilter.commands.filter_rules import Choices, chosen
 from bitextfilter.commands.frame import Run, column, command, row_options
 from bitextfilter.commands.options import language_pair
 from bitextfilter.commands.scaling import scaling_options
@@ -21,7 +23,6 @@ from bitextfilter.io.workers import map_in_order
 if TYPE_CHECKING:
     from bitextfilter.filters.pipeline import Pipeline, Tally
     from bitextfilter.filters.rule import Rule
-    from bitextfilter.filters.sets import Choice
     from bitextfilter.filters.stream import LineJudge
 
 __all__ = ["main"]
@@ -39,11 +40,22 @@ Languages = tuple[str, str] | None
     "[default: default]",
 )
 @click.option("--rules", "file", metavar="FILE", help="Read rules from FILE (TOML).")
-@click.option("--without", multiple=True, metavar="NAME", help="Leave this rule out; repeatable.")
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="NAME",
+    help="Leave this default rule, or this rule of FILE, out; repeatable.",
+)
 @click.option(
     "--languages", type=language_pair, metavar="SOURCE,TARGET", help="The languages, as en,de."
 )
-@click.option("--model", "folder", metavar="NAME|DIR", help="Take the languages from this model.")
+@click.option(
+    "--model",
+    "folder",
+    metavar="NAME|DIR",
+    help="Take the languages, and a recommended cut, from this model.",
+)
+@similarity_option()
 @click.option("--explain", is_flag=True, help="Keep every row and append the verdict on it.")
 @click.option("--fast", is_flag=True, help="Do not hold what a rule drops against dearer rules.")
 @click.option(
@@ -60,6 +72,10 @@ def main(run: Run, explain: bool, fast: bool, listed: bool, **choices: Any) -> N
     The summary tells of each rule how many rows it drops, and how many no other rule does. For
     that, every rule sees every row; --fast is quicker, and keeps the same rows.
 
+    A rule that is asked for takes the place of the default rule of its name. As the least value
+    of a column, recommended is the cut of --model for the measure that the column is called, or
+    --similarity; for score or a number, bitext-score's default measure.
+
     Rules that need to know the languages take them from --languages, --model or the rules file;
     if they are unknown, the default rules of that kind are passed over, and that is said.
 
@@ -68,8 +84,8 @@ def main(run: Run, explain: bool, fast: bool, listed: bool, **choices: Any) -> N
     Example:
 
         bitext-filter --languages en,de < pairs.tsv > kept.tsv
-        bitext-filter --rule default --rule length:maximum=80 --rule numbers --rejects out.tsv ...
-        bitext-score < pairs.tsv | bitext-filter --rule default --rule 'score>=0.5'
+        bitext-filter --rule default --rule length:maximum=80 --rule numbers < pairs.tsv
+        bitext-score < pairs.tsv | bitext-filter --rule default --rule score:min=recommended
         bitext-filter --list length numbers
     """
     if listed:
@@ -77,7 +93,7 @@ def main(run: Run, explain: bool, fast: bool, listed: bool, **choices: Any) -> N
         return
     from bitextfilter.filters.pipeline import Pipeline, Tally
 
-    rules, languages = _chosen(run, _Choices(**choices))
+    rules, languages = chosen(run, Choices(**choices))
     pipeline = Pipeline(rules, fast)
     work = partial(_judge, pipeline=pipeline, languages=languages, explain=explain)
     tally = Tally()
@@ -115,64 +131,6 @@ def _judge(
     )
     output.write(rows.first_line(["verdict"] if explain else []))
     return _filter(run, rows.lines(run.common.batch_size), judge, output).to_json()
-
-
-@dataclasses.dataclass(frozen=True)
-class _Choices:
-    """Which rules, and for which languages."""
-
-    specs: tuple[str, ...]
-    file: str | None
-    without: tuple[str, ...]
-    languages: Languages
-    folder: str | None
-
-
-def _chosen(run: Run, choices: _Choices) -> tuple[list[Rule], Languages]:
-    """Return the rules that can run, and the languages if they are known."""
-    from bitextfilter.filters.sets import usable
-
-    rules, languages = _named(choices)
-    if languages is None and choices.folder is not None:
-        languages = _languages_of(choices.folder)
-    for name in choices.without:
-        if all(choice.rule.name != name for choice in rules):
-            raise click.UsageError(f"--without: no rule is called {name!r} here")
-    wanted = [choice for choice in rules if choice.rule.name not in choices.without]
-    try:
-        able, passed_over = usable(wanted, languages)
-    except SettingsError as error:
-        if choices.file is None:
-            raise click.UsageError(f"--rule: {error}") from error
-        raise
-    for reason in dict.fromkeys(passed_over.values()):
-        run.note(f"passed over: {reason}")
-    run.facts["languages"] = ",".join(languages) if languages else None
-    run.facts["passed over"] = dict(passed_over)
-    return able, languages
-
-
-def _named(choices: _Choices) -> tuple[tuple[Choice, ...], Languages]:
-    """Return the rules of --rule and --rules, and the languages given with them."""
-    from bitextfilter.filters.sets import parse_rules, read_rules
-
-    specs = choices.specs or (("default",) if choices.file is None else ())
-    try:
-        rules = parse_rules(specs)
-    except SettingsError as error:
-        raise click.UsageError(f"--rule: {error}") from error
-    if choices.file is None:
-        return rules, choices.languages
-    read = read_rules(choices.file)
-    return (*rules, *read.choices), choices.languages or read.languages
-
-
-def _languages_of(model: str) -> tuple[str, str]:
-    from bitextfilter.models.checkpoint import read_config
-    from bitextfilter.models.folders import find
-
-    source, target = read_config(find(model))["languages"]
-    return source, target
 
 
 def _places(rows: RowReader, rules: Sequence[Rule]) -> dict[str, int]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import repeat
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from bitextfilter.commands.cuts import NONE, MinScore, recommended_cut
 from bitextfilter.commands.documents import score_text
 from bitextfilter.commands.frame import Run
 from bitextfilter.commands.mining_files import good_rows, open_readers
 from bitextfilter.commands.mining_search import MiningSearch
+from bitextfilter.errors import SettingsError
 from bitextfilter.io.rows import RowReader
 
 if TYPE_CHECKING:
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
     from bitextfilter.mining.comparable import Mined, MiningSettings
     from bitextfilter.scoring.model import Model
 
-__all__ = ["mine_pairs", "pair_line", "settings_of"]
+__all__ = ["Cut", "mine_pairs", "pair_line", "settings_of"]
 
 
 def mine_pairs(run: Run, files: Sequence[str], options: dict[str, Any]) -> None:
@@ -28,6 +32,7 @@ def mine_pairs(run: Run, files: Sequence[str], options: dict[str, Any]) -> None:
 
     output, readers, model = run.output(), open_readers(run, files), run.model()
     settings = settings_of(run, model, options)
+    cut = Cut(run, settings.similarity, options["min_score"])
     search = MiningSearch(run, model, options)
     sentences = search.gather([_texts(run, reader) for reader in readers])
     if not options["no_column_check"]:
@@ -38,6 +43,7 @@ def mine_pairs(run: Run, files: Sequence[str], options: dict[str, Any]) -> None:
     mined = choose(
         nearest, settings, scorer_of(model.pair_scorer, both, settings), search.elsewhere()
     )
+    mined = cut(mined)
     _write(run, output, sentences, mined, options)
     if options["index_save"] is not None:
         search.save(Path(options["index_save"]), sides, sentences[1], nearest[1][0])
@@ -56,20 +62,61 @@ def _check_languages(run: Run, model: Model, sentences: Sequence[SentenceFile]) 
 
 
 def settings_of(run: Run, model: Model, options: dict[str, Any]) -> MiningSettings:
-    """Return how pairs are found, by a model that can."""
+    """Return how pairs are found, by a model that can; which are kept says :class:`Cut`."""
     from bitextfilter.mining.comparable import NEEDS_CLASSIFIER, MiningSettings
     from bitextfilter.scoring.scorers import check_measures
 
     settings = MiningSettings(
-        options["similarity"],
+        options["similarity"] or ("csls" if model.classifier is None else "joint"),
         options["retrieval"],
         options["neighbours_count"],
-        options["min_score"],
-        run.common.threads,
+        threads=run.common.threads,
     )
+    run.facts["similarity"] = settings.similarity
     if settings.similarity in NEEDS_CLASSIFIER:
         check_measures(model, ["mlp"], None)
     return settings
+
+
+class Cut:
+    """Leaves out pairs that score too little, and counts them."""
+
+    def __init__(self, run: Run, similarity: str, least: MinScore | str | None) -> None:
+        """Find the least score: the one given, none, or the one that the model recommends."""
+        self._run = run
+        self.least = -inf
+        if isinstance(least, float):
+            self.least = least
+        elif least != NONE:
+            self.least = self._recommended(similarity, asked=least is not None)
+
+    def _recommended(self, similarity: str, asked: bool) -> float:
+        """Return the model's cut; without one raise SettingsError if it is *asked* for."""
+        assert self._run.model_name is not None
+        try:
+            return recommended_cut(self._run, self._run.model_name, similarity, "mining")
+        except SettingsError as error:
+            if asked:
+                raise
+            doubt = f"all candidates are written, most are wrong: {error}"
+            self._run.afterwards(partial(self._run.note, doubt))
+            return -inf
+
+    def keeps(self, score: float) -> bool:
+        """Return whether a pair is kept; count it if not."""
+        import numpy as np
+
+        kept = bool(np.float32(score) >= np.float32(self.least))
+        self._run.counts["below the cut"] += not kept
+        return kept
+
+    def __call__(self, pairs: Mined) -> Mined:
+        """Return the pairs that are kept."""
+        if self.least == -inf:
+            return pairs
+        kept = pairs.take(pairs.score >= self.least)
+        self._run.counts["below the cut"] += len(pairs) - len(kept)
+        return kept
 
 
 def _write(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bitextfilter.commands.frame import Run
-from bitextfilter.commands.mining import pair_line, settings_of
+from bitextfilter.commands.mining import Cut, pair_line, settings_of
 from bitextfilter.commands.mining_files import good_rows, open_readers
 from bitextfilter.commands.mining_search import opened_index
 
@@ -29,6 +29,7 @@ def stream_pairs(run: Run, files: Sequence[str], options: dict[str, Any]) -> Non
 
     output, (reader,), model = run.output(), open_readers(run, files), run.model()
     settings = replace(settings_of(run, model, options), retrieval="forward")
+    cut = Cut(run, settings.similarity, options["min_score"])
     index = opened_index(model, options)
     assert index is not None, "align_rules asks for one"
     means = highest_means(index.nearest(), settings.neighbours)[:, None]
@@ -36,7 +37,7 @@ def stream_pairs(run: Run, files: Sequence[str], options: dict[str, Any]) -> Non
     for window in good_rows(run, reader):
         best = _best(model, index, means, [row.text for row in window], settings)
         for row in window:
-            if row.text in best:
+            if row.text in best and cut.keeps(best[row.text][1]):
                 place, score = best[row.text]
                 output.write(pair_line([row.text, index.sentences[place]], score, options))
                 run.counts["pairs"] += 1
@@ -44,7 +45,11 @@ def stream_pairs(run: Run, files: Sequence[str], options: dict[str, Any]) -> Non
 
 
 def _best(
-    model: Model, index: SavedIndex, means: Scores, texts: list[str], settings: MiningSettings
+    model: Model,
+    index: SavedIndex,
+    means: Scores,
+    texts: list[str],
+    settings: MiningSettings,
 ) -> Best:
     """Find the best of the index for each of some sentences that has one."""
     from bitextfilter.io.vector_file import as_kept

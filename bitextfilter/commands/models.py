@@ -147,7 +147,8 @@ def verify_models(run: Run, names: tuple[str, ...], digest: str | None) -> None:
 
     Configuration, segmenter, vocabulary, every tensor, classifier, neighbours and thresholds are
     read, and a pair is scored by every measure the model has; a translator translates, a
-    classifier of references judges. Each sound model gets a line: name, digest, ok. The first that
+    classifier of references judges. A threshold must be of a measure that the model has, and of
+    scores by just these weights. Each sound model gets a line: name, digest, ok. The first that
     is not ends the run.
 
     Example:
@@ -163,7 +164,6 @@ def verify_models(run: Run, names: tuple[str, ...], digest: str | None) -> None:
         folder = find(name)
         check_model(folder)
         found = digest_of(folder)
-        own_thresholds(run, folder, found)
         if digest not in (None, found):
             raise ModelError(f"{folder}: its digest is {found}, not {digest}")
         output.write(f"{name}\t{found}\tok\n".encode())

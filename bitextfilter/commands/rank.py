@@ -5,16 +5,22 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import compress
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.amounts import amount, fold, fraction, score
+from bitextfilter.commands.amounts import amount, fold, fraction
+from bitextfilter.commands.cuts import (
+    RECOMMENDED,
+    measure_of,
+    min_score,
+    recommended_cut,
+    similarity_option,
+)
 from bitextfilter.commands.frame import Run, column, command, model_options, row_options
+from bitextfilter.commands.rank_settings import SIDES, Settings
 from bitextfilter.commands.scaling import files_argument
 from bitextfilter.io.files import without_ending
 from bitextfilter.io.rows import Row
@@ -22,55 +28,10 @@ from bitextfilter.io.rows import Row
 if TYPE_CHECKING:
     from bitextfilter.io.ranking import Ranked, RankedRows
     from bitextfilter.io.scored import Scored
-    from bitextfilter.io.selection import Choice, Selection
+    from bitextfilter.io.selection import Selection
     from bitextfilter.text.lengths import Counter
 
 __all__ = ["main"]
-
-SIDES = ("source", "target")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """By what to order, and what to keep."""
-
-    column: int | str
-    order: str
-    top_lines: int | None
-    top_words: int | None
-    count_side: str | None
-    count: str | None
-    top_fraction: Fraction | None
-    min_score: float | None
-    fold: tuple[int, int] | None
-    sample: int | None
-    seed: int | None
-
-    def __post_init__(self) -> None:
-        """Refuse options that would do nothing."""
-        if self.top_words is None and (self.count or self.count_side):
-            raise click.UsageError("--count and --count-side are for --top-words")
-        if self.sample is None and self.seed is not None:
-            raise click.UsageError("--seed is for --sample")
-
-    @property
-    def unit(self) -> str | None:
-        """What is counted, if anything is."""
-        return None if self.top_words is None else self.count or "words"
-
-    @property
-    def sides(self) -> tuple[str, ...]:
-        """The sides that are counted."""
-        side = self.count_side or "target"
-        return SIDES if side == "both" else (side,) if self.unit else ()
-
-    def choice(self) -> Choice:
-        """Return what to keep."""
-        from bitextfilter.io.selection import Choice
-
-        limits = (self.top_lines, self.top_words, self.top_fraction, self.min_score)
-        choice = Choice(*limits, self.fold, self.sample)
-        return choice if self.seed is None else replace(choice, seed=self.seed)
 
 
 @command("bitext-rank", row_options(drops=True), files_argument(), model_options(), batch_size=None)
@@ -102,7 +63,13 @@ class Settings:
     help="What --top-words counts; subwords are those of --model  [default: words]",
 )
 @click.option("--top-fraction", type=fraction, metavar="F", help="Keep at most this part, 0 to 1.")
-@click.option("--min-score", type=score, metavar="S", help="Keep rows that score S or more.")
+@click.option(
+    "--min-score",
+    type=min_score,
+    metavar="S",
+    help="Keep rows that score S or more; recommended is the cut of --model.",
+)
+@similarity_option()
 @click.option("--fold", type=fold, metavar="I/K", help="Take the I-th of K parts; 1 the worst.")
 @click.option("--sample", type=amount, metavar="N", help="Take N rows by chance.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of --sample  [default: 1]")
@@ -114,6 +81,9 @@ def main(run: Run, **options: Any) -> None:
     --min-score, the one that keeps least decides; none is ever exceeded. --fold and --sample come
     before them: the fold is of all rows, the sample of the fold and of what passes --min-score.
 
+    --min-score recommended takes the cut that --model recommends for --similarity: if none is
+    named, for the header's name of the column, or without a header for bitext-score's default.
+
     Words, of --top-words, stand between white space; for languages without spaces, --count
     characters (white space aside) or subwords. Nothing else reads --scol and --tcol.
 
@@ -123,14 +93,15 @@ def main(run: Run, **options: Any) -> None:
     Example:
 
         bitext-score < pairs.tsv | bitext-rank --top-words 10M > best.tsv
-        bitext-rank --column mlp --header --min-score 0.5 --order input < scored.tsv
+        bitext-rank --column mlp --header --min-score recommended --order input < scored.tsv
         bitext-rank --fold 3/10 --sample 20 --seed 7 -i scored.tsv.gz
     """
     settings = Settings(**options)
     incoming = _Incoming(run, settings)
     output = run.output()
+    least = incoming.least()
     ranked = incoming.read()
-    selection = ranked.select(settings.choice())
+    selection = ranked.select(settings.choice(least))
     _tell(run, settings, ranked, selection)
     output.write(incoming.reader.first_line())
     for rows in ranked.read(selection, everything=run.rejects is not None):
@@ -152,7 +123,7 @@ class _Incoming:
         texts = run.row_settings.columns
         scored = (settings.column, settings.sides)
         self._columns = ScoredColumns(texts.source, texts.target, True, *scored)
-        self._run = run
+        self._run, self._settings = run, settings
         self._sizes = _sizes(run, settings) if settings.unit else None
         self.reader = run.rows(self._columns)
         self._place = self.reader.place(self._columns.wanted()[0])
@@ -160,6 +131,16 @@ class _Incoming:
         self._ranking = Ranking(run.enter(Spill()), self._best_first)
         self._gaps = array("Q")
         self._newline: bytes | None = None
+
+    def least(self) -> float | None:
+        """Return the score that --min-score is."""
+        wanted = self._settings.min_score
+        if wanted != RECOMMENDED:
+            return wanted
+        model, header = str(self._run.model_name), self.reader.header
+        column = None if header is None else header.split(b"\t")[self._place].decode()
+        measure = measure_of(model, self._settings.similarity, column)
+        return recommended_cut(self._run, model, measure)
 
     def read(self) -> Ranked:
         """Read everything, and rank it."""
@@ -197,7 +178,7 @@ class _Incoming:
 
 def _sizes(run: Run, settings: Settings) -> Callable[[Sequence[Sequence[str]]], list[int]]:
     """Return what counts the words of rows, or what is counted for them, by their sides' texts."""
-    from bitextfilter.text.lengths import characters, subwords, words
+    from bitextfilter.text.lengths import characters, subwords, summed, words
 
     counters: list[Counter]
     if settings.unit == "subwords":
@@ -207,11 +188,7 @@ def _sizes(run: Run, settings: Settings) -> Callable[[Sequence[Sequence[str]]], 
     else:
         counters = [words if settings.unit == "words" else characters] * len(settings.sides)
 
-    def sizes(texts: Sequence[Sequence[str]]) -> list[int]:
-        sides = [count(side) for count, side in zip(counters, texts, strict=True)]
-        return sides[0] if len(sides) == 1 else list(map(sum, zip(*sides, strict=True)))
-
-    return sizes
+    return lambda texts: summed(counters, texts)
 
 
 def _tell(run: Run, settings: Settings, ranked: Ranked, selection: Selection) -> None:

@@ -102,13 +102,12 @@ def _filled(record: dict[str, Any], digest: str, similarity: str | None) -> Thre
 
 def own_thresholds(run: Run, folder: Path, digest: str) -> list[Threshold]:
     """Return the thresholds in a model folder, but for those of other models' scores."""
-    from bitextfilter.scoring.thresholds import read_thresholds
+    from bitextfilter.scoring import thresholds
 
-    found = read_thresholds(folder)
-    own = [threshold for threshold in found if threshold.model == digest]
-    if len(own) < len(found):
+    own, others = thresholds.own_thresholds(folder, digest)
+    if others:
         run.warn(
-            f"{folder}: {len(found) - len(own)} thresholds left out: they were estimated with"
+            f"{folder}: {others} thresholds left out: they were estimated with"
             " other weights; bitext-models recommend keeps new ones"
         )
     return own

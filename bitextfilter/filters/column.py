@@ -31,7 +31,7 @@ class _InColumn(Bounded):
 
 @dataclass(frozen=True)
 class Column(_InColumn):
-    """A column holds a number within bounds: also written ``mlp>=0.5``, ``-1>=0.5``, ``3<2``.
+    """A column holds a number within bounds: also written ``mlp>=0.05``, ``-1>=0.05``, ``3<2``.
 
     A column is a number, negative from the end, or a name of the header; ``score`` without a
     header is the last one. ``>`` and ``<`` do not allow the bound itself. A row without a number

@@ -6,7 +6,7 @@ import dataclasses
 import re
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from bitextfilter.errors import SettingsError
@@ -33,7 +33,7 @@ from bitextfilter.filters import (
 )
 from bitextfilter.filters.rule import Rule
 
-__all__ = ["RULES", "make_rule", "parameters", "parse_rule"]
+__all__ = ["RECOMMENDED", "RULES", "Recommend", "make_rule", "parameters", "parse_rule"]
 
 RULES: dict[str, type[Rule]] = {
     rule.name: rule
@@ -100,17 +100,28 @@ _COMPARISON = re.compile(r"([^<>=:,]+?)\s*(>=|<=|>|<)\s*([-+.\w]+)")
 _PARAMETER = re.compile(r",(?=[a-z][a-z_-]*=)")
 
 
-def parse_rule(text: str) -> Rule:
+RECOMMENDED = "recommended"
+"""As the least value of a column: the number that the model recommends."""
+
+Recommend = Callable[[str], float]
+"""Returns that number for a column as it is named in a rule. May raise SettingsError."""
+
+_SHORT = {"min": "minimum", "max": "maximum"}
+
+
+def parse_rule(text: str, recommend: Recommend | None = None) -> Rule:
     """Make a rule of ``NAME``, ``NAME:key=value,key=value`` or ``COLUMN>=NUMBER``.
 
-    A comma separates parameters only where a key and ``=`` follow it. Raises SettingsError for
-    an unknown rule or parameter, and for a value that makes no sense.
+    A comma separates parameters only where a key and ``=`` follow it. ``min`` and ``max`` are
+    short for ``minimum`` and ``maximum``; ``score:`` for ``column:column=score,``. Where there is
+    *recommend*, the minimum of a column may be ``recommended``. Raises SettingsError for an
+    unknown rule or parameter, and for a value that makes no sense.
     """
     if comparison := _COMPARISON.fullmatch(text.strip()):
         where, sign, number = comparison.groups()
         bound = "minimum" if sign[0] == ">" else "maximum"
         values = {"column": where, bound: number, "exclusive": "no" if sign[1:] else "yes"}
-        return make_rule("column", values)
+        return make_rule("column", values, recommend)
     name, _, rest = text.partition(":")
     values = {}
     for part in _PARAMETER.split(rest) if rest else ():
@@ -120,24 +131,32 @@ def parse_rule(text: str) -> Rule:
         if key in values:
             raise SettingsError(f"rule {name!r}: {key} is given twice")
         values[key] = value
-    return make_rule(name.strip(), values)
+    return make_rule(name.strip(), values, recommend)
 
 
-def make_rule(name: str, values: Mapping[str, Any]) -> Rule:
+def make_rule(name: str, values: Mapping[str, Any], recommend: Recommend | None = None) -> Rule:
     """Make the rule called *name* with parameter *values*, as text or as what they are.
 
-    Raises SettingsError as ``parse_rule`` does.
+    Names, values and errors are those of ``parse_rule``.
     """
+    if name == "score":
+        name, values = "column", {"column": "score", **values}
     if name not in RULES:
         raise SettingsError(f"no rule is called {name!r}{_meant(name, RULES)}")
     known = parameters(RULES[name])
-    made = {}
+    made: dict[str, Any] = {}
+    if recommend is not None and issubclass(RULES[name], column.Column):
+        where = str(values.get("column", column.Column.column))
+        least = (key for key in ("minimum", "min") if values.get(key) == RECOMMENDED)
+        values = {**values, **{key: recommend(where) for key in least}}
     for key, value in values.items():
-        field = key.replace("-", "_")
+        field = _SHORT.get(key, key).replace("-", "_")
         if field not in known:
             raise SettingsError(
                 f"rule {name!r} has no parameter {key!r}: it has {', '.join(known) or 'none'}"
             )
+        if field in made:
+            raise SettingsError(f"rule {name!r}: {field} is given twice")
         made[field] = _value(f"rule {name!r}: {key}", value, known[field])
     return RULES[name](**made)
 

@@ -7,11 +7,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bitextfilter.errors import DeviceError, SettingsError
-from bitextfilter.filters.registry import make_rule, parse_rule
+from bitextfilter.filters.registry import Recommend, make_rule, parse_rule
 from bitextfilter.filters.rule import Rule
 from bitextfilter.io.toml import read_toml
 
-__all__ = ["DEFAULT", "Choice", "RuleSet", "default_rules", "parse_rules", "read_rules", "usable"]
+__all__ = [
+    "DEFAULT",
+    "Choice",
+    "RuleSet",
+    "default_rules",
+    "parse_rules",
+    "read_rules",
+    "usable",
+    "without",
+]
 
 DEFAULT = (
     "empty",
@@ -42,7 +51,11 @@ DEFAULT = (
 
 
 class Choice(NamedTuple):
-    """A rule that is wanted; an *optional* one may be passed over where it cannot run."""
+    """A rule that is wanted.
+
+    An *optional* one is a default rule: it may be passed over where it cannot run, and a rule of
+    its name that is asked for takes its place.
+    """
 
     rule: Rule
     optional: bool = False
@@ -62,15 +75,33 @@ def default_rules() -> tuple[Choice, ...]:
     return tuple(Choice(parse_rule(spec), optional=True) for spec in DEFAULT)
 
 
-def parse_rules(specs: Iterable[str]) -> tuple[Choice, ...]:
+def parse_rules(specs: Iterable[str], recommend: Recommend | None = None) -> tuple[Choice, ...]:
     """Make the rules of a command line; ``default`` stands for the default ones.
 
-    Raises SettingsError as ``parse_rule`` does.
+    *recommend* is as of ``parse_rule``. Raises SettingsError as ``parse_rule`` does.
     """
     choices: list[Choice] = []
     for spec in specs:
-        choices += default_rules() if spec == "default" else [Choice(parse_rule(spec))]
+        asked = spec != "default"
+        choices += [Choice(parse_rule(spec, recommend))] if asked else default_rules()
     return tuple(choices)
+
+
+def without(choices: Sequence[Choice], names: Iterable[str]) -> tuple[Choice, ...]:
+    """Return the *choices* without the default rules and the rules of a file called *names*.
+
+    Rules of the command line stay. Raises SettingsError for a name that leaves nothing out.
+    """
+    left = tuple(choices)
+    for name in names:
+        named = [choice for choice in choices if choice.rule.name == name]
+        if not named:
+            raise SettingsError(f"no rule is called {name!r} here")
+        gone = [choice for choice in named if choice.optional or choice.file is not None]
+        if not gone:
+            raise SettingsError(f"{name} is asked for by --rule: take one of the two away")
+        left = tuple(choice for choice in left if choice not in gone)
+    return left
 
 
 def usable(
@@ -78,13 +109,13 @@ def usable(
 ) -> tuple[list[Rule], dict[str, str]]:
     """Return the rules that can run here, and why each of the others cannot, by name.
 
-    Only optional rules are passed over; the error of another one is raised, with its file. An
-    optional rule that is asked for besides counts once.
+    Only optional rules are passed over; the error of another one is raised, with its file. Where
+    a rule of the same name is asked for, it takes the place of the optional one.
     """
     able, passed_over = [], {}
-    asked = [choice.rule for choice in choices if not choice.optional]
+    asked = {choice.rule.name for choice in choices if not choice.optional}
     for rule, optional, file in choices:
-        if optional and rule in asked:
+        if optional and (rule.name in asked or rule in able):
             continue
         try:
             rule.prepare(languages)
@@ -101,39 +132,43 @@ def usable(
     return able, passed_over
 
 
-def read_rules(path: str | Path) -> RuleSet:
+def read_rules(path: str | Path, recommend: Recommend | None = None) -> RuleSet:
     """Read a TOML file of rules.
 
     It has a table ``[[rule]]`` for each rule, with its ``name`` and parameters; above them,
-    ``default = true`` adds the default rules, and ``languages = ["en", "de"]`` names those of the
-    sides. Raises NotFoundError, and SettingsError naming the file and what is wrong in it.
+    ``default = true`` adds the default rules, but for those named by ``without = ["language"]``,
+    and ``languages = ["en", "de"]`` names those of the sides. Raises NotFoundError, and
+    SettingsError naming the file and what is wrong in it.
     """
     settings = read_toml(path)
     try:
-        return _rule_set(settings, str(path))
+        return _rule_set(settings, str(path), recommend)
     except SettingsError as error:
         raise SettingsError(f"{path}: {error}") from error
 
 
-def _rule_set(settings: Mapping[str, Any], file: str) -> RuleSet:
-    if unknown := set(settings) - {"default", "languages", "rule"}:
-        raise SettingsError(f"{min(unknown)!r} is none of default, languages, rule")
+def _rule_set(settings: Mapping[str, Any], file: str, recommend: Recommend | None) -> RuleSet:
+    if unknown := set(settings) - {"default", "languages", "rule", "without"}:
+        raise SettingsError(f"{min(unknown)!r} is none of default, languages, rule, without")
     tables = settings.get("rule", [])
     default = settings.get("default", False)
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise SettingsError("rules are tables: [[rule]] and below it name = ...")
     if not isinstance(default, bool):
         raise SettingsError("default is true or false")
-    rules = default_rules() if default else ()
-    read = [Choice(_of_table(table), file=file) for table in tables]
+    names = settings.get("without", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise SettingsError('without is a list of names of default rules: ["language"]')
+    rules = without(default_rules() if default else (), names)
+    read = [Choice(_of_table(table, recommend), file=file) for table in tables]
     return RuleSet((*rules, *read), _languages(settings.get("languages")))
 
 
-def _of_table(table: Mapping[str, Any]) -> Rule:
+def _of_table(table: Mapping[str, Any], recommend: Recommend | None) -> Rule:
     name = table.get("name")
     if not isinstance(name, str):
         raise SettingsError(f"a rule has no name: {dict(table)}")
-    return make_rule(name, {key: table[key] for key in table if key != "name"})
+    return make_rule(name, {key: table[key] for key in table if key != "name"}, recommend)
 
 
 def _languages(value: Any) -> tuple[str, str] | None:

@@ -9,9 +9,10 @@ from pathlib import Path
 from bitextfilter.encoders.reference_classifier import load_reference_classifier
 from bitextfilter.errors import ModelError
 from bitextfilter.models.checkpoint import load_tensors
-from bitextfilter.models.folders import kind_of, read_config
+from bitextfilter.models.folders import THRESHOLDS, digest, kind_of, read_config
 from bitextfilter.scoring.description import possible_measures
 from bitextfilter.scoring.model import load
+from bitextfilter.scoring.thresholds import own_thresholds
 from bitextfilter.translation.registry import load_translator
 
 __all__ = ["check_model"]
@@ -29,6 +30,24 @@ def check_model(folder: Path) -> None:
     for name, answer in answers.items():
         if not math.isfinite(answer):
             raise ModelError(f"{folder}: its {name} is {answer}")
+    _check_thresholds(folder)
+
+
+def _check_thresholds(folder: Path) -> None:
+    """Raise ModelError for thresholds that no score of this model can be held against."""
+    own, others = own_thresholds(folder, digest(folder))
+    if others:
+        raise ModelError(
+            f"{folder / THRESHOLDS}: {others} thresholds were estimated with other weights:"
+            " bitext-models recommend keeps new ones, and leaves these out"
+        )
+    lacking = {"mlp", "joint"} if "classifier" not in read_config(folder) else set()
+    for threshold in own:
+        if threshold.measure in lacking:
+            raise ModelError(
+                f"{folder / THRESHOLDS}: a threshold of {threshold.measure},"
+                " and the model has no classifier"
+            )
 
 
 def _scores(folder: Path) -> Iterator[tuple[str, float]]:

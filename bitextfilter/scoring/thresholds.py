@@ -35,7 +35,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from bitextfilter.errors import ModelError
+from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.folders import THRESHOLDS
 from bitextfilter.scoring.scorers import MEASURES
 
@@ -44,8 +44,10 @@ __all__ = [
     "USES",
     "Threshold",
     "merged",
+    "own_thresholds",
     "printable",
     "read_thresholds",
+    "recommended",
     "write_thresholds",
 ]
 
@@ -167,6 +169,37 @@ def read_thresholds(folder: Path) -> list[Threshold]:
     except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path}: unreadable thresholds: {error}") from error
     return _parsed(whole, path)
+
+
+def own_thresholds(folder: Path, digest: str) -> tuple[list[Threshold], int]:
+    """Return the thresholds of the scores of the model in *folder*, and how many are of others.
+
+    *digest* is the model's. Raises ModelError as :func:`read_thresholds` does.
+    """
+    found = read_thresholds(folder)
+    own = [threshold for threshold in found if threshold.model == digest]
+    return own, len(found) - len(own)
+
+
+def recommended(folder: Path, digest: str, measure: str, use: str | None = None) -> Threshold:
+    """Return the threshold of the model in *folder* with this *digest* for a measure.
+
+    It is the one of the highest F1, or else the only one. The *use* is one of ``USES``; None for
+    mining with ``joint`` and filtering with all others. Raises SettingsError where there is none,
+    or it is one of several; ModelError as :func:`read_thresholds` does.
+    """
+    use = use or ("mining" if measure == "joint" else "filtering")
+    own, _ = own_thresholds(folder, digest)
+    found = [threshold for threshold in own if (threshold.use, threshold.measure) == (use, measure)]
+    best = [threshold for threshold in found if threshold.goal == "f1"] or found
+    if len(best) == 1:
+        return best[0]
+    several = f"several cuts ({', '.join(t.goal for t in best)})" if best else "no cut"
+    known = ", ".join(t.measure for t in own if t.use == use) or "nothing"
+    raise SettingsError(
+        f"the model {folder.name} recommends {several} for {use} by {measure} (it does by {known}):"
+        " give a number, or see bitext-models recommend --help"
+    )
 
 
 def _parsed(whole: Any, path: Path) -> list[Threshold]:

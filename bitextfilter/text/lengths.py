@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bitextfilter.text.processor import TextProcessor
 
-__all__ = ["Counter", "characters", "subwords", "words"]
+__all__ = ["Counter", "characters", "subwords", "summed", "words"]
 
 Counter = Callable[[Sequence[str]], list[int]]
 """Returns the length of each text; 0 for one without any."""
@@ -32,3 +32,9 @@ def subwords(processor: TextProcessor, language: str) -> Counter:
         return [len(part) for part in pieces]
 
     return count
+
+
+def summed(counters: Sequence[Counter], texts: Sequence[Sequence[str]]) -> list[int]:
+    """Return the lengths of rows: of each column of *texts* by its counter, added up."""
+    sides = [count(side) for count, side in zip(counters, texts, strict=True)]
+    return sides[0] if len(sides) == 1 else list(map(sum, zip(*sides, strict=True)))

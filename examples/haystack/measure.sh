@@ -16,7 +16,7 @@ retrieval=${RETRIEVAL:-max}
 name=$(basename "$model").$similarity.$retrieval
 mined=$output/mined.$name.tsv
 
-bitext-align --model "$model" --similarity "$similarity" --retrieval "$retrieval" \
+bitext-align --model "$model" --similarity "$similarity" --min-score none --retrieval "$retrieval" \
     "$output/source.txt" "$output/target.txt" -o "$mined"
 awk -F '\t' '
     NR == FNR { gold[$1, $2]; next }

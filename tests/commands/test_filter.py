@@ -122,6 +122,9 @@ def test_a_file_of_rules(tmp_path: Path) -> None:
         ("rules = []", "'rules' is none of"),
         ("rule = 3", "rules are tables"),
         ("languages = 'en'", "languages are two"),
+        ("without = 'length'", "without is a list of names"),
+        ("without = ['length']", "no rule is called 'length'"),
+        ("default = true\nwithout = ['numbers']", "no rule is called 'numbers'"),
         ("default = 1", "default is true or false"),
         ("[[rule]]\nname = 'language'", "needs to know the languages"),
         ("[[rule]]\nname = 'length'\n[[rule]]\nname = 'length'", "length is given twice"),
@@ -146,6 +149,7 @@ def test_a_file_that_makes_no_sense(text: str, said: str, tmp_path: Path) -> Non
         (["--rule", "mlp>=0.5"], "only be named with --header: mlp", 2),
         (["--rule", "0>=0.5"], "counted from 1", 2),
         (["--without", "language", "--rule", "length"], "no rule is called 'language'", 2),
+        (["--without", "length", "--rule", "length"], "length is asked for by --rule", 2),
         (["--languages", "english"], "expected two languages", 2),
         (["--rule", "language"], "needs to know the languages", 2),
         (["--rule", "language", "--languages", "en,xx"], "does not know the language 'xx'", 2),
@@ -194,6 +198,35 @@ def test_a_default_rule_that_is_asked_for_counts_once() -> None:
     result = invoke("--rule", "default", "--rule", "letter-words", "--languages", "en,de")
     assert result.exit_code == 0
     assert result.stderr.count("letter-words") == 1
+
+
+LONG = b"We two went there by car today\tnur wir\n"
+"""Only the default length-ratio drops it: 3.5 times as long."""
+
+
+def test_a_rule_that_is_asked_for_takes_the_place_of_the_default_one(tmp_path: Path) -> None:
+    assert "length-ratio=3.5>3" in invoke("--explain", data=LONG).stdout
+    loose = "length-ratio:count=tokens,maximum=4"
+    for words in (["default", loose], [loose, "default"]):
+        result = invoke(*(part for word in words for part in ("--rule", word)), data=LONG)
+        assert result.stdout_bytes == LONG
+        assert result.stderr.count("length-ratio") == 1
+    file = tmp_path / "rules.toml"
+    file.write_text('default = true\n[[rule]]\nname="length-ratio"\ncount="tokens"\nmaximum=4\n')
+    assert invoke("--rules", file, data=LONG).stdout_bytes == LONG
+    assert invoke("--rules", file, "--rule", "default", data=LONG).stdout_bytes == LONG
+
+
+def test_without_leaves_a_rule_that_is_asked_for(tmp_path: Path) -> None:
+    words = ("--rule", "default", "--without", "length-ratio", "--explain")
+    assert "keep" in invoke(*words, data=LONG).stdout
+    strict = "length-ratio:count=tokens,maximum=2"
+    assert "length-ratio=3.5>2" in invoke(*words, "--rule", strict, data=LONG).stdout
+    file = tmp_path / "rules.toml"
+    table = '[[rule]]\nname="length-ratio"\ncount="tokens"\nmaximum=2\n'
+    file.write_text(f'default = true\nwithout = ["length-ratio"]\n{table}')
+    assert "length-ratio=3.5>2" in invoke("--rules", file, "--explain", data=LONG).stdout
+    assert invoke("--rules", file, "--without", "length-ratio", data=LONG).stdout_bytes == LONG
 
 
 def test_a_column_that_no_row_has_is_warned_of(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError
 from bitextfilter.models import folders
 from bitextfilter.models.checkpoint import digest, load_tensors, save_tensors, writing_folder
+from bitextfilter.scoring.scorers import MEASURES
 from bitextfilter.scoring.thresholds import Threshold, write_thresholds
 from bitextfilter.translation.registry import load_translator
 
@@ -58,7 +59,14 @@ def test_list_has_a_line_for_each_shipped_model(
 def test_the_shipped_models_are_listed_and_sound() -> None:
     names = [line.split("\t")[0] for line in invoke("list").stdout.splitlines()]
     assert names == ["de-fr", "en-de", "en-fr"]
-    assert invoke("verify", *names).exit_code == 0
+    result = invoke("verify", *names)
+    assert (result.exit_code, result.stdout.count("\tok\n")) == (0, 3), result.stderr
+    for name in names:
+        found = [key for key in facts_of(invoke("show", name)) if key.startswith("threshold.")]
+        assert found == [
+            *(f"threshold.filtering.{measure}.f1" for measure in MEASURES),
+            *(f"threshold.mining.{measure}.f1" for measure in ("cosine", "csls", "joint")),
+        ]
 
 
 @pytest.mark.parametrize("name", ["de-fr", "en-de", "en-fr"])
@@ -115,12 +123,24 @@ def test_show_has_thresholds_with_their_figures(folder: Path) -> None:
 
 def test_show_leaves_out_thresholds_of_other_weights(folder: Path) -> None:
     write_thresholds(folder, [threshold(model=digest(folder)), threshold("0" * 12, "cosine")])
-    for command in ("show", "verify"):
-        result = invoke(command, folder)
-        assert result.exit_code == 0
-        assert "1 thresholds left out" in result.stderr
-        assert "cosine.f1" not in result.stdout
+    result = invoke("show", folder)
+    assert result.exit_code == 0
+    assert "1 thresholds left out" in result.stderr
+    assert "cosine.f1" not in result.stdout
     assert "left out" not in invoke("show", folder, "-q").stderr
+
+
+def test_verify_finds_thresholds_of_no_score(folder: Path, tmp_path: Path) -> None:
+    write_thresholds(folder, [threshold(model=digest(folder)), threshold("0" * 12, "cosine")])
+    result = invoke("verify", folder)
+    assert (result.exit_code, result.stdout) == (65, "")
+    where = f"{folder / 'thresholds.json'}: "
+    assert f"{where}1 thresholds were estimated with other weights" in result.stderr
+    plain = toy_model(tmp_path / "plain", classifier=False)
+    write_thresholds(plain, [threshold(model=digest(plain))])
+    result = invoke("verify", plain)
+    assert (result.exit_code, result.stdout) == (65, "")
+    assert "a threshold of mlp, and the model has no classifier" in result.stderr
 
 
 def test_show_and_verify_find_damaged_thresholds(folder: Path) -> None:

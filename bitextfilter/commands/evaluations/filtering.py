@@ -71,7 +71,7 @@ def filtering(run: Run, file: str, as_json: bool, **options: Any) -> None:
 
     Example:
 
-        bitext-score < labelled.tsv | bitext-evaluate filtering --labels 3 --threshold 0.5
+        bitext-score < labelled.tsv | bitext-evaluate filtering --labels 3 --threshold 0.05
         bitext-evaluate filtering --suggest-threshold --precision 0.99 clean.tsv
     """
     from bitextfilter.evaluation.bootstrap import Bootstrap

@@ -76,7 +76,7 @@ def mining(run: Run, gold: str, mined: str, as_json: bool, **options: Any) -> No
 
     Example:
 
-        bitext-align en.txt de.txt | bitext-evaluate mining gold.tsv
+        bitext-align --min-score none en.txt de.txt | bitext-evaluate mining gold.tsv
     """
     from bitextfilter.evaluation.bootstrap import Bootstrap
     from bitextfilter.evaluation.mining import MiningSettings, measure_mining

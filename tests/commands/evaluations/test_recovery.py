@@ -51,8 +51,30 @@ def test_names_are_those_there_are() -> None:
     assert set(_JUDGED) == {name for name, measure in JUDGED.items() if measure.translators}
 
 
+def test_the_classifier_is_asked_for(model: Path, pairs: Path) -> None:
+    usual = recovery("--model", model, pairs)
+    assert list(table(usual)) == ["cosine", "csls", "ratio", "distance"]
+    assert "mlp" not in usual.stderr
+    asked = recovery("--model", model, "--similarity", "mlp", pairs)
+    assert "mlp: 60 sources, each with 60 targets" in asked.stderr
+
+
+def test_how_far_the_classifier_is(
+    model: Path, pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("--model", model, "--similarity", "mlp", pairs)
+    silent = table(recovery(*words, "-q"))
+    monkeypatch.setattr("bitextfilter.commands.evaluations.recovery._SECONDS", 0)
+    monkeypatch.setattr("bitextfilter.commands.evaluations.recovery._PAIRS", 25 * 60)
+    told = recovery(*words)
+    assert [line.split(": ")[1:] for line in told.stderr.splitlines() if " of 60" in line] == [
+        ["mlp", f"{count} of 60 sources"] for count in (25, 50, 60)
+    ]
+    assert table(told) == silent
+
+
 def test_all_similarities(model: Path, pairs: Path) -> None:
-    found = table(recovery("-q", "--model", model, pairs))
+    found = table(recovery("-q", "--model", model, "--similarity", "all", pairs))
     assert list(found) == [*MATRICES, *BASELINES]
     assert float(found["csls"][2]) < 5 < 90 < float(found["random"][2])
     for name, (forward, backward, mean, signature) in found.items():
@@ -85,7 +107,7 @@ def test_baselines_need_no_model(pairs: Path) -> None:
 
 def test_a_model_without_a_classifier(tmp_path: Path, pairs: Path) -> None:
     model = toy_model(tmp_path / "plain", classifier=False)
-    assert "mlp" not in table(recovery("-q", "--model", model, pairs))
+    assert "mlp" not in table(recovery("-q", "--model", model, "--similarity", "all", pairs))
     failed = recovery("--model", model, "--similarity", "mlp", pairs)
     assert (failed.exit_code, failed.stdout) == (78, "")
     assert "classifier" in failed.stderr

@@ -1,0 +1,209 @@
+"""Cuts by name: what a model recommends, in bitext-rank, bitext-filter and bitext-align."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from toys import sentences, toy_model
+
+from bitextfilter.commands import align, rank
+from bitextfilter.commands import filter as filtering
+from bitextfilter.models.folders import digest
+from bitextfilter.scoring.thresholds import Threshold, write_thresholds
+
+MODULES = {"rank": rank, "filter": filtering, "align": align}
+ROWS = "a1\tb1\t0.3\na2\tb2\t0.25\na3\tb3\t0.2\n"
+HEADED = "source\ttarget\t{}\n" + ROWS
+CUT = "the recommended cut is {} ({}, f1, toy {})"
+
+
+def cut(model: str, use: str, measure: str, least: float, goal: str = "f1") -> Threshold:
+    share = 0.3 if use == "filtering" else None
+    quality = {"precision": 0.5, "recall": 1.0, "f1": 0.5, "noise_share": share, "rows": 9}
+    texts = {"goal": goal, "file": "a", "command": "b", "version": "c"}
+    return Threshold(use, measure, least, model=model, **quality, **texts)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that recommends a cut for mlp and csls, for joint, and for cosine by two goals."""
+    folder = toy_model(tmp_path_factory.mktemp("cuts") / "toy")
+    own = digest(folder)
+    cuts = [
+        cut(own, "filtering", "mlp", 0.25),
+        cut(own, "filtering", "mlp", 0.9, "precision>=0.99"),
+        cut(own, "filtering", "csls", 0.3),
+        cut(own, "filtering", "cosine", 0.1, "recall>=0.9"),
+        cut(own, "filtering", "cosine", 0.2, "precision>=0.9"),
+        cut("0" * 12, "filtering", "ratio", 0.2),
+        cut(own, "mining", "joint", 0.5),
+    ]
+    write_thresholds(folder, cuts)
+    return folder
+
+
+def run(name: str, model: Path, *words: str | Path, text: str = "") -> Result:
+    line = [*map(str, words), "--model", str(model)]
+    return CliRunner().invoke(MODULES[name].main, line, input=text)
+
+
+def kept(result: Result) -> list[str]:
+    assert result.exit_code == 0, result.stderr
+    return [line.split("\t")[2] for line in result.stdout.splitlines()]
+
+
+def said(model: Path, what: str, use: str = "filtering") -> str:
+    return CUT.format(what, use, digest(model))
+
+
+def test_rank_takes_the_default_measure_or_the_one_that_is_named(
+    model: Path, tmp_path: Path
+) -> None:
+    words = ("--min-score", "recommended", "--manifest", tmp_path / "run.json")
+    usual = run("rank", model, *words, text=ROWS)
+    assert kept(usual) == ["0.3", "0.25"]
+    assert said(model, "mlp>=0.25") in usual.stderr
+    facts = json.loads((tmp_path / "run.json").read_text())["facts"]
+    assert facts["recommended mlp"].startswith("mlp>=0.25 (filtering")
+    named = run("rank", model, *words, "--similarity", "csls", text=ROWS)
+    assert kept(named) == ["0.3"]
+    assert said(model, "csls>=0.3") in named.stderr
+    joint = run("rank", model, *words, "--similarity", "joint", text=ROWS)
+    assert kept(joint) == []
+    assert said(model, "joint>=0.5", "mining") in joint.stderr
+
+
+def test_rank_reads_the_measure_in_the_header(model: Path) -> None:
+    words = ("--min-score", "recommended", "--header")
+    for column in ("-1", "csls"):
+        result = run("rank", model, *words, "--column", column, text=HEADED.format("csls"))
+        assert kept(result) == ["csls", "0.3"]
+    unknown = run("rank", model, *words, text=HEADED.format("quality"))
+    assert (unknown.exit_code, unknown.stdout) == (78, "")
+    assert "what is the column 'quality' a score of? --similarity says" in unknown.stderr
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        ("euclidean", "recommends no cut for filtering by euclidean (it does by mlp, "),
+        ("ratio", "recommends no cut for filtering by ratio"),
+        ("cosine", "several cuts (recall>=0.9, precision>=0.9) for filtering by cosine"),
+    ],
+)
+def test_no_cut_to_recommend(model: Path, measure: str, message: str) -> None:
+    words = ("--min-score", "recommended", "--similarity", measure)
+    result = run("rank", model, *words, text=ROWS)
+    assert (result.exit_code, result.stdout) == (78, "")
+    assert message in result.stderr
+
+
+def test_rank_refuses_a_measure_that_does_nothing(model: Path) -> None:
+    for least in ((), ("--min-score", "0.1")):
+        assert run("rank", model, *least, "--similarity", "mlp", text=ROWS).exit_code == 2
+    nonsense = run("rank", model, "--min-score", "best", text=ROWS)
+    assert nonsense.exit_code == 2
+    assert "'best' is not a number, nor is it recommended" in nonsense.stderr
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "score:min=recommended",
+        "score>=recommended",
+        "-1>=recommended",
+        "column:column=3,minimum=recommended",
+    ],
+)
+def test_filter_by_the_default_measure(model: Path, rule: str) -> None:
+    result = run("filter", model, "--rule", rule, text=ROWS)
+    assert kept(result) == ["0.3", "0.25"]
+    assert said(model, "mlp>=0.25") in result.stderr
+
+
+def test_filter_by_a_measure_that_is_named(model: Path, tmp_path: Path) -> None:
+    text = HEADED.format("csls")
+    result = run("filter", model, "--header", "--rule", "csls>=recommended", text=text)
+    assert kept(result) == ["csls", "0.3"]
+    words = ("--rule", "score:min=recommended", "--similarity", "csls")
+    assert kept(run("filter", model, *words, text=ROWS)) == ["0.3"]
+    file = tmp_path / "rules.toml"
+    file.write_text('[[rule]]\nname = "score"\nmin = "recommended"\n')
+    assert kept(run("filter", model, "--rules", file, text=ROWS)) == ["0.3", "0.25"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--rule", "quality>=recommended", "--header"], "what is the column 'quality' a score"),
+        (["--rule", "-1>=recommended", "--header"], "name it as the header does"),
+        (["--rule", "score<=recommended"], "maximum=recommended is not a number"),
+        (["--rule", "length:min=recommended"], "min=recommended is not a number"),
+        (["--rule", "score:min=1,minimum=2"], "minimum is given twice"),
+        (["--rule", "ratio>=recommended", "--header"], "no cut for filtering by ratio"),
+        (["--rule", "score>=1", "--similarity", "mlp"], "and no rule has one"),
+    ],
+)
+def test_filter_has_no_cut(model: Path, words: list[str], message: str) -> None:
+    result = run("filter", model, *words, text=HEADED.format("quality"))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Forty pairs that belong together among sixty lines a side."""
+    home = tmp_path_factory.mktemp("files")
+    sources, targets = sentences(60, 7)
+    for name, lines in (("a", sources[:50]), ("b", targets[10:])):
+        (home / name).write_text("".join(f"{line}\n" for line in lines))
+    return home / "a", home / "b"
+
+
+def test_align_is_joint_and_cut_where_the_model_says(
+    model: Path, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    everything = run("align", model, *files, "--similarity", "joint", "--min-score", "none")
+    scores = list(map(float, kept(everything)))
+    assert min(scores) < 0.5 < max(scores)
+    assert "below the cut" not in everything.stderr
+    usual = run("align", model, *files, "--manifest", tmp_path / "run.json")
+    count = sum(score >= 0.5 for score in scores)
+    assert usual.stdout.splitlines() == everything.stdout.splitlines()[:count]
+    assert said(model, "joint>=0.5", "mining") in usual.stderr
+    assert f"{count} pairs" in usual.stderr
+    assert f"{len(scores) - count} below the cut" in usual.stderr
+    assert json.loads((tmp_path / "run.json").read_text())["facts"]["similarity"] == "joint"
+
+
+def test_align_without_a_recommendation(model: Path, files: tuple[Path, Path]) -> None:
+    result = run("align", model, *files, "--similarity", "csls")
+    assert len(kept(result)) >= 40
+    assert "all candidates are written, most are wrong: the model toy" in result.stderr
+    asked = run("align", model, *files, "--similarity", "csls", "--min-score", "recommended")
+    assert (asked.exit_code, asked.stdout) == (78, "")
+    links = run("align", model, *files, "--monotonic", "--min-score", "recommended")
+    assert (links.exit_code, "no cut of links is known" in links.stderr) == (2, True)
+    assert run("align", model, *files, "--monotonic", "--min-score", "none").exit_code == 0
+
+
+def test_align_without_a_classifier_goes_by_csls(files: tuple[Path, Path], tmp_path: Path) -> None:
+    plain = toy_model(tmp_path / "plain", classifier=False)
+    usual = run("align", plain, *files, "-q")
+    assert kept(usual)
+    assert usual.stdout == run("align", plain, *files, "-q", "--similarity", "csls").stdout
+
+
+def test_a_stream_is_cut_too(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    assert run("align", model, *files, "--index-save", index).exit_code == 0
+    words = (files[0], "--index-load", index, "--stream")
+    everything = run("align", model, *words, "--min-score", "none")
+    usual = run("align", model, *words)
+    best = [line for line in everything.stdout.splitlines() if float(line.split("\t")[2]) >= 0.5]
+    assert 0 < len(best) < len(kept(everything))
+    assert usual.stdout.splitlines() == best
+    assert f"{len(kept(everything)) - len(best)} below the cut" in usual.stderr
