@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from bitextfilter.commands.classifier_table import table
 from bitextfilter.commands.frame import Run, command, model_options, row_options
 from bitextfilter.commands.pair_files import NoisyCorpus, pairs_of
+from bitextfilter.commands.training_options import said
 from bitextfilter.errors import InputError
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) ->
 
 def _check_together(plan: ClassifierPlan, choices: dict[str, Any]) -> None:
     """Raise UsageError for options that do not go together."""
-    noisy, kind = choices["noisy"], choices["kind"]
+    noisy = choices["noisy"]
     if (noisy is None) != (plan.negatives.kind == "repaired"):
         raise click.UsageError("--noisy FILE goes with all --negatives but repaired")
     if (choices["folder"] is None) != choices["in_place"]:
@@ -204,20 +204,22 @@ def _check_together(plan: ClassifierPlan, choices: dict[str, Any]) -> None:
         raise click.UsageError("--noisy is read twice: it cannot be stdin")
     if [*choices["positives"], *choices["nearly"]].count("-") > 1:
         raise click.UsageError("only one file can be stdin")
+    _check_effects(plan, choices)
+
+
+def _check_effects(plan: ClassifierPlan, choices: dict[str, Any]) -> None:
+    """Raise UsageError for options that have no effect beside the others."""
+    kind = choices["kind"]
+    if choices["count"] is not None and plan.negatives.kind == "given":
+        raise click.UsageError("--count has no effect with --negatives given, which takes all")
     for name in ("worth", "sharpness", "lenience"):
-        if _said(name) and not choices["nearly"]:
+        if said(name) and not choices["nearly"]:
             raise click.UsageError(f"--{name} goes with --nearly FILE")
-        if _said(name) and name != "worth" and not plan.worth:
+        if said(name) and name != "worth" and not plan.worth:
             raise click.UsageError(f"--{name} goes with a --worth above 0")
     for name in {"sentences": ["width"], "words": ["features", "surface"]}[kind]:
-        if _said(name):
+        if said(name):
             raise click.UsageError(f"--{name} is not for --kind {kind}")
-
-
-def _said(option: str) -> bool:
-    """Whether the command line has an option."""
-    source = click.get_current_context().get_parameter_source(option)
-    return source is ParameterSource.COMMANDLINE
 
 
 def _plan(choices: dict[str, Any]) -> ClassifierPlan:

@@ -14,6 +14,7 @@ import click
 
 from bitextfilter.commands.frame import Run, command, device_options, output_option
 from bitextfilter.commands.options import language_pair, needs_own_file
+from bitextfilter.commands.training_options import said
 from bitextfilter.io.rows import BadRow
 
 if TYPE_CHECKING:
@@ -156,12 +157,35 @@ def _check(run: Run, options: dict[str, Any]) -> None:
             raise click.UsageError(f"give either --{side}-text or --{side}-vectors")
     if (options["dictionary"] is not None) != (options["first"] == "dictionary"):
         raise click.UsageError("--dictionary FILE and --map dictionary go together")
+    _check_effects(options)
+
+
+def _check_effects(options: dict[str, Any]) -> None:
+    """Refuse options and settings that have no effect beside the others."""
+    groups = {assignment.partition(".")[0] for assignment in options["overrides"]}
+    if any(options[name] is not None for name in ("dim", "epochs", "minimum_count")):
+        groups.add("skip_gram")
+    if options["first"] != "adversarial":
+        if said("seed"):
+            raise click.UsageError("--seed has no effect without --map adversarial")
+        if "adversarial" in groups:
+            raise click.UsageError("adversarial settings have no effect without --map adversarial")
+    reads = [options["source_text"], options["target_text"]]
+    if not any(reads) and "skip_gram" in groups:
+        raise click.UsageError("skip_gram settings have no effect on vectors already trained")
+    if said("lowercase") and options["segmenter"] is not None:
+        raise click.UsageError("--lowercase or --keep-case has no effect with --segmenter")
+    if not any([*reads, options["dictionary"]]):
+        if said("lowercase"):
+            raise click.UsageError("--lowercase or --keep-case has no effect without text")
+        if options["segmenter"] is not None:
+            raise click.UsageError("--segmenter has no effect without text")
 
 
 def _plan(options: dict[str, Any], threads: int) -> EmbeddingPlan:
     """Return the settings: the short options, and every --set."""
+    from bitextfilter.settings import with_override
     from bitextfilter.workflows.embedding_training import EmbeddingPlan
-    from bitextfilter.workflows.plan import with_override
 
     values: dict[str, Any] = {}
     given = [n for n in ("dim", "epochs", "minimum_count") if options[n] is not None]

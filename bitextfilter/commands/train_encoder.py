@@ -40,14 +40,14 @@ _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
     multiple=True,
     type=_FILE,
     metavar="FILE",
-    help="Plain source sentences to autoencode besides; may be repeated.",
+    help="Plain source sentences for the decoder to autoencode; may be repeated.",
 )
 @click.option(
     "--target-text",
     multiple=True,
     type=_FILE,
     metavar="FILE",
-    help="Plain target sentences to autoencode besides; may be repeated.",
+    help="Plain target sentences for the decoder to autoencode; may be repeated.",
 )
 @click.option(
     "--start",
@@ -58,7 +58,8 @@ _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
 @click.option(
     "--architecture",
     metavar="NAME|PARTS",
-    help="autoencoder (the default), pivot, averaging, or parts such as word+lstm,trigram.",
+    help="Parts such as word+lstm,trigram; autoencoder, pivot, or averaging."
+    "  [default: word,trigram]",
 )
 @click.option(
     "--embeddings",
@@ -69,12 +70,12 @@ _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
 def main(run: Run, **options: Any) -> None:
     """Train an encoder from parallel text, and write it as a model folder.
 
-    Each mini-batch holds translation and autoencoding 1:1 through one shared decoder, and pulls
-    translations together and other pairs apart (weights training.translation, .autoencoding and
-    .ranking; 0 leaves one out). The model is kept whenever its sentence alignment recovery
+    Without settings this is the recipe of the models that come with the package: averages of
+    subwords and of character trigrams, trained with the hardest negatives among 4,000 pairs. The
+    model is kept whenever its sentence alignment recovery
     error on --development (%, mean of CSLS and cosine) is the lowest so far. The state of the
-    training lies in DIR.training; --resume continues from the last validation with the very
-    same curve.
+    training lies in DIR.training, saved at each validation and every five minutes; --resume goes
+    on from there with the very same curve.
 
     With --architecture pivot the decoder writes a third language, from sources and from targets
     (--source-pivot, --target-pivot): no pair of the two languages is needed but to validate on.
@@ -90,7 +91,7 @@ def main(run: Run, **options: Any) -> None:
     Example:
 
         bitext-train-encoder --languages en,de --pairs train.tsv.gz --development dev.tsv
-        --set training.passes=6 -o my-model
+        -o my-model
     """
     from bitextfilter.workflows.plan import Plan
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from bitextfilter.commands.options import language_pair
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
     from bitextfilter.training.sources import PairFile
 
-__all__ = ["pair_files", "settings_values", "training_options"]
+__all__ = ["pair_files", "said", "settings_values", "training_options"]
 
 _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
 
@@ -93,8 +94,7 @@ def _setting_options() -> list[click.Parameter]:
 
 def settings_values(options: dict[str, Any]) -> dict[str, Any]:
     """The settings: those of --settings, changed by every option that is short for one."""
-    from bitextfilter.training.settings import read_settings
-    from bitextfilter.workflows.plan import with_override
+    from bitextfilter.settings import read_settings, with_override
 
     values = read_settings(options["settings"]) if options["settings"] else {}
     values = {n: v for n, v in values.items() if n not in ("material", "validation")}
@@ -107,6 +107,12 @@ def settings_values(options: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
+def said(option: str) -> bool:
+    """Whether the command line has an option."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is ParameterSource.COMMANDLINE
+
+
 def pair_files(
     tables: Sequence[str],
     parallel: Sequence[tuple[str, str]],
@@ -116,6 +122,9 @@ def pair_files(
     """The files of --pairs, or what ``option`` is, and --parallel; UsageError without any."""
     from bitextfilter.training.sources import PairFile
 
+    for name in () if tables else ("scol", "tcol"):
+        if said(name):
+            raise click.UsageError(f"--{name} has no effect without {option} FILE")
     weighted = [_weighted(path, option) for path in tables]
     files = [PairFile(path, weight=weight, columns=columns) for path, weight in weighted]
     for source, text in parallel:

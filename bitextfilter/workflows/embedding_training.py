@@ -11,6 +11,7 @@ import numpy as np
 
 from bitextfilter.errors import InputError
 from bitextfilter.models.device import resolve_device
+from bitextfilter.settings import check_groups, from_mapping
 from bitextfilter.similarity.vectors import Vectors
 from bitextfilter.training.adversarial_mapping import Adversarial, adversarial_map
 from bitextfilter.training.mapping import (
@@ -23,7 +24,6 @@ from bitextfilter.training.mapping import (
     refine,
     seed_pairs,
 )
-from bitextfilter.training.settings import check_groups, from_mapping
 from bitextfilter.training.word_vectors import SkipGram, WordVectors
 
 __all__ = ["EmbeddingPlan", "Notify", "Seeds", "joint_table", "map_sides"]
@@ -49,7 +49,9 @@ class EmbeddingPlan:
         """Build it from names and values by group; SettingsError for one that there is not."""
         kinds = {"skip_gram": SkipGram, "mapping": MappingSettings, "adversarial": Adversarial}
         check_groups(kinds, groups)
-        return cls(**{name: from_mapping(kinds[name], group) for name, group in groups.items()})
+        return cls(
+            **{name: from_mapping(kinds[name], group, name) for name, group in groups.items()}
+        )
 
 
 def map_sides(

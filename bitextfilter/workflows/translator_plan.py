@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bitextfilter.settings import check_groups, from_mapping
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.segment import SegmenterSettings
-from bitextfilter.training.settings import check_groups, from_mapping
 from bitextfilter.training.translator_settings import TranslatorSettings
 from bitextfilter.translation.registry import settings_kind
 
@@ -42,17 +42,12 @@ class TranslatorPlan:
         name = str(values.get("architecture", "transformer"))
         return cls(
             name,
-            dataclasses.asdict(from_mapping(settings_kind(name), values.get("shape", {}))),
-            from_mapping(Normalisation, _with(CASED, values.get("normalisation", {}))),
-            from_mapping(SegmenterSettings, _with(SMALL, values.get("segmentation", {}))),
-            from_mapping(TranslatorSettings, values.get("training", {})),
+            dataclasses.asdict(from_mapping(settings_kind(name), values.get("shape", {}), "shape")),
+            from_mapping(Normalisation, values.get("normalisation", {}), "normalisation", CASED),
+            from_mapping(SegmenterSettings, values.get("segmentation", {}), "segmentation", SMALL),
+            from_mapping(TranslatorSettings, values.get("training", {}), "training"),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Every setting, nested, as :meth:`from_dict` takes it."""
         return dataclasses.asdict(self)
-
-
-def _with(defaults: Mapping[str, Any], values: Any) -> Any:
-    """Values before our own defaults."""
-    return {**defaults, **values} if isinstance(values, Mapping) else values

@@ -273,6 +273,7 @@ def test_columns_files_and_rejected_rows(data: Path, tmp_path: Path) -> None:
     [
         (("--negatives", "worst", "-o", "new"), "--noisy"),
         (("--negatives", "repaired", "--noisy", "x", "-o", "new"), "--noisy"),
+        (("--noisy", "x", "-o", "new", "--negatives", "given", "--count", "9"), "--count has no"),
         (("--noisy", "-", "-o", "new"), "stdin"),
         (("--noisy", "x", "-o", "new", "--worth", "0.3"), "--nearly"),
         (("--noisy", "x", "-o", "new", "--sharpness", "2"), "--nearly"),
