@@ -256,17 +256,38 @@ def with_override(values: dict[str, Any], assignment: str) -> dict[str, Any]:
     return {**values, group: {**before, name: value}}
 
 
-def listed(settings: object, group: str = "") -> list[tuple[str, str, str, str]]:
-    """Name, value, range and meaning of each setting of a group."""
+def listed(
+    settings: object, group: str = "", of: str = "", other: object | None = None
+) -> list[tuple[str, str, str, str]]:
+    """Name, default, range and meaning of each setting of a group.
+
+    Args:
+        settings: has the defaults.
+        group: stands before the names.
+        of: what alone has these settings; stands before the meanings.
+        other: has the defaults of other circumstances: where they differ, they are given, too.
+    """
     before = f"{group}." if group else ""
     rows = []
     for name, _, _, declared in _declared(settings):
-        value = getattr(settings, name)
-        shown = value if isinstance(value, str) else json.dumps(value)
+        value, second = (_cell(getattr(each, name)) for each in (settings, other or settings))
+        shown = value if value == second else f"{value}` (`{second}"
         needs = " and ".join(_said(need, "") for need in declared.needs)
-        meaning = f"{declared.meaning} (with {needs})" if needs else declared.meaning
-        rows.append((before + name, shown, declared.range, meaning))
+        meaning = f"{of}: {declared.meaning}" if of else declared.meaning
+        rows.append(
+            (
+                before + name,
+                shown,
+                declared.range,
+                f"{meaning} (with {needs})" if needs else meaning,
+            )
+        )
     return rows
+
+
+def _cell(value: Any) -> str:
+    """A value as --set takes it."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def table(rows: Iterable[tuple[str, str, str, str]]) -> str:

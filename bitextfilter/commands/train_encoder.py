@@ -11,6 +11,7 @@ from bitextfilter.commands.frame import Run, command, device_options
 from bitextfilter.commands.options import pair_column_options
 from bitextfilter.commands.pivot_options import no_pivot, pivot_material, pivot_options
 from bitextfilter.commands.training_options import (
+    Rows,
     pair_files,
     settings_values,
     training_options,
@@ -27,9 +28,15 @@ _FILE = click.Path(exists=False, dir_okay=False)
 _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
 
 
+def _rows() -> Rows:
+    from bitextfilter.workflows.plan import settings_rows
+
+    return settings_rows()
+
+
 @command(
     "bitext-train-encoder",
-    training_options(),
+    training_options(_rows),
     pivot_options(),
     pair_column_options(),
     device_options(),
@@ -84,9 +91,8 @@ def main(run: Run, **options: Any) -> None:
     added with + and set side by side with a comma. By default they train without a decoder:
     training.translation and .autoencoding are 0.
 
-    All training text is held in memory. Settings: --set shape.hidden=256, --set
-    segmentation.vocabulary_size=24000, --set training.passes=3 and so on; the page on
-    bitext-train-encoder lists them all.
+    All training text is held in memory. Settings: --set segmentation.vocabulary_size=24000,
+    --set training.passes=3 and so on; --list-settings lists them all.
 
     Example:
 

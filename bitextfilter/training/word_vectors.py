@@ -155,7 +155,7 @@ def _result(folder: Path, child: subprocess.Popen[bytes]) -> WordVectors:
         if "Empty vocabulary" in said:
             raise InputError(
                 "no token of the text is frequent enough for a vector",
-                remedy="give more text, or a lower --minimum-count",
+                remedy="give more text, or a lower skip_gram.minimum_count",
             )
         raise RuntimeError(f"fastText ended with {child.returncode}: {said}")
     words = (folder / "words").read_text(encoding="utf-8").split("\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from bitextfilter.errors import InputError
 from bitextfilter.models.device import resolve_device
-from bitextfilter.settings import check_groups, from_mapping
+from bitextfilter.settings import check_groups, from_mapping, listed
 from bitextfilter.similarity.vectors import Vectors
 from bitextfilter.training.adversarial_mapping import Adversarial, adversarial_map
 from bitextfilter.training.mapping import (
@@ -26,7 +26,7 @@ from bitextfilter.training.mapping import (
 )
 from bitextfilter.training.word_vectors import SkipGram, WordVectors
 
-__all__ = ["EmbeddingPlan", "Notify", "Seeds", "joint_table", "map_sides"]
+__all__ = ["EmbeddingPlan", "Notify", "Seeds", "joint_table", "map_sides", "settings_rows"]
 
 Seeds = Sequence[tuple[str, str]]
 """Entries of a dictionary."""
@@ -52,6 +52,21 @@ class EmbeddingPlan:
         return cls(
             **{name: from_mapping(kinds[name], group, name) for name, group in groups.items()}
         )
+
+    def on_threads(self, threads: int) -> EmbeddingPlan:
+        """The same, computed by some threads."""
+        return replace(
+            self,
+            skip_gram=replace(self.skip_gram, threads=threads),
+            adversarial=replace(self.adversarial, threads=threads),
+        )
+
+
+def settings_rows() -> list[tuple[str, str, str, str]]:
+    """Every setting of a run."""
+    plan = EmbeddingPlan()
+    groups = [listed(getattr(plan, part.name), part.name) for part in fields(plan)]
+    return [row for group in groups for row in group if not row[0].endswith(".threads")]
 
 
 def map_sides(

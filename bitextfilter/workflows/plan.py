@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from bitextfilter.encoders.autoencoder import AutoencoderSettings
+from bitextfilter.encoders.averaging import AveragingSettings
+from bitextfilter.encoders.combination import CombinationSettings
 from bitextfilter.encoders.registry import (
     ARCHITECTURES,
     PIVOT,
@@ -17,7 +20,7 @@ from bitextfilter.encoders.registry import (
     views,
 )
 from bitextfilter.errors import SettingsError
-from bitextfilter.settings import check_groups, from_mapping
+from bitextfilter.settings import check_groups, from_mapping, listed
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TRIGRAMS
 from bitextfilter.text.segment import SegmenterSettings
@@ -182,6 +185,23 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Every setting, nested, as :meth:`from_dict` takes it."""
         return dataclasses.asdict(self)
+
+
+def settings_rows() -> list[tuple[str, str, str, str]]:
+    """Every setting of an encoder's training; in brackets the default of other architectures."""
+    plan = Plan.from_dict({})
+    parts = from_mapping(CombinationSettings, plan.shape)
+    meaning = "parts such as word+lstm,trigram, autoencoder, pivot or averaging"
+    return [
+        ("architecture", plan.architecture, "", meaning),
+        *listed(parts, "shape", "parts", CombinationSettings()),
+        *listed(AutoencoderSettings(), "shape", "autoencoder and pivot"),
+        *listed(AveragingSettings(), "shape", "averaging"),
+        *listed(plan.normalisation, "normalisation", other=Normalisation()),
+        *listed(plan.segmentation, "segmentation", other=SegmenterSettings()),
+        *listed(plan.trigrams, "trigrams", other=TrigramSettings()),
+        *listed(plan.training, "training", other=TrainingSettings()),
+    ]
 
 
 def _objectives(architecture: str) -> dict[str, float]:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bitextfilter.settings import check_groups, from_mapping
+from bitextfilter.settings import check_groups, from_mapping, listed
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.training.translator_settings import TranslatorSettings
-from bitextfilter.translation.registry import settings_kind
+from bitextfilter.translation.registry import ARCHITECTURES, settings_kind
 
-__all__ = ["TranslatorPlan"]
+__all__ = ["TranslatorPlan", "settings_rows"]
 
 CASED: Mapping[str, Any] = {"lowercase": False}
 """Translations are written as the training text is."""
@@ -51,3 +51,18 @@ class TranslatorPlan:
     def to_dict(self) -> dict[str, Any]:
         """Every setting, nested, as :meth:`from_dict` takes it."""
         return dataclasses.asdict(self)
+
+
+def settings_rows() -> list[tuple[str, str, str, str]]:
+    """Every setting of a translator's training."""
+    plan = TranslatorPlan.from_dict({})
+    shapes = [
+        row for name, (kind, _) in ARCHITECTURES.items() for row in listed(kind(), "shape", name)
+    ]
+    return [
+        ("architecture", plan.architecture, ", ".join(ARCHITECTURES), "the network"),
+        *shapes,
+        *listed(plan.normalisation, "normalisation"),
+        *listed(plan.segmentation, "segmentation"),
+        *listed(plan.training, "training"),
+    ]

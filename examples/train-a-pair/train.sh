@@ -48,9 +48,9 @@ train_encoder() { # FILE...
 [ -e "$output/negatives.tsv" ] && [ -e "$output/nearly.tsv" ] ||
     python3 "$recipe/pairs.py" "$output/encoder" "$output" "$foreign" "$@"
 [ -e "$model" ] ||
-    bitext-train-classifier --kind "$classifier" --epochs "$epochs" --model "$output/encoder" \
+    bitext-train-classifier --kind "$classifier" --set training.epochs="$epochs" --model "$output/encoder" \
         --noisy "$output/negatives.tsv" --negatives given --nearly "$output/nearly.tsv" \
-        --held-out 0.02 --quantise --threads "$THREADS" --manifest "$output/classifier.run.json" \
+        --set training.held_out=0.02 --quantise --threads "$THREADS" --manifest "$output/classifier.run.json" \
         -o "$model" "$output/positives.tsv" > "$output/held-out.tsv"
 
 recommend() { # the thresholds of highest F1 on DEVELOPMENT and the noise made of it

@@ -88,7 +88,8 @@ def test_two_files_train_the_same_model_as_a_table(home: Path) -> None:
 
 def test_monolingual_text_weights_and_int8_are_taken(home: Path) -> None:
     more = ["--target-text", home / "dev.b", "--quantise", "--pairs", f"{home / 'train.tsv'}@0.5"]
-    result = train(home, *more, "--set", "training.passes=1", "--batch-size", 8)
+    result = train(home, *more, "--set", "training.passes=1", "--set",
+                   "training.batch_size=8")  # fmt: skip
     assert "20 monolingual sentences of bb" in result.stderr
     assert f"{round(1.5 * 60 / 8)} updates" in result.stderr
 
