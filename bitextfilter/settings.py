@@ -185,14 +185,7 @@ def from_mapping(
     if not isinstance(values, Mapping):
         raise SettingsError(f"settings are names and values, not {values!r}")
     before = f"{group}." if group else ""
-    types = {field.name: str(field.type) for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    for name in values:
-        if name not in types:
-            raise SettingsError(
-                f"{before}{name} is no setting{_nearest(name, types) or ';'} there are"
-                f" {', '.join(types)}"
-            )
-    given = {n: _whole(v) if types[n] == "int" else v for n, v in values.items()}
+    given = _known(kind, values, before)
     own = _defaults(kind)
     usual = {**own, **(defaults or {})}
     unmet = _unmet(kind, {**usual, **given})
@@ -206,6 +199,18 @@ def from_mapping(
         return kind(**{**usual, **given, **{name: own[name] for name in unmet}})
     except SettingsError as error:
         raise SettingsError(f"{before}{error}") from error
+
+
+def _known(kind: Any, values: Mapping[str, Any], before: str) -> dict[str, Any]:
+    """The values, whole numbers as ints; SettingsError for a name that the dataclass lacks."""
+    types = {field.name: str(field.type) for field in dataclasses.fields(kind)}
+    for name in values:
+        if name not in types:
+            raise SettingsError(
+                f"{before}{name} is no setting{_nearest(name, types) or ';'} there are"
+                f" {', '.join(types)}"
+            )
+    return {n: _whole(v) if types[n] == "int" else v for n, v in values.items()}
 
 
 def _defaults(kind: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,17 @@ def training_options(rows: Callable[[], Rows]) -> list[click.Parameter]:
     ]
 
 
+def _show(
+    rows: Callable[[], Rows], context: click.Context, _: click.Parameter, asked: bool
+) -> None:
+    """Write the table of settings, and exit."""
+    if asked:
+        from bitextfilter.settings import table
+
+        click.echo(table(rows()), nl=False)
+        context.exit()
+
+
 def settings_options(rows: Callable[[], Rows], seed: str = "training.seed") -> list[click.Option]:
     """Return --settings, --set, --list-settings and --seed, which every training has.
 
@@ -50,13 +62,6 @@ def settings_options(rows: Callable[[], Rows], seed: str = "training.seed") -> l
         rows: what --list-settings lists.
         seed: the setting that --seed is short for; none if it is empty.
     """
-
-    def show(context: click.Context, _: click.Parameter, asked: bool) -> None:
-        if asked:
-            from bitextfilter.settings import table
-
-            click.echo(table(rows()), nl=False)
-            context.exit()
 
     options = [
         click.Option(
@@ -76,19 +81,14 @@ def settings_options(rows: Callable[[], Rows], seed: str = "training.seed") -> l
             is_flag=True,
             is_eager=True,
             expose_value=False,
-            callback=show,
+            callback=partial(_show, rows),
             help="List the settings with defaults, ranges and meanings, and exit.",
         ),
     ]
     if seed:
-        options.append(
-            click.Option(
-                ["--seed"],
-                type=click.IntRange(min=0),
-                metavar="N",
-                help=f"Short for --set {seed}=N.  [default: 1]",
-            )
-        )
+        about = f"Short for --set {seed}=N.  [default: 1]"
+        number = click.IntRange(min=0)
+        options.append(click.Option(["--seed"], type=number, metavar="N", help=about))
     return options
 
 
