@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parents[1] / "bitextfilter"
 
 LAYERS = (
     {"errors"},
+    {"settings"},
     {"io"},
     {"text", "models"},
     {"encoders", "translation", "similarity"},

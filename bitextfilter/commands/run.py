@@ -213,12 +213,16 @@ class Run:
         if self._bar is None:
             from tqdm import tqdm
 
-            hidden = self.common.quiet or sys.stderr is None or not sys.stderr.isatty()
             self._bar = tqdm(
-                desc=self.name, total=total, unit=f" {unit}", disable=hidden, leave=False
+                desc=self.name, total=total, unit=f" {unit}", disable=self.silent, leave=False
             )
             self._stack.callback(self._bar.close)
         return self._bar
+
+    @property
+    def silent(self) -> bool:
+        """Whether a progress bar would not be seen: stderr is no terminal, or -q."""
+        return self.common.quiet or sys.stderr is None or not sys.stderr.isatty()
 
     def note(self, message: str) -> None:
         """Say something on stderr, unless -q; that nobody can hear it is no reason to stop."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from bitextfilter.commands.frame import Run, command, model_options, row_options
 from bitextfilter.commands.pair_files import NoisyCorpus, pairs_of
+from bitextfilter.commands.training_options import Rows, settings_options, settings_values
 from bitextfilter.errors import InputError
 from bitextfilter.workflows.classifier_table import table
 
@@ -22,14 +21,15 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _ROW_OPTIONS = [option for option in row_options() if option.name not in ("input", "output")]
-_DEFAULTS: dict[str, dict[str, float]] = {
-    "sentences": {"hidden": 512, "epochs": 20, "vector_noise": 1.5, "batch_size": 256},
-    "words": {"hidden": 256, "epochs": 3, "vector_noise": 1.0, "batch_size": 128},
-}
-_FRACTION = click.FloatRange(0, 1, max_open=True)
 
 
-@command("bitext-train-classifier", _ROW_OPTIONS, model_options())
+def _rows() -> Rows:
+    from bitextfilter.workflows.classifier_training import settings_rows
+
+    return settings_rows()
+
+
+@command("bitext-train-classifier", _ROW_OPTIONS, settings_options(_rows), model_options())
 @click.argument("positives", nargs=-1, required=True, metavar="FILE...")
 @click.option("-o", "--output", "folder", metavar="FOLDER", help="The new model's folder.")
 @click.option("--in-place", is_flag=True, help="Write into the model's own folder.")
@@ -55,104 +55,13 @@ _FRACTION = click.FloatRange(0, 1, max_open=True)
     help="Pairs with a small mistake, which is a question of its own; may be repeated.",
 )
 @click.option(
-    "--worth",
-    type=click.FloatRange(0, 0.5, max_open=True),
-    default=0.01,
-    show_default=True,
-    help="What those of --nearly are to score.",
-)
-@click.option(
-    "--sharpness",
-    type=click.FloatRange(0, min_open=True),
-    default=1.6,
-    show_default=True,
-    help="With --nearly: how much more whether a pair is a translation at all is to count.",
-)
-@click.option(
-    "--lenience",
-    type=float,
-    default=1.5,
-    show_default=True,
-    help="With --nearly: how far doubts about that are forgiven; 0 for text as in training.",
-)
-@click.option(
     "--kind",
     type=click.Choice(["sentences", "words"]),
     default="sentences",
     show_default=True,
     help="What it reads: sentences by their vectors (fast), or word by word (finer).",
 )
-@click.option(
-    "--features",
-    type=click.Choice(["products", "concatenation"]),
-    default="products",
-    show_default=True,
-    help="Of sentences: both vectors, without or with their difference and product.",
-)
-@click.option(
-    "--width",
-    type=click.IntRange(min=1),
-    default=64,
-    show_default=True,
-    help="Of words: units of a word in its context.",
-)
-@click.option(
-    "--hidden",
-    type=click.IntRange(min=1),
-    help="Units of a hidden layer.  [default: 512, of words 256]",
-)
-@click.option(
-    "--surface/--no-surface",
-    default=True,
-    show_default=True,
-    help="Of sentences: describe length, figures, names and spelling beside the vector.",
-)
-@click.option(
-    "--epochs",
-    type=click.IntRange(min=1),
-    help="At most so many times over the pairs.  [default: 20, of words 3]",
-)
-@click.option(
-    "--learning-rate",
-    type=click.FloatRange(0, min_open=True),
-    default=0.001,
-    show_default=True,
-    help="Of Adam.",
-)
-@click.option(
-    "--weight-decay",
-    type=click.FloatRange(0),
-    default=0.01,
-    show_default=True,
-    help="Of Adam, decoupled.",
-)
-@click.option(
-    "--vector-noise",
-    type=click.FloatRange(0),
-    help="Noise on the vectors in training, at most so many times as long as they are."
-    "  [default: 1.5, of words 1]",
-)
-@click.option(
-    "--label-smoothing",
-    type=_FRACTION,
-    default=0.02,
-    show_default=True,
-    help="Part of the labels' certainty that is taken away.",
-)
-@click.option(
-    "--calibrate/--no-calibrate", default=True, show_default=True, help="Fit a temperature, or not."
-)
 @click.option("--quantise", is_flag=True, help="Keep its matrices as int8: a quarter of the size.")
-@click.option(
-    "--held-out",
-    type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
-    default=0.1,
-    show_default=True,
-    help="Part of the pairs to measure on.",
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of everything."
-)
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
 def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) -> None:
     """Train a classifier of pairs on the translations in the FILEs, for the score mlp.
@@ -195,7 +104,7 @@ def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) ->
 
 def _check_together(plan: ClassifierPlan, choices: dict[str, Any]) -> None:
     """Raise UsageError for options that do not go together."""
-    noisy, kind = choices["noisy"], choices["kind"]
+    noisy = choices["noisy"]
     if (noisy is None) != (plan.negatives.kind == "repaired"):
         raise click.UsageError("--noisy FILE goes with all --negatives but repaired")
     if (choices["folder"] is None) != choices["in_place"]:
@@ -204,38 +113,38 @@ def _check_together(plan: ClassifierPlan, choices: dict[str, Any]) -> None:
         raise click.UsageError("--noisy is read twice: it cannot be stdin")
     if [*choices["positives"], *choices["nearly"]].count("-") > 1:
         raise click.UsageError("only one file can be stdin")
-    for name in ("worth", "sharpness", "lenience"):
-        if _said(name) and not choices["nearly"]:
-            raise click.UsageError(f"--{name} goes with --nearly FILE")
-        if _said(name) and name != "worth" and not plan.worth:
-            raise click.UsageError(f"--{name} goes with a --worth above 0")
-    for name in {"sentences": ["width"], "words": ["features", "surface"]}[kind]:
-        if _said(name):
-            raise click.UsageError(f"--{name} is not for --kind {kind}")
+    _check_effects(plan, choices)
 
 
-def _said(option: str) -> bool:
-    """Whether the command line has an option."""
-    source = click.get_current_context().get_parameter_source(option)
-    return source is ParameterSource.COMMANDLINE
+def _check_effects(plan: ClassifierPlan, choices: dict[str, Any]) -> None:
+    """Raise UsageError for options that have no effect beside the others."""
+    if choices["count"] is not None and plan.negatives.kind == "given":
+        raise click.UsageError("--count has no effect with --negatives given, which takes all")
+    usual = type(plan)()
+    weights = {
+        "worth": (plan.worth or usual.worth, usual.worth),
+        "training.sharpness": (plan.training.sharpness, usual.training.sharpness),
+        "training.lenience": (plan.training.lenience, usual.training.lenience),
+    }
+    for name, (value, default) in weights.items():
+        if value != default and not choices["nearly"]:
+            raise click.UsageError(f"{name} has no effect without --nearly FILE")
+        if value != default and name != "worth" and not plan.worth:
+            raise click.UsageError(f"{name} has no effect without a worth above 0")
 
 
 def _plan(choices: dict[str, Any]) -> ClassifierPlan:
-    """Return the settings that the options make."""
-    from bitextfilter.training.classifier import ClassifierTraining
+    """Return the settings, and which pairs are negatives."""
     from bitextfilter.training.negatives import Negatives
     from bitextfilter.workflows.classifier_training import ClassifierPlan
 
-    given = {**_DEFAULTS[choices["kind"]], **{n: v for n, v in choices.items() if v is not None}}
-    given["negatives"] = Negatives.parse(choices["negatives"])
-    given["training"] = ClassifierTraining(**_fields(ClassifierTraining, given))
-    return ClassifierPlan(**_fields(ClassifierPlan, given))
-
-
-def _fields(settings: type[Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return what is given of some settings."""
-    names = {field.name for field in dataclasses.fields(settings)}
-    return {name: value for name, value in given.items() if name in names}
+    return ClassifierPlan.from_dict(
+        settings_values(choices),
+        kind=choices["kind"],
+        negatives=Negatives.parse(choices["negatives"]),
+        count=choices["count"],
+        quantise=choices["quantise"],
+    )
 
 
 def _notifier(run: Run) -> Callable[[int, float], None]:

@@ -14,6 +14,12 @@ import click
 
 from bitextfilter.commands.frame import Run, command, device_options, output_option
 from bitextfilter.commands.options import language_pair, needs_own_file
+from bitextfilter.commands.training_options import (
+    Rows,
+    said,
+    settings_options,
+    settings_values,
+)
 from bitextfilter.io.rows import BadRow
 
 if TYPE_CHECKING:
@@ -30,7 +36,19 @@ Cut = Callable[[Sequence[str]], list[list[str]]]
 """Makes tokens of sentences."""
 
 
-@command("bitext-train-embeddings", output_option(), device_options()[1:], batch_size=None)
+def _rows() -> Rows:
+    from bitextfilter.workflows.embedding_training import settings_rows
+
+    return settings_rows()
+
+
+@command(
+    "bitext-train-embeddings",
+    output_option(),
+    settings_options(_rows, "adversarial.seed"),
+    device_options()[1:],
+    batch_size=None,
+)
 @click.option(
     "--languages", required=True, type=language_pair, metavar="SOURCE,TARGET", help="As en,de."
 )
@@ -79,11 +97,6 @@ Cut = Callable[[Sequence[str]], list[list[str]]]
     show_default=True,
     help="Most words of each language.",
 )
-@click.option("--dim", type=int, help="Short for --set skip_gram.dim=N.  [default: 300]")
-@click.option("--epochs", type=int, help="Short for --set skip_gram.epochs=N.  [default: 5]")
-@click.option(
-    "--minimum-count", type=int, help="Short for --set skip_gram.minimum_count=N.  [default: 5]"
-)
 @click.option(
     "--threads",
     type=click.IntRange(min=1),
@@ -91,20 +104,6 @@ Cut = Callable[[Sequence[str]], list[list[str]]]
     show_default=True,
     help="Of each language's skip-gram, and of the adversarial training. With more than 1, "
     "results differ from run to run.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    help="Seed of the adversarial training.",
-)
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="GROUP.NAME=VALUE",
-    help="One setting of skip_gram, mapping or adversarial; may be repeated.",
 )
 def main(run: Run, languages: tuple[str, str], **options: Any) -> None:
     r"""Learn word vectors of two languages in one space, for bitext-train-encoder --embeddings.
@@ -158,23 +157,32 @@ def _check(run: Run, options: dict[str, Any]) -> None:
         raise click.UsageError("--dictionary FILE and --map dictionary go together")
 
 
-def _plan(options: dict[str, Any], threads: int) -> EmbeddingPlan:
-    """Return the settings: the short options, and every --set."""
-    from bitextfilter.workflows.embedding_training import EmbeddingPlan
-    from bitextfilter.workflows.plan import with_override
+def _check_effects(options: dict[str, Any], plan: EmbeddingPlan) -> None:
+    """Refuse options and settings that have no effect beside the others."""
+    usual = type(plan)()
+    reads = [options["source_text"], options["target_text"]]
+    if options["first"] != "adversarial" and plan.adversarial != usual.adversarial:
+        raise click.UsageError(
+            "--seed and adversarial settings have no effect without --map adversarial"
+        )
+    if not any(reads) and plan.skip_gram != usual.skip_gram:
+        raise click.UsageError("skip_gram settings have no effect on vectors already trained")
+    if said("lowercase") and options["segmenter"] is not None:
+        raise click.UsageError("--lowercase or --keep-case has no effect with --segmenter")
+    if not any([*reads, options["dictionary"]]):
+        if said("lowercase"):
+            raise click.UsageError("--lowercase or --keep-case has no effect without text")
+        if options["segmenter"] is not None:
+            raise click.UsageError("--segmenter has no effect without text")
 
-    values: dict[str, Any] = {}
-    given = [n for n in ("dim", "epochs", "minimum_count") if options[n] is not None]
-    short = [f"skip_gram.{name}={options[name]}" for name in given]
-    common = [f"{group}.threads={threads}" for group in ("skip_gram", "adversarial")]
-    for assignment in (
-        *common,
-        f"adversarial.seed={options['seed']}",
-        *short,
-        *options["overrides"],
-    ):
-        values = with_override(values, assignment)
-    return EmbeddingPlan.from_dict(values)
+
+def _plan(options: dict[str, Any], threads: int) -> EmbeddingPlan:
+    """Return the settings: those that are given, and --threads."""
+    from bitextfilter.workflows.embedding_training import EmbeddingPlan
+
+    plan = EmbeddingPlan.from_dict(settings_values(options, "adversarial.seed"))
+    _check_effects(options, plan)
+    return plan.on_threads(threads)
 
 
 def _cut(options: dict[str, Any], language: str) -> Cut:

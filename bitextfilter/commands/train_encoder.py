@@ -11,6 +11,7 @@ from bitextfilter.commands.frame import Run, command, device_options
 from bitextfilter.commands.options import pair_column_options
 from bitextfilter.commands.pivot_options import no_pivot, pivot_material, pivot_options
 from bitextfilter.commands.training_options import (
+    Rows,
     pair_files,
     settings_values,
     training_options,
@@ -27,9 +28,15 @@ _FILE = click.Path(exists=False, dir_okay=False)
 _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
 
 
+def _rows() -> Rows:
+    from bitextfilter.workflows.plan import settings_rows
+
+    return settings_rows()
+
+
 @command(
     "bitext-train-encoder",
-    training_options(),
+    training_options(_rows),
     pivot_options(),
     pair_column_options(),
     device_options(),
@@ -40,14 +47,14 @@ _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
     multiple=True,
     type=_FILE,
     metavar="FILE",
-    help="Plain source sentences to autoencode besides; may be repeated.",
+    help="Plain source sentences for the decoder to autoencode; may be repeated.",
 )
 @click.option(
     "--target-text",
     multiple=True,
     type=_FILE,
     metavar="FILE",
-    help="Plain target sentences to autoencode besides; may be repeated.",
+    help="Plain target sentences for the decoder to autoencode; may be repeated.",
 )
 @click.option(
     "--start",
@@ -58,7 +65,8 @@ _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
 @click.option(
     "--architecture",
     metavar="NAME|PARTS",
-    help="autoencoder (the default), pivot, averaging, or parts such as word+lstm,trigram.",
+    help="Parts such as word+lstm,trigram; autoencoder, pivot, or averaging."
+    "  [default: word,trigram]",
 )
 @click.option(
     "--embeddings",
@@ -69,12 +77,12 @@ _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
 def main(run: Run, **options: Any) -> None:
     r"""Train an encoder from parallel text, and write it as a model folder.
 
-    Each mini-batch holds translation and autoencoding 1:1 through one shared decoder, and pulls
-    translations together and other pairs apart (weights training.translation, .autoencoding and
-    .ranking; 0 leaves one out). The model is kept whenever its sentence alignment recovery
+    Without settings this is the recipe of the models that come with the package: averages of
+    subwords and of character trigrams, trained with the hardest negatives among 4,000 pairs. The
+    model is kept whenever its sentence alignment recovery
     error on --development (%, mean of CSLS and cosine) is the lowest so far. The state of the
-    training lies in DIR.training; --resume continues from the last validation with the very
-    same curve.
+    training lies in DIR.training, saved at each validation and every five minutes; --resume goes
+    on from there with the very same curve.
 
     With --architecture pivot the decoder writes a third language, from sources and from targets
     (--source-pivot, --target-pivot): no pair of the two languages is needed but to validate on.
@@ -83,14 +91,13 @@ def main(run: Run, **options: Any) -> None:
     added with + and set side by side with a comma. By default they train without a decoder:
     training.translation and .autoencoding are 0.
 
-    All training text is held in memory. Settings: --set shape.hidden=256, --set
-    segmentation.vocabulary_size=24000, --set training.passes=3 and so on; the page on
-    bitext-train-encoder lists them all.
+    All training text is held in memory. Settings: --set segmentation.vocabulary_size=24000,
+    --set training.passes=3 and so on; --list-settings lists them all.
 
     Example:
 
         bitext-train-encoder --languages en,de --pairs train.tsv.gz --development dev.tsv \
-            --set training.passes=6 -o my-model
+            -o my-model
     """
     from bitextfilter.workflows.plan import Plan
 

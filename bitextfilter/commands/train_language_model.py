@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,7 @@ from bitextfilter.commands.frame import (
     input_option,
     output_option,
 )
+from bitextfilter.commands.training_options import Rows, settings_options, settings_values
 from bitextfilter.io.rows import BadRow, TextColumn
 
 if TYPE_CHECKING:
@@ -25,7 +26,13 @@ __all__ = ["main"]
 
 _UNITS = ("tokens", "words", "characters")
 _ORDERS = {"characters": 5}
-_ORDER = 3
+
+
+def _rows() -> Rows:
+    from bitextfilter.settings import listed
+    from bitextfilter.training.ngrams import NgramSettings
+
+    return listed(NgramSettings())
 
 
 @command(
@@ -33,6 +40,7 @@ _ORDER = 3
     input_option(),
     output_option(),
     error_options(),
+    settings_options(_rows, seed=""),
     batch_size=None,
 )
 @click.option("--column", "where", type=column, metavar="COLUMN", help="Read a column of a TSV.")
@@ -45,28 +53,14 @@ _ORDER = 3
     help="What n-grams are made of; tokens are words, and punctuation marks apart.",
 )
 @click.option(
-    "--order",
-    type=click.IntRange(min=1),
-    show_default="3; 5 of characters",
-    help="Length of the longest n-grams.",
-)
-@click.option(
     "--lowercase/--keep-case", default=True, show_default=True, help="Lower-case text, or not."
-)
-@click.option(
-    "--minimum-count",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Leave out n-grams of three and more that are seen less than N times.",
 )
 def main(
     run: Run,
     where: int | str | None,
     unit: str,
-    order: int | None,
-    **choices: int,
+    lowercase: bool,
+    **options: Any,
 ) -> None:
     """Estimate a language model from sentences, one a line, and write it in the ARPA format.
 
@@ -82,17 +76,18 @@ def main(
         bitext-train-language-model --column 2 -o german.arpa.gz < pairs.tsv
         bitext-filter --rule perplexity:target=german.arpa.gz,maximum=500 < crawl.tsv
     """
+    from bitextfilter.settings import from_mapping
     from bitextfilter.text.arpa import write_arpa
     from bitextfilter.text.units import Units
     from bitextfilter.training.ngrams import Corpus, NgramSettings, train
 
-    order = order or _ORDERS.get(unit, _ORDER)
-    settings = NgramSettings(order, choices["minimum_count"])
-    units = Units(unit, bool(choices["lowercase"]))
+    defaults = {"order": _ORDERS[unit]} if unit in _ORDERS else {}
+    settings = from_mapping(NgramSettings, settings_values(options), defaults=defaults)
+    units = Units(unit, lowercase)
     sentences, output = _sentences(run, where, units), run.output()
     trained = train(Corpus(sentences), settings, units)
     write_arpa(trained.model, output)
-    run.facts.update(unit=unit, order=order, lowercase=units.lowercase)
+    run.facts.update(unit=unit, order=settings.order, lowercase=units.lowercase)
     _tell(run, trained)
 
 

@@ -10,6 +10,7 @@ import click
 from bitextfilter.commands.frame import Run, command, device_options
 from bitextfilter.commands.options import pair_column_options
 from bitextfilter.commands.training_options import (
+    Rows,
     pair_files,
     settings_values,
     training_options,
@@ -26,9 +27,15 @@ __all__ = ["main"]
 _ERRORS = {"cross-entropy": "cross-entropy {:.4f} nats a token", "bleu": "100 - BLEU = {:.2f}"}
 
 
+def _rows() -> Rows:
+    from bitextfilter.workflows.translator_plan import settings_rows
+
+    return settings_rows()
+
+
 @command(
     "bitext-train-translator",
-    training_options(),
+    training_options(_rows),
     pair_column_options(),
     device_options(),
     batch_size=None,
@@ -56,15 +63,15 @@ def main(run: Run, **options: Any) -> None:
     An encoder and a decoder with attention share one table of subwords. The model is kept
     whenever its error on --development is the lowest so far: cross-entropy in nats a subword
     (from 0 up), or with --set training.validation=bleu, which needs sacreBLEU, 100 less BLEU. The
-    state of the training lies in DIR.training; --resume continues from the last validation with
+    state of the training lies in DIR.training; --resume goes on from what was saved last with
     the very same curve.
 
     With --architecture controlled the model writes by a template, the two upper levels of the
     target's parse: --template-column has parses such as (S (NP (PRP It)) (VP (VBZ works)) (. .)).
 
     All training text is held in memory. Settings: --set shape.layers=6, --set
-    segmentation.vocabulary_size=16000, --set training.passes=3 and so on; the page on
-    bitext-train-translator lists them all.
+    segmentation.vocabulary_size=16000, --set training.passes=3 and so on; --list-settings lists
+    them all.
 
     Example:
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from bitextfilter.commands.options import language_pair
 
@@ -15,14 +17,79 @@ if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
     from bitextfilter.training.sources import PairFile
 
-__all__ = ["pair_files", "settings_values", "training_options"]
+__all__ = ["pair_files", "said", "settings_options", "settings_values", "training_options"]
+
+Rows = list[tuple[str, str, str, str]]
+"""Name, default, range and meaning of each setting."""
 
 _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
 
 
-def training_options() -> list[click.Parameter]:
-    """Return -o, the files of pairs, and the settings."""
-    return [*_file_options(), *_setting_options()]
+def training_options(rows: Callable[[], Rows]) -> list[click.Parameter]:
+    """Return -o, the files of pairs, the settings, --quantise and --resume.
+
+    ``rows``: what --list-settings lists.
+    """
+    return [
+        *_file_options(),
+        *settings_options(rows),
+        click.Option(
+            ["--quantise"], is_flag=True, help="Keep matrices as int8: a quarter of the size."
+        ),
+        click.Option(
+            ["--resume"],
+            is_flag=True,
+            help="Go on with the interrupted training of this model.",
+        ),
+    ]
+
+
+def _show(
+    rows: Callable[[], Rows], context: click.Context, _: click.Parameter, asked: bool
+) -> None:
+    """Write the table of settings, and exit."""
+    if asked:
+        from bitextfilter.settings import table
+
+        click.echo(table(rows()), nl=False)
+        context.exit()
+
+
+def settings_options(rows: Callable[[], Rows], seed: str = "training.seed") -> list[click.Option]:
+    """Return --settings, --set, --list-settings and --seed, which every training has.
+
+    Args:
+        rows: what --list-settings lists.
+        seed: the setting that --seed is short for; none if it is empty.
+    """
+
+    options = [
+        click.Option(
+            ["--settings"],
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help="Settings (JSON), such as those that a model keeps.",
+        ),
+        click.Option(
+            ["--set", "overrides"],
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="One setting; may be repeated, and goes before --settings.",
+        ),
+        click.Option(
+            ["--list-settings"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=partial(_show, rows),
+            help="List the settings with defaults, ranges and meanings, and exit.",
+        ),
+    ]
+    if seed:
+        about = f"Short for --set {seed}=N.  [default: 1]"
+        number = click.IntRange(min=0)
+        options.append(click.Option(["--seed"], type=number, metavar="N", help=about))
+    return options
 
 
 def _file_options() -> list[click.Parameter]:
@@ -60,51 +127,26 @@ def _file_options() -> list[click.Parameter]:
     ]
 
 
-def _setting_options() -> list[click.Parameter]:
-    return [
-        click.Option(
-            ["--settings"],
-            type=click.Path(dir_okay=False, path_type=Path),
-            metavar="FILE",
-            help="Settings (JSON), such as training.json of a model.",
-        ),
-        click.Option(
-            ["--set", "overrides"],
-            multiple=True,
-            metavar="GROUP.NAME=VALUE",
-            help="One setting; may be repeated, and goes before --settings.",
-        ),
-        click.Option(
-            ["--batch-size", "mini_batch"],
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Pairs a mini-batch: short for --set training.batch_size=N.",
-        ),
-        click.Option(
-            ["--quantise"], is_flag=True, help="Keep matrices as int8: a quarter of the size."
-        ),
-        click.Option(
-            ["--resume"],
-            is_flag=True,
-            help="Go on with the interrupted training of this model.",
-        ),
-    ]
-
-
-def settings_values(options: dict[str, Any]) -> dict[str, Any]:
-    """The settings: those of --settings, changed by every option that is short for one."""
-    from bitextfilter.training.settings import read_settings
-    from bitextfilter.workflows.plan import with_override
+def settings_values(options: dict[str, Any], seed: str = "training.seed") -> dict[str, Any]:
+    """The settings: those of --settings, changed by --architecture, --seed and every --set."""
+    from bitextfilter.settings import read_settings, with_override
 
     values = read_settings(options["settings"]) if options["settings"] else {}
+    values = values.get("settings", values)  # of a classifier, beside its figures
     values = {n: v for n, v in values.items() if n not in ("material", "validation")}
-    if (architecture := options["architecture"]) is not None:
+    if (architecture := options.get("architecture")) is not None:
         values = {**values, "architecture": architecture}
-    if (mini_batch := options["mini_batch"]) is not None:
-        values = with_override(values, f"training.batch_size={mini_batch}")
+    if options.get("seed") is not None:
+        values = with_override(values, f"{seed}={options['seed']}")
     for assignment in options["overrides"]:
         values = with_override(values, assignment)
     return values
+
+
+def said(option: str) -> bool:
+    """Whether the command line has an option."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is ParameterSource.COMMANDLINE
 
 
 def pair_files(
@@ -116,6 +158,9 @@ def pair_files(
     """The files of --pairs, or what ``option`` is, and --parallel; UsageError without any."""
     from bitextfilter.training.sources import PairFile
 
+    for name in () if tables else ("scol", "tcol"):
+        if said(name):
+            raise click.UsageError(f"--{name} has no effect without {option} FILE")
     weighted = [_weighted(path, option) for path in tables]
     files = [PairFile(path, weight=weight, columns=columns) for path, weight in weighted]
     for source, text in parallel:

@@ -29,7 +29,7 @@ from bitextfilter.encoders.network import (
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.folded import FoldedRecurrent
 from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent, max_pool
-from bitextfilter.models.sizes import check_sizes
+from bitextfilter.settings import check, setting
 from bitextfilter.text.processor import PIECES
 
 
@@ -41,17 +41,21 @@ class AutoencoderSettings:
     (Kim et al. 2019: 512, so 256 a direction).
     """
 
-    embedding: int = 512
-    hidden: int = 256
-    layers: int = 1
-    cell: str = "lstm"
-    average: bool = False
+    embedding: int = setting(512, "width of a subword vector", within=">= 1")
+    hidden: int = setting(
+        256, "width of one direction; a sentence vector is twice as wide", within=">= 1"
+    )
+    layers: int = setting(1, "recurrent layers", within=">= 1")
+    cell: str = setting("lstm", "the kind of recurrent unit", choices=CELLS)
+    average: bool = setting(
+        False,
+        "add the weighted average of the subword vectors to the scaled maximum; `embedding` must"
+        " be twice `hidden`",
+    )
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        if self.cell not in CELLS:
-            raise SettingsError(f"cell {self.cell!r} is none of {', '.join(CELLS)}")
-        check_sizes(embedding=self.embedding, hidden=self.hidden, layers=self.layers)
+        check(self)
         if self.average and self.embedding != self.dim:
             raise SettingsError(
                 f"average adds word vectors to the states: embedding ({self.embedding})"

@@ -18,7 +18,7 @@ from bitextfilter.encoders.network import (
     piece_vectors,
 )
 from bitextfilter.models.recurrent import mean_pool, padding_mask
-from bitextfilter.models.sizes import check_sizes
+from bitextfilter.settings import check, setting
 from bitextfilter.text.processor import PIECES
 
 
@@ -26,11 +26,11 @@ from bitextfilter.text.processor import PIECES
 class AveragingSettings:
     """Shape of an averaging encoder: ``embedding`` is the width of a vector, and its ``dim``."""
 
-    embedding: int = 512
+    embedding: int = setting(512, "width of subword and sentence vectors", within=">= 1")
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        check_sizes(embedding=self.embedding)
+        check(self)
 
     @property
     def dim(self) -> int:

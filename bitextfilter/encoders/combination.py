@@ -22,7 +22,7 @@ from bitextfilter.encoders.network import (
 )
 from bitextfilter.encoders.parts import PARTS, Average, FoldedPart, Part
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.sizes import check_sizes
+from bitextfilter.settings import check, setting
 from bitextfilter.text.processor import PIECES, TRIGRAMS
 
 SHARING = ("shared", "separate")
@@ -37,18 +37,13 @@ class CombinationSettings:
     piece of the common vocabulary.
     """
 
-    embedding: int = 300
-    tables: str = "shared"
-    composition: str = "shared"
+    embedding: int = setting(300, "width of a token vector, and of each part", within=">= 1")
+    tables: str = setting("shared", "token vectors of the two languages", choices=SHARING)
+    composition: str = setting("shared", "weights of the parts", choices=SHARING)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        check_sizes(embedding=self.embedding)
-        for name in ("tables", "composition"):
-            if getattr(self, name) not in SHARING:
-                raise SettingsError(
-                    f"{name} {getattr(self, name)!r} is none of {', '.join(SHARING)}"
-                )
+        check(self)
 
 
 def parse(expression: str) -> tuple[tuple[str, ...], ...]:

@@ -20,11 +20,10 @@ from torch import Tensor, nn
 from bitextfilter.encoders.base import NetworkEncoder
 from bitextfilter.encoders.network import Folded, Inputs, Network, Padded, Tokens, piece_vectors
 from bitextfilter.encoders.parts import Average, FoldedPart, Part
-from bitextfilter.errors import SettingsError
 from bitextfilter.models.checkpoint import load_network, save_network
 from bitextfilter.models.folded import FoldedDirection
 from bitextfilter.models.folders import read_config, read_part
-from bitextfilter.models.sizes import check_sizes
+from bitextfilter.settings import check, setting
 from bitextfilter.text.processor import PIECES, TextProcessor
 
 __all__ = [
@@ -75,15 +74,14 @@ READERS: dict[str, type[Part]] = {"lstm": LastState, "averaging": Average}
 class ReferenceSettings:
     """Shape: how it reads, and the width of token vectors and of an LSTM's state."""
 
-    architecture: str = "lstm"
-    embedding: int = 300
+    architecture: str = setting(
+        "lstm", "an LSTM's last state, or the mean of the token vectors", choices=READERS
+    )
+    embedding: int = setting(300, "width of token vectors, and of the LSTM", within=">= 1")
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        check_sizes(embedding=self.embedding)
-        if self.architecture not in READERS:
-            known = ", ".join(READERS)
-            raise SettingsError(f"architecture {self.architecture!r} is none of {known}")
+        check(self)
 
 
 class ReferenceNetwork(Network):

@@ -10,8 +10,14 @@ from typing import Any
 from bitextfilter.encoders.autoencoder import AutoencoderNetwork, AutoencoderSettings
 from bitextfilter.encoders.averaging import AveragingNetwork, AveragingSettings
 from bitextfilter.encoders.base import Encoder, NetworkEncoder
-from bitextfilter.encoders.combination import CombinationNetwork, CombinationSettings, views_of
+from bitextfilter.encoders.combination import (
+    CombinationNetwork,
+    CombinationSettings,
+    parse,
+    views_of,
+)
 from bitextfilter.encoders.network import Network
+from bitextfilter.encoders.parts import PARTS
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models import checkpoint
 from bitextfilter.models.folders import read_architecture, read_config
@@ -44,6 +50,16 @@ def architecture_settings(name: str, values: Mapping[str, Any]) -> Any:
 def views(name: str) -> tuple[str, ...]:
     """What an architecture reads of a sentence. Raises SettingsError for unknown names."""
     return Network.views if name in ARCHITECTURES else views_of(name)
+
+
+def sees_order(name: str) -> bool:
+    """Whether an architecture tells sentences apart by the order of their pieces.
+
+    Raises SettingsError for unknown names.
+    """
+    if name in ARCHITECTURES:
+        return name != "averaging"
+    return any(PARTS[part].recurrent for added in parse(name) for part in added)
 
 
 def build_network(name: str, settings: Any, sizes: Mapping[str, int]) -> Network:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bitextfilter.errors import ModelError
+from bitextfilter.settings import check, setting
 from bitextfilter.text import characters
 
 __all__ = ["Normalisation"]
@@ -39,10 +40,16 @@ class Normalisation:
     second). Applying it twice is the same as once (``tokenise`` aside).
     """
 
-    lowercase: bool = True
-    punctuation: bool = False
-    tokenise: bool = False
-    apart: bool = False
+    lowercase: bool = setting(True, "all letters small")
+    punctuation: bool = setting(False, "Moses' normalised punctuation, by sacremoses: slow")
+    tokenise: bool = setting(False, "Moses' tokens, by sacremoses: slow")
+    apart: bool = setting(
+        False, "spaces around each punctuation mark and symbol: fast, alike in all languages"
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what is neither true nor false."""
+        check(self)
 
     def __call__(self, sentence: str, language: str) -> str:
         """Return *sentence* normalised; *language* (``en``) only matters to sacremoses."""

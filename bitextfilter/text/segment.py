@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bitextfilter.errors import InputError, ModelError, NotFoundError, SettingsError
 from bitextfilter.io.files import write_whole
+from bitextfilter.settings import check, setting
 from bitextfilter.text.merges import MergeSegmenter, learn_merges
 from bitextfilter.text.morphs import MorphSegmenter, learn_morphs
 from bitextfilter.text.pieces import Segmenter, sample
@@ -30,6 +31,9 @@ KINDS: dict[str, type[Segmenter]] = {
 """The name of every segmentation and the class that does it."""
 
 
+_LEARNT = "kind=" + "|".join(kind for kind in KINDS if kind != "none")
+
+
 @dataclasses.dataclass(frozen=True)
 class SegmenterSettings:
     """How to learn a segmentation.
@@ -39,11 +43,30 @@ class SegmenterSettings:
     are learnt from and held in memory.
     """
 
-    kind: str = "unigram"
-    vocabulary_size: int = 32_000
-    merges: int = 20_000
-    sample_size: int = 1_000_000
-    seed: int = 1
+    kind: str = setting("unigram", "how words are cut; `none`: not at all", choices=KINDS)
+    vocabulary_size: int = setting(
+        32_000,
+        "pieces, or words if `kind` is none; 0 in the training of an encoder: by the number of"
+        " pairs, 2,000 to 24,000",
+        within=">= 0",
+    )
+    merges: int = setting(20_000, "joins of byte-pair encoding", within=">= 0", needs="kind=bpe")
+    sample_size: int = setting(
+        1_000_000,
+        "sentences to learn from, at most; they are held in memory",
+        within=">= 1",
+        needs=_LEARNT,
+    )
+    seed: int = setting(
+        1,
+        "chooses these sentences",
+        within=">= 0",
+        needs=_LEARNT,
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        check(self)
 
 
 def learn(sentences: Iterable[str], settings: SegmenterSettings) -> Segmenter:
@@ -51,8 +74,8 @@ def learn(sentences: Iterable[str], settings: SegmenterSettings) -> Segmenter:
 
     InputError if there is no text, SettingsError if *settings* are unknown or cannot be met.
     """
-    if settings.kind not in KINDS:
-        raise SettingsError(f"unknown segmentation {settings.kind!r}: expected {', '.join(KINDS)}")
+    if not settings.vocabulary_size:
+        raise SettingsError("segmentation.vocabulary_size must be at least 1")
     chosen = sample(sentences, settings.sample_size, settings.seed)
     if not chosen:
         raise InputError("no text to learn a segmentation from")

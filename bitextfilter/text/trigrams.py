@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from bitextfilter.errors import SettingsError
+from bitextfilter.settings import check, setting
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.vocabulary import RESERVED, UNKNOWN, Vocabulary
 
@@ -39,15 +39,17 @@ class TrigramSettings:
     ``hashed``: each has one of ``size`` numbers, which it may share with others.
     """
 
-    kind: str = "counted"
-    size: int = 100_000
+    kind: str = setting(
+        "counted",
+        "the most frequent trigrams, others passed over; or each has one of `size` places, which"
+        " others may share",
+        choices=KINDS,
+    )
+    size: int = setting(100_000, "trigrams, or places", within=">= 1")
 
     def __post_init__(self) -> None:
         """Refuse what there is not."""
-        if self.kind not in KINDS:
-            raise SettingsError(f"trigrams {self.kind!r} are none of {', '.join(KINDS)}")
-        if self.size < 1:
-            raise SettingsError(f"trigrams.size must be at least 1, not {self.size}")
+        check(self)
 
 
 class Trigrams(Protocol):

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.device import one_torch_thread
+from bitextfilter.settings import check, setting
 from bitextfilter.similarity.vectors import Vectors
 from bitextfilter.training.mapping import Induced, Map, MappingSettings, induce, mapped, procrustes
 
@@ -29,57 +30,48 @@ __all__ = ["Adversarial", "Discriminator", "adversarial_map"]
 class Adversarial:
     """Settings of the adversarial training; sizes and rates are those of Conneau et al. 2018."""
 
-    words: int = 50_000
-    """The most frequent words of each language that the discriminator sees."""
-    layers: int = 2
-    """Hidden layers of the discriminator."""
-    units: int = 2048
-    """Of each hidden layer."""
-    leak: float = 0.2
-    """Slope of the leaky rectifiers below 0."""
-    input_dropout: float = 0.1
-    smoothing: float = 0.1
-    """The labels are this far from 0 and 1."""
-    batch_size: int = 32
-    """Words of each language in a mini-batch."""
-    discriminator_updates: int = 5
-    """Updates of the discriminator for one of the map."""
-    starts: int = 1
-    """Trainings from different first maps, of which the best is taken (our addition: some end
-    in a bad optimum). The first begins with the identity, the others with random rotations."""
-    epochs: int = 5
-    updates: int = 31_250
-    """Updates of the map in an epoch."""
-    learning_rate: float = 0.1
-    """Of plain SGD, for both."""
-    decay: float = 0.98
-    """The learning rate is multiplied by this after each epoch, and halved besides where the
-    criterion fell."""
-    orthogonality: float = 0.01
-    """After each update W becomes (1 + b) W - b (W Wᵀ) W, with this b; 0 leaves it."""
-    threads: int = 1
-    """Of each operation, on a CPU; more may change the last digits, and so the map."""
-    seed: int = 1
+    words: int = setting(
+        50_000, "most frequent words of each language that the discriminator sees", within=">= 1"
+    )
+    layers: int = setting(2, "hidden layers of the discriminator", within=">= 1")
+    units: int = setting(2048, "of each hidden layer", within=">= 1")
+    leak: float = setting(0.2, "slope of the leaky rectifiers below 0", within=">= 0")
+    input_dropout: float = setting(
+        0.1, "share of the discriminator's input that is zeroed", within=">= 0, < 1"
+    )
+    smoothing: float = setting(0.1, "the labels are this far from 0 and 1", within=">= 0, < 0.5")
+    batch_size: int = setting(32, "words of each language in a mini-batch", within=">= 1")
+    discriminator_updates: int = setting(
+        5, "updates of the discriminator for one of the map", within=">= 1"
+    )
+    starts: int = setting(
+        1,
+        "trainings from different first maps, of which the best is taken (ours: some end in a bad"
+        " optimum); the first begins with the identity, the others with random rotations",
+        within=">= 1",
+    )
+    epochs: int = setting(5, "of each start", within=">= 1")
+    updates: int = setting(31_250, "updates of the map in an epoch", within=">= 1")
+    learning_rate: float = setting(0.1, "of plain SGD, for both", within="> 0")
+    decay: float = setting(
+        0.98,
+        "factor of the learning rate after each epoch; it is halved besides where the criterion"
+        " fell",
+        within="> 0, <= 1",
+    )
+    orthogonality: float = setting(
+        0.01,
+        "after each update the map W becomes (1 + b) W - b (W Wᵀ) W, with this b; 0 leaves it",
+        within=">= 0, <= 0.5",
+    )
+    threads: int = setting(
+        1, "of each operation; more may change the last digits, and so the map", within=">= 1"
+    )
+    seed: int = setting(1, "of everything that is drawn", within=">= 0")
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        for name in _COUNTS:
-            if getattr(self, name) < 1:
-                raise SettingsError(f"adversarial.{name} must be at least 1")
-        if not (0 <= self.smoothing < 0.5 and 0 <= self.input_dropout < 1):
-            raise SettingsError("adversarial.smoothing is in [0, 0.5), .input_dropout in [0, 1)")
-        if self.learning_rate <= 0 or not 0 < self.decay <= 1 or self.leak < 0:
-            raise SettingsError(
-                "adversarial.learning_rate is above 0, .decay in (0, 1], .leak 0 and up"
-            )
-        if not 0 <= self.orthogonality <= 0.5 or self.seed < 0:
-            raise SettingsError("adversarial.orthogonality is in [0, 0.5], .seed 0 and up")
-
-
-_COUNTS = (
-    *("words", "layers", "units", "batch_size", "discriminator_updates"),
-    *("starts", "epochs", "updates", "threads"),
-)
+        check(self)
 
 
 class Discriminator(nn.Sequential):

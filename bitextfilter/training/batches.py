@@ -37,7 +37,7 @@ def stream_of(model: BilingualTraining, data: tuple[Corpus, dict[int, Sentences]
         found = mini_batches(data, model.settings, model.network.views, search, skip)
         return (to_device(batch, device) for batch in found)
 
-    return Stream(count_updates(data[0], model.settings), batches)
+    return Stream(count_updates(data[0], model.settings), batches, model.settings.mega_batch)
 
 
 def mini_batches(

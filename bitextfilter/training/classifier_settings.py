@@ -1,60 +1,61 @@
-"""How a classifier of pairs is trained."""
+"""Settings of a classifier's training."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from bitextfilter.errors import SettingsError
+from bitextfilter.settings import check, setting
 
 __all__ = ["ClassifierTraining"]
 
 
 @dataclass(frozen=True)
 class ClassifierTraining:
-    """How the classifier is trained. Raises SettingsError for what makes no sense."""
+    """How the classifier is trained. Raises SettingsError for a value that makes no sense.
 
-    epochs: int = 20
-    """At most so many times over the pairs; the epoch with the lowest tuning loss is kept."""
-    patience: int = 3
-    """Training ends after so many epochs without a lower tuning loss."""
-    batch_size: int = 256
-    learning_rate: float = 0.001
-    weight_decay: float = 0.01
-    """Of Adam, decoupled (Loshchilov & Hutter 2019)."""
-    label_smoothing: float = 0.02
-    """Labels are this / 2 and 1 - this / 2: so that probabilities stay apart at both ends."""
-    vector_noise: float = 1.5
-    """Gaussian noise is added to each vector in training, as long on average as this part of it at
-    most. Vectors of the pairs that the encoder was trained on lie nearer to each other than those
-    of new pairs do; without noise, the classifier would find new pairs too far apart."""
-    word_dropout: float = 0.1
-    """Part of the words whose vectors are hidden in training, where the classifier reads words."""
-    held_out: float = 0.1
-    """Part of the pairs that is measured on, and the part that stopping and temperature use."""
-    sharpness: float = 1.6
-    """Where small mistakes are a question of their own, the logit c of the other one, whether a
-    pair is a translation at all, becomes this times c + lenience in the end. Both were chosen by
-    the AUC of fifteen kinds of noise in news and talks, of which nothing was trained on."""
-    lenience: float = 1.5
-    """See ``sharpness``."""
-    calibrate: bool = True
-    """Whether a temperature is fitted."""
-    seed: int = 1
+    ``sharpness`` and ``lenience`` were chosen by the AUC of fifteen kinds of noise in news and
+    talks, none of which was trained on.
+    """
+
+    epochs: int = setting(
+        20,
+        "times over the pairs, at most; the epoch with the lowest tuning loss is kept",
+        within=">= 1",
+    )
+    patience: int = setting(3, "epochs without a lower tuning loss to stop after", within=">= 1")
+    batch_size: int = setting(256, "pairs of a mini-batch", within=">= 1")
+    learning_rate: float = setting(0.001, "of Adam", within="> 0")
+    weight_decay: float = setting(0.01, "decoupled (Loshchilov & Hutter 2019)", within=">= 0")
+    label_smoothing: float = setting(
+        0.02,
+        "labels are this / 2 and 1 - this / 2, so that probabilities stay apart at both ends",
+        within=">= 0, < 1",
+    )
+    vector_noise: float = setting(
+        1.5,
+        "Gaussian noise on each vector in training, at most this many times as long on average as"
+        " the vector: vectors of pairs that the encoder was trained on are nearer to each other"
+        " than those of new pairs",
+        within=">= 0",
+    )
+    word_dropout: float = setting(
+        0.1, "part of the words whose vectors are hidden in training", within=">= 0, < 1"
+    )
+    held_out: float = setting(
+        0.1,
+        "part of the pairs that is measured on, and the part that stopping and temperature use",
+        within="> 0, < 0.5",
+    )
+    sharpness: float = setting(
+        1.6,
+        "with pairs that are nearly translations: the first logit, whether a pair is a translation"
+        " at all, becomes sharpness times (logit + lenience)",
+        within="> 0",
+    )
+    lenience: float = setting(1.5, "see `sharpness`; 0 for text as in training")
+    calibrate: bool = setting(True, "whether a temperature is fitted")
+    seed: int = setting(1, "of everything that is drawn", within=">= 0")
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        if min(self.epochs, self.patience, self.batch_size) < 1 or self.learning_rate <= 0:
-            raise SettingsError(
-                "epochs, patience, batch size must be at least 1, learning rate > 0"
-            )
-        if self.weight_decay < 0 or not 0 <= self.label_smoothing < 1:
-            raise SettingsError("weight decay must not be negative, label smoothing in [0, 1)")
-        if not self.sharpness > 0 or not math.isfinite(self.sharpness + self.lenience):
-            raise SettingsError("sharpness must be above 0, and lenience a number")
-        if self.vector_noise < 0:
-            raise SettingsError("vector noise must not be negative")
-        if not 0 <= self.word_dropout < 1:
-            raise SettingsError("word dropout must be in [0, 1)")
-        if not 0 < self.held_out < 0.5:
-            raise SettingsError(f"held out must be between 0 and 0.5, not {self.held_out}")
+        check(self)

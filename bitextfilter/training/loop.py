@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,11 @@ from bitextfilter.errors import ModelError
 from bitextfilter.training.data import Corpus
 from bitextfilter.training.lazy_adam import LazyAdam, clip_norm
 from bitextfilter.training.learner import Learner, LoopSettings
+from bitextfilter.training.settings import validation_interval
 from bitextfilter.training.state import Progress, load_state, save_state
+
+SAVE_SECONDS = 300.0
+"""The state is saved after this time without a validation, too."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,8 @@ class Stream:
     """How many a run has."""
     batches: Callable[[int], Iterator[Any]]
     """Endless mini-batches on the network's device, from the given one on."""
+    block: int = 1
+    """Mini-batches that are made together: between them no state is saved."""
 
 
 @dataclass(frozen=True)
@@ -82,18 +89,22 @@ def learn(
     settings, updates = model.settings, stream.updates
     optimiser = make_optimiser(model, settings)
     progress = load_state(folder, model, optimiser) if resume else Progress()
-    sums: dict[str, float] = {}
+    every = settings.validate_every or validation_interval(updates, settings.passes, stream.block)
+    saved = time.monotonic()
     for batch in stream.batches(progress.update):
         if progress.update >= updates or 0 < settings.patience <= progress.stale:
             break
         losses = update(model, optimiser, batch, (progress.update, updates))
         progress.update += 1
         for name, value in losses.items():
-            sums[name] = sums.get(name, 0.0) + value
-        if progress.update % settings.validate_every == 0 or progress.update == updates:
-            record_validation(model, hooks, progress, sums)
+            progress.sums[name] = progress.sums.get(name, 0.0) + value
+        validates = progress.update % every == 0 or progress.update == updates
+        if validates:
+            record_validation(model, hooks, progress)
+        late = time.monotonic() - saved >= SAVE_SECONDS
+        if validates or (late and progress.update % stream.block == 0):
             save_state(folder, model, optimiser, progress)
-            sums = {}
+            saved = time.monotonic()
         hooks.report(progress, updates)
     return progress
 
@@ -125,17 +136,12 @@ def update(
     return found
 
 
-def record_validation(
-    model: Learner, hooks: Hooks, progress: Progress, sums: dict[str, float]
-) -> None:
+def record_validation(model: Learner, hooks: Hooks, progress: Progress) -> None:
     """Validate the network, add a row to the history, and keep the network if it is the best.
 
     Of equally good ones the last is kept, but only a better one counts as progress.
-
-    ``sums``: each loss, summed over the updates since the last validation.
     """
-    since = progress.update - (progress.history[-1]["update"] if progress.history else 0)
-    losses = {name: total / since for name, total in sums.items()}
+    losses, progress.sums = progress.losses(), {}
     model.eval()
     error = hooks.validate(model.network)
     progress.history.append({"update": progress.update, "error": error, **losses})

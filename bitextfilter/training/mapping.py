@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.settings import check, setting
 from bitextfilter.similarity.margins import NEIGHBOURS
 from bitextfilter.similarity.retrieval import matches, neighbourhood_means
 from bitextfilter.similarity.vectors import Vectors, unit_rows
@@ -51,28 +52,31 @@ STEPS = ("unit", "centre")
 class MappingSettings:
     """How a map is refined."""
 
-    normalise: str = "unit,centre,unit"
-    """Steps on the vectors of each language first: ``unit`` length, ``centre`` (the mean of all
-    vectors taken away), in this order, separated by commas; the last must be ``unit``."""
-    words: int = 10_000
-    """The most frequent words of each language among which translations are sought."""
-    neighbours: int = NEIGHBOURS
-    """Of CSLS."""
-    refinements: int = 30
-    """Rounds of new pairs and a new map, at most; 0 for none."""
-    gain: float = 0.001
-    """The rounds end with the first that raises the criterion by less; 0 is for any gain."""
+    normalise: str = setting(
+        "unit,centre,unit",
+        "steps on the vectors of each language first, in this order: `unit` length, and `centre`,"
+        " which takes the mean of all vectors away; the last must be `unit`",
+    )
+    words: int = setting(
+        10_000,
+        "most frequent words of each language to find translations of",
+        within=">= 1",
+    )
+    neighbours: int = setting(NEIGHBOURS, "of CSLS", within=">= 1")
+    refinements: int = setting(30, "rounds of new pairs and a new map, at most", within=">= 0")
+    gain: float = setting(
+        0.001,
+        "the last round is the first with less; 0: any gain will do",
+        within=">= 0",
+    )
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
+        check(self)
         steps = self.normalise.split(",")
         if not set(steps) <= set(STEPS) or steps[-1] != "unit":
             raise SettingsError(
-                f"mapping.normalise {self.normalise!r}: expected unit and centre, unit at the end"
-            )
-        if min(self.words, self.neighbours) < 1 or min(self.refinements, self.gain) < 0:
-            raise SettingsError(
-                "mapping.words and .neighbours are 1 and up, .refinements and .gain 0 and up"
+                f"normalise {self.normalise!r} is not of unit and centre, with unit at the end"
             )
 
 

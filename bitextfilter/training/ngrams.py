@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.settings import check, setting
 from bitextfilter.text.ngram_model import BEGIN, END, MARKS, Level, NgramModel
 from bitextfilter.text.units import Units
 
@@ -34,15 +35,14 @@ _PRUNED_FROM = 3
 class NgramSettings:
     """What to estimate; SettingsError where it makes no sense."""
 
-    order: int = 3
-    """The length of the longest n-grams, 1 and up."""
-    minimum_count: int = 1
-    """n-grams of three tokens and more that are seen less often are left out."""
+    order: int = setting(3, "length of the longest n-grams; of characters 5", within=">= 1")
+    minimum_count: int = setting(
+        1, "n-grams of three tokens and more that are seen less often are left out", within=">= 1"
+    )
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        if self.order < 1 or self.minimum_count < 1:
-            raise SettingsError("order and minimum count of a language model are 1 and up")
+        check(self)
 
 
 class Corpus:

@@ -20,7 +20,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from bitextfilter.encoders.network import Padded
 from bitextfilter.encoders.reference_classifier import ReferenceNetwork
-from bitextfilter.errors import SettingsError
+from bitextfilter.settings import check, setting
 from bitextfilter.text.processor import PIECES
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.training.learner import Learner
@@ -48,18 +48,28 @@ Places = NDArray[np.int64]
 class ReferenceTraining:
     """How the classifier is trained. Theirs but for the batch size, which is not stated."""
 
-    negatives: str = "random"
-    """Which translation of a reference is learnt from, where it has several."""
-    epochs: int = 10
-    batch_size: int = 100
-    """References a mini-batch, each with one translation."""
-    learning_rate: float = 0.001
-    penalty: float = 0.0
-    """Times the squared norm of all token vectors is added to the loss: theirs is one of
-    1e-5, 1e-6, 1e-7, 1e-8 and 0."""
-    held_out: float = 0.1
-    """Part of the references that is measured on, and the part that the epoch is chosen by."""
-    seed: int = 1
+    negatives: str = setting(
+        "random",
+        "of several translations of a reference, one by chance or the most reference-like",
+        choices=NEGATIVES,
+    )
+    epochs: int = setting(10, "times over the references; the best is kept", within=">= 1")
+    batch_size: int = setting(
+        100, "references of a mini-batch, each with one translation", within=">= 1"
+    )
+    learning_rate: float = setting(0.001, "of Adam", within="> 0")
+    penalty: float = setting(
+        0.0,
+        "weight of the token vectors' squared norm in the loss (Wieting et al. 2017: one of 1e-5,"
+        " 1e-6, 1e-7, 1e-8 and 0)",
+        within=">= 0",
+    )
+    held_out: float = setting(
+        0.1,
+        "part of the references to measure on, and as much to choose the epoch by",
+        within="> 0, < 0.5",
+    )
+    seed: int = setting(1, "of everything that is drawn", within=">= 0")
     validate_every: int = 1
     """Updates between validations: those of an epoch, as :func:`stream_of` counts them."""
 
@@ -70,12 +80,7 @@ class ReferenceTraining:
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        if self.negatives not in NEGATIVES:
-            raise SettingsError(f"negatives {self.negatives!r} is none of {', '.join(NEGATIVES)}")
-        if min(self.epochs, self.batch_size) < 1 or self.learning_rate <= 0:
-            raise SettingsError("epochs and batch size must be at least 1, learning rate > 0")
-        if self.penalty < 0 or not 0 < self.held_out < 0.5:
-            raise SettingsError("penalty must not be negative, held out between 0 and 0.5")
+        check(self)
 
     @property
     def passes(self) -> float:

@@ -1,40 +1,31 @@
-"""Settings of a training run: frozen, checked, kept as JSON beside the model."""
+"""Settings of an encoder's training."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import math
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar
 
-from bitextfilter.errors import NotFoundError, SettingsError
+from bitextfilter.errors import SettingsError
+from bitextfilter.settings import check, setting
 
-Settings = TypeVar("Settings")
-
-CHOICES = {
-    "decode": ("source", "target", "both"),
-    "softmax": ("full", "sampled", "adaptive"),
-    "optimiser": ("adam", "lazy-adam", "sgd"),
-    "schedule": ("linear", "paper", "constant"),
-    "precision": ("float32", "bfloat16"),
-    "triplet_sides": ("both", "one"),
-    "negatives": ("same", "other"),
-    "dropout_kind": ("plain", "variational"),
-    "initial": ("normal", "uniform"),
-}
+__all__ = ["OBJECTIVES", "TrainingSettings", "validation_interval"]
 
 LARGEST_SEARCH = 32_768
 """Pairs of a mega-batch: each is compared with each, in some GB."""
 
 OBJECTIVES = ("translation", "autoencoding", "ranking", "triplet", "contrastive")
-LEAST = dict.fromkeys((*OBJECTIVES, "drift", "composition", "scramble"), 0) | {
-    **dict.fromkeys(("triplet_margin", "contrastive_margin", "warmup", "clip", "seed"), 0),
-    **dict.fromkeys(("batch_size", "mega_batch", "samples", "maximum_length"), 1),
-    **dict.fromkeys(("validate_every", "decay_every"), 1),
-}
+
+_DECODER = "translation|autoencoding"
+_MOST_UPDATES = 1000
+
+
+def validation_interval(updates: int, passes: float, block: int = 1) -> int:
+    """Updates between validations if nothing is said: a multiple of ``block``.
+
+    That is four times a pass, at least ten times a run, and at least every 1,000 updates, as far
+    as the block allows.
+    """
+    often = min(updates / 10, updates / max(passes, 1e-9) / 4, _MOST_UPDATES)
+    return max(1, int(often / block)) * block
 
 
 @dataclass(frozen=True)
@@ -49,79 +40,162 @@ class TrainingSettings:
     token vectors from where they started, and size of the ``composition``, all other parameters.
     """
 
-    translation: float = 1.0
-    autoencoding: float = 1.0
-    ranking: float = 1.0
-    decode: str = "target"
-    """The language the decoder writes and autoencodes; Kim et al. 2019: target."""
-    decoded_share: float = 1.0
-    """Share of a mini-batch's pairs that the decoder writes, 1/2, 1/3, 1/4...: decoding costs
-    most, ranking gains from a large batch."""
-    margin: float = 0.1
-    scale: float = 20.0
-    softmax: str = "sampled"
-    samples: int = 2048
-    triplet: float = 0.0
-    triplet_margin: float = 0.4
-    triplet_sides: str = "both"
-    """Whether the target seeks a negative, too (Wieting et al. 2017), or the source alone
-    (Wieting & Gimpel 2018)."""
-    negatives: str = "same"
-    """Those of a sentence are of its own side (Wieting et al. 2017) or of the other."""
-    mega_batch: int = 1
-    """Mini-batches among whose pairs the hardest negatives are sought (Wieting & Gimpel 2018:
-    1, 20, 40)."""
-    contrastive: float = 0.0
-    contrastive_margin: float = 0.5
-    """Cosine distance, 0 to 2, beyond which a negative costs nothing; the paper states none."""
-    drift: float = 0.0
-    composition: float = 0.0
+    translation: float = setting(1.0, "weight of the decoded translation", within=">= 0")
+    autoencoding: float = setting(1.0, "weight of the decoded sentence itself", within=">= 0")
+    ranking: float = setting(
+        1.0, "weight of telling a translation from the mini-batch's other sentences", within=">= 0"
+    )
+    decode: str = setting(
+        "target",
+        "the language that the decoder writes and that is autoencoded (Kim et al.: target)",
+        choices=("source", "target", "both"),
+        needs=_DECODER,
+    )
+    decoded_share: float = setting(
+        1.0,
+        "share of a mini-batch that the decoder writes, 1/2, 1/3, 1/4...: decoding costs most,"
+        " ranking gains from a large batch",
+        within="> 0, <= 1",
+        needs=_DECODER,
+    )
+    margin: float = setting(
+        0.1, "by which a translation's cosine must be higher than others'", needs="ranking"
+    )
+    scale: float = setting(
+        20.0, "of the cosines; it is learnt from there", within="> 0", needs="ranking"
+    )
+    softmax: str = setting(
+        "sampled",
+        "over the decoder's vocabulary",
+        choices=("full", "sampled", "adaptive"),
+        needs=_DECODER,
+    )
+    samples: int = setting(
+        2048, "subwords beside the right one", within=">= 1", needs=(_DECODER, "softmax=sampled")
+    )
+    triplet: float = setting(0.0, "weight of the margin loss with hardest negatives", within=">= 0")
+    triplet_margin: float = setting(0.4, "its margin, in cosine", within=">= 0", needs="triplet")
+    triplet_sides: str = setting(
+        "both",
+        "whether sources and targets have negatives (Wieting et al. 2017), or sources alone"
+        " (Wieting & Gimpel 2018)",
+        choices=("both", "one"),
+        needs="triplet",
+    )
+    negatives: str = setting(
+        "same",
+        "negatives of a sentence are of its own side, so of its language; or of the other, as"
+        " wrong translations are",
+        choices=("same", "other"),
+        needs="triplet",
+    )
+    mega_batch: int = setting(
+        1,
+        "mini-batches among whose pairs, 32,768 at most, the hardest negatives are sought"
+        " (Wieting & Gimpel 2018: 1, 20, 40)",
+        within=">= 1",
+        needs="triplet",
+    )
+    contrastive: float = setting(
+        0.0, "weight of the contrastive loss, with a random negative for each pair", within=">= 0"
+    )
+    contrastive_margin: float = setting(
+        0.5,
+        "cosine distance, 0 to 2, beyond which a negative costs nothing",
+        within=">= 0",
+        needs="contrastive",
+    )
+    drift: float = setting(
+        0.0,
+        "weight of the token vectors' squared distance from their start",
+        within=">= 0",
+    )
+    composition: float = setting(
+        0.0, "weight of the squares of all other parameters", within=">= 0"
+    )
 
-    batch_size: int = 120
-    """Sentence pairs a mini-batch (Kim et al. 2019: 120)."""
-    passes: float = 6.0
-    """Times the training data is read; may be a fraction."""
-    maximum_length: int = 60
-    """Pairs with a longer side, in subwords, are left out of training (Kim et al. 2019: 60)."""
-    optimiser: str = "adam"
-    """``lazy-adam`` updates only the token vectors that a mini-batch holds: faster with many."""
-    learning_rate: float = 0.001
-    schedule: str = "linear"
-    """``linear``: warm-up, then down to 0 at the end. ``paper``: constant for ``decay_start``
-    updates, then times 0.9 every ``decay_every``. ``constant``: warm-up only."""
-    warmup: int = 500
-    """Updates over which the learning rate rises from 0 (not used by ``paper``)."""
-    decay_start: int = 100_000
-    decay_every: int = 50_000
-    clip: float = 5.0
-    """Largest norm of the gradient; a larger one is scaled down. 0: never."""
-    dropout: float = 0.0
-    """Share of the token vectors' numbers zeroed in training."""
-    dropout_kind: str = "plain"
-    """``variational``: the same numbers at every position of a sentence (Sjöblom et al. 2018)."""
-    scramble: float = 0.0
-    """Chance of a sentence to have its pieces in random order (Wieting & Gimpel 2018: 0.3)."""
-    initial: str = "normal"
-    """``uniform``: token vectors within 0.01, Xavier matrices (Sjöblom et al. 2018)."""
-    precision: str = "float32"
-    seed: int = 1
-    validate_every: int = 1000
-    """Updates between validations."""
-    patience: int = 0
-    """Validations without a better one after which training stops; 0: never."""
+    batch_size: int = setting(120, "pairs of a mini-batch (Kim et al.: 120)", within=">= 1")
+    passes: float = setting(
+        6.0,
+        "times the data is read, may be a fraction; 0: by the number of pairs, 10 up to 50,000 and"
+        " 3 from 166,667 on",
+        within=">= 0",
+    )
+    maximum_length: int = setting(
+        60,
+        "pairs with a longer side, in subwords, are left out of training (Kim et al.: 60); 0: by"
+        " the size of the vocabulary, 60 of 24,000 and 104 of 2,000",
+        within=">= 0",
+    )
+    optimiser: str = setting(
+        "adam",
+        "`lazy-adam` updates only those token vectors that a mini-batch holds: much faster with"
+        " many",
+        choices=("adam", "lazy-adam", "sgd"),
+    )
+    learning_rate: float = setting(0.001, "the highest of the schedule", within="> 0")
+    schedule: str = setting(
+        "linear",
+        "warm-up, then down to 0; `constant`: warm-up alone; `paper`: times 0.9 every"
+        " `decay_every` updates after `decay_start`",
+        choices=("linear", "paper", "constant"),
+    )
+    warmup: int = setting(
+        500,
+        "updates over which the learning rate rises from 0",
+        within=">= 0",
+        needs="schedule=linear|constant",
+    )
+    decay_start: int = setting(100_000, "in updates", within=">= 0", needs="schedule=paper")
+    decay_every: int = setting(50_000, "in updates", within=">= 1", needs="schedule=paper")
+    clip: float = setting(
+        5.0, "largest norm of the gradient; a larger one is scaled down; 0: never", within=">= 0"
+    )
+    dropout: float = setting(
+        0.0, "share of the token vectors' numbers zeroed in training", within=">= 0, < 1"
+    )
+    dropout_kind: str = setting(
+        "plain",
+        "`variational`: the same numbers at every position of a sentence (Sjöblom et al.)",
+        choices=("plain", "variational"),
+        needs="dropout",
+    )
+    scramble: float = setting(
+        0.0,
+        "chance of a sentence to have its pieces in random order, for recurrent encoders (Wieting"
+        " & Gimpel 2018: 0.3)",
+        within=">= 0, <= 1",
+    )
+    initial: str = setting(
+        "normal",
+        "how token vectors start; `uniform`: within 0.01, and all matrices as Glorot & Bengio 2010",
+        choices=("normal", "uniform"),
+    )
+    precision: str = setting(
+        "float32",
+        "`bfloat16`: two to three times as fast where the processor has it",
+        choices=("float32", "bfloat16"),
+    )
+    seed: int = setting(1, "of everything that is drawn", within=">= 0")
+    validate_every: int = setting(
+        0,
+        "updates between validations; 0: four times a pass, and at least ten times a run and every"
+        " 1,000 updates",
+        within=">= 0",
+    )
+    patience: int = setting(
+        0, "validations without a better one after which training stops; 0: never", within=">= 0"
+    )
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        check_values(self, CHOICES, LEAST)
+        check(self)
         if max(getattr(self, name) for name in OBJECTIVES) <= 0:
-            raise SettingsError(f"at least one of {', '.join(OBJECTIVES)} must be > 0")
-        if self.passes <= 0 or self.learning_rate <= 0 or not 0 <= self.dropout < 1:
-            raise SettingsError("passes and learning_rate must be > 0, dropout in [0, 1)")
-        if not 0 < self.decoded_share <= 1 or self.scramble > 1:
-            raise SettingsError("decoded_share must be in (0, 1], scramble in [0, 1]")
+            raise SettingsError(f"{', '.join(OBJECTIVES)}: at least one must be above 0")
         if self.mega_batch > 1 and self.mega_batch * self.batch_size > LARGEST_SEARCH:
             raise SettingsError(
-                f"mega_batch times batch_size must be at most {LARGEST_SEARCH} pairs"
+                f"mega_batch times batch_size must be at most {LARGEST_SEARCH} pairs, not"
+                f" {self.mega_batch} times {self.batch_size}"
             )
         if self.validate_every % self.mega_batch:
             raise SettingsError(
@@ -150,61 +224,3 @@ class TrainingSettings:
             return self.learning_rate * rise
         fall = (updates - update) / max(1, updates - self.warmup)
         return self.learning_rate * min(rise, max(0.0, fall))
-
-
-def check_values(
-    settings: object, choices: Mapping[str, Sequence[str]], least: Mapping[str, float]
-) -> None:
-    """Raise SettingsError for a setting that is none of its choices, or less than allowed."""
-    for name, allowed in choices.items():
-        if (chosen := getattr(settings, name)) not in allowed:
-            raise SettingsError(f"{name} {chosen!r} is none of {', '.join(allowed)}")
-    for name, lowest in least.items():
-        if getattr(settings, name) < lowest:
-            raise SettingsError(f"{name} must be at least {lowest}")
-
-
-def check_groups(known: Iterable[str], values: Mapping[str, Any]) -> None:
-    """Raise SettingsError for a name among *values* that is no group of settings."""
-    if unknown := sorted(set(values).difference(known)):
-        raise SettingsError(f"{unknown[0]!r} is no group of settings: {', '.join(known)}")
-
-
-def from_mapping(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
-    """Build a settings object from names and values.
-
-    Raises SettingsError for a name that it lacks, and for a value of another kind.
-    """
-    if not isinstance(values, Mapping):
-        raise SettingsError(f"settings are names and values, not {values!r}")
-    fields = {field.name: field.type for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    known: dict[str, Any] = {}
-    for name, value in values.items():
-        if name not in fields:
-            raise SettingsError(f"{name!r} is no setting; there are {', '.join(fields)}")
-        known[name] = _of_kind(name, str(fields[name]), value)
-    return kind(**known)
-
-
-def _of_kind(name: str, wanted: str, value: Any) -> Any:
-    """The value, a whole number as int; raises SettingsError where it is of another kind."""
-    number = type(value) in (int, float) and math.isfinite(value)
-    if wanted == "int" and number and value == int(value):
-        return int(value)
-    fits = {"str": isinstance(value, str), "bool": isinstance(value, bool), "float": number}
-    if not fits.get(wanted, False):
-        raise SettingsError(f"setting {name} must be {wanted}, not {value!r}")
-    return value
-
-
-def read_settings(path: Path) -> dict[str, Any]:
-    """Read a settings file (JSON). Raises NotFoundError or SettingsError."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise NotFoundError(f"{path}: no such settings file") from None
-    except (OSError, ValueError) as error:
-        raise SettingsError(f"{path}: not a settings file: {error}") from error
-    if not isinstance(values, dict):
-        raise SettingsError(f"{path}: settings are an object of names and values")
-    return values

@@ -28,6 +28,13 @@ class Progress:
     """Validations since the best."""
     history: list[dict[str, float]] = field(default_factory=list)
     """A row a validation: update, error, mean of each objective since the last one."""
+    sums: dict[str, float] = field(default_factory=dict)
+    """Each loss, summed over the updates since the last validation."""
+
+    def losses(self) -> dict[str, float]:
+        """The mean of each loss since the last validation."""
+        since = self.update - (self.history[-1]["update"] if self.history else 0)
+        return {name: total / since for name, total in self.sums.items()}
 
 
 def save_state(
@@ -46,11 +53,19 @@ def save_state(
     tensors["random"] = torch.get_rng_state()
     if torch.cuda.is_available():
         tensors["random_cuda"] = torch.cuda.get_rng_state()
-    number = len(progress.history) % 2
+    number = 1 - _last_saved(folder)
     save_tensors(folder / f"{number}.{TENSORS}", tensors)
     draft = folder / f".{PROGRESS}"
     draft.write_text(json.dumps({"tensors": number, **asdict(progress)}), encoding="utf-8")
     draft.rename(folder / PROGRESS)
+
+
+def _last_saved(folder: Path) -> int:
+    """Which of the two files of tensors belongs to the progress file."""
+    try:
+        return int(json.loads((folder / PROGRESS).read_text(encoding="utf-8"))["tensors"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 1
 
 
 def load_state(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Progress:

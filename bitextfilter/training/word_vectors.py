@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import DeviceError, InputError, SettingsError
+from bitextfilter.settings import check, setting
 
 __all__ = ["Sentences", "SkipGram", "WordVectors", "skip_gram", "train_here"]
 
@@ -50,39 +51,40 @@ _ZEROS = {"MALLOC_PERTURB_": "255"}
 class SkipGram:
     """Settings of skip-gram; the defaults are fastText's own unless they say otherwise."""
 
-    dim: int = 300
-    """fastText has 100; Conneau et al. 2018 take 300."""
-    epochs: int = 5
-    minimum_count: int = 5
-    """Words that occur less often get no vector."""
-    window: int = 5
-    """Words on either side that are predicted, at most."""
-    negatives: int = 5
-    shortest: int = 3
-    """Characters of the shortest n-grams of a word that have a vector, the word's ends among
-    them; a word's vector is the mean of its own and theirs."""
-    longest: int = 6
-    """Of the longest ones; 0 for words alone."""
-    buckets: int = 500_000
-    """Vectors that the n-grams share by their hash; fastText has 2,000,000."""
-    subsampling: float = 0.0001
-    """Words of a larger part of the text than this are passed over at times, the more frequent
-    the more often; a text of few words needs 1, for never."""
-    learning_rate: float = 0.05
-    threads: int = 1
-    """More are faster, but then the vectors differ from run to run."""
+    dim: int = setting(300, "width (fastText: 100; Conneau et al. 2018: 300)", within=">= 1")
+    epochs: int = setting(5, "times over the text", within=">= 1")
+    minimum_count: int = setting(5, "words that occur less often get no vector", within=">= 1")
+    window: int = setting(5, "words on either side that are predicted, at most", within=">= 1")
+    negatives: int = setting(5, "words drawn beside the right one", within=">= 1")
+    shortest: int = setting(
+        3,
+        "characters of the shortest n-grams of a word, its ends among them, that have a vector",
+        within=">= 1",
+        needs="longest",
+    )
+    longest: int = setting(6, "of the longest n-grams; 0 for words alone", within=">= 0")
+    buckets: int = setting(
+        500_000,
+        "vectors that the n-grams share by their hash (fastText: 2,000,000)",
+        within=">= 1",
+        needs="longest",
+    )
+    subsampling: float = setting(
+        0.0001,
+        "words of a larger part of the text are passed over at times; a text of few words needs 1,"
+        " for never",
+        within="> 0, <= 1",
+    )
+    learning_rate: float = setting(0.05, "of stochastic gradient descent", within="> 0, <= 1")
+    threads: int = setting(
+        1, "more are faster, but then the vectors differ from run to run", within=">= 1"
+    )
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        for name in ("dim", "epochs", "minimum_count", "window", "negatives", "threads"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"skip_gram.{name} must be at least 1")
-        if self.longest and not 1 <= self.shortest <= self.longest:
-            raise SettingsError("skip_gram.shortest must be from 1 to skip_gram.longest")
-        if self.longest < 0 or self.buckets < 1:
-            raise SettingsError("skip_gram.longest is 0 and up, skip_gram.buckets 1 and up")
-        if not (0 < self.learning_rate <= 1 and 0 < self.subsampling <= 1):
-            raise SettingsError("skip_gram.learning_rate and .subsampling are in (0, 1]")
+        check(self)
+        if self.longest and self.shortest > self.longest:
+            raise SettingsError(f"shortest must be at most longest={self.longest}")
 
 
 class WordVectors(NamedTuple):
@@ -153,7 +155,7 @@ def _result(folder: Path, child: subprocess.Popen[bytes]) -> WordVectors:
         if "Empty vocabulary" in said:
             raise InputError(
                 "no token of the text is frequent enough for a vector",
-                remedy="give more text, or a lower --minimum-count",
+                remedy="give more text, or a lower skip_gram.minimum_count",
             )
         raise RuntimeError(f"fastText ended with {child.returncode}: {said}")
     words = (folder / "words").read_text(encoding="utf-8").split("\n")

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from bitextfilter.errors import SettingsError
 from bitextfilter.models.attention import ATTENTIONS, Attention
 from bitextfilter.models.recurrent import BidirectionalRecurrent
+from bitextfilter.settings import setting
 from bitextfilter.translation.network import Rows
 from bitextfilter.translation.recurrent import (
     Read,
@@ -26,6 +26,7 @@ __all__ = ["ControlledNetwork", "ControlledSettings"]
 
 
 LEAST = 4
+"""Symbols: none, unknown and the brackets."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,12 @@ class ControlledSettings(RecurrentSettings):
     ``template_width`` of a symbol's vector and of a direction of the encoder.
     """
 
-    symbols: int = 128
-    """Rows of the table of symbols: the rarest of more are unknown."""
-    template_width: int = 64
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        super().__post_init__()
-        if self.symbols < LEAST:
-            raise SettingsError(f"symbols must be at least {LEAST}: none, unknown and brackets")
+    symbols: int = setting(
+        128, "rows of the table of template symbols: the rarest of more are unknown", within=">= 4"
+    )
+    template_width: int = setting(
+        64, "of a symbol's vector, and of one direction of the templates' encoder", within=">= 1"
+    )
 
 
 class ControlledNetwork(RecurrentTranslationNetwork):

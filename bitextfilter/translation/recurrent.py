@@ -8,13 +8,12 @@ decoder is not fed its attention (Luong's input feeding), so that a whole target
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from bitextfilter.errors import SettingsError
 from bitextfilter.models.attention import ATTENTIONS, Attention, Memory
 from bitextfilter.models.recurrent import (
     CELLS,
@@ -22,7 +21,7 @@ from bitextfilter.models.recurrent import (
     mean_pool,
     padding_mask,
 )
-from bitextfilter.models.sizes import check_sizes
+from bitextfilter.settings import check, setting
 from bitextfilter.translation.network import Rows, State, TranslationNetwork
 
 __all__ = ["RecurrentSettings", "RecurrentTranslationNetwork"]
@@ -34,8 +33,6 @@ Hidden = tuple[Tensor, ...]
 Read = tuple[Tensor, Tensor]
 """What an encoder has read: states ``(n, t, d)`` and lengths ``(n,)``."""
 
-CHOICES: Mapping[str, Collection[str]] = {"cell": CELLS, "attention": ATTENTIONS}
-
 
 @dataclass(frozen=True)
 class RecurrentSettings:
@@ -44,20 +41,18 @@ class RecurrentSettings:
     The decoder is ``2 * hidden`` wide.
     """
 
-    width: int = 256
-    hidden: int = 256
-    encoder_layers: int = 1
-    decoder_layers: int = 2
-    cell: str = "lstm"
-    attention: str = "bilinear"
+    width: int = setting(256, "of subword vectors", within=">= 1")
+    hidden: int = setting(
+        256, "width of one direction of the encoder; the decoder is twice as wide", within=">= 1"
+    )
+    encoder_layers: int = setting(1, "layers that read", within=">= 1")
+    decoder_layers: int = setting(2, "layers that write", within=">= 1")
+    cell: str = setting("lstm", "the kind of recurrent unit", choices=CELLS)
+    attention: str = setting("bilinear", "how the decoder looks at the source", choices=ATTENTIONS)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        sizes = dict(vars(self))
-        for name, known in CHOICES.items():
-            if (chosen := sizes.pop(name)) not in known:
-                raise SettingsError(f"{name} {chosen!r} is none of {', '.join(known)}")
-        check_sizes(**sizes)
+        check(self)
 
 
 class RecurrentTranslationNetwork(TranslationNetwork):

@@ -15,7 +15,7 @@ from torch.nn import functional
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.attention import KeysValues, MultiHeadAttention, sinusoids
 from bitextfilter.models.recurrent import padding_mask
-from bitextfilter.models.sizes import check_sizes
+from bitextfilter.settings import check, setting
 from bitextfilter.translation.network import Rows, State, TranslationNetwork
 
 __all__ = ["TransformerNetwork", "TransformerSettings"]
@@ -25,14 +25,14 @@ __all__ = ["TransformerNetwork", "TransformerSettings"]
 class TransformerSettings:
     """Shape: ``width`` of every vector, ``heads`` of attention, ``layers`` of either side."""
 
-    width: int = 256
-    heads: int = 4
-    layers: int = 3
-    feed_forward: int = 1024
+    width: int = setting(256, "of every vector: a multiple of twice `heads`", within=">= 1")
+    heads: int = setting(4, "of attention", within=">= 1")
+    layers: int = setting(3, "of either side", within=">= 1")
+    feed_forward: int = setting(1024, "width inside a layer", within=">= 1")
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        check_sizes(**vars(self))
+        check(self)
         if self.width % (2 * self.heads):
             raise SettingsError(f"width {self.width} is no multiple of twice heads={self.heads}")
 

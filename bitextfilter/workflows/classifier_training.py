@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.errors import InputError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.models.device import torch_threads
 from bitextfilter.models.folders import THRESHOLDS
 from bitextfilter.scoring.model import Model
 from bitextfilter.scoring.scorers import distinct
+from bitextfilter.settings import check, from_mapping, listed, setting
 from bitextfilter.similarity import classifiers
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.classifiers import PairClassifier, Shape
-from bitextfilter.similarity.pair_classifier import check_worth
 from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.similarity.word_settings import WordClassifierSettings
 from bitextfilter.text.surface import WIDTH
@@ -36,7 +36,14 @@ from bitextfilter.training.labelled_vectors import LabelledVectors
 from bitextfilter.training.labelled_words import LabelledWords, ReadSide
 from bitextfilter.training.negatives import Negatives, drawn, last_of_best, repaired
 
-__all__ = ["ClassifierPlan", "Examples", "choose_negatives", "train_on_pairs", "write_model"]
+__all__ = [
+    "ClassifierPlan",
+    "Examples",
+    "choose_negatives",
+    "settings_rows",
+    "train_on_pairs",
+    "write_model",
+]
 
 Pair = tuple[str, str]
 Sides = tuple[Sequence[str], Sequence[str]]
@@ -47,6 +54,17 @@ RECORD = "classifier.json"
 """The file of a model folder that says how its classifier was trained."""
 
 
+_CHOICES = ("negatives", "count", "kind", "quantise")
+"""What a record has beside settings."""
+
+_SHAPE = {"sentences": {"hidden": 512}, "words": {"hidden": 256}}
+_TRAINING: dict[str, dict[str, Any]] = {
+    "sentences": {},
+    "words": {"epochs": 3, "vector_noise": 1.0, "batch_size": 128},
+}
+"""The defaults of either kind."""
+
+
 @dataclass(frozen=True)
 class ClassifierPlan:
     """All settings of a run."""
@@ -54,27 +72,70 @@ class ClassifierPlan:
     negatives: Negatives = field(default_factory=Negatives)
     count: int | None = None
     """How many negatives; None for as many as there are positives."""
-    worth: float = 0.01
-    """What a pair with a small mistake is worth, below 1/2; with 0 it is as bad as any other."""
     kind: str = "sentences"
     """What the classifier reads: sentences by their vectors, or their words."""
-    features: str = "products"
-    hidden: int = 512
-    surface: bool = True
-    """Whether a description of each sentence's surface stands behind its vector."""
-    width: int = 64
-    """Units of a word in its context, where it reads words."""
+    worth: float = setting(
+        0.01,
+        "what a pair that is nearly a translation is to score; with 0 it is as bad as any other",
+        within=">= 0, < 0.5",
+    )
+    features: str = setting(
+        "products",
+        "of the vectors: both, with their difference and product; or without",
+        choices=("products", "concatenation"),
+        needs="kind=sentences",
+    )
+    surface: bool = setting(
+        True,
+        "describe length, figures, names and spelling beside the vector",
+        needs="kind=sentences",
+    )
+    width: int = setting(64, "units of a word in its context", within=">= 1", needs="kind=words")
+    hidden: int = setting(512, "units of a hidden layer", within=">= 1")
     training: ClassifierTraining = field(default_factory=ClassifierTraining)
     quantise: bool = False
     """Whether the model keeps the matrices as int8; the report is of the float32 ones."""
 
     def __post_init__(self) -> None:
-        """Refuse a worth out of range."""
-        check_worth(self.worth)
+        """Refuse what makes no sense."""
+        check(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], **choices: Any) -> ClassifierPlan:
+        """Build from names and values; what is left out has the default of its kind.
+
+        The settings of a record are taken, too.
+
+        Args:
+            values: the settings.
+            choices: the other fields, ``kind`` and so on.
+
+        Raises:
+            SettingsError: an unknown name, a value that does not fit, or one without effect.
+        """
+        values = {n: v for n, v in values.items() if n not in _CHOICES}
+        kind = choices.get("kind", "sentences")
+        given = values.pop("training", {})
+        training = from_mapping(ClassifierTraining, given, "training", _TRAINING[kind])
+        if kind == "sentences" and training.word_dropout != ClassifierTraining.word_dropout:
+            raise SettingsError(
+                "training.word_dropout has no effect without --kind words: leave it out"
+            )
+        usual = {**choices, **_SHAPE[kind], "training": training}
+        return from_mapping(cls, values, defaults=usual)
 
     def fitting(self, examples: Examples) -> ClassifierPlan:
         """Return the same without a worth, if no pair of the examples is nearly a translation."""
         return self if examples.nearly else replace(self, worth=0.0)
+
+
+def settings_rows() -> list[tuple[str, str, str, str]]:
+    """Every setting of a run; in brackets the default of a classifier of words."""
+    sentences, words = (ClassifierPlan.from_dict({}, kind=kind) for kind in _SHAPE)
+    return [
+        *listed(sentences, other=words),
+        *listed(sentences.training, "training", other=words.training),
+    ]
 
 
 def choose_negatives(

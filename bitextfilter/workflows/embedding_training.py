@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from bitextfilter.errors import InputError
 from bitextfilter.models.device import resolve_device
+from bitextfilter.settings import check_groups, from_mapping, listed
 from bitextfilter.similarity.vectors import Vectors
 from bitextfilter.training.adversarial_mapping import Adversarial, adversarial_map
 from bitextfilter.training.mapping import (
@@ -23,10 +24,9 @@ from bitextfilter.training.mapping import (
     refine,
     seed_pairs,
 )
-from bitextfilter.training.settings import check_groups, from_mapping
 from bitextfilter.training.word_vectors import SkipGram, WordVectors
 
-__all__ = ["EmbeddingPlan", "Notify", "Seeds", "joint_table", "map_sides"]
+__all__ = ["EmbeddingPlan", "Notify", "Seeds", "joint_table", "map_sides", "settings_rows"]
 
 Seeds = Sequence[tuple[str, str]]
 """Entries of a dictionary."""
@@ -49,7 +49,24 @@ class EmbeddingPlan:
         """Build it from names and values by group; SettingsError for one that there is not."""
         kinds = {"skip_gram": SkipGram, "mapping": MappingSettings, "adversarial": Adversarial}
         check_groups(kinds, groups)
-        return cls(**{name: from_mapping(kinds[name], group) for name, group in groups.items()})
+        return cls(
+            **{name: from_mapping(kinds[name], group, name) for name, group in groups.items()}
+        )
+
+    def on_threads(self, threads: int) -> EmbeddingPlan:
+        """The same, computed by some threads."""
+        return replace(
+            self,
+            skip_gram=replace(self.skip_gram, threads=threads),
+            adversarial=replace(self.adversarial, threads=threads),
+        )
+
+
+def settings_rows() -> list[tuple[str, str, str, str]]:
+    """Every setting of a run."""
+    plan = EmbeddingPlan()
+    groups = [listed(getattr(plan, part.name), part.name) for part in fields(plan)]
+    return [row for group in groups for row in group if not row[0].endswith(".threads")]
 
 
 def map_sides(

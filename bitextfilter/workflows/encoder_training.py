@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from bitextfilter.models.checkpoint import check_replaceable, read_config, writi
 from bitextfilter.models.device import resolve_device
 from bitextfilter.scoring.reference import FILE as REFERENCE
 from bitextfilter.scoring.reference import Reference
+from bitextfilter.settings import read_settings
 from bitextfilter.similarity.margins import csls_matrix
 from bitextfilter.similarity.vectors import cosine_matrix
 from bitextfilter.text.processor import TRIGRAMS, TextProcessor
@@ -40,6 +42,9 @@ from bitextfilter.training.state import Progress
 from bitextfilter.workflows.plan import Material, Plan, Surroundings
 from bitextfilter.workflows.resuming import begin_state, check_resumable
 
+RECORD = "training.json"
+"""The file of a model folder that says how its encoder was trained."""
+
 REFERENCE_ROWS = 1000
 """Sentences a side kept as the sample that CSLS and the margins are taken against."""
 
@@ -56,7 +61,8 @@ class EncoderTraining:
             DeviceError: the device is not there.
             OutputError: something other than a model stands at the output.
         """
-        self.plan, self.material, self.where = plan, material, where
+        self.given = self.plan = plan
+        self.material, self.where = material, where
         self.settings = architecture_settings(plan.architecture, plan.shape)
         plan.check_material(material)
         self._device = resolve_device(where.device)
@@ -73,6 +79,7 @@ class EncoderTraining:
     def _read(self) -> None:
         """Read what is trained on."""
         sources, targets, weights = read_pairs(self.material.pairs)
+        self.plan = self.given.fitting(sum(weights))
         self.processor = self._make_processor(sources, targets)
         sides = self._sentences(sources, 0), self._sentences(targets, 1)
         self.corpus = self._short(Corpus(*sides, np.array(weights)))
@@ -134,7 +141,7 @@ class EncoderTraining:
                 self.where.quantise,
             )
             text = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
-            (folder / "training.json").write_text(text, encoding="utf-8")
+            (folder / RECORD).write_text(text, encoding="utf-8")
             encoder = self._encoder(load_network(folder)[2])
             Reference(*_both(encoder, self._sample)).save(folder / REFERENCE)
 
@@ -144,7 +151,7 @@ class EncoderTraining:
 
     def _described(self) -> dict[str, Any]:
         """Return the plan and the files, by name."""
-        return {**self.plan.to_dict(), "material": self.material.described()}
+        return {**self.given.to_dict(), "material": self.material.described()}
 
     def _make_processor(self, sources: list[str], targets: list[str]) -> TextProcessor:
         """That of the model to start from, or one learnt from the training text.
@@ -154,13 +161,20 @@ class EncoderTraining:
         plan, material = self.plan, self.material
         if material.start is not None:
             processor = TextProcessor.load(material.start, read_config(material.start))
+            groups = ["normalisation", "segmentation"]
+            groups += ["trigrams"] if processor.trigrams is not None else []
+            self.given.check_text(_settings_of(material.start), "--start", groups)
             if processor.languages != material.languages:
                 raise SettingsError(
                     f"{material.start} is a model of {'-'.join(processor.languages)},"
                     f" not {'-'.join(material.languages)}"
                 )
         else:
-            known = material.segmenter and load_segmenter(material.segmenter)
+            given = material.segmenter
+            known = None if given is None else load_segmenter(given)
+            if known is not None:
+                kept = {"segmentation": {"kind": known.kind}}
+                self.given.check_text(kept, "--segmenter", ["segmentation"])
             self.where.note("learning the segmentation and the vocabulary")
             processor = TextProcessor.learn(
                 sources, targets, material.languages, plan.normalisation, known or plan.segmentation
@@ -222,6 +236,12 @@ class EncoderTraining:
             counts[len(RESERVED) :] += self.processor.vocabulary.counts[:, side]
             counts[END] += len(self.corpus)
         return counts
+
+
+def _settings_of(model: Path) -> dict[str, Any]:
+    """The settings that a model was trained with; none where it does not keep them."""
+    path = model / RECORD
+    return read_settings(path) if path.exists() else {}
 
 
 def _both(encoder: Encoder, sides: tuple[list[str], list[str]]) -> tuple[Vectors, Vectors]:

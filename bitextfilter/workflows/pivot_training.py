@@ -29,10 +29,11 @@ class PivotTraining(EncoderTraining):
 
     def _read(self) -> None:
         """Read what is trained on."""
-        pivot, training = self.material.pivot, self.plan.training
+        pivot = self.material.pivot
         assert pivot is not None, "check_material has seen to it"
-        check_settings(training)
+        check_settings(self.plan.training)
         of_source, of_target = (read_pairs(files) for files in pivot.sides)
+        self.plan = self.given.fitting(sum(map(sum, (of_source[2], of_target[2]))) / 2)
         self.processor = self._make_processor(of_source[0], of_target[0])
         self.pivot = TextProcessor.learn(
             [*of_source[1], *of_target[1]],
@@ -42,7 +43,7 @@ class PivotTraining(EncoderTraining):
             self.plan.segmentation,
         )
         self.corpora = self._make_corpus(of_source, 0), self._make_corpus(of_target, 1)
-        self._sample = distinct_sample(of_source[0], of_target[0], training.seed)
+        self._sample = distinct_sample(of_source[0], of_target[0], self.plan.training.seed)
 
     def _make_corpus(self, pairs: Pairs, side: int) -> Corpus:
         """Pairs with the pivot, as ids."""

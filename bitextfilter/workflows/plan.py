@@ -7,23 +7,65 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from bitextfilter.encoders.registry import ARCHITECTURES, PIVOT, architecture_settings
+from bitextfilter.encoders.autoencoder import AutoencoderSettings
+from bitextfilter.encoders.averaging import AveragingSettings
+from bitextfilter.encoders.combination import CombinationSettings
+from bitextfilter.encoders.registry import (
+    ARCHITECTURES,
+    PIVOT,
+    architecture_settings,
+    sees_order,
+    views,
+)
 from bitextfilter.errors import SettingsError
+from bitextfilter.settings import check_groups, from_mapping, listed
 from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.processor import TRIGRAMS
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.trigrams import TrigramSettings
-from bitextfilter.training.settings import TrainingSettings, check_groups, from_mapping
+from bitextfilter.training.settings import TrainingSettings, validation_interval
 from bitextfilter.training.sources import PairFile
 from bitextfilter.training.state import Progress
+
+Group = TypeVar("Group")
+
+RECIPE: Mapping[str, Any] = {
+    "architecture": "word,trigram",
+    "shape": {"embedding": 256},
+    "normalisation": {"apart": True},
+    "segmentation": {"vocabulary_size": 0, "sample_size": 400_000},
+    "trigrams": {"size": 40_000},
+    "training": {
+        "translation": 0.0,
+        "autoencoding": 0.0,
+        "ranking": 0,
+        "triplet": 1,
+        "mega_batch": 40,
+        "batch_size": 100,
+        "passes": 0,
+        "maximum_length": 0,
+        "optimiser": "lazy-adam",
+        "schedule": "constant",
+        "warmup": 0,
+        "clip": 0,
+    },
+}
+"""The defaults of its architecture, and the architecture if none is said: those of the models that
+come with the package."""
+
+
+def _whole(least: int, number: float, most: int) -> int:
+    """The whole number at or below a number, within bounds."""
+    return int(min(max(number, least), most))
 
 
 @dataclass(frozen=True)
 class Plan:
     """All settings of a run: what a settings file holds, and a model folder keeps."""
 
-    architecture: str = "autoencoder"
+    architecture: str = "word,trigram"
     shape: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the architecture, by name."""
     normalisation: Normalisation = field(default_factory=Normalisation)
@@ -40,22 +82,63 @@ class Plan:
             SettingsError: an unknown name, or a value that does not fit.
         """
         check_groups([part.name for part in dataclasses.fields(cls)], values)
-        name = str(values.get("architecture", "autoencoder"))
-        kind = type(architecture_settings(name, {}))
-        return cls(
+        name = str(values.get("architecture", RECIPE["architecture"]))
+        usual = RECIPE if name == RECIPE["architecture"] else {"training": _objectives(name)}
+        shape = type(architecture_settings(name, {}))
+
+        def made(kind: type[Group], group: str) -> Group:
+            return from_mapping(kind, values.get(group, {}), group, usual.get(group))
+
+        plan = cls(
             name,
-            dataclasses.asdict(from_mapping(kind, values.get("shape", {}))),
-            from_mapping(Normalisation, values.get("normalisation", {})),
-            from_mapping(SegmenterSettings, values.get("segmentation", {})),
-            from_mapping(TrigramSettings, values.get("trigrams", {})),
-            from_mapping(TrainingSettings, _with_objectives(name, values.get("training", {}))),
+            dataclasses.asdict(made(shape, "shape")),
+            made(Normalisation, "normalisation"),
+            made(SegmenterSettings, "segmentation"),
+            made(TrigramSettings, "trigrams"),
+            made(TrainingSettings, "training"),
+        )
+        plan._check_architecture()
+        return plan
+
+    def _check_architecture(self) -> None:
+        """Raise SettingsError for settings that have no effect on this architecture."""
+        if TRIGRAMS not in views(self.architecture) and self.trigrams != TrigramSettings():
+            raise SettingsError(
+                f"trigrams have no effect: the architecture {self.architecture} reads none; leave"
+                " the settings of trigrams out"
+            )
+        if self.training.scramble and not sees_order(self.architecture):
+            raise SettingsError(
+                f"training.scramble has no effect: the architecture {self.architecture} does not"
+                " see the order of pieces; leave it out"
+            )
+
+    def fitting(self, pairs: float) -> Plan:
+        """The same with what the number of pairs decides: see the meanings of these settings.
+
+        The sizes are those of trials of 5,000 to 437,842 pairs (docs/train-your-own.md).
+        """
+        segmentation, training = self.segmentation, self.training
+        vocabulary = segmentation.vocabulary_size or 1000 * _whole(
+            2, 4 * (pairs / 5000) ** 0.4 + 0.5, 24
+        )
+        passes = training.passes or _whole(3, 500_000 / max(pairs, 1), 10)
+        longest = training.maximum_length or max(60, 108 - vocabulary // 500)
+        updates = max(1, round(passes * pairs / training.batch_size))
+        every = training.validate_every or validation_interval(updates, passes, training.mega_batch)
+        return dataclasses.replace(
+            self,
+            segmentation=dataclasses.replace(segmentation, vocabulary_size=vocabulary),
+            training=dataclasses.replace(
+                training, passes=passes, maximum_length=longest, validate_every=every
+            ),
         )
 
     def check_material(self, material: Material) -> None:
         """Raise SettingsError for files or languages that the architecture is not for.
 
-        That is sides with parts of their own where both are one language, and pairs with a third
-        language for anything but the architecture pivot.
+        That is text that nothing autoencodes, sides with parts of their own where both are one
+        language, and pairs with a third language for anything but the architecture pivot.
         """
         separate = [name for name, value in self.shape.items() if value == "separate"]
         if separate and len(set(material.languages)) == 1:
@@ -68,42 +151,65 @@ class Plan:
                 "the architecture pivot, and no other, is trained on pairs with a third language,"
                 " which bitext-train-encoder takes"
             )
+        for side, option in enumerate(("--source-text", "--target-text")):
+            written = side in self.training.decoded_sides and self.training.autoencoding
+            if material.monolingual.get(side) and not written:
+                raise SettingsError(
+                    f"{option} has no effect: nothing autoencodes it; set training.autoencoding"
+                    f" above 0 and training.decode to {option[2:8]} or both, or leave it out"
+                )
+        if material.start is not None and material.segmenter is not None:
+            raise SettingsError(
+                "--segmenter has no effect with --start, whose segmentation is taken; leave one out"
+            )
+
+    def check_text(self, kept: Mapping[str, Any], option: str, groups: Sequence[str]) -> None:
+        """Raise SettingsError for settings of the text that a model or a segmenter replaces.
+
+        Args:
+            kept: the settings that it was made with, as far as they are known.
+            option: names it.
+            groups: the names of the groups that it replaces.
+        """
+        usual = Plan.from_dict({"architecture": self.architecture})
+        for group in groups:
+            values, defaults = (dataclasses.asdict(getattr(p, group)) for p in (self, usual))
+            theirs = {**defaults, **kept.get(group, {})}
+            for name, value in values.items():
+                if value not in (defaults[name], theirs[name]):
+                    raise SettingsError(
+                        f"{group}.{name}={json.dumps(value)} has no effect with {option}, which"
+                        " brings its own; leave it out"
+                    )
 
     def to_dict(self) -> dict[str, Any]:
         """Every setting, nested, as :meth:`from_dict` takes it."""
         return dataclasses.asdict(self)
 
 
-def _with_objectives(architecture: str, training: Any) -> Any:
-    """What is trained if nothing is said: without a decoder for what needs none."""
-    if not isinstance(training, Mapping):
-        return training
+def settings_rows() -> list[tuple[str, str, str, str]]:
+    """Every setting of an encoder's training; in brackets the default of other architectures."""
+    plan = Plan.from_dict({})
+    parts = from_mapping(CombinationSettings, plan.shape)
+    meaning = "parts such as word+lstm,trigram, autoencoder, pivot or averaging"
+    return [
+        ("architecture", plan.architecture, "", meaning),
+        *listed(parts, "shape", "parts", CombinationSettings()),
+        *listed(AutoencoderSettings(), "shape", "autoencoder and pivot"),
+        *listed(AveragingSettings(), "shape", "averaging"),
+        *listed(plan.normalisation, "normalisation", other=Normalisation()),
+        *listed(plan.segmentation, "segmentation", other=SegmenterSettings()),
+        *listed(plan.trigrams, "trigrams", other=TrigramSettings()),
+        *listed(plan.training, "training", other=TrainingSettings()),
+    ]
+
+
+def _objectives(architecture: str) -> dict[str, float]:
+    """The objectives if nothing is said: without a decoder for what needs none."""
     without = () if architecture in ARCHITECTURES else ("translation", "autoencoding")
     if architecture == PIVOT:
         without = ("autoencoding", "ranking")
-    return {**dict.fromkeys(without, 0.0), **training}
-
-
-def with_override(values: dict[str, Any], assignment: str) -> dict[str, Any]:
-    """Settings with one more, written ``group.name=value`` (the value as JSON, or a word).
-
-    Raises:
-        SettingsError: the assignment has another form.
-    """
-    path, equals, text = assignment.partition("=")
-    group, dot, name = path.partition(".")
-    if not equals or (dot and not name):
-        raise SettingsError(f"{assignment!r} is not of the form group.name=value")
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value = text
-    if not dot:
-        return {**values, group: value}
-    before = values.get(group, {})
-    if not isinstance(before, dict):
-        raise SettingsError(f"{group} is {before!r}, which has no {name}")
-    return {**values, group: {**before, name: value}}
+    return dict.fromkeys(without, 0.0)
 
 
 @dataclass(frozen=True)

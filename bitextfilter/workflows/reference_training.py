@@ -22,6 +22,7 @@ from bitextfilter.encoders.reference_classifier import (
 from bitextfilter.errors import InputError
 from bitextfilter.models.checkpoint import check_replaceable, writing_folder
 from bitextfilter.models.device import resolve_device
+from bitextfilter.settings import check, check_groups, from_mapping, listed, setting
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import Ragged
@@ -37,7 +38,7 @@ from bitextfilter.training.references import (
 from bitextfilter.training.state import Progress
 from bitextfilter.workflows.plan import Surroundings
 
-__all__ = ["Accuracy", "ReferencePlan", "accuracy_of", "train_references"]
+__all__ = ["Accuracy", "ReferencePlan", "accuracy_of", "settings_rows", "train_references"]
 
 RECORD = "training.json"
 LANGUAGES = ("und", "und")
@@ -49,21 +50,64 @@ Translations = Mapping[str, Sequence[str]]
 Sides = tuple[Sequence[str], Sequence[str]]
 
 
+RESULTS = ("references", "translations", "epoch", "development", "test")
+"""The names of a record that are no settings."""
+
+
 @dataclass(frozen=True)
 class ReferencePlan:
     """All settings of a run."""
 
     shape: ReferenceSettings = field(default_factory=ReferenceSettings)
-    vocabulary_size: int = 20_000
-    """The most frequent words and marks, which have a vector each; all others have one together,
-    which rare words of the training text teach."""
+    vocabulary_size: int = setting(
+        20_000,
+        "most frequent words and marks, which have a vector each; all others have one together,"
+        " which rare words of the training text teach",
+        within=">= 1",
+    )
     training: ReferenceTraining = field(default_factory=ReferenceTraining)
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        check(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ReferencePlan:
+        """Build from nested names and values; what is left out has its default.
+
+        The record of a training is taken, too. Raises SettingsError for an unknown name, or a
+        value that does not fit.
+        """
+        values = {name: value for name, value in values.items() if name not in RESULTS}
+        architecture = {n: values[n] for n in ("architecture",) if n in values}
+        values = {n: v for n, v in values.items() if n not in architecture}
+        check_groups(["architecture", *(part.name for part in dataclasses.fields(cls))], values)
+        shape = {**values.get("shape", {}), **architecture}
+        size = {n: values[n] for n in ("vocabulary_size",) if n in values}
+        return from_mapping(
+            cls,
+            size,
+            defaults={
+                "shape": from_mapping(ReferenceSettings, shape, "shape"),
+                "training": from_mapping(ReferenceTraining, values.get("training", {}), "training"),
+            },
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return every setting, nested; when to validate is none, for the data say it."""
         values = dataclasses.asdict(self)
         del values["training"]["validate_every"]
         return values
+
+
+def settings_rows() -> list[tuple[str, str, str, str]]:
+    """Every setting of a run."""
+    plan = ReferencePlan()
+    return [
+        *listed(plan.shape, "shape"),
+        *listed(plan),
+        *listed(plan.training, "training"),
+    ]
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bitextfilter.settings import check_groups, from_mapping, listed
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.segment import SegmenterSettings
-from bitextfilter.training.settings import check_groups, from_mapping
 from bitextfilter.training.translator_settings import TranslatorSettings
-from bitextfilter.translation.registry import settings_kind
+from bitextfilter.translation.registry import ARCHITECTURES, settings_kind
 
-__all__ = ["TranslatorPlan"]
+__all__ = ["TranslatorPlan", "settings_rows"]
 
 CASED: Mapping[str, Any] = {"lowercase": False}
 """Translations are written as the training text is."""
@@ -42,10 +42,10 @@ class TranslatorPlan:
         name = str(values.get("architecture", "transformer"))
         return cls(
             name,
-            dataclasses.asdict(from_mapping(settings_kind(name), values.get("shape", {}))),
-            from_mapping(Normalisation, _with(CASED, values.get("normalisation", {}))),
-            from_mapping(SegmenterSettings, _with(SMALL, values.get("segmentation", {}))),
-            from_mapping(TranslatorSettings, values.get("training", {})),
+            dataclasses.asdict(from_mapping(settings_kind(name), values.get("shape", {}), "shape")),
+            from_mapping(Normalisation, values.get("normalisation", {}), "normalisation", CASED),
+            from_mapping(SegmenterSettings, values.get("segmentation", {}), "segmentation", SMALL),
+            from_mapping(TranslatorSettings, values.get("training", {}), "training"),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -53,6 +53,16 @@ class TranslatorPlan:
         return dataclasses.asdict(self)
 
 
-def _with(defaults: Mapping[str, Any], values: Any) -> Any:
-    """Values before our own defaults."""
-    return {**defaults, **values} if isinstance(values, Mapping) else values
+def settings_rows() -> list[tuple[str, str, str, str]]:
+    """Every setting of a translator's training."""
+    plan = TranslatorPlan.from_dict({})
+    shapes = [
+        row for name, (kind, _) in ARCHITECTURES.items() for row in listed(kind(), "shape", name)
+    ]
+    return [
+        ("architecture", plan.architecture, ", ".join(ARCHITECTURES), "the network"),
+        *shapes,
+        *listed(plan.normalisation, "normalisation"),
+        *listed(plan.segmentation, "segmentation"),
+        *listed(plan.training, "training"),
+    ]

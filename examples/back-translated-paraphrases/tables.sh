@@ -86,7 +86,7 @@ classifiers() { # NAME/ and NAME.accuracy for each architecture and kind of nega
             name=$architecture-$negatives
             [ -s "$output/$name.accuracy" ] && continue
             bitext-paraphrase train -q --threads "$threads" --architecture "$architecture" \
-                --negatives "$negatives" -o "$output/$name" "$output/classifier.tsv" \
+                --set training.negatives="$negatives" -o "$output/$name" "$output/classifier.tsv" \
                 > "$output/$name.accuracy.partial"
             mv "$output/$name.accuracy.partial" "$output/$name.accuracy"
         done
@@ -97,7 +97,7 @@ pool() { # pool.tsv, with P(reference), and the language model of references
     material
     classifiers
     measure pool.tsv bitext-paraphrase score --model "$output/lstm-random" -i "$output/unscored.tsv"
-    [ -s "$output/held-out.arpa" ] || bitext-train-language-model -q --order 3 \
+    [ -s "$output/held-out.arpa" ] || bitext-train-language-model -q \
         -i "$output/held-out.txt" -o "$output/held-out.arpa"
 }
 

@@ -5,7 +5,7 @@
 #
 # FILEs and DEVELOPMENT are TSVs of pairs, source first, .gz or plain, with no pair in both; FOREIGN
 # has sentences in other languages, one a line, or is /dev/null. OUTPUT gets:
-#   encoder/                        the encoder, by encoder.json
+#   encoder/                        the encoder, by the defaults of bitext-train-encoder
 #   positives.tsv, nearly.tsv, negatives.tsv
 #                                   what the classifier learns from, by pairs.py
 #   SOURCE-TARGET/                  encoder, classifier, and thresholds by DEVELOPMENT: the model
@@ -30,20 +30,14 @@ done | wc -l)
 whole() { # LEAST NUMBER MOST: the whole number in these bounds
     awk "BEGIN { n = $2; print int(n < $1 ? $1 : n > $3 ? $3 : n) }"
 }
-passes=$(whole 3 "500000 / $pairs" 10) # of the encoder
 epochs=$(whole 5 "500000 / $pairs" 10) # of the classifier
-validate_every=$((40 * $(whole 1 "$pairs / 16000" 25)))
-vocabulary=${VOCABULARY:-$((1000 * $(whole 2 "4 * ($pairs / 5000) ^ 0.4 + 0.5" 24)))}
-maximum_length=$((108 - vocabulary / 500)) # few subwords are short: 60 of 24,000 are 100 of 4,000
 
 train_encoder() { # FILE...
     for file; do shift; set -- "$@" --pairs "$file"; done
+    [ -z "${VOCABULARY:-}" ] || set -- "$@" --set segmentation.vocabulary_size="$VOCABULARY"
     [ -z "${TRIGRAMS:-}" ] || set -- "$@" --set trigrams.size="$TRIGRAMS"
     [ ! -e "$output/encoder.training/state.json" ] || set -- "$@" --resume
-    bitext-train-encoder --languages "$languages" --settings "$recipe/encoder.json" --quantise \
-        --set training.passes="$passes" --set training.validate_every="$validate_every" \
-        --set segmentation.vocabulary_size="$vocabulary" \
-        --set training.maximum_length="$maximum_length" \
+    bitext-train-encoder --languages "$languages" --quantise \
         --development "$development" --threads "$THREADS" \
         --manifest "$output/encoder.run.json" -o "$output/encoder" "$@"
     rm -r "$output/encoder.training"
@@ -54,9 +48,9 @@ train_encoder() { # FILE...
 [ -e "$output/negatives.tsv" ] && [ -e "$output/nearly.tsv" ] ||
     python3 "$recipe/pairs.py" "$output/encoder" "$output" "$foreign" "$@"
 [ -e "$model" ] ||
-    bitext-train-classifier --kind "$classifier" --epochs "$epochs" --model "$output/encoder" \
+    bitext-train-classifier --kind "$classifier" --set training.epochs="$epochs" --model "$output/encoder" \
         --noisy "$output/negatives.tsv" --negatives given --nearly "$output/nearly.tsv" \
-        --held-out 0.02 --quantise --threads "$THREADS" --manifest "$output/classifier.run.json" \
+        --set training.held_out=0.02 --quantise --threads "$THREADS" --manifest "$output/classifier.run.json" \
         -o "$model" "$output/positives.tsv" > "$output/held-out.tsv"
 
 recommend() { # the thresholds of highest F1 on DEVELOPMENT and the noise made of it

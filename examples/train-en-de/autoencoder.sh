@@ -40,7 +40,7 @@ train averaging
 for name; do
     [ "$name" = averaging ] || train "$name" --start "$output/averaging"
     if [ -e "$output/nearly.tsv" ] && [ ! -e "$output/$name-mlp" ]; then
-        bitext-train-classifier --epochs 6 --model "$output/$name" --negatives given --quantise \
+        bitext-train-classifier --set training.epochs=6 --model "$output/$name" --negatives given --quantise \
             --noisy "$output/negatives.tsv" --nearly "$output/nearly.tsv" --threads "$threads" \
             -o "$output/$name-mlp" "$output/positives.tsv"
     fi

@@ -37,7 +37,7 @@ score() { bitext-score -q --score-only --digits 9 -i "$noisy" "$@"; }
 classifier() { # NAME NEGATIVES: a classifier of vectors as in the paper, and its scores
     [ -e "$columns/$1" ] && return
     [ -d "$output/$1" ] || bitext-train-classifier -q --model "$model" -o "$output/$1" \
-        --noisy "$noisy" --negatives "$2" --features concatenation --no-surface \
+        --noisy "$noisy" --negatives "$2" --set features=concatenation --set surface=false \
         "$output/positives.tsv" > "$output/$1.log"
     column "$1" score --model "$output/$1" --similarity mlp
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Sequence
@@ -13,10 +14,12 @@ import torch
 from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
+import bitextfilter
 from bitextfilter.commands.train_classifier import main
 from bitextfilter.scoring.model import Model, load
+from bitextfilter.workflows.classifier_training import ClassifierPlan
 
-QUICK = ("--hidden", "32", "--epochs", "8", "--threads", "1", "--device", "cpu")
+QUICK = ("--set", "hidden=32", "--set", "training.epochs=8", "--threads", "1", "--device", "cpu")
 
 
 def write(path: Path, pairs: Sequence[tuple[str, str]]) -> Path:
@@ -58,8 +61,8 @@ def test_negatives(data: Path, tmp_path: Path, negatives: str, features: str) ->
         *noisy,
         "--negatives",
         negatives,
-        "--features",
-        features,
+        "--set",
+        f"features={features}",
         "--model",
         data / "model",
         "-o",
@@ -79,7 +82,7 @@ def test_negatives(data: Path, tmp_path: Path, negatives: str, features: str) ->
 
 def test_words_are_read(data: Path, tmp_path: Path) -> None:
     noisy = ("--noisy", data / "noisy.tsv", "--negatives", "given", "--quantise", "--json", "-q")
-    options = ("--kind", "words", "--width", "16", "--model", data / "model")
+    options = ("--kind", "words", "--set", "width=16", "--model", data / "model")
     done = train(data / "clean.tsv", *noisy, *options, "-o", tmp_path / "new")
     assert (done.exit_code, done.stderr) == (0, "")
     assert json.loads(done.stdout)["settings"]["kind"] == "words"
@@ -107,7 +110,7 @@ def test_what_is_nearly_a_translation_counts_as_part_of_one(
     given = (data / "clean.tsv", *noisy, "--nearly", nearly, "--model", data / "model")
     means = []
     for worth in "0", "0.45":
-        done = train(*given, "--worth", worth, "-o", tmp_path / worth)
+        done = train(*given, "--set", f"worth={worth}", "-o", tmp_path / worth)
         assert "300 positives, 600 negatives, 300 nearly" in done.stderr
         record = json.loads(done.stdout)
         assert (record["nearly"], record["settings"]["worth"]) == (300, float(worth))
@@ -136,7 +139,7 @@ def test_a_pair_counts_once_as_the_best_that_it_is_said_to_be(data: Path, tmp_pa
     assert classifier is not None and classifier.settings.worth == 0.01
     kept = json.loads((tmp_path / "new/classifier.json").read_text(encoding="utf-8"))["settings"]
     assert (kept["training"]["sharpness"], kept["training"]["lenience"]) == (1.6, 1.5)
-    weights = ("--sharpness", "1", "--lenience", "0", "--json")
+    weights = ("--set", "training.sharpness=1", "--set", "training.lenience=0", "--json")
     done = train(*given, "--nearly", one, "--nearly", other, *weights)
     kept = json.loads(done.stdout)["settings"]["training"]
     assert (kept["sharpness"], kept["lenience"]) == (1, 0)
@@ -147,16 +150,21 @@ def test_a_pair_counts_once_as_the_best_that_it_is_said_to_be(data: Path, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("kind", "option"),
-    [("words", "--features=products"), ("words", "--no-surface"), ("sentences", "--width=8")],
+    ("kind", "setting"),
+    [
+        ("words", "features=concatenation"),
+        ("words", "surface=false"),
+        ("sentences", "width=8"),
+        ("sentences", "training.word_dropout=0.2"),
+    ],
 )
-def test_an_option_of_the_other_kind_is_refused(
-    data: Path, tmp_path: Path, kind: str, option: str
+def test_a_setting_of_the_other_kind_is_refused(
+    data: Path, tmp_path: Path, kind: str, setting: str
 ) -> None:
     words = (data / "clean.tsv", "--negatives", "repaired", "--model", data / "model")
-    done = train(*words, "--kind", kind, option, "-o", tmp_path / "new")
-    assert done.exit_code == 2
-    assert f"is not for --kind {kind}" in done.stderr
+    done = train(*words, "--kind", kind, "--set", setting, "-o", tmp_path / "new")
+    assert done.exit_code == 78
+    assert f"{setting.partition('=')[0]}" in done.stderr and "has no effect" in done.stderr
 
 
 def test_a_noisy_corpus_is_counted_once(data: Path, tmp_path: Path) -> None:
@@ -273,17 +281,27 @@ def test_columns_files_and_rejected_rows(data: Path, tmp_path: Path) -> None:
     [
         (("--negatives", "worst", "-o", "new"), "--noisy"),
         (("--negatives", "repaired", "--noisy", "x", "-o", "new"), "--noisy"),
+        (("--noisy", "x", "-o", "new", "--negatives", "given", "--count", "9"), "--count has no"),
         (("--noisy", "-", "-o", "new"), "stdin"),
-        (("--noisy", "x", "-o", "new", "--worth", "0.3"), "--nearly"),
-        (("--noisy", "x", "-o", "new", "--sharpness", "2"), "--nearly"),
-        (("--noisy", "x", "-o", "new", "--lenience", "2"), "--nearly"),
-        (("--noisy", "x", "-o", "new", "--nearly", "x", "--sharpness", "0"), "--sharpness"),
+        (("--noisy", "x", "-o", "new", "--set", "worth=0.3"), "--nearly"),
+        (("--noisy", "x", "-o", "new", "--set", "training.sharpness=2"), "--nearly"),
+        (("--noisy", "x", "-o", "new", "--set", "training.lenience=2"), "--nearly"),
         (
-            ("--noisy", "x", "-o", "new", "--nearly", "x", "--worth", "0", "--lenience", "1"),
-            "--worth above 0",
+            (
+                "--noisy",
+                "x",
+                "-o",
+                "new",
+                "--nearly",
+                "x",
+                "--set",
+                "worth=0",
+                "--set",
+                "training.lenience=1",
+            ),
+            "training.lenience has no effect without a worth above 0",
         ),
         (("-", "--noisy", "x", "-o", "new", "--nearly", "-"), "stdin"),
-        (("--noisy", "x", "-o", "new", "--nearly", "x", "--worth", "0.5"), "--worth"),
         (("--negatives", "repaired"), "--in-place"),
         (("--negatives", "repaired", "-o", "new", "--seed", "-1"), "--seed"),
         (("--negatives", "repaired", "-o", "new", "--in-place"), "--in-place"),
@@ -304,7 +322,7 @@ def test_what_cannot_be_done(data: Path, tmp_path: Path) -> None:
     assert train(clean, *words, "worst", "--noisy", tmp_path / "missing").exit_code == 66
     nearly = ("--noisy", tmp_path / "empty", "--nearly", tmp_path / "missing")
     assert train(clean, *words, "worst", *nearly).exit_code == 66
-    assert train(clean, *nearly, *words, "worst", "--worth", "nan").exit_code == 78
+    assert train(clean, *nearly, *words, "worst", "--set", "worth=0.5").exit_code == 78
     few = write(tmp_path / "few.tsv", [("a1", "b1"), ("a2", "b2")])
     failed = train(few, *words, "repaired")
     assert (failed.exit_code, "too few pairs" in failed.stderr) == (78, True)
@@ -322,3 +340,26 @@ def test_a_folder_that_is_none_of_ours_is_refused_before_the_work(tmp_path: Path
     result = CliRunner().invoke(main, ["--negatives", "repaired", "-o", str(tmp_path), "none.tsv"])
     assert result.exit_code == 74
     assert "name another" in result.stderr
+
+
+def test_the_record_of_a_training_is_settings_of_another(data: Path, tmp_path: Path) -> None:
+    words = (data / "clean.tsv", "--negatives", "repaired", "--model", data / "model", "-q")
+    more = ("--set", "training.dropout=0.3", "--seed", "2")
+    assert "training.dropout is no setting; did you mean word_dropout?" in (
+        train(*words, *more, "-o", tmp_path / "none").stderr
+    )
+    assert train(*words, "--set", "training.vector_noise=1", "--seed", "2", "-o",
+                 tmp_path / "one").exit_code == 0  # fmt: skip
+    assert train(*words, "--settings", tmp_path / "one/classifier.json", "-o",
+                 tmp_path / "two").exit_code == 0  # fmt: skip
+    assert load(tmp_path / "one").digest == load(tmp_path / "two").digest
+
+
+def test_the_settings_of_shipped_classifiers_are_taken() -> None:
+    for path in (Path(bitextfilter.__file__).parent / "pretrained").glob("*/classifier.json"):
+        kept = json.loads(path.read_text())
+        plan = ClassifierPlan.from_dict(kept["settings"], kind=kept["settings"]["kind"])
+        assert (
+            dataclasses.asdict(plan)["training"] | kept["settings"]["training"]
+            == (dataclasses.asdict(plan)["training"])
+        )

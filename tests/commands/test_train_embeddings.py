@@ -17,6 +17,7 @@ from bitextfilter.text.segment import SegmenterSettings, learn, save_segmenter
 
 SKIP_GRAM = ("dim=12", "epochs=8", "minimum_count=2", "longest=0", "subsampling=1")
 SETTINGS = [part for value in SKIP_GRAM for part in ("--set", f"skip_gram.{value}")]
+VECTORS = ["--source-vectors", "2", "--target-vectors", "2"]
 LANGUAGES = ["--languages", "aa,bb"]
 
 
@@ -187,8 +188,22 @@ def test_help_says_what_memory_holds_and_how_shared_words_are_averaged() -> None
         (["BOTH", "--separate", "a", "a"], 2, "--separate needs a file of its own"),
         (["BOTH", "--separate", "-", "a"], 2, "--separate needs a file of its own"),
         (["BOTH", "--set", "skipgram.dim=3"], 78, "'skipgram' is no group of settings"),
-        (["BOTH", "--set", "skip_gram.dims=3"], 78, "'dims' is no setting"),
-        (["BOTH", "--dim", "0"], 78, "skip_gram.dim must be at least 1"),
+        (
+            ["BOTH", "--set", "skip_gram.dims=3"],
+            78,
+            "skip_gram.dims is no setting; did",
+        ),
+        (["BOTH", "--set", "skip_gram.dim=0"], 78, "skip_gram.dim must be at least 1, not 0"),
+        (
+            ["BOTH", "--set", "adversarial.epochs=3"],
+            2,
+            "--seed and adversarial settings have no effect",
+        ),
+        (["BOTH", "--seed", "7"], 2, "--seed and adversarial settings have"),
+        ([*VECTORS, "--set", "skip_gram.dim=3"], 2, "skip_gram settings have no effect"),
+        ([*VECTORS, "--keep-case"], 2, "--lowercase or --keep-case has no effect"),
+        ([*VECTORS, "--segmenter", "none"], 2, "--segmenter has no effect"),
+        (["BOTH", "--segmenter", "none", "--keep-case"], 2, "has no effect with --segmenter"),
         (["--source-text", "none", "--target-text", "TEXT"], 66, "none: cannot be opened"),
         (["--source-text", "none", "--target-text", "TEXT", "--device", "cuda:99"], 69, "no such"),
         (["--source-vectors", "2", "--target-vectors", "2", "--device", "cuda:99"], 69, "no such"),

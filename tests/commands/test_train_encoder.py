@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -11,15 +12,18 @@ import pytest
 import toys
 from click.testing import CliRunner, Result
 
+import bitextfilter
 from bitextfilter.commands.train_encoder import main
 from bitextfilter.encoders.parts import PARTS
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.scoring.model import load
+from bitextfilter.workflows.plan import Plan
 
 TINY = {
+    "architecture": "autoencoder",
     "shape": {"embedding": 8, "hidden": 4},
     "segmentation": {"kind": "none", "vocabulary_size": 200},
-    "training": {"batch_size": 16, "passes": 2, "samples": 20, "validate_every": 3, "warmup": 2},
+    "training": {"batch_size": 16, "passes": 2, "validate_every": 3, "warmup": 2},
 }
 
 
@@ -53,7 +57,7 @@ def test_a_model_is_written_with_all_it_needs(home: Path) -> None:
     assert model.languages == ("aa", "bb")
     assert model.reference is not None
     kept = json.loads((home / "model" / "training.json").read_text())
-    assert kept["training"]["samples"] == 20
+    assert kept["training"]["batch_size"] == 16
     assert kept["material"]["pairs"] == [["train.tsv", None, 1.0]]
     assert str(home) not in (home / "model" / "training.json").read_text()
     assert [row["update"] for row in kept["validation"]][-1] <= 8
@@ -84,13 +88,14 @@ def test_two_files_train_the_same_model_as_a_table(home: Path) -> None:
 
 def test_monolingual_text_weights_and_int8_are_taken(home: Path) -> None:
     more = ["--target-text", home / "dev.b", "--quantise", "--pairs", f"{home / 'train.tsv'}@0.5"]
-    result = train(home, *more, "--set", "training.passes=1", "--batch-size", 8)
+    result = train(home, *more, "--set", "training.passes=1", "--set",
+                   "training.batch_size=8")  # fmt: skip
     assert "20 monolingual sentences of bb" in result.stderr
     assert f"{round(1.5 * 60 / 8)} updates" in result.stderr
 
 
 def test_a_model_or_vectors_are_a_start(home: Path) -> None:
-    train(home, "--set", "architecture=averaging", "--set", "shape={}", "--set",
+    train(home, "--architecture", "averaging", "--set", "shape={}", "--set",
           "shape.embedding=8", "--set", "training.translation=0", "--set",
           "training.autoencoding=0")  # fmt: skip
     (home / "model").rename(home / "averaging")
@@ -149,19 +154,27 @@ WORD = ["--set", "shape={}", "--architecture", "word"]
     [
         (["--languages", "aa"], 2, "two languages"),
         (["--dev-scol", "en"], 2, "'en' is no number"),
-        (["--set", "training.speed=9"], 78, "'speed' is no setting"),
-        (["--set", "training.passes=many"], 78, "passes must be float"),
-        (["--set", "training.softmax=hard"], 78, "softmax 'hard' is none of"),
+        (["--set", "training.speed=9"], 78, "training.speed is no setting; did you mean seed?"),
+        (["--set", "training.passes=many"], 78, "training.passes must be a number, not 'many'"),
+        (
+            ["--set", "training.softmax=hard"],
+            78,
+            "softmax 'hard' is none of full, sampled",
+        ),
         (["--set", "shape.average=true", "--set", "shape.hidden=5"], 78, "twice hidden"),
         (["--set", "nonsense"], 78, "group.name=value"),
         (["--set", "training=5"], 78, "settings are names and values, not 5"),
         (["--set", "training=5", "--set", "training.seed=1"], 78, "training is 5, which has no"),
-        (["--set", "training.seed=-1"], 78, "seed must be at least 0"),
-        (["--set", "training.passes=1e999"], 78, "passes must be float, not inf"),
-        (["--set", "training.batch_size=1.5"], 78, "batch_size must be int, not 1.5"),
+        (["--set", "training.seed=-1"], 78, "training.seed must be at least 0, not -1"),
+        (["--set", "training.passes=1e999"], 78, "training.passes must be a number, not inf"),
+        (
+            ["--set", "training.batch_size=1.5"],
+            78,
+            "batch_size must be a whole number, not",
+        ),
         (["--set", "shape=[]"], 78, "settings are names and values, not []"),
-        (["--set", "shape.hidden=wide"], 78, "hidden must be int, not 'wide'"),
-        (["--set", "shape.embedding=0"], 78, "embedding must be a whole number of at least 1"),
+        (["--set", "shape.hidden=wide"], 78, "shape.hidden must be a whole number, not 'wide'"),
+        (["--set", "shape.embedding=0"], 78, "shape.embedding must be at least 1, not 0"),
         (["--set", "architecture=[1]"], 78, "no part is called '[1]'"),
         (["--set", "architecture=transformer"], 78, "transformer"),
         (["--architecture", "words"], 78, f"no part is called 'words'; {GRAMMAR}"),
@@ -179,14 +192,26 @@ WORD = ["--set", "shape={}", "--architecture", "word"]
             78,
             "no vectors of pieces to start from a file; add a part that reads",
         ),
-        ([*WORD, "--set", "shape.tables=one"], 78, "tables 'one' is none of shared, separate"),
+        (
+            [*WORD, "--set", "shape.tables=one"],
+            78,
+            "tables 'one' is none of shared, separate",
+        ),
         (
             [*WORD, "--languages", "aa,aa", "--set", "shape.tables=separate"],
             78,
             "shape.tables is separate, but both sides are aa",
         ),
-        ([*WORD, "--set", "trigrams.kind=all"], 78, "trigrams 'all' are none of counted, hashed"),
-        (["--set", "training.mega_batch=4000"], 78, "mega_batch times batch_size must be at most"),
+        (
+            [*TRIGRAM, "--set", "trigrams.kind=all"],
+            78,
+            "kind 'all' is none of counted, hashed",
+        ),
+        (
+            ["--set", "training.triplet=1", "--set", "training.mega_batch=4000"],
+            78,
+            "mega_batch times batch_size must be at most",
+        ),
         (["--set", "training.maximum_length=1"], 78, "longer than"),
         (["--resume"], 78, "nothing to resume"),
         (["--start", "nowhere"], 66, "nowhere"),
@@ -265,7 +290,8 @@ def test_a_start_gets_the_trigrams_that_it_lacks_and_loses_those_not_needed(home
     train(home, *WORD, "--set", "shape.embedding=8")
     (home / "model").rename(home / "word")
     more = ["--set", "shape={}", "--set", "shape.embedding=8", "--architecture"]
-    result = train(home, *more, "word,trigram", "--start", home / "word")
+    often = ["--set", "training.validate_every=40"]
+    result = train(home, *more, "word,trigram", *often, "--start", home / "word")
     assert "from word: vectors.0.pieces.weight" in result.stderr
     assert (home / "model" / "trigrams.tsv").exists()
     (home / "model").rename(home / "both")
@@ -302,8 +328,106 @@ def test_a_sentence_of_nothing_known_has_a_vector(home: Path) -> None:
         np.testing.assert_array_equal(vectors[0], vectors[2])
 
 
-def test_scrambling_needs_no_pieces(home: Path) -> None:
-    train(home, *TRIGRAM, "--set", "training.scramble=0.5")
+MONOLINGUAL = "has no effect: nothing autoencodes it; set training.autoencoding above 0"
+OWN = "brings its own; leave it out"
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--source-text", "dev.a"], f"--source-text {MONOLINGUAL} and training.decode to source"),
+        (["--target-text", "dev.b", "--set", "training.decode=source"], "--target-text has no"),
+        ([*WORD, "--target-text", "dev.b"], f"--target-text {MONOLINGUAL}"),
+        (["--set", "training.triplet_margin=1"], "triplet_margin=1 has no effect without"
+         " training.triplet above 0: set that, or leave training.triplet_margin out"),
+        (["--set", "training.mega_batch=3"], "has no effect without training.triplet above 0"),
+        (["--set", "training.contrastive_margin=1"], "without training.contrastive above 0"),
+        ([*WORD, "--set", "training.decode=both"],
+         "without training.translation or training.autoencoding above 0"),
+        ([*WORD, "--set", "training.ranking=0", "--set", "training.triplet=1", "--set",
+          "training.margin=1"], "training.margin=1 has no effect without training.ranking"),
+        (["--set", "training.softmax=full", "--set", "training.samples=9"],
+         "training.samples=9 has no effect without training.softmax=sampled"),
+        (["--set", "training.decay_every=9"], "without training.schedule=paper"),
+        (["--set", "training.schedule=paper"], "without training.schedule=linear or constant"),
+        (["--set", "training.dropout_kind=variational"], "without training.dropout above 0"),
+        ([*TRIGRAM, "--set", "training.scramble=0.5"], "training.scramble has no effect: the"),
+        (["--set", "trigrams.size=9"], "the architecture autoencoder reads none"),
+        (["--set", "segmentation.merges=9"], "without segmentation.kind=bpe"),
+        (["--set", "training.seeds=9"], "no setting; did you mean seed? there are translation"),
+        (["--set", "train.seed=9"], "'train' is no group of settings: architecture, shape,"),
+        (["--set", "training.softmax=samplde"], "adaptive; did you mean sampled?"),
+        (["--parallel", "train.a", "train.b", "--scol", "2"], "--scol"),
+    ],
+)  # fmt: skip
+def test_what_would_have_no_effect_is_refused(home: Path, more: list[str], message: str) -> None:
+    code = 2 if "--scol" in more else 78
+    more = [str(home / word) if (home / word).is_file() else word for word in more]
+    result = train(home, *more, code=code, pairs=code != 2)
+    assert message in result.stderr.splitlines()[-1]
+    assert not (home / "model").exists()
+
+
+def test_text_settings_that_a_start_replaces_are_refused(home: Path) -> None:
+    train(home)
+    (home / "model").rename(home / "start")
+    train(home, "--start", home / "start")
+    for setting in ("normalisation.apart=true", "segmentation.vocabulary_size=90"):
+        result = train(home, "--start", home / "start", "--set", setting, code=78)
+        assert f"{setting} has no effect with --start, which {OWN}" in result.stderr
+    result = train(home, "--start", home / "start", "--segmenter", home / "start", code=78)
+    assert "--segmenter has no effect with --start" in result.stderr
+    more = ["--segmenter", home / "start"]
+    result = train(home, *more, code=78)
+    assert f"segmentation.vocabulary_size=200 has no effect with --segmenter, which {OWN}" in (
+        result.stderr
+    )
+
+
+def test_a_line_tells_how_far_a_training_is_where_there_is_no_bar(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bitextfilter.commands.training_reporter.LINE_SECONDS", 0.0)
+    lines = train(home).stderr.splitlines()
+    told = [line for line in lines if re.search(r": \d of 8 updates, ", line)]
+    assert len(told) == 8 - 3
+    pattern = r".*: 1 of 8 updates, ranking [\d.]+, translation [\d.]+, autoencoding [\d.]+, "
+    assert re.fullmatch(pattern + r"[\d.]+ updates/s, 1 min left", told[0]), told[0]
+    assert train(home, "-q").stderr == ""
+
+
+def test_the_defaults_are_the_recipe_of_the_shipped_models() -> None:
+    folder = Path(bitextfilter.__file__).parent / "pretrained"
+    kept = json.loads((folder / "en-de" / "training.json").read_text())
+    del kept["material"], kept["validation"]
+    assert Plan.from_dict({}).fitting(437_842).to_dict() == kept
+    other = json.loads((folder / "de-fr" / "training.json").read_text())
+    del other["material"], other["validation"]
+    smaller = {"segmentation": {"vocabulary_size": 12000}, "trigrams": {"size": 8000}}
+    assert Plan.from_dict(smaller).fitting(201_208).to_dict() == other
+
+
+def test_the_settings_of_shipped_models_are_taken() -> None:
+    for path in (Path(bitextfilter.__file__).parent / "pretrained").glob("*/training.json"):
+        kept = json.loads(path.read_text())
+        del kept["material"], kept["validation"]
+        assert Plan.from_dict(kept).fitting(1e9).to_dict() == kept
+
+
+def test_a_bare_training_follows_the_recipe(home: Path) -> None:
+    (home / "settings.json").write_text('{"segmentation": {"kind": "none"}}')
+    train(home)
+    kept = json.loads((home / "model" / "training.json").read_text())
+    assert kept["architecture"] == "word,trigram"
+    assert kept["training"]["passes"] == 10
+    assert kept["training"]["validate_every"] == 40
+
+
+def test_monolingual_text_of_both_sides_is_used(home: Path) -> None:
+    more = ["--source-text", home / "dev.a", "--target-text", home / "dev.b"]
+    result = train(home, *more, "--set", "training.decode=both")
+    assert "20 monolingual sentences of aa" in result.stderr
+    assert "20 monolingual sentences of bb" in result.stderr
 
 
 CHINESE = "猫狗鸟鱼马牛羊鸡虎龙"

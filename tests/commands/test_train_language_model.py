@@ -41,14 +41,14 @@ def test_units_orders_and_case(unit: str, tmp_path: Path) -> None:
     assert model.order == (5 if unit == "characters" else 3)
     assert model.units is not None
     assert {token for line in LINES for token in model.units(line)} == set(model.words[3:])
-    assert trained("-q", "--unit", unit, "--order", "2", "-o", path).exit_code == 0
+    assert trained("-q", "--unit", unit, "--set", "order=2", "-o", path).exit_code == 0
     assert read_arpa(path).order == 2
 
 
 def test_minimum_count(tmp_path: Path) -> None:
     text = "a b c\na b c\na b d\n"
     assert "ngram 3=5\n" in trained("-q", text=text).stdout
-    assert "ngram 3=3\n" in trained("-q", "--minimum-count", "2", text=text).stdout
+    assert "ngram 3=3\n" in trained("-q", "--set", "minimum_count=2", text=text).stdout
 
 
 def test_column_by_name(tmp_path: Path) -> None:
@@ -97,5 +97,5 @@ def test_bad_lines_can_be_left_out(tmp_path: Path) -> None:
 
 
 def test_too_long_an_order() -> None:
-    failed = trained("--order", "9", "--unit", "words", text="a b\n")
+    failed = trained("--set", "order=9", "--unit", "words", text="a b\n")
     assert (failed.exit_code, "n-grams of 5 tokens" in failed.stderr) == (78, True)

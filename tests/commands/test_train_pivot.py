@@ -220,9 +220,13 @@ def test_all_three_options_are_needed(home: Path, missing: str) -> None:
         (["--source-pivot", "nowhere"], 66, "nowhere"),
         (["--architecture", "autoencoder"], 2, "--pivot is for --architecture pivot alone"),
         (["--set", "training.ranking=1"], 78, "pivot language alone: set training.ranking to 0"),
-        (["--set", "training.translation=0"], 78, "at least one of translation"),
+        (
+            ["--set", "training.translation=0", "--set", "training.samples=2048"],
+            78,
+            "at least one must be above 0",
+        ),
         (["--set", "training.maximum_length=1"], 78, "every aa-cc pair is longer than training."),
-        (["--set", "shape.tables=separate"], 78, "'tables' is no setting"),
+        (["--set", "shape.tables=separate"], 78, "shape.tables is no setting"),
         (["--resume"], 78, "nothing to resume"),
     ],
 )

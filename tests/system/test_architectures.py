@@ -6,6 +6,7 @@ a pair as paraphrases, which share no word.
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import shutil
@@ -23,7 +24,7 @@ from toys import invented_pairs, invented_words
 from bitextfilter.encoders.parts import PARTS
 from bitextfilter.scoring.model import load
 from bitextfilter.text.trigrams import KINDS as TRIGRAM_KINDS
-from bitextfilter.training.settings import CHOICES, OBJECTIVES
+from bitextfilter.training.settings import OBJECTIVES, TrainingSettings
 
 Settings = dict[str, Any]
 Rows = list[tuple[str, ...]]
@@ -66,8 +67,12 @@ CASES: dict[str, Settings] = {
     "autoencoder": {"shape": {"hidden": 16, "average": True}, "training": {"samples": 50}},
 }  # fmt: skip
 
+CHOICES = {
+    field.name: field.metadata["setting"].choices for field in dataclasses.fields(TrainingSettings)
+}
+
 OF_ONE_LANGUAGE: dict[str, Settings] = {
-    "word,trigram": {"trigrams": {"size": 400}, "training": PAPER_3},
+    "word+lstm,trigram": {"trigrams": {"size": 400}, "training": PAPER_3},
     "gran": {"training": PAPER_4},
 }
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from console import BIN, ROOT
 
-from bitextfilter.training.settings import read_settings
+from bitextfilter.settings import read_settings
 from bitextfilter.workflows.plan import Plan
 
 PAPERS = ROOT / "examples" / "papers"

@@ -34,6 +34,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, count, seed in (("train", 3000, 1), ("dev", 100, 2), ("test", 200, 3)):
         write(folder / f"{name}.tsv", pairs(count, seed))
     settings = {
+        "architecture": "autoencoder",
         "shape": {"embedding": 64, "hidden": 32},
         "segmentation": {"kind": "none", "vocabulary_size": 500},
         "training": {

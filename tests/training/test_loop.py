@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from bitextfilter.training.autoencoder import BilingualTraining
 from bitextfilter.training.batches import mini_batches, pad, search_in, shared_text, stream_of
 from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.loop import Hooks, count_updates, learn
-from bitextfilter.training.settings import TrainingSettings
+from bitextfilter.training.settings import TrainingSettings, validation_interval
 from bitextfilter.training.start import start_small
 from bitextfilter.training.state import Progress
 
@@ -108,6 +109,41 @@ def test_resumed_is_uninterrupted(
     assert len(straight.history) == 4
     for key, value in one.state_dict().items():
         assert torch.equal(value, other.state_dict()[key]), key
+
+
+@pytest.mark.parametrize("mega_batch", [1, 2])
+def test_a_run_killed_before_its_first_validation_goes_on_from_the_saved_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mega_batch: int
+) -> None:
+    """The state is saved by time, but never between the mini-batches of a mega-batch."""
+    settings = replace(SETTINGS, **TRIPLET, mega_batch=mega_batch, validate_every=1000)  # type: ignore[arg-type]
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    whole.mkdir(), cut.mkdir()
+    data = (corpus(), {})
+    straight = train(model(settings, "word"), data, Watch().hooks(), whole)
+    monkeypatch.setattr("bitextfilter.training.loop.SAVE_SECONDS", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        train(model(settings, "word"), data, Watch(stop_at=7).hooks(), cut)
+    state = json.loads((cut / "state.json").read_text())
+    assert (state["update"], state["history"]) == (7 // mega_batch * mega_batch, [])
+    resumed = train(model(settings, "word"), data, Watch().hooks(), cut, resume=True)
+    assert resumed == straight
+
+
+@pytest.mark.parametrize(
+    ("updates", "passes", "block", "every"),
+    [(13135, 3, 40, 1000), (6036, 3, 40, 480), (500, 10, 40, 40), (100, 1, 1, 10), (5, 1, 1, 1)],
+)
+def test_validations_are_many_whatever_the_size(
+    updates: int, passes: float, block: int, every: int
+) -> None:
+    assert validation_interval(updates, passes, block) == every
+
+
+def test_without_a_setting_a_run_validates_ten_times_at_least(tmp_path: Path) -> None:
+    settings = replace(SETTINGS, validate_every=0, passes=4)
+    progress = train(model(settings, hidden=4), (corpus(), {}), Watch().hooks(), tmp_path)
+    assert [row["update"] for row in progress.history] == list(range(1, 21))
 
 
 @pytest.mark.parametrize("softmax", ["full", "sampled", "adaptive"])

@@ -42,7 +42,8 @@ def test_no_list_is_one_point_of_defaults(path: Path) -> None:
 
 
 def test_names_between_commas_go_together(path: Path) -> None:
-    text = '"training.passes,training.learning_rate" = [[1, 0.1], [2, 0.05]]\n'
+    text = 'architecture = "autoencoder"\n"training.passes,training.learning_rate" = '
+    text += "[[1, 0.1], [2, 0.05]]\n"
     text += '[shape]\n"embedding, hidden" = [16, 8]\n'
     with pytest.raises(SettingsError, match="16 is not a list of 2 values"):
         grid(path, text)
@@ -95,9 +96,9 @@ def test_rules_data_and_bounds(path: Path) -> None:
         ("training = ", "not TOML"),
         ("[training]\nmargin = []", "training.margin: an empty list"),
         ("[training]\nmargin = [[1, 2]]", "is not a value"),
-        ("[training]\nspeed = 1", "'speed' is no setting"),
-        ("[training]\nmargin = ['wide']", "margin must be float"),
-        ("[training]\npasses = [1, 0]", r"passes .* \(at training.passes=0\)"),
+        ("[training]\nspeed = 1", "training.speed is no setting"),
+        ("[training]\nclip = ['wide']", "training.clip must be a number"),
+        ("[training]\npasses = [1, -1]", r"passes .* \(at training.passes=-1\)"),
         ("speed = 1", "'speed' is no group of settings"),
         ("architecture = ['transformer']", "transformer"),
         ("sample = [0]", "sample must be a whole number of at least 1, not 0"),

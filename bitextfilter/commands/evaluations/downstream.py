@@ -172,7 +172,7 @@ def _task(run: Run, file: str, options: dict[str, Any]) -> Task:
     named = [options["oracle"], *options["scores"], rows.columns.source, rows.columns.target]
     if not rows.header and any(isinstance(where, str) for where in named):
         raise click.UsageError("a column can only be named with --header")
-    values = settings_values({**options, "architecture": None, "mini_batch": None})
+    values = settings_values(options)
     training = values.get("training", {})
     if isinstance(training, dict):  # for the same number of updates
         if "seed" in training:

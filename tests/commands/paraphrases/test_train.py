@@ -17,7 +17,8 @@ from bitextfilter.models.checkpoint import digest
 from bitextfilter.training.references import ReferenceTraining
 from bitextfilter.workflows.reference_training import _parts
 
-QUICK = ("--threads", 1, "--embedding", 16, "--learning-rate", 0.01, "--batch-size", 40)
+QUICK = ("--threads", 1, "--set", "shape.embedding=16", "--set", "training.learning_rate=0.01",
+         "--set", "training.batch_size=40")  # fmt: skip
 
 
 def written(path: Path, shift: int, best: int = 1) -> Path:
@@ -79,7 +80,7 @@ def test_the_first_translation_of_a_reference_is_measured(tmp_path: Path) -> Non
 def test_it_learns_what_differs(
     different: Path, tmp_path: Path, architecture: str, negatives: str
 ) -> None:
-    kind = ("--architecture", architecture, "--negatives", negatives)
+    kind = ("--architecture", architecture, "--set", f"training.negatives={negatives}")
     result = call("train", *QUICK, *kind, "-o", tmp_path / "model", different)
     found = accuracies(result)
     assert found["total"][0] >= 99
@@ -89,12 +90,22 @@ def test_it_learns_what_differs(
 
 def test_it_does_not_learn_what_is_the_same(tmp_path: Path) -> None:
     same = written(tmp_path / "same.tsv", 0)
-    found = accuracies(call("train", *QUICK, "--held-out", 0.3, "-o", tmp_path / "m", same))
+    found = accuracies(
+        call("train", *QUICK, "--set", "training.held_out=0.3", "-o", tmp_path / "m", same)
+    )
     assert found["total"][1] == 300 and 40 < found["total"][0] < 60
 
 
 def test_the_best_epoch_is_kept(different: Path, tmp_path: Path) -> None:
-    words = ("--penalty", 1e-6, "--epochs", 5, "--architecture", "averaging", "--json")
+    words = (
+        "--set",
+        "training.penalty=1e-6",
+        "--set",
+        "training.epochs=5",
+        "--architecture",
+        "averaging",
+        "--json",
+    )
     record = json.loads(call("train", *QUICK, *words, "-o", tmp_path / "m", different).stdout)
     assert record == json.loads((tmp_path / "m" / "training.json").read_text())
     scores = record["development"]
@@ -126,7 +137,7 @@ def test_the_parts_share_no_reference_and_leave_none_out() -> None:
 
 
 def test_the_seed_decides_and_threads_do_not(different: Path, tmp_path: Path) -> None:
-    few = ("--epochs", 1, "--architecture", "averaging")
+    few = ("--set", "training.epochs=1", "--architecture", "averaging")
     for name, more in (("one", ()), ("same", ("--threads", 2)), ("other", ("--seed", 2))):
         call("train", *QUICK, *few, *more, "-o", tmp_path / name, different)
     digests = [digest(tmp_path / name) for name in ("one", "same", "other")]
@@ -135,7 +146,8 @@ def test_the_seed_decides_and_threads_do_not(different: Path, tmp_path: Path) ->
 
 def test_bad_rows_and_files(different: Path, tmp_path: Path) -> None:
     bad = different.read_bytes().replace(b"\n", b"\n\n", 1)
-    words = ("train", *QUICK, "--epochs", 1, "--architecture", "averaging", "-o", tmp_path / "m")
+    words = ("train", *QUICK, "--set", "training.epochs=1", "--architecture", "averaging", "-o",
+             tmp_path / "m")  # fmt: skip
     assert "stdin:2: the source is empty" in call(*words, "-", data=bad, code=65).stderr
     assert "1 rejected" in call(*words, "--on-error", "reject", "-", data=bad).stderr
     few = call(*words, "-", data=b"a\tb\nc\td\n", code=65)

@@ -1,0 +1,303 @@
+"""Settings: declared once, checked in one way, listed with their meanings.
+
+A group of settings is a frozen dataclass whose fields are made by :func:`setting`, and whose
+``__post_init__`` calls :func:`check`. Files and command lines come in through
+:func:`from_mapping`, which refuses a name that there is not, and a value that has no effect.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import math
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bitextfilter.errors import NotFoundError, SettingsError
+
+__all__ = [
+    "check",
+    "check_groups",
+    "from_mapping",
+    "listed",
+    "read_settings",
+    "setting",
+    "table",
+    "with_override",
+]
+
+Settings = TypeVar("Settings")
+
+_KINDS = {"int": "a whole number", "float": "a number", "str": "a word", "bool": "true or false"}
+
+
+_BOUNDS: dict[str, tuple[str, Callable[[Any, float], bool]]] = {
+    ">": ("above", operator.gt),
+    ">=": ("at least", operator.ge),
+    "<": ("below", operator.lt),
+    "<=": ("at most", operator.le),
+}
+
+
+@dataclass(frozen=True)
+class _Declared:
+    """A setting's meaning, and which values it takes."""
+
+    meaning: str
+    choices: tuple[str, ...]
+    bounds: tuple[tuple[str, float], ...]
+    needs: tuple[str, ...]
+
+    @property
+    def range(self) -> str:
+        """The values that it takes, in words; empty where any goes."""
+        bounds = [f"{_BOUNDS[sign][0]} {bound:g}" for sign, bound in self.bounds]
+        return ", ".join(self.choices or bounds)
+
+    def fits(self, value: Any) -> bool:
+        """Whether it takes a value of the right type."""
+        if self.choices:
+            return value in self.choices
+        return all(_BOUNDS[sign][1](value, bound) for sign, bound in self.bounds)
+
+
+def setting(
+    default: Any,
+    meaning: str,
+    *,
+    choices: Iterable[str] = (),
+    within: str = "",
+    needs: str | tuple[str, ...] = (),
+) -> Any:
+    """Declare a setting: a field of a dataclass.
+
+    Args:
+        default: its value if nothing is said.
+        meaning: for the reader of a list of settings.
+        choices: the words that it may be.
+        within: the bounds of a number, such as ``> 0, <= 1``.
+        needs: without which it has no effect: the ``name`` of another setting that must be above
+            0, or ``name=value``; alternatives stand behind a ``|``. All of a tuple must hold.
+    """
+    bounds = [bound.split() for bound in within.split(",") if bound]
+    declared = _Declared(
+        meaning,
+        tuple(choices),
+        tuple((sign, float(number)) for sign, number in bounds),
+        (needs,) if isinstance(needs, str) else needs,
+    )
+    return dataclasses.field(default=default, metadata={"setting": declared})
+
+
+def _declared(kind: Any) -> Iterator[tuple[str, str, Any, _Declared]]:
+    """Name, type, default and declaration of each setting of a dataclass."""
+    for field in dataclasses.fields(kind):
+        if "setting" in field.metadata:
+            yield field.name, str(field.type), field.default, field.metadata["setting"]
+
+
+def check(settings: object) -> None:
+    """Raise SettingsError for a value of another type, none of the choices, or out of range."""
+    for name, kind, _, declared in _declared(settings):
+        value = getattr(settings, name)
+        number = type(value) in (int, float) and math.isfinite(value)
+        fits = {
+            "int": type(value) is int,
+            "float": number,
+            "str": isinstance(value, str),
+            "bool": isinstance(value, bool),
+        }
+        if not fits[kind]:
+            raise SettingsError(f"{name} must be {_KINDS[kind]}, not {value!r}")
+        if not declared.fits(value) and declared.choices:
+            near = _nearest(value, declared.choices)
+            raise SettingsError(f"{name} {value!r} is none of {declared.range}{near}")
+        if not declared.fits(value):
+            raise SettingsError(f"{name} must be {declared.range}, not {value!r}")
+
+
+def _nearest(name: object, known: Iterable[str]) -> str:
+    """Ask whether a known name is meant that is spelt alike; empty if none is."""
+    near = difflib.get_close_matches(str(name), list(known), 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _unmet(kind: Any, values: Mapping[str, Any]) -> dict[str, str]:
+    """The settings without effect beside the others, each with the first need not met."""
+    found = {}
+    for name, _, _, declared in _declared(kind):
+        unmet = (need for need in declared.needs if not _holds(values, need))
+        if (first := next(unmet, None)) is not None:
+            found[name] = first
+    return found
+
+
+def _holds(values: Mapping[str, Any], need: str) -> bool:
+    """Whether a need is met."""
+    name, equals, wanted = need.partition("=")
+    if equals:
+        return str(values[name]) in wanted.split("|")
+    return any(values[each] for each in name.split("|"))
+
+
+def _said(need: str, group: str) -> str:
+    """A need in words."""
+    name, equals, values = need.partition("=")
+    if equals:
+        return f"{group}{name}={' or '.join(values.split('|'))}"
+    return f"{' or '.join(group + each for each in name.split('|'))} above 0"
+
+
+def check_groups(known: Iterable[str], values: Mapping[str, Any]) -> None:
+    """Raise SettingsError for a name among *values* that is no group of settings."""
+    names = list(known)
+    if unknown := sorted(set(values).difference(names)):
+        raise SettingsError(
+            f"{unknown[0]!r} is no group of settings: {', '.join(names)}"
+            f"{_nearest(unknown[0], names)}"
+        )
+
+
+def from_mapping(
+    kind: type[Settings],
+    values: Mapping[str, Any],
+    group: str = "",
+    defaults: Mapping[str, Any] | None = None,
+) -> Settings:
+    """Build a group of settings from names and values.
+
+    A setting without effect beside the others has the default of its dataclass.
+
+    Args:
+        kind: the dataclass.
+        values: what is given.
+        group: its name in messages.
+        defaults: go before those of the dataclass.
+
+    Raises:
+        SettingsError: a name that there is not, a value that does not fit, or one that differs
+            from the default and has no effect.
+    """
+    if not isinstance(values, Mapping):
+        raise SettingsError(f"settings are names and values, not {values!r}")
+    before = f"{group}." if group else ""
+    given = _known(kind, values, before)
+    own = _defaults(kind)
+    usual = {**own, **(defaults or {})}
+    unmet = _unmet(kind, {**usual, **given})
+    for name, need in unmet.items():
+        if name in given and given[name] not in (usual[name], own[name]):
+            raise SettingsError(
+                f"{before}{name}={json.dumps(given[name])} has no effect without"
+                f" {_said(need, before)}: set that, or leave {before}{name} out"
+            )
+    try:
+        return kind(**{**usual, **given, **{name: own[name] for name in unmet}})
+    except SettingsError as error:
+        raise SettingsError(f"{before}{error}") from error
+
+
+def _known(kind: Any, values: Mapping[str, Any], before: str) -> dict[str, Any]:
+    """The values, whole numbers as ints; SettingsError for a name that the dataclass lacks."""
+    types = {field.name: str(field.type) for field in dataclasses.fields(kind)}
+    for name in values:
+        if name not in types:
+            raise SettingsError(
+                f"{before}{name} is no setting{_nearest(name, types) or ';'} there are"
+                f" {', '.join(types)}"
+            )
+    return {n: _whole(v) if types[n] == "int" else v for n, v in values.items()}
+
+
+def _defaults(kind: Any) -> dict[str, Any]:
+    """The defaults of a dataclass by name."""
+    fields = dataclasses.fields(kind)
+    return {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
+
+
+def _whole(value: Any) -> Any:
+    """A float without a fraction as an int; anything else as it is."""
+    if type(value) is float and math.isfinite(value) and value == int(value):
+        return int(value)
+    return value
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Read a settings file (JSON). Raises NotFoundError or SettingsError."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}: no such settings file") from None
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path}: not a settings file: {error}") from error
+    if not isinstance(values, dict):
+        raise SettingsError(f"{path}: settings are an object of names and values")
+    return values
+
+
+def with_override(values: dict[str, Any], assignment: str) -> dict[str, Any]:
+    """Settings with one more, written ``group.name=value`` (the value as JSON, or a word).
+
+    Raises:
+        SettingsError: the assignment has another form.
+    """
+    path, equals, text = assignment.partition("=")
+    group, dot, name = path.partition(".")
+    if not equals or (dot and not name):
+        raise SettingsError(f"{assignment!r} is not of the form group.name=value")
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    if not dot:
+        return {**values, group: value}
+    before = values.get(group, {})
+    if not isinstance(before, dict):
+        raise SettingsError(f"{group} is {before!r}, which has no {name}")
+    return {**values, group: {**before, name: value}}
+
+
+def listed(
+    settings: object, group: str = "", of: str = "", other: object | None = None
+) -> list[tuple[str, str, str, str]]:
+    """Name, default, range and meaning of each setting of a group.
+
+    Args:
+        settings: has the defaults.
+        group: stands before the names.
+        of: what alone has these settings; stands before the meanings.
+        other: has the defaults of other circumstances: where they differ, they are given, too.
+    """
+    before = f"{group}." if group else ""
+    rows = []
+    for name, _, _, declared in _declared(settings):
+        value, second = (_cell(getattr(each, name)) for each in (settings, other or settings))
+        shown = value if value == second else f"{value}` (`{second}"
+        needs = " and ".join(_said(need, "") for need in declared.needs)
+        meaning = f"{of}: {declared.meaning}" if of else declared.meaning
+        rows.append(
+            (
+                before + name,
+                shown,
+                declared.range,
+                f"{meaning} (with {needs})" if needs else meaning,
+            )
+        )
+    return rows
+
+
+def _cell(value: Any) -> str:
+    """A value as --set takes it."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def table(rows: Iterable[tuple[str, str, str, str]]) -> str:
+    """Settings as a table in Markdown."""
+    lines = ["| setting | default | range | meaning |", "|---|---|---|---|"]
+    for name, value, values, meaning in rows:
+        lines.append(f"| `{name}` | {f'`{value}`' if value else ''} | {values} | {meaning} |")
+    return "\n".join(lines) + "\n"
