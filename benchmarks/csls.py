@@ -21,10 +21,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bitextfilter.arrays import Vectors
+
 if TYPE_CHECKING:
     from torch import dtype
 
-    from bitextfilter.similarity.vectors import Vectors
 
 K = 10
 ROWS, COLUMNS = 1024, 4096
@@ -96,7 +97,7 @@ def csls_of_all(a: Vectors, b: Vectors, threads: int) -> Any:
     """The nearest of either side, and each row's best match by CSLS."""
     import numpy as np
 
-    from bitextfilter.similarity.both_ways import nearest_both_ways
+    from bitextfilter.similarity.bidirectional import nearest_both_ways
     from bitextfilter.similarity.margins import csls, highest_means
 
     forward, backward = nearest_both_ways(a, b, K, threads)

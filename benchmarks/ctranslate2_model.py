@@ -13,7 +13,8 @@ import numpy as np
 import torch
 
 from bitextfilter.models.attention import MultiHeadAttention, sinusoids
-from bitextfilter.text.vocabulary import BEGIN, END, PAD, UNKNOWN
+from bitextfilter.text.segment import UNKNOWN
+from bitextfilter.text.vocabulary import BEGIN, END, PAD
 from bitextfilter.translation.transformer import TransformerNetwork
 from bitextfilter.translation.translator import Translator
 

@@ -21,13 +21,13 @@ from collections.abc import Callable
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from bitextfilter.commands.process import prepare
+from bitextfilter.arrays import Scores, Vectors
+from bitextfilter.commands.frame.command import prepare
 
 if TYPE_CHECKING:
     from bitextfilter.io.links import Link
     from bitextfilter.mining.document_vectors import VectorPairing
     from bitextfilter.scoring.model import Model
-    from bitextfilter.similarity.vectors import Scores, Vectors
 
 Made = tuple[list[str], list[str], "list[Link]"]
 
@@ -123,8 +123,9 @@ def compare_with_plain(model: Model, made: Made, sentences: int) -> None:
 def measure(model: Model, made: Made, judged: bool) -> None:
     """Print a row of the table."""
     from bitextfilter.evaluation.alignment import compare_links, measure_alignment
-    from bitextfilter.evaluation.bootstrap import Bootstrap
-    from bitextfilter.mining.documents import LinkSettings, Means, align_by_vectors
+    from bitextfilter.evaluation.filtering import Bootstrap
+    from bitextfilter.mining.documents import Means, align_by_vectors
+    from bitextfilter.mining.link_costs import LinkSettings
 
     encoding = judging = 0.0
 

@@ -26,10 +26,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bitextfilter.arrays import Vectors
 from bitextfilter.models.device import product_type
-from bitextfilter.similarity.candidates import Floors, Shortlist, collect, sample_floors
-from bitextfilter.similarity.rounded import Rounded
-from bitextfilter.similarity.vectors import Vectors, unit_products_at, unit_rows
+from bitextfilter.similarity.candidates import Floors, Rounded, Shortlist, collect, sample_floors
+from bitextfilter.similarity.vectors import unit_products_at, unit_rows
 
 Rows = NDArray[np.int64]
 

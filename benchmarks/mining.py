@@ -34,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.commands.process import prepare
+from bitextfilter.commands.frame.command import prepare
 from bitextfilter.io.files import read_lines
 
 ALIGN = [sys.executable, "-c", "from bitextfilter.commands.align import main; main()"]

@@ -131,11 +131,11 @@ def score(file: Path, options: list[str]) -> tuple[dict[str, Times], Counter[Sha
     watch = Stopwatch()
     products: list[Shape] = []
     with watch.stage("import"):
-        from bitextfilter.commands.run import Run
+        from bitextfilter.commands.frame.run import Run
         from bitextfilter.commands.score import main as command
         from bitextfilter.encoders.base import NetworkEncoder
-        from bitextfilter.models.steps import Product
-        from bitextfilter.scoring import scorers
+        from bitextfilter.models.cached_projections import Product
+        from bitextfilter.scoring import model
         from bitextfilter.text import language
         from bitextfilter.text.processor import TextProcessor
     line = ["--quiet", "-i", str(file), "-o", os.devnull, *options]
@@ -145,7 +145,7 @@ def score(file: Path, options: list[str]) -> tuple[dict[str, Times], Counter[Sha
         patched(TextProcessor, "read", lambda f: watch.on("normalise and segment", f)),
         patched(NetworkEncoder, "encode", lambda f: watch.on("encode", f)),
         patched(language, "check_columns", lambda f: watch.on("check columns", f)),
-        patched(scorers, "score_pairs", lambda f: watch.on("score", f)),
+        patched(model, "score_pairs", lambda f: watch.on("score", f)),
         patched(Product, "add_to", noting(products)),
         watch.stage("write"),
     ):

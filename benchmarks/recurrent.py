@@ -29,9 +29,9 @@ from bitextfilter import load
 from bitextfilter.encoders.base import LONG, LONGEST
 from bitextfilter.io.batches import blocks_by_length, map_blocks
 from bitextfilter.io.files import read_lines
-from bitextfilter.models import steps
+from bitextfilter.models import cached_projections
+from bitextfilter.models.cached_projections import FoldedRecurrent
 from bitextfilter.models.device import one_torch_thread
-from bitextfilter.models.folded import FoldedRecurrent
 from bitextfilter.models.recurrent import BidirectionalRecurrent, max_pool
 from bitextfilter.text.ragged import Ragged
 
@@ -83,7 +83,7 @@ class Bench:
         batches = self.batches(rows, full=True)
 
         def run() -> Tensor:
-            setattr(steps, "product_type", lambda _: kind)  # noqa: B010
+            setattr(cached_projections, "product_type", lambda _: kind)  # noqa: B010
             with one_torch_thread():
                 folded = FoldedRecurrent(self.layers, self.vectors)
 

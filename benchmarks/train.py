@@ -67,8 +67,8 @@ def train(variant: str, updates: int, threads: int) -> None:
 
     from bitextfilter.training.data import Corpus, Sentences
     from bitextfilter.training.loop import make_optimiser, update
-    from bitextfilter.training.translator import TranslationLearner, stream_of
-    from bitextfilter.training.translator_settings import TranslatorSettings
+    from bitextfilter.training.settings import TranslatorSettings
+    from bitextfilter.training.translator import TranslationLearner, translation_stream
     from bitextfilter.translation.registry import architecture_settings, build_network
 
     torch.manual_seed(1)
@@ -86,7 +86,9 @@ def train(variant: str, updates: int, threads: int) -> None:
     learner = TranslationLearner(network, settings)
     change(variant, learner)
     optimiser = make_optimiser(learner, settings)
-    stream = stream_of(Corpus(sides[0], sides[1], np.ones(20_000)), settings, torch.device("cpu"))
+    stream = translation_stream(
+        Corpus(sides[0], sides[1], np.ones(20_000)), settings, torch.device("cpu")
+    )
     for number, batch in enumerate(stream.batches(0)):
         if number == WARM:
             started = time.perf_counter()

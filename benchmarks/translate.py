@@ -117,7 +117,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--ctranslate2", action="store_true")
     options = parser.parse_args()
-    from bitextfilter.commands.process import prepare
+    from bitextfilter.commands.frame.command import prepare
     from bitextfilter.io.files import read_lines
     from bitextfilter.translation.registry import load_translator
 

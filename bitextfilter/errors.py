@@ -15,17 +15,6 @@ is a bug of ours, and is shown with its traceback.
 
 from __future__ import annotations
 
-__all__ = [
-    "BitextError",
-    "DeviceError",
-    "InputError",
-    "ModelError",
-    "NotFoundError",
-    "OutputError",
-    "SettingsError",
-    "WorkerError",
-]
-
 
 class BitextError(Exception):
     """The root of the tree: ``str(error)`` is one line that a user can act on."""

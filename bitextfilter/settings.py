@@ -19,18 +19,7 @@ from typing import Any, TypeVar
 
 from bitextfilter.errors import NotFoundError, SettingsError
 
-__all__ = [
-    "check",
-    "check_groups",
-    "from_mapping",
-    "listed",
-    "read_settings",
-    "setting",
-    "table",
-    "with_override",
-]
-
-Settings = TypeVar("Settings")
+_Settings = TypeVar("_Settings")
 
 _KINDS = {"int": "a whole number", "float": "a number", "str": "a word", "bool": "true or false"}
 
@@ -163,11 +152,11 @@ def check_groups(known: Iterable[str], values: Mapping[str, Any]) -> None:
 
 
 def from_mapping(
-    kind: type[Settings],
+    kind: type[_Settings],
     values: Mapping[str, Any],
     group: str = "",
     defaults: Mapping[str, Any] | None = None,
-) -> Settings:
+) -> _Settings:
     """Build a group of settings from names and values.
 
     A setting without effect beside the others has the default of its dataclass.

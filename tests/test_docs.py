@@ -19,7 +19,7 @@ from console import ROOT, leaves, options, run, scripts
 from console import command as command_of
 from warm import warm
 
-from bitextfilter.encoders.parts import PARTS
+from bitextfilter.encoders.combination import PARTS
 from bitextfilter.workflows.plan import Plan
 
 DOCS = ROOT / "docs"

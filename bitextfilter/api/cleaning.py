@@ -13,12 +13,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bitextfilter.corpus.comparison import DedupSettings
-    from bitextfilter.io.selection import Choice
+    from bitextfilter.corpus.duplicate_keys import DedupSettings
+    from bitextfilter.io.ranking import Choice
 
-__all__ = ["Filter", "deduplicate", "filter_pairs", "fix", "noise", "rank"]
 
-Languages = tuple[str, str]
+_Languages = tuple[str, str]
 
 
 class Filter:
@@ -30,7 +29,7 @@ class Filter:
     def __init__(
         self,
         rules: str | Iterable[str] = "default",
-        languages: Languages | None = None,
+        languages: _Languages | None = None,
         without: Collection[str] = (),
     ) -> None:
         """Make the rules.
@@ -81,7 +80,7 @@ class Filter:
 def filter_pairs(
     pairs: Iterable[Pair],
     rules: str | Iterable[str] = "default",
-    languages: Languages | None = None,
+    languages: _Languages | None = None,
     without: Collection[str] = (),
 ) -> Iterator[Pair]:
     """Yield the pairs that pass every rule: ``Filter(rules, languages, without)(pairs)``."""
@@ -114,7 +113,7 @@ def deduplicate(
 
     Raises SettingsError for what is unknown, and DeviceError where ``near`` is not installed.
     """
-    from bitextfilter.corpus.comparison import DedupSettings
+    from bitextfilter.corpus.duplicate_keys import DedupSettings
 
     names = (ignore,) if isinstance(ignore, str) else tuple(ignore)
     settings = DedupSettings(match, by, keep, names, similarity, shingle)
@@ -165,7 +164,7 @@ def noise(
     rates: float | Mapping[str, float],
     *,
     seed: int = 1,
-    languages: Languages | None = None,
+    languages: _Languages | None = None,
     foreign: Iterable[str] = (),
     words: tuple[int, int] = (6, 60),
     window: int = 10_000,
@@ -217,7 +216,7 @@ def rank(
 
     Raises SettingsError for what is unknown or out of range.
     """
-    from bitextfilter.io.selection import Choice
+    from bitextfilter.io.ranking import Choice
 
     sides = {"source": (0,), "target": (1,), "both": (0, 1)}.get(count_side)
     if sides is None:
@@ -234,10 +233,10 @@ def _best(rows: Sequence[Pair], choice: Choice, sides: Sequence[int]) -> list[Pa
     """Return the rows that are chosen, best first; their size is in words of these sides."""
     import numpy as np
 
-    from bitextfilter.io.selection import select
-    from bitextfilter.text.lengths import words
+    from bitextfilter.io.ranking import select
+    from bitextfilter.text.units import count_words
 
-    counts = [words([row[side] for row in rows]) for side in sides]
+    counts = [count_words([row[side] for row in rows]) for side in sides]
     sizes = np.array([sum(row) for row in zip(*counts, strict=True)], np.uint32)
     keys = np.array([-member_number(row, -1) for row in rows], np.float64)
     order = keys.argsort(kind="stable").astype(np.uint64)

@@ -7,13 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.text.sentences import sentence_list
+from bitextfilter.text.tokens import sentence_list
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.recovery import Recovery, RowScorer
     from bitextfilter.scoring.model import Model
-
-__all__ = ["align_documents", "mine", "recovery"]
 
 
 def mine(
@@ -43,7 +41,7 @@ def mine(
     """
     from bitextfilter.io.vector_file import as_kept
     from bitextfilter.mining import comparable
-    from bitextfilter.mining.joint import scorer_of
+    from bitextfilter.mining.comparable import scorer_of
 
     threads = model.threads
     settings = comparable.MiningSettings(similarity, retrieval, neighbours, min_score, threads)
@@ -84,7 +82,7 @@ def align_documents(
 
     Raises SettingsError for what is unknown, out of range, or what the model lacks.
     """
-    from bitextfilter.mining.documents import LinkSettings
+    from bitextfilter.mining.link_costs import LinkSettings
     from bitextfilter.workflows.document_alignment import aligner
 
     if not 1 <= largest <= 10 or not 0 <= skip <= 100:
@@ -140,7 +138,7 @@ def _row_scorers(
     model: Model, sides: tuple[list[str], list[str]], names: Sequence[str], neighbours: int
 ) -> Iterator[tuple[str, RowScorer]]:
     """Yield the scorer of all pairs by each measure."""
-    from bitextfilter.evaluation.similarities import MATRICES, vector_scorer
+    from bitextfilter.evaluation.recovery import MATRICES, vector_scorer
 
     for name in names:
         if name not in MATRICES or (name == "mlp" and model.classifier is None):

@@ -14,12 +14,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.columns import Columns, Wanted
 from bitextfilter.io.files import open_input
-from bitextfilter.io.rows import BadRow, Row, RowReader, is_blank, number_of
-from bitextfilter.text.sentences import sentence_list
-
-__all__ = ["Pair", "language_codes", "member_number", "member_place", "read_rows", "windows"]
+from bitextfilter.io.rows import BadRow, Columns, Row, RowReader, Wanted, is_blank, number_of
+from bitextfilter.text.tokens import sentence_list
 
 Pair = TypeVar("Pair", bound=Sequence[Any])
 

@@ -3,20 +3,103 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
+from click.core import ParameterSource
 
-from bitextfilter.commands.formats import FORMATS, Choices, check, languages, names, split, two
-from bitextfilter.commands.frame import Run, command, row_options
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import language_pair, needs_own_file, row_options
+from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import open_outputs, stream_name
 from bitextfilter.io.rows import WINDOW_BYTES, BadRow, TextColumn
 
 if TYPE_CHECKING:
-    from bitextfilter.corpus.pairs import PairReader, PairWriter
+    from bitextfilter.corpus.formats import PairReader, PairWriter
 
-__all__ = ["main"]
+
+_FORMATS = ("tsv", "moses", "tmx", "jsonl")
+
+
+def two(value: str) -> tuple[str, str]:
+    """Read two names."""
+    names = tuple(value.split(","))
+    if len(names) != 2 or not all(names) or names[0] == names[1]:
+        raise click.BadParameter("expected two names, as in source,target")
+    return names
+
+
+def languages(value: str) -> tuple[str, str]:
+    """Read two different languages."""
+    return two(",".join(language_pair(value)))
+
+
+def names(value: str) -> tuple[str, ...]:
+    """Read names, perhaps none."""
+    return tuple(value.split(",")) if value else ()
+
+
+@dataclass(frozen=True)
+class _Choices:
+    """What to convert, and how."""
+
+    source: str
+    target: str
+    languages: tuple[str, str] | None
+    fields: tuple[str, str] | None
+    keep: tuple[str, ...]
+    whitespace: bool
+
+
+_USED: dict[str, tuple[set[str], set[str]]] = {
+    "scol": ({"tsv"}, set()),
+    "tcol": ({"tsv"}, set()),
+    "header": ({"tsv"}, {"tsv"}),
+    "input": ({"tsv", "tmx", "jsonl"}, set()),
+    "output": (set(), {"tsv", "tmx", "jsonl"}),
+    "languages": ({"tmx"}, {"tmx"}),
+    "fields": ({"jsonl"}, {"jsonl"}),
+    "keep": ({"tmx", "jsonl"}, set()),
+    "whitespace": (set(), {"tsv", "moses"}),
+}
+"""The formats that an option has a meaning for: read, or written."""
+
+
+def _check(choices: _Choices) -> None:
+    """Raise UsageError for options that mean nothing, or are missing."""
+    context = click.get_current_context()
+    if choices.source == choices.target:
+        raise click.UsageError(f"--from {choices.source} --to {choices.target} changes nothing")
+    for name, (read, written) in _USED.items():
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and choices.source not in read and choices.target not in written:
+            places = [f"--from {f}" for f in sorted(read)] + [f"--to {f}" for f in sorted(written)]
+            raise click.UsageError(f"--{name} is for {', '.join(places)}")
+    if choices.keep and choices.target == "moses":
+        raise click.UsageError("--keep makes columns, and moses files have none")
+    if "tmx" in (choices.source, choices.target) and choices.languages is None:
+        raise click.UsageError("tmx needs --languages SOURCE,TARGET")
+
+
+def _split(run: Run, choices: _Choices, files: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Return the FILEs to read (-i if there are none) and those to write."""
+    count = 2 * (choices.source == "moses"), 2 * (choices.target == "moses")
+    place = len(files) - count[1]
+    read, write = list(files[:place]), list(files[place:])
+    if place != count[0] and not (place == 1 and not count[0]):
+        number = sum(count) if count[0] else f"{count[1]} or {count[1] + 1}"
+        raise click.UsageError(f"expected {number} FILEs, those to read before those to write")
+    settings = run.row_settings
+    if read and settings.input != "-":
+        raise click.UsageError("one input can be read: --input or FILE")
+    if "-" in write or read == ["-", "-"]:
+        raise click.UsageError("moses takes two files: - is but one stream")
+    needs_own_file("the second FILE to write", write[-1] if write else None, write[:1])
+    for option, path in (("--rejects", settings.rejects), ("--manifest", run.common.manifest)):
+        needs_own_file(option, path, files)
+    return read or [settings.input], write
+
 
 _TEXTS = ("source", "target")
 _WINDOW = 4096
@@ -26,10 +109,15 @@ _MOST_NAMES = 20
 @command("bitext-convert", row_options(), batch_size=None)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option(
-    "--from", "source", type=click.Choice(FORMATS), default="tsv", show_default=True, help="Format."
+    "--from",
+    "source",
+    type=click.Choice(_FORMATS),
+    default="tsv",
+    show_default=True,
+    help="Format.",
 )
 @click.option(
-    "--to", "target", type=click.Choice(FORMATS), default="tsv", show_default=True, help="Format."
+    "--to", "target", type=click.Choice(_FORMATS), default="tsv", show_default=True, help="Format."
 )
 @click.option(
     "--languages", type=languages, metavar="SOURCE,TARGET", help="tmx: the languages, as en,de."
@@ -69,9 +157,9 @@ def main(run: Run, files: tuple[str, ...], **options: Any) -> None:
         bitext-convert --to tmx --languages en,de -o memory.tmx < pairs.tsv
         bitext-convert --from jsonl --fields translation.en,translation.de < pairs.jsonl
     """
-    choices = Choices(**options)
-    check(choices)
-    read, write = split(run, choices, files)
+    choices = _Choices(**options)
+    _check(choices)
+    read, write = _split(run, choices, files)
     header = run.row_settings.header
     reader = _reader(run, choices, read)
     writer = _writer(choices, reader, header)
@@ -80,12 +168,10 @@ def main(run: Run, files: tuple[str, ...], **options: Any) -> None:
     _tell(run, choices, reader)
 
 
-def _reader(run: Run, choices: Choices, paths: Sequence[str]) -> PairReader:
+def _reader(run: Run, choices: _Choices, paths: Sequence[str]) -> PairReader:
     """Open what is to be read."""
-    from bitextfilter.corpus.jsonlines import JsonReader
-    from bitextfilter.corpus.moses import MosesReader
+    from bitextfilter.corpus.formats import JsonReader, MosesReader, TsvReader
     from bitextfilter.corpus.tmx import TmxReader
-    from bitextfilter.corpus.tsv import TsvReader
 
     settings = run.row_settings
     if choices.source == "tsv":
@@ -108,12 +194,10 @@ def _reader(run: Run, choices: Choices, paths: Sequence[str]) -> PairReader:
     return JsonReader(lines[0], choices.fields or _TEXTS, choices.keep)
 
 
-def _writer(choices: Choices, reader: PairReader, header: bool) -> PairWriter:
+def _writer(choices: _Choices, reader: PairReader, header: bool) -> PairWriter:
     """Return what makes bytes of pairs."""
-    from bitextfilter.corpus.jsonlines import JsonWriter
-    from bitextfilter.corpus.moses import MosesWriter
+    from bitextfilter.corpus.formats import JsonWriter, MosesWriter, TsvReader, TsvWriter
     from bitextfilter.corpus.tmx import TmxWriter
-    from bitextfilter.corpus.tsv import TsvReader, TsvWriter
 
     if choices.target == "moses":
         return MosesWriter(choices.whitespace)
@@ -143,7 +227,7 @@ def _convert(run: Run, reader: PairReader, writer: PairWriter, outputs: Sequence
 
 def _written(run: Run, reader: PairReader, writer: PairWriter) -> Iterator[tuple[bytes, ...]]:
     """Yield what each pair adds to the outputs: nothing if it is rejected."""
-    from bitextfilter.corpus.pairs import UnfitError
+    from bitextfilter.corpus.formats import UnfitError
 
     for pair in reader:
         run.counts["rows"] += 1
@@ -161,7 +245,7 @@ def _put(outputs: Sequence[BinaryIO], lines: Sequence[tuple[bytes, ...]]) -> Non
         stream.write(b"".join(pieces))
 
 
-def _tell(run: Run, choices: Choices, reader: PairReader) -> None:
+def _tell(run: Run, choices: _Choices, reader: PairReader) -> None:
     """Say what was left out."""
     from bitextfilter.corpus.tmx import TmxReader
 

@@ -7,15 +7,24 @@ from typing import Any
 
 import click
 
-from bitextfilter.commands.amounts import amount
 from bitextfilter.commands.deduplication import Deduplication
-from bitextfilter.commands.frame import Run, column, command, row_options
-from bitextfilter.commands.options import needs_own_file
-from bitextfilter.commands.scaling import files_argument
-from bitextfilter.corpus.comparison import BY, IGNORABLE, KEEP, MATCH, DedupSettings
-from bitextfilter.io.columns import Columns, Wanted
-
-__all__ = ["main"]
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import (
+    amount,
+    column,
+    files_argument,
+    needs_own_file,
+    row_options,
+)
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.corpus.duplicate_keys import (
+    BY,
+    IGNORABLE,
+    KEEP,
+    MATCH,
+    DedupSettings,
+)
+from bitextfilter.io.rows import Columns, Wanted
 
 
 @dataclass(frozen=True)

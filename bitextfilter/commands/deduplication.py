@@ -8,18 +8,16 @@ from importlib.metadata import version
 from math import isnan
 from typing import TYPE_CHECKING, BinaryIO
 
-from bitextfilter.commands.run import Run
-from bitextfilter.corpus.comparison import DedupSettings
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.corpus.duplicate_keys import DedupSettings
 from bitextfilter.io.files import without_ending
-from bitextfilter.io.parser import REMEDY
-from bitextfilter.io.rows import BadRow, Row, RowReader, is_blank, number_of, row_windows
+from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, is_blank, number_of, row_windows
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.external_sort import ExternalSort
 
-__all__ = ["Deduplication"]
 
-SIDES = ("source", "target")
+_SIDES = ("source", "target")
 
 
 class Deduplication:
@@ -79,7 +77,7 @@ class Deduplication:
         return [self._with_sides(row) if isinstance(row, Row) else row for row in window]
 
     def _with_sides(self, row: Row) -> Row | BadRow:
-        names = {"pair": SIDES, "either": SIDES}.get(self._settings.by, (self._settings.by,))
+        names = {"pair": _SIDES, "either": _SIDES}.get(self._settings.by, (self._settings.by,))
         for name, text in zip(names, row.texts, strict=False):
             if is_blank(text):
                 reason = f"the {name} is empty"

@@ -10,19 +10,17 @@ from typing import BinaryIO, cast
 
 import click
 
-from bitextfilter.commands.frame import (
-    Run,
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import (
     column,
-    command,
     error_options,
     input_option,
     model_options,
+    scaling_options,
 )
-from bitextfilter.commands.scaling import scaling_options
-from bitextfilter.commands.sharding import over_shards
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.io.rows import BadRow, Row, TextColumn
-
-__all__ = ["main"]
 
 
 @command("bitext-embed", input_option(), error_options(), scaling_options(), model_options())

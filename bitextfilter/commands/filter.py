@@ -4,30 +4,106 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from bitextfilter.commands.cuts import similarity_option
-from bitextfilter.commands.filter_rules import Choices, chosen
-from bitextfilter.commands.frame import Run, column, command, row_options
-from bitextfilter.commands.options import language_pair
-from bitextfilter.commands.scaling import scaling_options
-from bitextfilter.commands.sharding import over_shards
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.cuts import (
+    default_model,
+    measure_of,
+    recommended_cut,
+    similarity_option,
+)
+from bitextfilter.commands.frame.options import column, language_pair, row_options, scaling_options
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.columns import Wanted
-from bitextfilter.io.rows import Lines, RowReader
+from bitextfilter.io.rows import Lines, RowReader, Wanted
 from bitextfilter.io.workers import map_in_order
 
 if TYPE_CHECKING:
-    from bitextfilter.filters.pipeline import Pipeline, Tally
+    from bitextfilter.filters.pipeline import LineJudge, Pipeline, Tally
     from bitextfilter.filters.rule import Rule
-    from bitextfilter.filters.stream import LineJudge
+    from bitextfilter.filters.sets import Choice
 
-__all__ = ["main"]
 
-Languages = tuple[str, str] | None
+_Languages = tuple[str, str] | None
+
+
+@dataclass(frozen=True)
+class _Choices:
+    """Which rules, and for which languages."""
+
+    specs: tuple[str, ...]
+    file: str | None
+    without: tuple[str, ...]
+    languages: _Languages
+    folder: str | None
+    similarity: str | None
+
+
+def chosen(run: Run, choices: _Choices) -> tuple[list[Rule], _Languages]:
+    """Return the rules that can run, and the languages if they are known."""
+    from bitextfilter.filters.sets import usable, without
+
+    rules, languages = _named(run, choices)
+    if choices.similarity and not any(fact.startswith("recommended") for fact in run.facts):
+        raise click.UsageError("--similarity is for a recommended cut, and no rule has one")
+    if languages is None and choices.folder is not None:
+        languages = _languages_of(choices.folder)
+    try:
+        wanted = without(rules, choices.without)
+    except SettingsError as error:
+        raise click.UsageError(f"--without: {error}") from error
+    try:
+        able, passed_over = usable(wanted, languages)
+    except SettingsError as error:
+        if choices.file is None:
+            raise click.UsageError(f"--rule: {error}") from error
+        raise
+    for reason in dict.fromkeys(passed_over.values()):
+        run.note(f"passed over: {reason}")
+    run.facts["languages"] = ",".join(languages) if languages else None
+    run.facts["passed over"] = dict(passed_over)
+    return able, languages
+
+
+def _named(run: Run, choices: _Choices) -> tuple[tuple[Choice, ...], _Languages]:
+    """Return the rules of --rule and --rules, and the languages given with them."""
+    from bitextfilter.filters.sets import parse_rules, read_rules
+
+    recommend = partial(_recommended, run, choices)
+    specs = choices.specs or (("default",) if choices.file is None else ())
+    try:
+        rules = parse_rules(specs, recommend)
+    except SettingsError as error:
+        raise click.UsageError(f"--rule: {error}") from error
+    if choices.file is None:
+        return rules, choices.languages
+    read = read_rules(choices.file, recommend)
+    return (*rules, *read.choices), choices.languages or read.languages
+
+
+def _recommended(run: Run, choices: _Choices, column: str) -> float:
+    """Return where the scores in a column are to be cut, by its name or --similarity."""
+    model = choices.folder or default_model()
+    plain = column == "score" or column.lstrip("-").isdigit()
+    if plain and run.row_settings.header and choices.similarity is None:
+        raise SettingsError(
+            f"column {column}: name it as the header does, or say with --similarity what it is of"
+        )
+    measure = measure_of(model, choices.similarity, None if plain else column)
+    return recommended_cut(run, model, measure)
+
+
+def _languages_of(model: str) -> tuple[str, str]:
+    from bitextfilter.models.folders import find, read_config
+
+    source, target = read_config(find(model))["languages"]
+    return source, target
 
 
 @command("bitext-filter", row_options(drops=True), scaling_options(), uses="threads")
@@ -93,7 +169,7 @@ def main(run: Run, explain: bool, fast: bool, listed: bool, **choices: Any) -> N
         return
     from bitextfilter.filters.pipeline import Pipeline, Tally
 
-    rules, languages = chosen(run, Choices(**choices))
+    rules, languages = chosen(run, _Choices(**choices))
     pipeline = Pipeline(rules, fast)
     work = partial(_judge, pipeline=pipeline, languages=languages, explain=explain)
     tally = Tally()
@@ -104,7 +180,7 @@ def main(run: Run, explain: bool, fast: bool, listed: bool, **choices: Any) -> N
 
 def _show(run: Run) -> None:
     """Write what there is to say of the rules that are named, or of all."""
-    from bitextfilter.filters.describe import listing
+    from bitextfilter.filters.registry import listing
 
     try:
         text = listing([name for name in run.row_settings.inputs if name != "-"])
@@ -114,10 +190,10 @@ def _show(run: Run) -> None:
 
 
 def _judge(
-    run: Run, output: BinaryIO, pipeline: Pipeline, languages: Languages, explain: bool
+    run: Run, output: BinaryIO, pipeline: Pipeline, languages: _Languages, explain: bool
 ) -> dict[str, Any]:
     """Filter the rows of a run; returns the counts."""
-    from bitextfilter.filters.stream import LineJudge
+    from bitextfilter.filters.pipeline import LineJudge
 
     rows = run.rows(dataclasses.replace(run.row_settings.columns, blank=True))
     judge = LineJudge(
@@ -169,7 +245,7 @@ def _filter(run: Run, windows: Iterable[Lines], judge: LineJudge, output: Binary
 
 def _report(run: Run, tally: Tally, pipeline: Pipeline) -> None:
     """Say how many rows each rule dropped, and what is left."""
-    from bitextfilter.filters.describe import spelling
+    from bitextfilter.filters.registry import spelling
 
     labels = pipeline.labels
     run.facts["rules"] = {

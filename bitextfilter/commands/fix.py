@@ -9,13 +9,12 @@ from typing import NamedTuple
 
 import click
 
-from bitextfilter.commands.frame import Run, command, row_options
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import row_options
+from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.repair import DEFAULTS, REPAIRS, Repairer
-from bitextfilter.io.parser import RowParser
-from bitextfilter.io.rows import BadRow, Lines, Row
+from bitextfilter.io.rows import BadRow, Lines, Row, RowParser
 from bitextfilter.io.workers import map_in_order
-
-__all__ = ["main"]
 
 _NAME = click.Choice(list(REPAIRS))
 

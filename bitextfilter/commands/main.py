@@ -10,9 +10,8 @@ from typing import Any
 
 import click
 
-from bitextfilter.commands.frame import Command, Run, command
-
-__all__ = ["COMMANDS", "main"]
+from bitextfilter.commands.frame.command import Command, command
+from bitextfilter.commands.frame.run import Run
 
 COMMANDS = {
     "bitext": "list the commands",
@@ -59,7 +58,9 @@ class _Caller(Command):
         name = f"bitext-{words[0]}" if words else ""
         if name not in COMMANDS:
             return super().main(words, prog_name, complete_var, standalone_mode, **extra)
-        module = import_module(f"bitextfilter.commands.{words[0].replace('-', '_')}")
+        place = words[0].replace("-", "_")
+        place += ".main" if place in ("evaluate", "paraphrase") else ""
+        module = import_module(f"bitextfilter.commands.{place}")
         return module.main.main(words[1:], name, None, standalone_mode, **extra)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -90,12 +91,12 @@ def main(run: Run, completion: str | None) -> None:
         bitext help score
         eval "$(bitext -q --completion bash)"
     """
-    text = listing() if completion is None else completions(completion)
+    text = _listing() if completion is None else completions(completion)
     run.output("-").write(text.encode())
     run.counts["commands"] = len(COMMANDS)
 
 
-def listing() -> str:
+def _listing() -> str:
     """One line a command: its name and what it does."""
     width = max(map(len, COMMANDS))
     return "".join(f"{name:{width}}  {text}\n" for name, text in COMMANDS.items())

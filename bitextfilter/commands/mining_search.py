@@ -1,32 +1,97 @@
-"""The search of a run of ``bitext-align``: its folder, its sides, and an index if it has one."""
+"""The search of a bitext-align run: its folder, its sides, its workers, its index."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from bitextfilter.commands.frame import Run
-from bitextfilter.commands.mining_workers import Encoding, MiningWorkers
+from bitextfilter.commands.frame.options import Common
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.shards import Place, engine_of, loaded
 from bitextfilter.io.locks import locked
 from bitextfilter.io.work_folder import passing_folder
 
 if TYPE_CHECKING:
+    from bitextfilter.arrays import Scores, Vectors
     from bitextfilter.io.sentence_file import SentenceFile
-    from bitextfilter.mining.exact import Sides
-    from bitextfilter.mining.saved_index import SavedIndex
-    from bitextfilter.mining.search import Work
-    from bitextfilter.mining.tasks import Task
+    from bitextfilter.mining.index import SavedIndex
+    from bitextfilter.mining.search import Do, Sides, Task, Work
     from bitextfilter.scoring.model import Model
-    from bitextfilter.similarity.found import Found
-    from bitextfilter.similarity.vectors import Scores
+    from bitextfilter.similarity.neighbours import Found
 
     Prepare = Callable[[], Work]
 
-__all__ = ["MiningSearch", "opened_index"]
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Encodes sentences of a file, from one place to before another."""
+
+    model: str
+    language: str
+    path: Path
+    common: Common
+
+    def __call__(self) -> Callable[[Task], Vectors]:
+        """Load the model, and return what encodes by it."""
+        return self.by(loaded(self.model, self.common.device, self.common.threads))
+
+    def by(self, model: Model) -> Callable[[Task], Vectors]:
+        """Return what encodes by a model."""
+        from bitextfilter.io.sentence_file import SentenceFile
+
+        sentences = SentenceFile(self.path)
+        return lambda window: model.encode(sentences[slice(*window)], self.language)
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """What prepares a worker, sent to where it is."""
+
+    prepare: Callable[[], Callable[[Any], Any]]
+    place: Place
+    folder: Path
+
+    def __call__(self) -> Callable[[Any], Any]:
+        self.place.go(self.folder)
+        return self.prepare()
+
+
+class MiningWorkers:
+    """Does tasks by the engine of a run."""
+
+    def __init__(self, run: Run, folder: Path) -> None:
+        """Start the engine. Raises DeviceError and UsageError as :func:`engine_of`."""
+        self._run, self._folder = run, folder
+        self.elsewhere = run.scaling.engine == "ray"
+        self.common, self._engine = engine_of(run)
+
+    def told(self, size: Callable[[Task], int]) -> Do:
+        """Return what does tasks, and tells the progress bar the size of each that is done."""
+
+        def do(
+            prepare: Callable[[], Callable[[Task], _Result]], tasks: Iterable[Task], /
+        ) -> Iterator[_Result]:
+            sizes: list[int] = []
+
+            def noted() -> Iterator[Task]:
+                for task in tasks:
+                    sizes.append(size(task))
+                    yield task
+
+            sent = _Sent(prepare, Place.here(), self._folder) if self.elsewhere else prepare
+            for result in self._engine.map(sent, noted()):
+                yield result
+                self._run.progress().update(sizes.pop(0))
+
+        return do
+
 
 _FORMAT = 1
 """Of the folder of --resume."""
@@ -34,7 +99,7 @@ _FORMAT = 1
 
 def opened_index(model: Model, options: dict[str, Any]) -> SavedIndex | None:
     """Open the index of --index-load; SettingsError where it cannot serve."""
-    from bitextfilter.mining.saved_index import SavedIndex
+    from bitextfilter.mining.index import SavedIndex
 
     if options["index_load"] is None:
         return None
@@ -52,7 +117,7 @@ class MiningSearch:
 
         self._run, self._model, self._options = run, model, options
         if options["index"] not in ("auto", "exact"):
-            from bitextfilter.similarity.approximate import require_faiss
+            from bitextfilter.similarity.index import require_faiss
 
             require_faiss()
         self._index = opened_index(model, options)
@@ -82,9 +147,8 @@ class MiningSearch:
 
     def encode(self, sentences: Sequence[SentenceFile]) -> Sides:
         """Encode the sentences of either side that are not encoded yet."""
-        from bitextfilter.mining.approximate import EXACT, kind_for
-        from bitextfilter.mining.exact import Sides
-        from bitextfilter.mining.search import Neighbourhoods
+        from bitextfilter.mining.index import EXACT, kind_for
+        from bitextfilter.mining.search import Neighbourhoods, Sides
 
         dim, form = self._model.encoder.dim, self._options["dtype"]
         files = self._work.vectors(0), self._work.vectors(1)
@@ -117,7 +181,7 @@ class MiningSearch:
 
     def nearest(self, sides: Sides) -> tuple[Found, Found]:
         """Return the nearest of each sentence of either side, on the other."""
-        from bitextfilter.mining.approximate import EXACT
+        from bitextfilter.mining.index import EXACT
         from bitextfilter.mining.search import search
 
         run, kind = self._run, self.kind
@@ -134,14 +198,14 @@ class MiningSearch:
         return search(sides.known, tasks, prepare, self._workers.told(rows), skip)
 
     def _exactly(self, sides: Sides, _: str) -> tuple[list[Task], Prepare]:
-        from bitextfilter.mining.exact import block_against_block, cells
+        from bitextfilter.mining.search import block_against_block, cells
 
         run, sizes = self._run, sides.known.sizes
         run.note(f"comparing {sizes[0]} with {sizes[1]} distinct sentences, each with each")
         return cells(sides.known), partial(block_against_block, sides)
 
     def _by_index(self, sides: Sides, kind: str) -> tuple[list[Task], Prepare]:
-        from bitextfilter.mining import approximate
+        from bitextfilter.mining import index as approximate
 
         run, sizes = self._run, sides.known.sizes
         wanted = approximate.Thorough(kind, self._options["recall"], run.common.device)
@@ -162,7 +226,7 @@ class MiningSearch:
 
     def save(self, folder: Path, sides: Sides, sentences: SentenceFile, nearest: Scores) -> None:
         """Keep the target side in a folder, with the cosines to its nearest ``(m, any)``."""
-        from bitextfilter.mining.saved_index import Description, merged, save_index
+        from bitextfilter.mining.index import Description, merged, save_index
 
         k, sources = self._options["neighbours_count"], sides.known.sizes[0]
         cosines = merged(nearest, self.elsewhere(), k)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.frame import Run, command, row_options
-from bitextfilter.commands.options import language_pair
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import language_pair, row_options
+from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import read_lines
 from bitextfilter.io.rows import BadRow, Row, RowReader
 
 if TYPE_CHECKING:
+    from bitextfilter.corpus.damage import WordRange
     from bitextfilter.corpus.noise import NoiseSettings
-    from bitextfilter.corpus.window import WordRange
 
-__all__ = ["main"]
 
 _ALL = "all"
 
@@ -175,7 +175,7 @@ def _chosen_rates(
 
 
 def _say_what_is_left_out(run: Run, settings: NoiseSettings) -> None:
-    from bitextfilter.corpus.noise import KINDS
+    from bitextfilter.corpus.damage import KINDS
 
     for kind in KINDS:
         if (lack := settings.lacks(kind)) is not None:

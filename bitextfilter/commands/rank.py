@@ -5,33 +5,88 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import compress
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.amounts import amount, fold, fraction
-from bitextfilter.commands.cuts import (
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.cuts import (
     RECOMMENDED,
+    MinScore,
     measure_of,
     min_score,
     recommended_cut,
     similarity_option,
 )
-from bitextfilter.commands.frame import Run, column, command, model_options, row_options
-from bitextfilter.commands.rank_settings import SIDES, Settings
-from bitextfilter.commands.scaling import files_argument
+from bitextfilter.commands.frame.options import (
+    amount,
+    column,
+    files_argument,
+    fold,
+    fraction,
+    model_options,
+    row_options,
+)
+from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import without_ending
 from bitextfilter.io.rows import Row
 
 if TYPE_CHECKING:
-    from bitextfilter.io.ranking import Ranked, RankedRows
-    from bitextfilter.io.scored import Scored
-    from bitextfilter.io.selection import Selection
-    from bitextfilter.text.lengths import Counter
+    from bitextfilter.io.ranking import Choice, Ranked, RankedRows, Scored, Selection
+    from bitextfilter.text.units import Counter
 
-__all__ = ["main"]
+
+_SIDES = ("source", "target")
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """By what to order, and what to keep."""
+
+    column: int | str
+    order: str
+    top_lines: int | None
+    top_words: int | None
+    count_side: str | None
+    count: str | None
+    top_fraction: Fraction | None
+    min_score: MinScore | None
+    similarity: str | None
+    fold: tuple[int, int] | None
+    sample: int | None
+    seed: int | None
+
+    def __post_init__(self) -> None:
+        """Refuse options that would do nothing."""
+        if self.top_words is None and (self.count or self.count_side):
+            raise click.UsageError("--count and --count-side are for --top-words")
+        if self.sample is None and self.seed is not None:
+            raise click.UsageError("--seed is for --sample")
+        if self.min_score != RECOMMENDED and self.similarity is not None:
+            raise click.UsageError("--similarity is for --min-score recommended")
+
+    @property
+    def unit(self) -> str | None:
+        """What is counted, if anything is."""
+        return None if self.top_words is None else self.count or "words"
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The sides that are counted."""
+        side = self.count_side or "target"
+        return _SIDES if side == "both" else (side,) if self.unit else ()
+
+    def choice(self, least: float | None) -> Choice:
+        """Return what to keep, with the number that --min-score is."""
+        from bitextfilter.io.ranking import Choice
+
+        limits = (self.top_lines, self.top_words, self.top_fraction, least)
+        choice = Choice(*limits, self.fold, self.sample)
+        return choice if self.seed is None else replace(choice, seed=self.seed)
 
 
 @command("bitext-rank", row_options(drops=True), files_argument(), model_options(), batch_size=None)
@@ -96,7 +151,7 @@ def main(run: Run, **options: Any) -> None:
         bitext-rank --column mlp --header --min-score recommended --order input < scored.tsv
         bitext-rank --fold 3/10 --sample 20 --seed 7 -i scored.tsv.gz
     """
-    settings = Settings(**options)
+    settings = _Settings(**options)
     incoming = _Incoming(run, settings)
     output = run.output()
     least = incoming.least()
@@ -114,10 +169,9 @@ def main(run: Run, **options: Any) -> None:
 class _Incoming:
     """Reads the input into a ranking."""
 
-    def __init__(self, run: Run, settings: Settings) -> None:
+    def __init__(self, run: Run, settings: _Settings) -> None:
         """Open the input."""
-        from bitextfilter.io.ranking import Ranking
-        from bitextfilter.io.scored import ScoredColumns
+        from bitextfilter.io.ranking import Ranking, ScoredColumns
         from bitextfilter.io.spill import Spill
 
         texts = run.row_settings.columns
@@ -144,7 +198,7 @@ class _Incoming:
 
     def read(self) -> Ranked:
         """Read everything, and rank it."""
-        from bitextfilter.io.scored import scored_windows
+        from bitextfilter.io.ranking import scored_windows
 
         for window in scored_windows(self.reader, self._columns):
             for before, row in window.bad:
@@ -176,22 +230,29 @@ class _Incoming:
         return first + index + bisect_right(self._gaps, index)
 
 
-def _sizes(run: Run, settings: Settings) -> Callable[[Sequence[Sequence[str]]], list[int]]:
+def _sizes(run: Run, settings: _Settings) -> Callable[[Sequence[Sequence[str]]], list[int]]:
     """Return what counts the words of rows, or what is counted for them, by their sides' texts."""
-    from bitextfilter.text.lengths import characters, subwords, summed, words
+    from bitextfilter.text.units import (
+        count_characters,
+        count_subwords,
+        count_words,
+        summed,
+    )
 
     counters: list[Counter]
     if settings.unit == "subwords":
         model = run.model()
-        languages = [model.languages[SIDES.index(side)] for side in settings.sides]
-        counters = [subwords(model.processor, language) for language in languages]
+        languages = [model.languages[_SIDES.index(side)] for side in settings.sides]
+        counters = [count_subwords(model.processor, language) for language in languages]
     else:
-        counters = [words if settings.unit == "words" else characters] * len(settings.sides)
+        counters = [count_words if settings.unit == "words" else count_characters] * len(
+            settings.sides
+        )
 
     return lambda texts: summed(counters, texts)
 
 
-def _tell(run: Run, settings: Settings, ranked: Ranked, selection: Selection) -> None:
+def _tell(run: Run, settings: _Settings, ranked: Ranked, selection: Selection) -> None:
     """Put what is kept into the summary and the manifest, and warn where no row has a score."""
     unscored, threshold = ranked.unscored(), selection.threshold
     if 0 < len(ranked) == unscored and settings.sample is None:

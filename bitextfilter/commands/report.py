@@ -9,25 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.frame import Run, column, command, row_options
-from bitextfilter.commands.options import language_pair, needs_own_file
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import column, language_pair, needs_own_file, row_options
+from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import DeviceError, OutputError
-from bitextfilter.io.columns import Columns, Wanted
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import Row, RowReader, number_of
+from bitextfilter.io.rows import Columns, Row, RowReader, Wanted, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.reports.page import Report
     from bitextfilter.reports.survey import Sample, Survey
 
-__all__ = ["main"]
 
 LARGEST = 3.4e38
 """The highest score: they are kept as float32."""
 
 
 @dataclass(frozen=True)
-class ScoredColumns(Columns):
+class _ScoredColumns(Columns):
     """The columns of a pair, of its *scores*, and of its *label* if it has one."""
 
     scores: tuple[int | str, ...] = (-1,)
@@ -41,7 +40,7 @@ class ScoredColumns(Columns):
 
 
 @dataclass(frozen=True)
-class Settings:
+class _Settings:
     """What to read, and what to show of it."""
 
     columns: tuple[int | str, ...]
@@ -118,12 +117,12 @@ def main(run: Run, **options: Any) -> None:
         bitext-report --header --column mlp --column csls --label noise < scored.tsv > report.html
         bitext-report -i kept.tsv -o report.html --filter-manifest filter.json --plots figures
     """
-    settings = Settings(**options)
+    settings = _Settings(**options)
     _check(run, settings)
     runs = _read_runs(settings)
     columns = run.row_settings.columns
     rows = run.rows(
-        ScoredColumns(columns.source, columns.target, True, settings.columns, settings.label)
+        _ScoredColumns(columns.source, columns.target, True, settings.columns, settings.label)
     )
     output = run.output()
     run.counts["unscored"] = 0
@@ -134,7 +133,7 @@ def main(run: Run, **options: Any) -> None:
         _write_plots(run, report, Path(settings.plots))
 
 
-def _check(run: Run, settings: Settings) -> None:
+def _check(run: Run, settings: _Settings) -> None:
     """Refuse, before anything is read, what cannot be written."""
     inputs = (settings.filter_manifest, *settings.manifests)
     needs_own_file("--manifest", run.common.manifest, inputs)
@@ -150,7 +149,7 @@ def _check(run: Run, settings: Settings) -> None:
         raise DeviceError(message) from error
 
 
-def _read_runs(settings: Settings) -> dict[str, Any]:
+def _read_runs(settings: _Settings) -> dict[str, Any]:
     """Read the manifests: what a Report wants of them."""
     from bitextfilter.reports.runs import FilterRun, read_run
 
@@ -161,7 +160,7 @@ def _read_runs(settings: Settings) -> dict[str, Any]:
     return {"filter_run": filter_run, "runs": runs}
 
 
-def _surveyed(run: Run, settings: Settings, rows: RowReader) -> Survey:
+def _surveyed(run: Run, settings: _Settings, rows: RowReader) -> Survey:
     """Read all rows."""
     from bitextfilter.reports.survey import Survey
 
@@ -195,7 +194,7 @@ def _leave_out(run: Run, row: Row, scores: Sequence[str]) -> None:
         run.warn(f"line 1 has no score but {', '.join(scores)[:40]!r}: is it a --header?")
 
 
-def _names(settings: Settings, rows: RowReader) -> list[str]:
+def _names(settings: _Settings, rows: RowReader) -> list[str]:
     """Return what the scores are called: as in the header, or after their columns."""
     header = (rows.header or b"").decode("utf-8", "replace").split("\t")
     names = []
@@ -210,7 +209,7 @@ def _names(settings: Settings, rows: RowReader) -> list[str]:
     return names
 
 
-def _report(run: Run, settings: Settings, survey: Survey, runs: dict[str, Any]) -> Report:
+def _report(run: Run, settings: _Settings, survey: Survey, runs: dict[str, Any]) -> Report:
     from bitextfilter.reports.page import Languages, Report
 
     return Report(

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from bitextfilter.commands.column_check import with_column_check
-from bitextfilter.commands.frame import Run, command, model_options, row_options
-from bitextfilter.commands.judges import check_judge_options, judge_options, load_judges
-from bitextfilter.commands.options import needs_own_file
-from bitextfilter.commands.scaling import scaling_options
-from bitextfilter.commands.scored_lines import ScoredLines
-from bitextfilter.commands.sharding import over_shards
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import (
+    model_options,
+    needs_own_file,
+    row_options,
+    scaling_options,
+)
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.shards import over_shards
+from bitextfilter.commands.frame.translators import check_judge_options, judge_options, load_judges
 from bitextfilter.io.rows import BadRow, Row, RowReader
 
 if TYPE_CHECKING:
@@ -24,11 +27,75 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.score_columns import Columns, VectorColumns
     from bitextfilter.text.processor import TextProcessor
 
-__all__ = ["main"]
+
+CHECKED_ROWS = 1000
+"""How many good rows the languages of the columns are judged by."""
+
+
+def with_column_check(
+    run: Run, processor: TextProcessor, windows: Iterator[list[Row | BadRow]]
+) -> Iterator[list[Row | BadRow]]:
+    """Pass windows on; warn, before much is scored, where the columns do not fit the languages."""
+    from bitextfilter.text.language import check_columns
+
+    sample: list[Row] = []
+    checked = False
+
+    def check() -> None:
+        sources, targets = [row.source for row in sample], [row.target for row in sample]
+        if warning := check_columns(sources, targets, processor):
+            run.warn(f"{warning} (--scol and --tcol choose columns)")
+
+    for window in windows:
+        if not checked:
+            sample += [row for row in window if isinstance(row, Row)][: CHECKED_ROWS - len(sample)]
+            checked = len(sample) == CHECKED_ROWS or len(window) < run.common.batch_size
+            if checked:
+                check()
+        yield window
+    if not checked:
+        check()
+
+
+class ScoredLines:
+    """Turns windows of rows into lines with scores."""
+
+    def __init__(self, columns: Columns, digits: int, score_only: bool) -> None:
+        """Write so many decimals, and with *score_only* nothing but the scores."""
+        self._columns, self._measures = columns, columns.measures
+        self._digits, self._score_only = digits, score_only
+
+    def first_line(self, rows: RowReader) -> bytes:
+        """Return what stands before the rows: the BOM and the header."""
+        if not self._score_only:
+            return rows.first_line(self._measures)
+        return (
+            b""
+            if rows.header is None or not rows.starts
+            else "\t".join(self._measures).encode() + b"\n"
+        )
+
+    def lines(self, window: list[Row | BadRow]) -> bytes:
+        """Return one line for each row of the window."""
+        good = [row for row in window if isinstance(row, Row)]
+        scores = self._columns([row.source for row in good], [row.target for row in good])
+        values = iter(scores.tolist())
+        return b"".join(
+            self._line(row, next(values) if isinstance(row, Row) else None) for row in window
+        )
+
+    def _line(self, row: Row | BadRow, scores: list[float] | None) -> bytes:
+        texts = [""] * len(self._measures) if scores is None else map(self._text, scores)
+        columns = "\t".join(texts).encode()
+        return columns + b"\n" if self._score_only else row.line + b"\t" + columns + row.ending
+
+    def _text(self, score: float) -> str:
+        text = f"{score:.{self._digits}f}"
+        return text.removeprefix("-") if not text.strip("-0.") else text
 
 
 @dataclass(frozen=True)
-class Settings:
+class _Settings:
     """What to score by, and how to write it."""
 
     similarity: str | None
@@ -109,13 +176,13 @@ def main(run: Run, **options: Any) -> None:
         bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
     """
     judges = {name: options.pop(name) for name in ("translator", "language_models", "weights")}
-    settings = Settings(judges=judges, **options)
+    settings = _Settings(judges=judges, **options)
     measures = _measures(settings)
     _check(run, settings)
     over_shards(run, partial(_score, settings=settings, measures=measures), run.output())
 
 
-def _check(run: Run, settings: Settings) -> None:
+def _check(run: Run, settings: _Settings) -> None:
     """Raise UsageError for options that do not go together."""
     if settings.neighbours == "input" and (run.scaling.by_shards or run.scaling.shard):
         raise click.UsageError("--neighbours input reads the whole input: it cannot be cut")
@@ -126,7 +193,7 @@ def _check(run: Run, settings: Settings) -> None:
     needs_own_file("--cache", settings.cache, others)
 
 
-def _score(run: Run, output: BinaryIO, settings: Settings, measures: tuple[str, ...]) -> None:
+def _score(run: Run, output: BinaryIO, settings: _Settings, measures: tuple[str, ...]) -> None:
     """Score the rows of a run."""
     rows = run.rows()
     columns, processor = _columns(run, measures, settings)
@@ -141,9 +208,9 @@ def _score(run: Run, output: BinaryIO, settings: Settings, measures: tuple[str, 
         output.write(lines.lines(window))
 
 
-def _measures(settings: Settings) -> tuple[str, ...]:
+def _measures(settings: _Settings) -> tuple[str, ...]:
     """Return the measures asked for. Raises UsageError for any that make no sense."""
-    from bitextfilter.scoring.scorers import MEASURES
+    from bitextfilter.scoring.model import MEASURES
     from bitextfilter.scoring.translation import JUDGED
 
     names = settings.similarity.split(",") if settings.similarity is not None else []
@@ -161,7 +228,7 @@ def _measures(settings: Settings) -> tuple[str, ...]:
 
 
 def _columns(
-    run: Run, measures: tuple[str, ...], settings: Settings
+    run: Run, measures: tuple[str, ...], settings: _Settings
 ) -> tuple[Columns, TextProcessor | None]:
     """Load what the measures need; also returns what knows the languages of the columns."""
     from bitextfilter.scoring.score_columns import Columns, JudgedColumns, Part, VectorColumns
@@ -202,7 +269,7 @@ def _read_twice(
 ) -> Iterator[list[Row | BadRow]]:
     """Read all windows, make the reference of them, and return them once more."""
     from bitextfilter.io.spill import Scratch
-    from bitextfilter.scoring.spool import InputNeighbours
+    from bitextfilter.scoring.input_neighbours import InputNeighbours
 
     run.note(f"--neighbours input reads everything twice; it waits in {tempfile.gettempdir()}")
     spool, source, target = (run.enter(Scratch()) for _ in range(3))

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from bitextfilter.commands.frame import Run, command, group, input_option, output_option
+from bitextfilter.commands.frame.command import command, group
+from bitextfilter.commands.frame.options import input_option, output_option
+from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import ModelError, OutputError
 from bitextfilter.io.files import stream_name, write_whole
 from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn, is_blank, row_windows
@@ -72,7 +74,7 @@ main = group(
 @click.option(
     "--lowercase/--keep-case", default=True, show_default=True, help="Lower-case text, or not."
 )
-def learn(run: Run, files: tuple[str, ...], folder: str, lowercase: bool, **choices: int) -> None:
+def _learn(run: Run, files: tuple[str, ...], folder: str, lowercase: bool, **choices: int) -> None:
     """Learn subwords from every line of the FILEs (stdin if none) and save them in FOLDER.
 
     All files are learnt from together: give both languages. Tabs are white space, so that a

@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.frame import Run, command, model_options, row_options
-from bitextfilter.commands.pair_files import NoisyCorpus, pairs_of
-from bitextfilter.commands.training_options import Rows, settings_options, settings_values
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import model_options, row_options
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.training import (
+    NoisyCorpus,
+    Rows,
+    pairs_of,
+    settings_options,
+    settings_values,
+)
 from bitextfilter.errors import InputError
-from bitextfilter.workflows.classifier_table import table
 
 if TYPE_CHECKING:
     from bitextfilter.workflows.classifier_training import ClassifierPlan
 
-__all__ = ["main"]
 
 _ROW_OPTIONS = [option for option in row_options() if option.name not in ("input", "output")]
 
@@ -99,6 +104,8 @@ def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) ->
     record = workflow.described(plan, report, examples)
     folder = model.folder if choices["in_place"] else Path(choices["folder"])
     workflow.write_model(model, folder, classifier, record, plan.quantise)
+    from bitextfilter.workflows.classifier_training import table
+
     output.write((json.dumps(record, indent=2) + "\n" if as_json else table(report)).encode())
 
 

@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.frame import Run, command, device_options, output_option
-from bitextfilter.commands.options import language_pair, needs_own_file
-from bitextfilter.commands.training_options import (
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import (
+    device_options,
+    language_pair,
+    needs_own_file,
+    output_option,
+)
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.training import (
     Rows,
     said,
     settings_options,
@@ -27,12 +33,11 @@ if TYPE_CHECKING:
     from bitextfilter.training.word_vectors import WordVectors
     from bitextfilter.workflows.embedding_training import EmbeddingPlan, Seeds
 
-__all__ = ["main"]
 
 _SIDES = ("source", "target")
 _WINDOW = 8192
 
-Cut = Callable[[Sequence[str]], list[list[str]]]
+_Cut = Callable[[Sequence[str]], list[list[str]]]
 """Makes tokens of sentences."""
 
 
@@ -185,7 +190,7 @@ def _plan(options: dict[str, Any], threads: int) -> EmbeddingPlan:
     return plan.on_threads(threads)
 
 
-def _cut(options: dict[str, Any], language: str) -> Cut:
+def _cut(options: dict[str, Any], language: str) -> _Cut:
     """Return what makes tokens of sentences of a language."""
     if options["segmenter"] is None:
         from bitextfilter.text.units import Units
@@ -200,7 +205,7 @@ def _cut(options: dict[str, Any], language: str) -> Cut:
     return lambda texts: segmenter.segment_all([normalise(text, language) for text in texts])
 
 
-def _seeds(run: Run, options: dict[str, Any], cuts: Sequence[Cut]) -> Seeds | str:
+def _seeds(run: Run, options: dict[str, Any], cuts: Sequence[_Cut]) -> Seeds | str:
     """Return where the first map comes from: of a dictionary, the entries that are one token."""
     if options["dictionary"] is None:
         return str(options["first"])
@@ -218,7 +223,7 @@ def _seeds(run: Run, options: dict[str, Any], cuts: Sequence[Cut]) -> Seeds | st
 
 
 def _sides(
-    run: Run, options: dict[str, Any], cuts: Sequence[Cut], plan: EmbeddingPlan
+    run: Run, options: dict[str, Any], cuts: Sequence[_Cut], plan: EmbeddingPlan
 ) -> tuple[WordVectors, WordVectors]:
     """Read the vectors that are given, and learn the others."""
     from bitextfilter.io.word_vectors import read_word_vectors
@@ -238,7 +243,7 @@ def _sides(
     return source, target
 
 
-def _tokens(run: Run, paths: Sequence[str], cut: Cut) -> Iterator[list[str]]:
+def _tokens(run: Run, paths: Sequence[str], cut: _Cut) -> Iterator[list[str]]:
     """Yield the tokens of every line of some files."""
     from bitextfilter.io.files import read_lines
 

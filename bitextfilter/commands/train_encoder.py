@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.frame import Run, command, device_options
-from bitextfilter.commands.options import pair_column_options
-from bitextfilter.commands.pivot_options import no_pivot, pivot_material, pivot_options
-from bitextfilter.commands.training_options import (
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import device_options, pair_column_options
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.training import (
     Rows,
+    TrainingReporter,
+    no_pivot,
     pair_files,
+    pivot_material,
+    pivot_options,
     settings_values,
     training_options,
 )
-from bitextfilter.commands.training_reporter import TrainingReporter
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
@@ -110,8 +113,7 @@ def main(run: Run, **options: Any) -> None:
 
 def _training(run: Run, plan: Plan, options: dict[str, Any]) -> EncoderTraining:
     """The training that the architecture asks for, with all that it needs read."""
-    from bitextfilter.workflows.encoder_training import EncoderTraining
-    from bitextfilter.workflows.pivot_training import PivotTraining
+    from bitextfilter.workflows.encoder_training import EncoderTraining, PivotTraining
     from bitextfilter.workflows.plan import Surroundings
 
     where = Surroundings(
@@ -132,7 +134,7 @@ def _material(architecture: str, options: dict[str, Any], columns: Columns) -> M
     """The files."""
     from bitextfilter.encoders.registry import PIVOT
     from bitextfilter.io.rows import Columns
-    from bitextfilter.training.sources import PairFile
+    from bitextfilter.training.data import PairFile
     from bitextfilter.workflows.plan import Material
 
     pairs, pivot = [], None

@@ -7,22 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.frame import (
-    Run,
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import (
     column,
-    command,
     error_options,
     input_option,
     output_option,
 )
-from bitextfilter.commands.training_options import Rows, settings_options, settings_values
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.training import Rows, settings_options, settings_values
 from bitextfilter.io.rows import BadRow, TextColumn
 
 if TYPE_CHECKING:
     from bitextfilter.text.units import Units
     from bitextfilter.training.ngrams import Trained
 
-__all__ = ["main"]
 
 _UNITS = ("tokens", "words", "characters")
 _ORDERS = {"characters": 5}
@@ -77,7 +76,7 @@ def main(
         bitext-filter --rule perplexity:target=german.arpa.gz,maximum=500 < crawl.tsv
     """
     from bitextfilter.settings import from_mapping
-    from bitextfilter.text.arpa import write_arpa
+    from bitextfilter.text.ngram_model import write_arpa
     from bitextfilter.text.units import Units
     from bitextfilter.training.ngrams import Corpus, NgramSettings, train
 

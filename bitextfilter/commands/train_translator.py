@@ -7,28 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.frame import Run, command, device_options
-from bitextfilter.commands.options import pair_column_options
-from bitextfilter.commands.training_options import (
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import device_options, numbered_column, pair_column_options
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.training import (
     Rows,
+    TrainingReporter,
     pair_files,
     settings_values,
     training_options,
 )
-from bitextfilter.commands.training_reporter import TrainingReporter
-from bitextfilter.commands.values import numbered_column
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
     from bitextfilter.workflows.plan import Material
 
-__all__ = ["main"]
 
 _ERRORS = {"cross-entropy": "cross-entropy {:.4f} nats a token", "bleu": "100 - BLEU = {:.2f}"}
 
 
 def _rows() -> Rows:
-    from bitextfilter.workflows.translator_plan import settings_rows
+    from bitextfilter.workflows.translator_training import settings_rows
 
     return settings_rows()
 
@@ -79,8 +78,7 @@ def main(run: Run, **options: Any) -> None:
             --development dev.tsv --dev-scol 2 --dev-tcol 1 -o de-en
     """
     from bitextfilter.workflows.plan import Surroundings
-    from bitextfilter.workflows.translator_plan import TranslatorPlan
-    from bitextfilter.workflows.translator_training import TranslatorTraining
+    from bitextfilter.workflows.translator_training import TranslatorPlan, TranslatorTraining
 
     plan = TranslatorPlan.from_dict(settings_values(options))
     error = _ERRORS[plan.training.validation]
@@ -102,7 +100,7 @@ def main(run: Run, **options: Any) -> None:
 def _material(options: dict[str, Any], columns: Columns) -> Material:
     """The files."""
     from bitextfilter.io.rows import Columns
-    from bitextfilter.training.sources import PairFile
+    from bitextfilter.training.data import PairFile
     from bitextfilter.workflows.plan import Material
 
     template, other = options["template_column"], options["dev_template_column"]
@@ -121,7 +119,7 @@ def _material(options: dict[str, Any], columns: Columns) -> Material:
 
 def _templated(columns: Columns, template: int | None) -> Columns:
     """The columns with that of templates, if there is one."""
-    from bitextfilter.io.columns import TemplatedColumns
+    from bitextfilter.io.rows import TemplatedColumns
 
     return columns if template is None else TemplatedColumns(
         columns.source, columns.target, template=template

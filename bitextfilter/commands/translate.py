@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bitextfilter.commands.frame import (
-    Run,
-    command,
-    error_options,
-    input_option,
-    output_option,
-)
-from bitextfilter.commands.translation import (
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import error_options, input_option, output_option
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.translators import (
     found_windows,
     load,
     output_lines,
@@ -24,8 +20,6 @@ from bitextfilter.io.rows import BadRow, Row, TextColumn
 
 if TYPE_CHECKING:
     from bitextfilter.translation.translator import Translation
-
-__all__ = ["main"]
 
 
 @command(

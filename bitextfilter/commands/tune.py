@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from bitextfilter.commands.frame import Run, command, device_options
-from bitextfilter.commands.options import cores, language_pair, needs_own_file, pair_column_options
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import (
+    cores,
+    device_options,
+    language_pair,
+    needs_own_file,
+    pair_column_options,
+)
+from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 
 if TYPE_CHECKING:
     from bitextfilter.workflows.grid import Grid, Point
-    from bitextfilter.workflows.tuning import Task
-    from bitextfilter.workflows.tuning_table import Table
+    from bitextfilter.workflows.tuning import Table, Task
 
     Points = dict[str, Point]
 
@@ -86,7 +92,7 @@ def main(run: Run, **options: Any) -> None:
             -o tuning.tsv
     """
     from bitextfilter.workflows.grid import read_grid
-    from bitextfilter.workflows.tuning_table import Table
+    from bitextfilter.workflows.tuning import Table
 
     needs_own_file("--output", str(options["table"]), (run.common.manifest, *options["pairs"]))
     _check_files(options)
@@ -136,8 +142,8 @@ def _task(run: Run, options: dict[str, Any]) -> Task:
     """Return what all points have in common."""
     import tempfile
 
-    from bitextfilter.io.columns import Columns
-    from bitextfilter.training.sources import PairFile
+    from bitextfilter.io.rows import Columns
+    from bitextfilter.training.data import PairFile
     from bitextfilter.workflows.tuning import Task
 
     columns = Columns(options["dev_scol"], options["dev_tcol"])

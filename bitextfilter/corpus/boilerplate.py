@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 
-__all__ = ["LANGUAGES", "boilerplate_line"]
-
 _LINES = {
     "en": (
         "© {year} {company}. All rights reserved.",

@@ -1,18 +1,179 @@
-"""What each kind of noise does to a pair."""
+"""Kinds of noise: each function returns the corrupted pair, or None where it does not apply."""
 
 from __future__ import annotations
 
 import math
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from bitextfilter.corpus.boilerplate import boilerplate_line
-from bitextfilter.corpus.negation import without_a_negation
-from bitextfilter.corpus.window import Pair, PairWindow
 
-__all__ = ["KINDS", "Surroundings"]
+_Rule = tuple["re.Pattern[str]", str]
+"""What a negation looks like, and what stands there once it is gone."""
+
+
+def _rule(pattern: str, instead: str = "") -> _Rule:
+    return re.compile(rf"(?<![\w'’-]){pattern}(?![\w-])", re.IGNORECASE), instead
+
+
+def _words(*words: str) -> _Rule:
+    """Return the rule of words that are taken out with the space before them."""
+    return re.compile(rf"\s*(?<![\w'’-])(?:{'|'.join(words)})(?![\w-])", re.IGNORECASE), ""
+
+
+_NOT_AN_ANSWER = r"(?!\s*[,.;:!?])"
+"""Where the word for *not* also means *no*, it is a negation only before other words."""
+
+_FRENCH: _Rule = (
+    re.compile(
+        r"(?<![\w-])n(?:e\s+|['’])((?:\S+\s+){0,4}?)(?:pas|jamais|plus|guère)(?![\w-])\s*",
+        re.IGNORECASE,
+    ),
+    r"\1",
+)
+
+_CZECH_VERBS = (
+    "jsem|jsi|jsme|jste|jsou|byl[aoiy]?|budu|budeš|bude|budeme|budete|budou|mám|máš|má|máme|máte|"
+    "mají|měl[aoiy]?|mohu|můžu|můžeš|může|můžeme|můžete|mohou|můžou|mohl[aoiy]?|lze|chci|chceš|"
+    "chce|chceme|chcete|chtějí|chtěl[aoiy]?|vím|víš|ví|víme|víte|vědí|věděl[aoiy]?|smím|smíš|smí|"
+    "smíme|smíte|smějí|musím|musíš|musí|musíme|musíte|musejí|musel[aoiy]?"
+)
+
+NEGATIONS: dict[str, tuple[_Rule, ...]] = {
+    "cs": (_rule(f"ne({_CZECH_VERBS})", r"\1"), _rule("není", "je")),
+    "da": (_words("ikke", "aldrig"),),
+    "de": (_words("nicht", "nie", "niemals", "kein(?:e[mnrs]?)?"),),
+    "en": (
+        _words("not", "never", r"no(?=\s+[a-z])"),
+        _rule("(can)(?:not|['’]t)", r"\1"),
+        _rule("(w)on['’]t", r"\1ill"),
+        _rule("(sha)n['’]t", r"\1ll"),
+        _rule(r"((?!can|won|shan|ain)\w+)n['’]t", r"\1"),
+    ),
+    "es": (_words(f"no{_NOT_AN_ANSWER}", "nunca", "jamás", "tampoco"),),
+    "fr": (_FRENCH,),
+    "it": (_words("non"),),
+    "nb": (_words("ikke", "aldri"),),
+    "nl": (_words("niet", "nooit", "geen"),),
+    "pl": (_words(f"nie{_NOT_AN_ANSWER}"),),
+    "pt": (_words(f"não{_NOT_AN_ANSWER}", "nunca", "jamais"),),
+    "ru": (_words("не"),),
+    "sv": (_words("inte", "aldrig", "ej"),),
+    "uk": (_words("не"),),
+}
+"""The negations of each language by its code: words (French: both parts), Czech prefixes."""
+
+
+def without_a_negation(text: str, language: str, chooser: random.Random) -> str | None:
+    """Return *text* without one of its negations, drawn by *chooser*; None if there is none.
+
+    A sentence that began with a capital letter still does.
+    """
+    rules = NEGATIONS.get(language, ())
+    found = [(match, instead) for rule, instead in rules for match in rule.finditer(text)]
+    if not found:
+        return None
+    match, instead = chooser.choice(found)
+    before, after = text[: match.start()], text[match.end() :]
+    middle = match.expand(instead)
+    if not after or after[0] in ".,;:!?":
+        middle = middle.rstrip()  # the space that stood before the negation
+    if before.strip():
+        return before + middle + after
+    rest = (middle + after).lstrip()
+    return rest[:1].upper() + rest[1:] if match[0].strip()[:1].isupper() else rest
+
+
+Pair = tuple[str, str]
+
+NEAR = 2
+"""How far away a neighbouring line may be."""
+
+MOST_TEXT = 1 << 25
+"""No more is read ahead while so many characters are held, and those behind are let go."""
+
+_TRIES = 20
+
+
+class WordRange(NamedTuple):
+    """How many words a text may have: what stands between white space is a word."""
+
+    fewest: int
+    most: int
+
+    def holds(self, text: str) -> bool:
+        """Say whether *text* has as many."""
+        return self.fewest <= len(text.split()) <= self.most
+
+
+class _Held(NamedTuple):
+    pair: Pair
+    fits: bool
+    size: int
+
+
+class PairWindow:
+    """Iterates over pairs; holds up to *reach* on either side of the one it gave last.
+
+    Only pairs of which both sides have a number of words in *words* fit, that is, are given as
+    neighbours and others.
+    """
+
+    def __init__(self, pairs: Iterable[Pair], reach: int, words: WordRange) -> None:
+        """Read nothing yet."""
+        self._pairs = iter(pairs)
+        self._reach = reach
+        self._words = words
+        self._held: deque[_Held] = deque()
+        self._place = 0
+        self._size = 0
+
+    def __iter__(self) -> Iterator[Pair]:
+        """Yield each pair in turn."""
+        self._read_ahead()
+        while self._place < len(self._held):
+            yield self._held[self._place].pair
+            self._place += 1
+            self._let_go()
+            self._read_ahead()
+
+    def fits(self) -> bool:
+        """Say whether the pair at hand has a number of words in the range."""
+        return self._held[self._place].fits
+
+    def neighbours(self) -> list[Pair]:
+        """Return the pairs one and two lines away that fit, in order."""
+        first, last = max(0, self._place - NEAR), min(len(self._held), self._place + NEAR + 1)
+        near = (self._held[place] for place in range(first, last) if place != self._place)
+        return [held.pair for held in near if held.fits]
+
+    def others(self, chooser: random.Random) -> Iterator[Pair]:
+        """Yield some pairs drawn from those held, the one at hand aside, as far as they fit."""
+        for _ in range(_TRIES):
+            place = chooser.randrange(len(self._held))
+            if place != self._place and self._held[place].fits:
+                yield self._held[place].pair
+
+    def _read_ahead(self) -> None:
+        while (ahead := len(self._held) - self._place) <= self._reach:
+            if self._size > MOST_TEXT and ahead > NEAR:
+                break
+            pair = next(self._pairs, None)
+            if pair is None:
+                break
+            fits = self._words.holds(pair[0]) and self._words.holds(pair[1])
+            self._held.append(_Held(pair, fits, len(pair[0]) + len(pair[1])))
+            self._size += self._held[-1].size
+
+    def _let_go(self) -> None:
+        while self._place > self._reach or (self._size > MOST_TEXT and self._place > NEAR):
+            self._size -= self._held.popleft().size
+            self._place -= 1
+
 
 KEPT = (0.35, 0.6)
 """The least and the greatest part of its words that a truncated side keeps."""

@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from bitextfilter.io.spill import Scratch
 
-__all__ = ["ExternalSort"]
-
 Column = npt.NDArray[Any]
 
 COPIES = 4

@@ -14,10 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import rensa
 
-from bitextfilter.corpus.comparison import DedupSettings
+from bitextfilter.corpus.duplicate_keys import DedupSettings
 from bitextfilter.io.spill import Records
-
-__all__ = ["HASHES", "NearTexts", "Sketcher", "banding", "jaccard", "recall", "shingles"]
 
 HASHES = 128
 """MinHash values of each set of shingles, at most."""
@@ -25,15 +23,15 @@ HASHES = 128
 RECALL = 0.99
 """The probability of becoming candidates that two texts just similar enough have, at least."""
 
-SEED = 1
+_SEED = 1
 CACHED_TEXTS = 4096
-BLOCK = 1024
+_BLOCK = 1024
 """Rows that are hashed at once."""
 
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
 """2⁶⁴ over the golden ratio."""
 
-Integers = npt.NDArray[np.uint64]
+_Integers = npt.NDArray[np.uint64]
 
 
 def shingles(text: str, size: int) -> set[str]:
@@ -71,23 +69,23 @@ class Sketcher:
         self.bands, self._rows = banding(similarity)
         self._size = size
 
-    def keys(self, texts: Sequence[str], sides: int, kind: int = 0) -> Integers:
+    def keys(self, texts: Sequence[str], sides: int, kind: int = 0) -> _Integers:
         """Return the keys of rows of *sides* texts each, run together: ``(n, bands)``.
 
         The shingles of the sides are told apart; so are the keys of different *kind*.
         """
         first = kind * self.bands
-        kinds: Integers = np.arange(first, first + self.bands, dtype=np.uint64)
-        keys: Integers = np.empty((len(texts) // sides, self.bands), np.uint64)
-        for start in range(0, len(keys), BLOCK):
-            part = self._signatures(texts[start * sides : (start + BLOCK) * sides], sides)
+        kinds: _Integers = np.arange(first, first + self.bands, dtype=np.uint64)
+        keys: _Integers = np.empty((len(texts) // sides, self.bands), np.uint64)
+        for start in range(0, len(keys), _BLOCK):
+            part = self._signatures(texts[start * sides : (start + _BLOCK) * sides], sides)
             block = np.broadcast_to(kinds, part.shape[:2])
             for row in range(self._rows):
                 block = _mixed(block + part[:, :, row])
-            keys[start : start + BLOCK] = block
+            keys[start : start + _BLOCK] = block
         return keys
 
-    def _signatures(self, texts: Sequence[str], sides: int) -> Integers:
+    def _signatures(self, texts: Sequence[str], sides: int) -> _Integers:
         """Return the MinHash values of each row: ``(n, bands, rows of a band)``."""
         hashes, counts = shingle_hashes(texts, self._size)
         tags = np.arange(len(texts), dtype=np.uint64) % np.uint64(sides)
@@ -95,11 +93,11 @@ class Sketcher:
         ends = np.cumsum(counts, dtype=np.uint64)[sides - 1 :: sides]
         offsets = np.concatenate([np.zeros(1, np.uint64), ends])
         width = self.bands * self._rows
-        matrix = rensa.RMinHash.digest_matrix_from_flat_token_hashes(hashes, offsets, width, SEED)
+        matrix = rensa.RMinHash.digest_matrix_from_flat_token_hashes(hashes, offsets, width, _SEED)
         return np.array(matrix.to_rows(), np.uint64).reshape(-1, self.bands, self._rows)
 
 
-def shingle_hashes(texts: Sequence[str], size: int) -> tuple[Integers, npt.NDArray[np.int64]]:
+def shingle_hashes(texts: Sequence[str], size: int) -> tuple[_Integers, npt.NDArray[np.int64]]:
     """Return hashes of all *size*-grams of *texts*, run together, and how many each text has.
 
     A hash is a polynomial of the characters, modulo 2⁶⁴.
@@ -109,7 +107,7 @@ def shingle_hashes(texts: Sequence[str], size: int) -> tuple[Integers, npt.NDArr
     data = "".join(filled).encode("utf-32-le", "surrogatepass")
     codes = np.frombuffer(data, "<u4").astype(np.uint64)
     places = len(codes) - size + 1
-    hashes: Integers = np.zeros(max(places, 0), np.uint64)
+    hashes: _Integers = np.zeros(max(places, 0), np.uint64)
     for start in range(size):
         hashes *= FACTOR
         hashes += codes[start : start + max(places, 0)]
@@ -120,9 +118,9 @@ def shingle_hashes(texts: Sequence[str], size: int) -> tuple[Integers, npt.NDArr
     return hashes[inside[: len(hashes)]], counts
 
 
-def _mixed(values: Integers) -> Integers:
+def _mixed(values: _Integers) -> _Integers:
     """SplitMix64's step and finaliser (Steele, Lea and Flood 2014) of 64-bit numbers."""
-    mixed: Integers = values + FACTOR
+    mixed: _Integers = values + FACTOR
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed ^= mixed >> np.uint64(shift)
         mixed *= np.uint64(factor)
@@ -150,7 +148,7 @@ class NearTexts:
         """Close and thereby remove the files."""
         self._texts.__exit__()
 
-    def add(self, lines: npt.NDArray[np.int64], rows: Sequence[Sequence[str]]) -> Integers:
+    def add(self, lines: npt.NDArray[np.int64], rows: Sequence[Sequence[str]]) -> _Integers:
         """Add *rows* by their lines, which ascend, and return their keys, ``(n, keys)``."""
         sides = self._settings.sides
         records: list[bytes] = []

@@ -6,21 +6,9 @@ import random
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bitextfilter.corpus.damage import KINDS, Surroundings
-from bitextfilter.corpus.negation import NEGATIONS
-from bitextfilter.corpus.window import Pair, PairWindow, WordRange
+from bitextfilter.corpus.damage import KINDS, NEGATIONS, Pair, PairWindow, Surroundings, WordRange
 from bitextfilter.errors import SettingsError
-from bitextfilter.text.pieces import sample
-
-__all__ = [
-    "CLEAN",
-    "DEFAULTS",
-    "KINDS",
-    "NoiseSettings",
-    "even_rates",
-    "noise_settings",
-    "noisy_pairs",
-]
+from bitextfilter.text.segment import sample
 
 CLEAN = "clean"
 
@@ -70,7 +58,7 @@ class NoiseSettings:
         return Surroundings(window, random.Random(seed), self._foreign(), self.languages)
 
 
-DEFAULTS = NoiseSettings()
+_DEFAULTS = NoiseSettings()
 
 
 def noise_settings(
@@ -86,7 +74,7 @@ def noise_settings(
 
 
 def even_rates(
-    rate: float, settings: NoiseSettings = DEFAULTS, without: Collection[str] = ()
+    rate: float, settings: NoiseSettings = _DEFAULTS, without: Collection[str] = ()
 ) -> dict[str, float]:
     """Return the same rate of each kind that *settings* have what it takes for, *rate* in all.
 
@@ -100,7 +88,7 @@ def noisy_pairs(
     pairs: Iterable[Pair],
     rates: Mapping[str, float],
     seed: int,
-    settings: NoiseSettings = DEFAULTS,
+    settings: NoiseSettings = _DEFAULTS,
 ) -> Iterator[tuple[str, str, str]]:
     """Yield source, target and label of each pair in turn, some damaged in one of the kinds.
 

@@ -14,8 +14,6 @@ from html.entities import html5
 
 from bitextfilter.errors import SettingsError
 
-__all__ = ["DEFAULTS", "REPAIRS", "Repairer"]
-
 _PASSES = 16
 """More layers of entities in entities, or of mojibake on mojibake, are no accident."""
 

@@ -17,8 +17,6 @@ from bitextfilter.corpus.external_sort import Column, ExternalSort
 from bitextfilter.io.key_table import Lines
 from bitextfilter.io.spill import Scratch
 
-__all__ = ["MOST_COMPARED", "Dropped", "Matches", "Order", "first_of_each", "one_of_matching"]
-
 Dropped = Iterator[tuple[Lines, Lines]]
 """Rows that go, and for each the row that stays: parts of both, in any order."""
 

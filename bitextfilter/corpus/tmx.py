@@ -14,11 +14,9 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from bitextfilter import __version__
-from bitextfilter.corpus.pairs import Pair, UnfitError
+from bitextfilter.corpus.formats import Pair, UnfitError
 from bitextfilter.errors import InputError
 from bitextfilter.io.rows import BadRow
-
-__all__ = ["TmxReader", "TmxWriter"]
 
 _CHUNK = 1 << 16
 _MOST_NAMES = 20

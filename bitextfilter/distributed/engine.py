@@ -8,8 +8,6 @@ from typing import Any, Protocol, TypeVar
 
 from bitextfilter.io.workers import map_in_order
 
-__all__ = ["Answer", "Engine", "LocalEngine", "Task", "TaskError", "until_error"]
-
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 

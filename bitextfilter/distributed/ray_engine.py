@@ -25,8 +25,6 @@ import ray
 from bitextfilter.distributed.engine import Answer, Task, TaskError, until_error
 from bitextfilter.errors import BitextError, DeviceError, WorkerError
 
-__all__ = ["RayEngine"]
-
 STORE_BYTES = 1 << 27
 """The shared memory of a cluster started here: tasks and results are small."""
 
@@ -36,7 +34,7 @@ TRIES = 3
 AHEAD = 4
 """How many tasks are asked for, for each worker, beyond the last whose result has been taken."""
 
-PATIENCE = 0.5
+_PATIENCE = 0.5
 """Seconds after which signals are looked for."""
 
 
@@ -258,7 +256,7 @@ class _Pool(Generic[Task, Answer]):
         pending = [*self._starting, *self._busy]
         if not pending:
             return
-        done, _ = ray.wait(pending, num_returns=1, timeout=PATIENCE)
+        done, _ = ray.wait(pending, num_returns=1, timeout=_PATIENCE)
         for reference in done:
             if reference in self._starting:
                 self._started(reference, self._starting.pop(reference))

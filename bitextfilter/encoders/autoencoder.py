@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from bitextfilter.encoders.averaging import WeightedAverage, mean_of_rows
-from bitextfilter.encoders.network import (
+from bitextfilter.encoders.base import (
     Folded,
     Inputs,
     Network,
@@ -27,10 +27,10 @@ from bitextfilter.encoders.network import (
     piece_vectors,
 )
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.folded import FoldedRecurrent
+from bitextfilter.models.cached_projections import FoldedRecurrent
 from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent, max_pool
 from bitextfilter.settings import check, setting
-from bitextfilter.text.processor import PIECES
+from bitextfilter.text.ragged import PIECES
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
-from bitextfilter.encoders.network import (
+from bitextfilter.encoders.base import (
     Folded,
     Inputs,
     Network,
@@ -19,7 +19,7 @@ from bitextfilter.encoders.network import (
 )
 from bitextfilter.models.recurrent import mean_pool, padding_mask
 from bitextfilter.settings import check, setting
-from bitextfilter.text.processor import PIECES
+from bitextfilter.text.ragged import PIECES
 
 
 @dataclass(frozen=True)

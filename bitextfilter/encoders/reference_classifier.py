@@ -17,25 +17,24 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from bitextfilter.encoders.base import NetworkEncoder
-from bitextfilter.encoders.network import Folded, Inputs, Network, Padded, Tokens, piece_vectors
-from bitextfilter.encoders.parts import Average, FoldedPart, Part
+from bitextfilter.encoders.base import (
+    Folded,
+    Inputs,
+    Network,
+    NetworkEncoder,
+    Padded,
+    Tokens,
+    piece_vectors,
+)
+from bitextfilter.encoders.combination import Average, FoldedPart, Part
+from bitextfilter.models.cached_projections import FoldedDirection
 from bitextfilter.models.checkpoint import load_network, save_network
-from bitextfilter.models.folded import FoldedDirection
 from bitextfilter.models.folders import read_config, read_part
 from bitextfilter.settings import check, setting
-from bitextfilter.text.processor import PIECES, TextProcessor
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.ragged import PIECES
 
-__all__ = [
-    "READERS",
-    "ReferenceClassifier",
-    "ReferenceNetwork",
-    "ReferenceSettings",
-    "load_reference_classifier",
-    "save_reference_classifier",
-]
-
-PART = "reference_classifier"
+_PART = "reference_classifier"
 """Of a model's configuration."""
 
 
@@ -144,8 +143,8 @@ def save_reference_classifier(
 ) -> None:
     """Write the model into an existing folder."""
     processor.save(folder)
-    config = {**processor.config(), PART: asdict(network.settings)}
-    save_network(folder, PART, network, config)
+    config = {**processor.config(), _PART: asdict(network.settings)}
+    save_network(folder, _PART, network, config)
 
 
 def load_reference_classifier(
@@ -158,8 +157,8 @@ def load_reference_classifier(
         ModelError: it is another kind of model, damaged, or of a newer version.
     """
     config = read_config(folder)
-    settings = read_part(folder, config, PART, lambda values: ReferenceSettings(**values))
+    settings = read_part(folder, config, _PART, lambda values: ReferenceSettings(**values))
     processor = TextProcessor.load(folder, config)
     size = len(processor.vocabulary)
-    network = load_network(folder, PART, lambda: ReferenceNetwork(settings, size))
+    network = load_network(folder, _PART, lambda: ReferenceNetwork(settings, size))
     return ReferenceClassifier(processor, network, device, threads)

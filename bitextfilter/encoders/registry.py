@@ -9,15 +9,14 @@ from typing import Any
 
 from bitextfilter.encoders.autoencoder import AutoencoderNetwork, AutoencoderSettings
 from bitextfilter.encoders.averaging import AveragingNetwork, AveragingSettings
-from bitextfilter.encoders.base import Encoder, NetworkEncoder
+from bitextfilter.encoders.base import Encoder, Network, NetworkEncoder
 from bitextfilter.encoders.combination import (
+    PARTS,
     CombinationNetwork,
     CombinationSettings,
     parse,
     views_of,
 )
-from bitextfilter.encoders.network import Network
-from bitextfilter.encoders.parts import PARTS
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models import checkpoint
 from bitextfilter.models.folders import read_architecture, read_config
@@ -34,7 +33,7 @@ ARCHITECTURES: dict[str, tuple[type[Any], Any]] = {
 """Name → (settings, network); a network takes (settings, sizes of the views). Any other name is
 an expression of parts (``combination.py``)."""
 
-PART = "encoder"
+_PART = "encoder"
 """Of a model's configuration."""
 
 
@@ -80,8 +79,8 @@ def save_encoder(
     """Write an encoder into an existing folder; ``kind``: its architecture and settings."""
     name, settings = kind
     processor.save(folder)
-    config = {**processor.config(), PART: {"architecture": name, **asdict(settings)}}
-    checkpoint.save_network(folder, PART, network, config, quantise)
+    config = {**processor.config(), _PART: {"architecture": name, **asdict(settings)}}
+    checkpoint.save_network(folder, _PART, network, config, quantise)
 
 
 def load_network(folder: Path) -> tuple[str, Any, Network, TextProcessor]:
@@ -92,12 +91,12 @@ def load_network(folder: Path) -> tuple[str, Any, Network, TextProcessor]:
         ModelError: the model is damaged, or of a newer version.
     """
     config = read_config(folder)
-    name, settings = read_architecture(folder, config, PART, architecture_settings)
+    name, settings = read_architecture(folder, config, _PART, architecture_settings)
     processor = TextProcessor.load(folder, config)
     sizes = processor.sizes()
     try:
         network = checkpoint.load_network(
-            folder, PART, lambda: build_network(name, settings, sizes)
+            folder, _PART, lambda: build_network(name, settings, sizes)
         )
     except KeyError as error:
         raise ModelError(f"{folder}: {name} needs {error}, which its text side lacks") from error

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
+from bitextfilter.arrays import Floats
+from bitextfilter.evaluation.filtering import Bootstrap, Estimate, estimates
 from bitextfilter.io.links import Link
-
-__all__ = ["Aligned", "LinkCounts", "compare_links", "measure_alignment"]
 
 _FIGURES = [(how, what) for how in ("strict", "lax") for what in ("precision", "recall", "f1")]
 
@@ -26,9 +25,9 @@ _FIGURES = [(how, what) for how in ("strict", "lax") for what in ("precision", "
 class LinkCounts:
     """How many links are right strictly, laxly only, and not, ``(3,)``."""
 
-    found: Counts
+    found: Floats
     """Of the links found."""
-    gold: Counts
+    gold: Floats
     """Of the gold links that leave nothing out, against those found."""
 
     def __add__(self, other: LinkCounts) -> LinkCounts:
@@ -60,7 +59,7 @@ def compare_links(gold: Iterable[Link], found: Iterable[Link]) -> LinkCounts:
     return LinkCounts(_right(given, known), _right(known_whole, given_whole))
 
 
-def _right(links: Collection[Link], reference: Collection[Link]) -> Counts:
+def _right(links: Collection[Link], reference: Collection[Link]) -> Floats:
     """How many links are in the reference, only overlap it on both sides, do neither."""
     joined: dict[int, set[int]] = {}
     for sources, targets in reference:
@@ -73,7 +72,7 @@ def _right(links: Collection[Link], reference: Collection[Link]) -> Counts:
     return counts
 
 
-def _figures(found: Counts, gold: Counts) -> Floats:
+def _figures(found: Floats, gold: Floats) -> Floats:
     """Precision, recall and F1 of what is right strictly, then laxly; 0 where nothing is right."""
     figures = []
     for kinds in (1, 2):

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Floats
 from bitextfilter.errors import DeviceError
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
-
-__all__ = ["Quality", "bleu", "bleu_difference", "check_bleu", "chrf"]
+from bitextfilter.evaluation.filtering import Bootstrap, Estimate, estimates
 
 
 class Quality(NamedTuple):
@@ -59,7 +58,7 @@ def bleu_difference(
     """
     ours, theirs = (_sentence_counts(side, references) for side in (translations, baseline))
 
-    def difference(strata: Sequence[Counts]) -> Floats:
+    def difference(strata: Sequence[Floats]) -> Floats:
         (drawn,) = strata
         return np.array(_bleu_of(drawn @ ours) - _bleu_of(drawn @ theirs))
 

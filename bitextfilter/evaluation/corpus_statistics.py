@@ -1,9 +1,12 @@
-"""What a corpus is like: lengths, rarity, variety and repetition of its tokens.
+"""Statistics of corpora and of their sentences: lengths, rarity, variety, repetition.
 
 The statistics by which Wieting, Mallinson & Gimpel 2017 (table 9: entropies, repetition rates)
 and Wieting & Gimpel 2018 (table 1: length, mean IDF, vocabulary entropy) describe corpora. All
 come from counts, so that sentences may come some at a time: memory holds each distinct token
 (some 180 bytes) and each distinct trigram (16 bytes, and up to 75 while more are sorted in).
+
+The figures that Wieting, Mallinson & Gimpel 2017 (table 10) correlate with how probably a sentence
+is a reference. :mod:`corpus_statistics` has the same of whole corpora.
 """
 
 from __future__ import annotations
@@ -15,16 +18,13 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LONG", "CorpusStatistics", "CorpusTally", "Counts", "token_keys"]
+from bitextfilter.arrays import Floats, Integers, Keys
 
 LONG = 3
 """Characters of the shortest tokens whose repetition counts (Wieting et al. 2017)."""
 
 _PENDING = 1 << 20
 """So many trigrams at least wait to be counted together."""
-
-Counts = NDArray[np.int64]
-Keys = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class CorpusTally:
         """Take what makes tokens of a sentence."""
         self._units = units
         self._places: dict[str, int] = {}
-        self._occurrences: Counts = np.zeros(0, dtype=np.int64)
-        self._holding: Counts = np.zeros(0, dtype=np.int64)
+        self._occurrences: Integers = np.zeros(0, dtype=np.int64)
+        self._holding: Integers = np.zeros(0, dtype=np.int64)
         self._trigrams = _Distinct()
         self.sentences = 0
         self._long, self._long_again, self._trigrams_again = 0, 0, 0
@@ -118,7 +118,7 @@ class _Distinct:
 
     def __init__(self) -> None:
         self._keys: Keys = np.zeros(0, dtype=np.uint64)
-        self._counts: Counts = np.zeros(0, dtype=np.int64)
+        self._counts: Integers = np.zeros(0, dtype=np.int64)
         self._pending: list[Keys] = []
         self._waiting = 0
 
@@ -128,7 +128,7 @@ class _Distinct:
         if self._waiting >= max(_PENDING, len(self._keys)):
             self._merge()
 
-    def counts(self) -> Counts:
+    def counts(self) -> Integers:
         """Return how often each key came, by ascending key."""
         self._merge()
         return self._counts
@@ -144,20 +144,20 @@ class _Distinct:
         self._keys, self._counts = keys, total
 
 
-def _grown(counts: Counts, ids: Counts, size: int) -> Counts:
+def _grown(counts: Integers, ids: Integers, size: int) -> Integers:
     """Count *ids* beside what was counted, in an array of *size*."""
     grown = np.bincount(ids, minlength=size)
     grown[: len(counts)] += counts
     return grown
 
 
-def _again(rows: Counts, items: Counts | Keys) -> int:
+def _again(rows: Integers, items: Integers | Keys) -> int:
     """Return how many *items* ``(n,)`` their row has had before."""
     numbers = np.unique(items, return_inverse=True)[1].reshape(-1)
     return len(rows) - len(np.unique(rows * max(len(rows), 1) + numbers))
 
 
-def token_keys(*ids: Counts) -> Keys:
+def token_keys(*ids: Integers) -> Keys:
     """Return 64 well-mixed bits for each tuple of ids ``(n,)``.
 
     By the finaliser of Steele, Lea & Flood 2014 (SplitMix64). Of 100 million distinct tuples, two
@@ -172,7 +172,7 @@ def token_keys(*ids: Counts) -> Keys:
     return keys
 
 
-def _entropy(counts: Counts) -> float:
+def _entropy(counts: Integers) -> float:
     """Return the entropy of a distribution by its counts, which are at least 1, in bits."""
     total = counts.sum()
     return float(np.log2(total) - (counts @ np.log2(counts)) / total)
@@ -181,3 +181,75 @@ def _entropy(counts: Counts) -> float:
 def _percent(part: int, whole: int) -> float | None:
     """Return the part in per cent; None of nothing."""
     return 100 * part / whole if whole else None
+
+
+FIGURES = ("repetition", "trigram_repetition", "idf", "length")
+
+
+class SentenceTally:
+    """Gathers sentences that come some at a time; memory holds 4 bytes a token and 24 a sentence.
+
+    That is beside some 150 bytes for each distinct token.
+    """
+
+    def __init__(self, units: Callable[[str], list[str]]) -> None:
+        """Take what makes tokens of a sentence."""
+        self._units = units
+        self._places: dict[str, int] = {}
+        self._tokens: list[NDArray[np.int32]] = []
+        self._lengths: list[Integers] = []
+        self._repetitions: list[tuple[Floats, Floats]] = []
+
+    def add(self, sentences: Sequence[str]) -> None:
+        """Take the next sentences."""
+        tokens = [self._units(sentence) for sentence in sentences]
+        flat = list(chain.from_iterable(tokens))
+        places = self._places
+        ids = np.array([places.setdefault(t, len(places)) for t in flat], dtype=np.int64)
+        lengths = np.array([len(row) for row in tokens], dtype=np.int64)
+        rows = np.repeat(np.arange(len(tokens)), lengths)
+        long = np.array([len(token) >= LONG for token in flat], dtype=np.bool_)
+        same = rows[2:] == rows[:-2]
+        trigrams = token_keys(ids[:-2][same], ids[1:-1][same], ids[2:][same])
+        self._tokens.append(ids.astype(np.int32))
+        self._lengths.append(lengths)
+        self._repetitions.append(
+            (
+                _repetition(rows[long], ids[long], len(tokens)),
+                _repetition(rows[2:][same], trigrams, len(tokens)),
+            )
+        )
+
+    def figures(self) -> dict[str, Floats]:
+        """Return the ``FIGURES`` of all sentences, at least one, ``(n,)`` each.
+
+        Repetition is in per cent of the tokens of ``LONG`` characters and more, or of the
+        trigrams, that the sentence has had before; idf the mean over its tokens of ln(N / df), in
+        nats, of df of all N sentences that have the token; length in tokens. NaN where a sentence
+        has nothing to count.
+        """
+        tokens, lengths = np.concatenate(self._tokens), np.concatenate(self._lengths)
+        rows = np.repeat(np.arange(len(lengths)), lengths)
+        size = max(len(self._places), 1)
+        holding = np.bincount(np.unique(rows * size + tokens) % size, minlength=size)
+        rarity = np.log(len(lengths) / np.maximum(holding, 1))[tokens]
+        sums = np.bincount(rows, rarity, minlength=len(lengths))
+        words, trigrams = map(np.concatenate, zip(*self._repetitions, strict=True))
+        idf = _divided(sums, lengths)
+        return dict(zip(FIGURES, (words, trigrams, idf, lengths.astype(np.float64)), strict=True))
+
+
+def _repetition(rows: Integers, items: NDArray[np.int64] | NDArray[np.uint64], n: int) -> Floats:
+    """Return the per cent of each row's items ``(m,)`` that it has had before, ``(n,)``."""
+    numbers = np.unique(items, return_inverse=True)[1].reshape(-1)
+    width = max(len(rows), 1)
+    distinct = np.bincount(np.unique(rows * width + numbers) // width, minlength=n)
+    count = np.bincount(rows, minlength=n)
+    return 100 * _divided(count - distinct, count)
+
+
+def _divided(parts: NDArray[np.number], wholes: Integers) -> Floats:
+    """Divide, with NaN for parts of nothing."""
+    out = np.full(len(wholes), np.nan)
+    np.divide(parts, wholes, out=out, where=wholes > 0)
+    return out

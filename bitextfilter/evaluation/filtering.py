@@ -1,4 +1,9 @@
-"""How well scores tell clean rows from each kind of noise.
+"""Filtering: how well scores tell clean rows from noise, with bootstrap intervals.
+
+Efron & Tibshirani 1993, chapter 13. Rows are drawn anew, with replacement, from each stratum by
+itself, as many as it has: the numbers of clean and of noisy rows stay as they are, and intervals
+are for samples of that make-up. Rows that are alike share a cell, and a statistic sees only how
+many rows each cell got.
 
 A row is kept if its score is high. Clean rows are the positives: precision is the part of what is
 kept that is clean, recall the part of what is clean that is kept. Counts are by distinct score,
@@ -7,30 +12,87 @@ from the best down.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
-from bitextfilter.similarity.separation import (
-    Contrast,
-    Scores,
-    best_counts,
-    cells,
-    mean_precision,
-)
+from bitextfilter.arrays import Floats
+from bitextfilter.similarity.separation import Contrast, best_counts, cells, mean_precision
 
-__all__ = [
-    "ALL",
-    "RANKING",
-    "FilteringFigure",
-    "FilteringSettings",
-    "Labelled",
-    "measure_filtering",
-]
+Statistic = Callable[[Sequence[Floats]], Floats]
+"""Makes figures, in an array of any shape, of the counts of each stratum."""
+
+CONFIDENCE = 0.95
+
+_FEW_ROWS = 8
+"""Up to so many rows a cell, drawing rows is faster than drawing how many each cell gets."""
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """How often to draw anew, and the seed of it."""
+
+    resamples: int = 1000
+    seed: int = 1
+
+    @property
+    def facts(self) -> dict[str, int]:
+        """Both, as a signature names them."""
+        return {"boot": self.resamples, "seed": self.seed}
+
+
+class Estimate(NamedTuple):
+    """A figure and its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def resamples(strata: Sequence[Floats], bootstrap: Bootstrap) -> Iterator[list[Floats]]:
+    """Yield the strata drawn anew, each with its own number of rows, one resample at a time."""
+    generator = np.random.default_rng(bootstrap.seed)
+    draws = [_drawer(counts, generator) for counts in strata]
+    for _ in range(bootstrap.resamples):
+        yield [draw() for draw in draws]
+
+
+def _drawer(counts: Floats, generator: np.random.Generator) -> Callable[[], Floats]:
+    """Return what draws the rows of a stratum anew: both ways have the same distribution."""
+    cells, rows = len(counts), int(counts.sum())
+    if rows > _FEW_ROWS * cells:
+        return lambda: generator.multinomial(rows, counts / rows).astype(np.float64)
+    cell_of = np.repeat(np.arange(cells), counts.astype(np.int64))
+    return lambda: np.bincount(cell_of[generator.integers(0, rows, rows)], minlength=cells).astype(
+        np.float64
+    )
+
+
+def estimates(strata: Sequence[Floats], statistic: Statistic, bootstrap: Bootstrap) -> Floats:
+    """Return the figures of the strata, and the ends of their 95 % intervals.
+
+    A figure that is NaN is undefined: draws of which it is are left out of its interval, and
+    where all are, the ends are NaN.
+
+    Args:
+        strata: each one's rows by cell; none is without rows.
+        statistic: makes figures, of shape ``(...)``, of them.
+        bootstrap: how often to draw anew, and the seed.
+
+    Returns:
+        Value, low and high end: ``(3, ...)``.
+    """
+    drawn = np.stack([statistic(again) for again in resamples(strata, bootstrap)])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)
+        ends = np.nanquantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
+    return np.concatenate([statistic(strata)[None], ends])
+
 
 ALL = "all"
 """The kind that stands for all noise together."""
@@ -45,7 +107,7 @@ _AT_THRESHOLD = ("precision", "recall", "f1", "removed")
 class Labelled:
     """Scores of ``n`` rows and what the rows are."""
 
-    scores: Scores
+    scores: Floats
     """``(n,)``, higher is better; minus infinity, which is below all, for a row without one."""
     labels: NDArray[np.int64]
     """``(n,)``: 0 for clean, i for the kind ``kinds[i - 1]``."""
@@ -119,14 +181,14 @@ def measure_filtering(labelled: Labelled, settings: FilteringSettings) -> list[F
 class _Statistic:
     """Makes the figures ``(kinds + 1, measures)``, all noise first, of counts by score."""
 
-    def __init__(self, scores: Sequence[Scores], threshold: float | None) -> None:
+    def __init__(self, scores: Sequence[Floats], threshold: float | None) -> None:
         """Take the distinct scores of the clean rows and of each kind."""
         self._contrasts = [Contrast(scores[0], noise) for noise in scores[1:]]
         self._kept: list[int] | None = None
         if threshold is not None:
             self._kept = [int(np.searchsorted(-each, -threshold, "right")) for each in scores]
 
-    def __call__(self, strata: Sequence[Counts]) -> Floats:
+    def __call__(self, strata: Sequence[Floats]) -> Floats:
         """Return the figures of the clean rows and of each kind."""
         clean, *noise = strata
         sizes = np.array([counts.sum() for counts in noise])
@@ -143,7 +205,7 @@ class _Statistic:
         return np.stack(columns, axis=1)
 
     @staticmethod
-    def _at_threshold(strata: Sequence[Counts], kept: Sequence[int]) -> list[Floats]:
+    def _at_threshold(strata: Sequence[Floats], kept: Sequence[int]) -> list[Floats]:
         """Return precision, recall, F1 and the part removed, each of all noise and each kind."""
         rows = np.array([counts.sum() for counts in strata])
         right, *wrongs = (counts[:end].sum() for counts, end in zip(strata, kept, strict=True))

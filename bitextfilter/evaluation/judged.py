@@ -8,12 +8,18 @@ from math import isfinite
 from typing import NamedTuple, NoReturn
 
 from bitextfilter.errors import InputError
-from bitextfilter.io.columns import Columns, Wanted
 from bitextfilter.io.files import open_input
-from bitextfilter.io.parser import REMEDY
-from bitextfilter.io.rows import BadRow, Row, RowReader, is_blank, number_of, strict
-
-__all__ = ["JudgedColumns", "JudgedPairs", "check_enough", "complete_rows", "read_judged_pairs"]
+from bitextfilter.io.rows import (
+    REMEDY,
+    BadRow,
+    Columns,
+    Row,
+    RowReader,
+    Wanted,
+    is_blank,
+    number_of,
+    strict,
+)
 
 _MOST_SHOWN = 40
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
-
-__all__ = ["RANKS", "Explained", "best_first", "measure_lexicon"]
+from bitextfilter.arrays import Floats
+from bitextfilter.evaluation.filtering import Bootstrap, Estimate, estimates
 
 RANKS = (1, 5, 10)
 
@@ -61,7 +60,7 @@ def measure_lexicon(
     cells, where = np.unique(counts, axis=0, return_inverse=True)
     rows = np.bincount(where.reshape(-1), minlength=len(cells)).astype(np.float64)
 
-    def statistic(strata: Sequence[Counts]) -> Floats:
+    def statistic(strata: Sequence[Floats]) -> Floats:
         return _recalls(strata[0] @ cells)
 
     figures = estimates([rows], statistic, bootstrap)

@@ -14,18 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
-from bitextfilter.similarity.separation import Scores, best_counts, mean_precision
-
-__all__ = [
-    "Compared",
-    "MiningFigure",
-    "MiningSettings",
-    "Pair",
-    "compare",
-    "measure_mining",
-]
-
+from bitextfilter.arrays import Floats
+from bitextfilter.evaluation.filtering import Bootstrap, Estimate, estimates
+from bitextfilter.similarity.separation import best_counts, mean_precision
 
 Pair = tuple[str, str]
 """Source and target."""
@@ -37,7 +28,7 @@ _OF_A_CUT = ("f1", "precision", "recall")
 class Compared:
     """Scores of ``n`` distinct mined pairs, and which of them are right."""
 
-    scores: Scores
+    scores: Floats
     """``(n,)``, higher is better; minus infinity, which is below all, for a pair without one."""
     right: NDArray[np.bool_]
     """Which are gold pairs, ``(n,)``."""
@@ -97,14 +88,14 @@ class _Ranking:
     def __init__(self, compared: Compared) -> None:
         """Count right and wrong pairs by score."""
         ascending, places = np.unique(compared.scores, return_inverse=True)
-        self.scores: Scores = ascending[::-1]
+        self.scores: Floats = ascending[::-1]
         by_cell = len(ascending) - 1 - places
         self.right, self.wrong = (
             np.bincount(by_cell[chosen], minlength=len(ascending)).astype(np.float64)
             for chosen in (compared.right, ~compared.right)
         )
         self._gold = compared.gold
-        self.stratum: Counts = np.concatenate(
+        self.stratum: Floats = np.concatenate(
             [self.right, [compared.gold - self.right.sum()], self.wrong]
         )
         """Right pairs by score, gold pairs not found, wrong pairs by score: ``(2 cells + 1,)``."""
@@ -124,7 +115,7 @@ class _Ranking:
         right = int(self.right[:end].sum())
         return right + int(self.wrong[:end].sum()), right
 
-    def statistic(self, counts: Counts, ends: Sequence[int]) -> Floats:
+    def statistic(self, counts: Floats, ends: Sequence[int]) -> Floats:
         """Return F1, precision and recall of keeping so many cells, then the average precision.
 
         Args:

@@ -12,14 +12,13 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.io.batches import map_blocks
 from bitextfilter.similarity.margins import NEIGHBOURS
 from bitextfilter.similarity.neighbours import BASE_ROWS, QUERY_ROWS, Best
-from bitextfilter.similarity.vectors import Scores, Vectors, unit_products, unit_rows
+from bitextfilter.similarity.vectors import unit_products, unit_rows
 
-__all__ = ["EDGES", "Histograms", "NearestLines"]
-
-Line = TypeVar("Line")
+_Line = TypeVar("_Line")
 
 EDGES: NDArray[np.float64] = np.arange(-50, 51) / 50
 """The ends of the histogram's bins: 0.02 apart, from -1 to 1."""
@@ -55,17 +54,17 @@ def _compare(
     map_blocks(compare, range(len(queries)), threads)
 
 
-class NearestLines(Generic[Line]):
+class NearestLines(Generic[_Line]):
     """The lines that are nearest to each query, best first, the earlier first among equals."""
 
     def __init__(self, queries: Vectors, k: int = NEIGHBOURS, threads: int = 1) -> None:
         """Seek the *k* nearest of each of the *queries* ``(n, d)``."""
         self._queries, self._threads = _blocks(queries), threads
         self._best = [Best(len(block), k) for block in self._queries]
-        self._lines: dict[int, Line] = {}
+        self._lines: dict[int, _Line] = {}
         self._seen = 0
 
-    def add(self, vectors: Vectors, lines: Sequence[Line]) -> None:
+    def add(self, vectors: Vectors, lines: Sequence[_Line]) -> None:
         """Take the next lines and their vectors ``(c, d)``; those that are not near are let go."""
         _compare(self._queries, vectors, self._best, self._threads)
         first, known = self._seen, self._lines
@@ -76,7 +75,7 @@ class NearestLines(Generic[Line]):
         }
         self._seen += len(lines)
 
-    def __iter__(self) -> Iterator[list[tuple[float, Line]]]:
+    def __iter__(self) -> Iterator[list[tuple[float, _Line]]]:
         """Yield the cosines and lines nearest to each query."""
         for best in self._best:
             for values, columns in zip(best.values.tolist(), best.columns.tolist(), strict=True):

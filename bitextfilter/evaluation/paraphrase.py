@@ -12,12 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
-
-__all__ = ["Detection", "best_threshold", "majority", "measure_detection"]
-
-Decisions = NDArray[np.bool_]
-"""Whether each of ``n`` pairs is a paraphrase, or taken for one: ``(n,)``."""
+from bitextfilter.arrays import Floats, Mask
+from bitextfilter.evaluation.filtering import Bootstrap, Estimate, estimates
 
 _CELLS = 4
 """Wrongly and rightly found none, wrongly and rightly found one: label + 2 · found."""
@@ -36,7 +32,7 @@ class Detection:
     """How many of the pairs are paraphrases."""
 
 
-def measure_detection(found: Decisions, labels: Decisions, bootstrap: Bootstrap) -> Detection:
+def measure_detection(found: Mask, labels: Mask, bootstrap: Bootstrap) -> Detection:
     """Measure decisions about ``n`` pairs, at least one, against what the pairs are.
 
     Intervals are from pairs drawn anew with replacement, paraphrases or not. Raises ValueError for
@@ -50,7 +46,7 @@ def measure_detection(found: Decisions, labels: Decisions, bootstrap: Bootstrap)
     return Detection(accuracy, f1, len(labels), int(labels.sum()))
 
 
-def _figures(strata: Sequence[Counts]) -> Floats:
+def _figures(strata: Sequence[Floats]) -> Floats:
     """Return accuracy and F1 of the counts of the cells."""
     right_none, missed, wrong, right_one = strata[0]
     decided = 2 * right_one + missed + wrong
@@ -58,12 +54,12 @@ def _figures(strata: Sequence[Counts]) -> Floats:
     return np.array([(right_none + right_one) / strata[0].sum(), f1])
 
 
-def majority(labels: Decisions) -> bool:
+def majority(labels: Mask) -> bool:
     """Say what most of the pairs ``(n,)`` are; where it is half, that they are paraphrases."""
     return bool(2 * int(labels.sum()) >= len(labels))
 
 
-def best_threshold(scores: NDArray[np.float32], labels: Decisions) -> float:
+def best_threshold(scores: NDArray[np.float32], labels: Mask) -> float:
     """Return the score from which on pairs are to be taken for paraphrases.
 
     The one of the highest accuracy among the distinct *scores* ``(n,)`` (those it equals count as

@@ -10,9 +10,7 @@ from math import isfinite, isnan
 from typing import Any
 
 from bitextfilter import __version__
-from bitextfilter.evaluation.bootstrap import Estimate
-
-__all__ = ["Record", "Result", "interval", "signature"]
+from bitextfilter.evaluation.filtering import Estimate
 
 Record = Mapping[str, Any]
 

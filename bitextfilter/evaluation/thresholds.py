@@ -15,11 +15,8 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
-from bitextfilter.evaluation.filtering import Labelled
-from bitextfilter.similarity.separation import Scores
-
-__all__ = ["FIGURES", "Cut", "CutSettings", "cut_figures", "estimate_cuts"]
+from bitextfilter.arrays import Floats
+from bitextfilter.evaluation.filtering import Bootstrap, Estimate, Labelled, estimates
 
 _TIE = 1e-12
 """Figures so near to each other are equal but for rounding: of cuts that tie, the lowest wins."""
@@ -81,7 +78,7 @@ class Cut:
     """Whether this is what was sought."""
 
 
-def cut_figures(labelled: Labelled, noise_share: float) -> tuple[Scores, Floats]:
+def cut_figures(labelled: Labelled, noise_share: float) -> tuple[Floats, Floats]:
     """Return every cut that could be best, ascending, and its precision, recall and F1.
 
     Those are the distinct scores of clean rows ``(cuts,)`` (of any other, the next one up keeps as
@@ -147,8 +144,8 @@ def estimate_cuts(labelled: Labelled, words: NDArray[np.int64], settings: CutSet
 
 
 def _cells(
-    labelled: Labelled, words: NDArray[np.int64], cuts: Scores, share: float
-) -> tuple[list[Counts], _Statistic]:
+    labelled: Labelled, words: NDArray[np.int64], cuts: Floats, share: float
+) -> tuple[list[Floats], _Statistic]:
     """Return the rows of each label by the cuts they pass and their words, and the statistic."""
     passed, base = np.searchsorted(cuts, labelled.scores, "right"), int(words.max()) + 1
     strata, cells = [], []
@@ -171,7 +168,7 @@ class _Statistic:
         self._lengths = [words for _, words in cells]
         self._share = share
 
-    def __call__(self, strata: Sequence[Counts]) -> Floats:
+    def __call__(self, strata: Sequence[Floats]) -> Floats:
         """Return the figures of the clean rows and of all kinds of noise."""
         sizes = [strata[0].sum(), sum(counts.sum() for counts in strata[1:])]
         clean, noise = self._parts(strata, self._rows, sizes)
@@ -188,7 +185,7 @@ class _Statistic:
 
     @staticmethod
     def _parts(
-        strata: Sequence[Counts], values: Sequence[Floats], sizes: Sequence[float]
+        strata: Sequence[Floats], values: Sequence[Floats], sizes: Sequence[float]
     ) -> tuple[Floats, Floats]:
         """Return the mean of the cells' values over the clean rows, and over all noise."""
         clean, *noise = (c @ v for c, v in zip(strata, values, strict=True))

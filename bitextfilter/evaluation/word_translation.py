@@ -14,13 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Floats, Vectors
 from bitextfilter.errors import InputError
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, Estimate, Floats, estimates
+from bitextfilter.evaluation.filtering import Bootstrap, Estimate, estimates
 from bitextfilter.similarity.margins import NEIGHBOURS
-from bitextfilter.similarity.retrieval import matches, neighbourhood_means
-from bitextfilter.similarity.vectors import Vectors, unit_rows
-
-__all__ = ["RANKS", "SIMILARITIES", "Lexicon", "Precision", "Translations", "translate_words"]
+from bitextfilter.similarity.neighbours import matches, neighbourhood_means
+from bitextfilter.similarity.vectors import unit_rows
 
 SIMILARITIES = ("cosine", "csls")
 RANKS = (1, 5)
@@ -81,7 +80,7 @@ def translate_words(
     hits = _hits(np.array(list(right)), list(right.values()), (source, target), neighbours)
     cells, counts = np.unique(hits, axis=0, return_counts=True)
 
-    def percent(strata: Sequence[Counts]) -> Floats:
+    def percent(strata: Sequence[Floats]) -> Floats:
         return np.asarray(100 * strata[0] @ cells / strata[0].sum())
 
     figures = estimates([counts.astype(np.float64)], percent, bootstrap or Bootstrap())

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.rule import Bounded, Verdict
 
-__all__ = ["Column", "ReferenceProbability", "TranslationCost"]
-
 
 @dataclass(frozen=True)
 class _InColumn(Bounded):

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 import regex
 
-__all__ = ["Date", "Day", "named_months", "read_dates"]
-
 MONTHS = {
     "cs": """leden/ledn* únor* březen/březn* duben/dubn* květen/květn* červen/června/červnu/červnem
         červenec/července/červenci/červencem srpen/srpn* září* říjen/říjn* listopad*

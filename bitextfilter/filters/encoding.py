@@ -14,8 +14,6 @@ from bitextfilter.filters.pairs import Pairs, Side
 from bitextfilter.filters.rule import Bounded, SideFault
 from bitextfilter.text import characters
 
-__all__ = ["BadEncoding", "UnicodeNoise"]
-
 
 def _bytes(codec: str, first: int, last: int) -> str:
     """Return what the bytes from *first* to *last* are taken for, where a codec has them."""

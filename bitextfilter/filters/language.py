@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs, Side
 from bitextfilter.filters.rule import Bounded, Cost, Languages
-from bitextfilter.text.identification import load_identifier
-
-__all__ = ["Language"]
+from bitextfilter.text.language import load_identifier
 
 
 @dataclass(frozen=True)

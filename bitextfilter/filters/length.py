@@ -11,9 +11,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs, Side
 from bitextfilter.filters.rule import Bounded
 
-__all__ = ["AverageWordLength", "Length", "LengthRatio", "LetterWords", "LongWord"]
-
-UNITS = {
+_UNITS = {
     "words": lambda side: side.word_counts,
     "tokens": lambda side: side.token_counts,
     "characters": lambda side: side.lengths,
@@ -23,12 +21,12 @@ UNITS = {
 
 def _lengths(pairs: Pairs, unit: str) -> NDArray[np.number]:
     """Return the lengths of both sides, shape ``(n, 2)``."""
-    return np.stack([UNITS[unit](side) for side in pairs.sides], axis=1)
+    return np.stack([_UNITS[unit](side) for side in pairs.sides], axis=1)
 
 
 def _check_unit(rule: str, unit: str) -> None:
-    if unit not in UNITS:
-        raise SettingsError(f"{rule}: count={unit} is none of {', '.join(UNITS)}")
+    if unit not in _UNITS:
+        raise SettingsError(f"{rule}: count={unit} is none of {', '.join(_UNITS)}")
 
 
 @dataclass(frozen=True)

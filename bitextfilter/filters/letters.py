@@ -8,22 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Floats
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs, Side
 from bitextfilter.filters.rule import Bounded
 from bitextfilter.text import characters
 
-__all__ = ["AlphabetRatio", "Letters", "OnlyNumbers", "OnlySymbols", "Script"]
-
-Shares = NDArray[np.float64]
 ANY_SCRIPT = ("Common", "Inherited")
 
 
-def _each_side(pairs: Pairs, share: Callable[[Side], Shares]) -> Shares:
+def _each_side(pairs: Pairs, share: Callable[[Side], Floats]) -> Floats:
     return np.stack([share(side) for side in pairs.sides], axis=1)
 
 
-def _share(part: NDArray[np.int64], whole: NDArray[np.int64], of_nothing: float) -> Shares:
+def _share(part: NDArray[np.int64], whole: NDArray[np.int64], of_nothing: float) -> Floats:
     """Return ``part / whole``, and *of_nothing* where the whole is nothing."""
     return np.where(whole > 0, part / np.maximum(whole, 1), of_nothing)
 
@@ -42,11 +40,11 @@ class AlphabetRatio(Bounded):
     minimum: float | None = 0.5
     exclude_whitespace: bool = False
 
-    def values(self, pairs: Pairs) -> Shares:
+    def values(self, pairs: Pairs) -> Floats:
         """Return the shares."""
         return _each_side(pairs, self._of)
 
-    def _of(self, side: Side) -> Shares:
+    def _of(self, side: Side) -> Floats:
         spaces = side.count(side.spaces) if self.exclude_whitespace else 0
         return _share(side.count(side.alphabetic), side.lengths - spaces, of_nothing=1)
 
@@ -83,14 +81,14 @@ class Script(Bounded):
                 "(source=Latin,target=Cyrillic)"
             )
 
-    def values(self, pairs: Pairs) -> Shares:
+    def values(self, pairs: Pairs) -> Floats:
         """Return the shares."""
         scripts = (self.source, self.target)
         sides = zip(pairs.sides, scripts, strict=True)
         return np.stack([_in_script(side, named) for side, named in sides], axis=1)
 
 
-def _in_script(side: Side, named: str | None) -> Shares:
+def _in_script(side: Side, named: str | None) -> Floats:
     if named is not None:
         scripts = tuple(named.split(","))
     elif side.language is not None:
@@ -116,12 +114,12 @@ class Letters(Bounded):
 
     minimum: float | None = 0.75
 
-    def values(self, pairs: Pairs) -> Shares:
+    def values(self, pairs: Pairs) -> Floats:
         """Return the shares."""
         return _each_side(pairs, _in_alphabet)
 
 
-def _in_alphabet(side: Side) -> Shares:
+def _in_alphabet(side: Side) -> Floats:
     if side.language is None:
         return np.ones(len(side))
     own = side.alphabetic & characters.alphabet(side.language)[side.codes]
@@ -141,12 +139,12 @@ class OnlySymbols(Bounded):
 
     maximum: float | None = 0.75
 
-    def values(self, pairs: Pairs) -> Shares:
+    def values(self, pairs: Pairs) -> Floats:
         """Return the shares."""
         return _each_side(pairs, _symbols)
 
 
-def _symbols(side: Side) -> Shares:
+def _symbols(side: Side) -> Floats:
     whole = side.lengths - side.count(side.spaces)
     written = side.alphabetic | side.category_in("L", "M", "N")
     return _share(whole - side.count(written), whole, of_nothing=0)
@@ -165,11 +163,11 @@ class OnlyNumbers(Bounded):
 
     maximum: float | None = 0.7
 
-    def values(self, pairs: Pairs) -> Shares:
+    def values(self, pairs: Pairs) -> Floats:
         """Return the shares."""
         return _each_side(pairs, _digits)
 
 
-def _digits(side: Side) -> Shares:
+def _digits(side: Side) -> Floats:
     digits = side.count(side.category_in("Nd"))
     return _share(digits, digits + side.count(side.alphabetic), of_nothing=0)

@@ -9,12 +9,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Integers, Mask
 from bitextfilter.text import characters
-
-__all__ = ["Pairs", "Side"]
-
-Mask = NDArray[np.bool_]
-Counts = NDArray[np.int64]
 
 _SPREAD = np.uint32(0x9E3779B1)
 """An odd number with its bits well spread (2**32 over the golden ratio)."""
@@ -48,32 +44,32 @@ class Side:
         return np.frombuffer(self.text.encode(_UTF32, "surrogatepass"), dtype=np.uint32)
 
     @functools.cached_property
-    def lengths(self) -> Counts:
+    def lengths(self) -> Integers:
         """Characters of each sentence, shape ``(n,)``."""
         return np.fromiter(map(len, self.sentences), dtype=np.int64, count=len(self))
 
     @functools.cached_property
-    def byte_lengths(self) -> Counts:
+    def byte_lengths(self) -> Integers:
         """UTF-8 bytes of each sentence, shape ``(n,)``."""
         sizes = (len(sentence.encode("utf-8", "surrogatepass")) for sentence in self.sentences)
         return np.fromiter(sizes, dtype=np.int64, count=len(self))
 
     @functools.cached_property
-    def ends(self) -> Counts:
+    def ends(self) -> Integers:
         """Where in ``codes`` each sentence ends (at its ``\\n``), shape ``(n,)``."""
         return np.cumsum(self.lengths + 1) - 1
 
     @functools.cached_property
-    def starts(self) -> Counts:
+    def starts(self) -> Integers:
         """Where in ``codes`` each sentence starts, shape ``(n,)``."""
         return self.ends - self.lengths
 
-    def count(self, mask: Mask) -> Counts:
+    def count(self, mask: Mask) -> Integers:
         """Count the true characters of each sentence: ``(total,)`` to ``(n,)``."""
         places = np.flatnonzero(mask)
         return np.searchsorted(places, self.ends) - np.searchsorted(places, self.starts)
 
-    def holding(self, places: Counts) -> Mask:
+    def holding(self, places: Integers) -> Mask:
         """Say which sentences hold one of these *places* in ``codes``, shape ``(n,)``."""
         found = np.zeros(len(self), dtype=bool)
         found[np.searchsorted(self.ends, places)] = True
@@ -96,7 +92,7 @@ class Side:
         return self._looked_up(("script", *scripts), lambda: characters.in_script(*scripts))
 
     @functools.cached_property
-    def letter_runs(self) -> tuple[Counts, Counts]:
+    def letter_runs(self) -> tuple[Integers, Integers]:
         """Where in ``codes`` runs of alphabetic characters start and end, ``(runs,)`` each."""
         return _runs(self.alphabetic)
 
@@ -111,37 +107,37 @@ class Side:
         return characters.is_alphabetic()[self.codes]
 
     @functools.cached_property
-    def _bounds(self) -> tuple[Counts, Counts]:
+    def _bounds(self) -> tuple[Integers, Integers]:
         """Where white-space separated words start and end."""
         return _runs(np.logical_not(self.spaces))
 
     @property
-    def word_starts(self) -> Counts:
+    def word_starts(self) -> Integers:
         """Where in ``codes`` each word starts, shape ``(words,)``; a word has no white space."""
         return self._bounds[0]
 
     @property
-    def word_ends(self) -> Counts:
+    def word_ends(self) -> Integers:
         """Where in ``codes`` each word ends, shape ``(words,)``."""
         return self._bounds[1]
 
     @functools.cached_property
-    def word_lengths(self) -> Counts:
+    def word_lengths(self) -> Integers:
         """Characters of each word, shape ``(words,)``."""
         return self.word_ends - self.word_starts
 
     @functools.cached_property
-    def _first_words(self) -> Counts:
+    def _first_words(self) -> Integers:
         """The index of each sentence's first word, and the number of words: ``(n + 1,)``."""
         return np.append(np.searchsorted(self.word_starts, self.starts), len(self.word_starts))
 
     @functools.cached_property
-    def word_counts(self) -> Counts:
+    def word_counts(self) -> Integers:
         """Words of each sentence, shape ``(n,)``."""
         return np.diff(self._first_words)
 
     @functools.cached_property
-    def word_sentence(self) -> Counts:
+    def word_sentence(self) -> Integers:
         """The index of the sentence that each word stands in, shape ``(words,)``."""
         return np.repeat(np.arange(len(self)), self.word_counts)
 
@@ -163,7 +159,7 @@ class Side:
         unspaced = self.count(self.script_in(*characters.UNSPACED))
         return self.spaced.word_counts + unspaced / 2
 
-    def longest_words(self) -> Counts:
+    def longest_words(self) -> Integers:
         """Return the characters of the longest word of each sentence, ``(n,)``; 0 for none."""
         longest = np.zeros(len(self), dtype=np.int64)
         full = self.word_counts > 0
@@ -172,7 +168,7 @@ class Side:
             longest[full] = np.maximum.reduceat(self.word_lengths, firsts)
         return longest
 
-    def sketches(self, first: Counts, last: Counts) -> NDArray[np.uint32]:
+    def sketches(self, first: Integers, last: Integers) -> NDArray[np.uint32]:
         """Return a number for each piece of ``codes`` that is the same whatever its case.
 
         Pieces get the same number if they have the same length, and the same letters in the first
@@ -195,7 +191,7 @@ class Side:
         return self._masks[key]
 
 
-def _runs(mask: Mask) -> tuple[Counts, Counts]:
+def _runs(mask: Mask) -> tuple[Integers, Integers]:
     """Return where runs of true places start and end; the last place is false."""
     inside = np.empty(len(mask) + 1, dtype=bool)
     inside[0] = False
@@ -236,7 +232,7 @@ class Pairs:
         """Source and target."""
         return self.source, self.target
 
-    def at(self, places: Counts) -> Pairs:
+    def at(self, places: Integers) -> Pairs:
         """Return the pairs at these places, shape ``(m,)``."""
         chosen = places.tolist()
         sources, targets = ([side.sentences[i] for i in chosen] for side in self.sides)

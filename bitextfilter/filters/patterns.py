@@ -15,8 +15,6 @@ from bitextfilter.filters.pairs import Side
 from bitextfilter.filters.rule import SIDES, Languages, PairFault, SideFault
 from bitextfilter.io.files import read_lines
 
-__all__ = ["Literals", "RegularExpression", "UnwantedWords"]
-
 
 @dataclass(frozen=True)
 class RegularExpression(PairFault):

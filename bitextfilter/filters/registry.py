@@ -1,39 +1,33 @@
-"""All rules by name, and how a rule is written in a line of text or a table of settings."""
+"""All rules by name, how a rule is written, and its description."""
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, cast
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters import (
     agreement,
-    boilerplate,
     column,
     encoding,
-    entropy,
     figures,
     fluency,
     language,
     length,
     letters,
-    markup,
-    numerals,
-    paraphrase,
+    likeness,
     patterns,
-    punctuation,
     repetition,
     shape,
-    similarity,
     web,
 )
 from bitextfilter.filters.rule import Rule
-
-__all__ = ["RECOMMENDED", "RULES", "Recommend", "make_rule", "parameters", "parse_rule"]
 
 RULES: dict[str, type[Rule]] = {
     rule.name: rule
@@ -49,13 +43,13 @@ RULES: dict[str, type[Rule]] = {
         letters.OnlySymbols,
         letters.OnlyNumbers,
         language.Language,
-        markup.HtmlTags,
-        markup.EscapedUnicode,
-        punctuation.TerminalPunctuation,
-        punctuation.Parentheses,
-        numerals.Numerals,
-        numerals.NumberInconsistencies,
-        numerals.Digits,
+        web.HtmlTags,
+        web.EscapedUnicode,
+        agreement.TerminalPunctuation,
+        agreement.Parentheses,
+        figures.Numerals,
+        figures.NumberInconsistencies,
+        figures.Digits,
         figures.Numbers,
         figures.Dates,
         figures.Units,
@@ -68,16 +62,16 @@ RULES: dict[str, type[Rule]] = {
         patterns.Literals,
         patterns.RegularExpression,
         patterns.UnwantedWords,
-        similarity.Similarity,
-        similarity.LongestCommonSubstring,
-        similarity.NgramOverlap,
-        similarity.SentenceBleu,
-        paraphrase.ParaphraseScore,
+        likeness.Similarity,
+        likeness.LongestCommonSubstring,
+        likeness.NgramOverlap,
+        likeness.SentenceBleu,
+        likeness.ParaphraseScore,
         fluency.Perplexity,
-        entropy.CrossEntropy,
-        entropy.CrossEntropyGap,
-        entropy.CrossEntropyDifference,
-        entropy.LanguageModelClassifier,
+        fluency.CrossEntropy,
+        fluency.CrossEntropyGap,
+        fluency.CrossEntropyDifference,
+        fluency.LanguageModelClassifier,
         encoding.BadEncoding,
         encoding.UnicodeNoise,
         shape.Empty,
@@ -88,7 +82,7 @@ RULES: dict[str, type[Rule]] = {
         shape.ScriptInconsistencies,
         web.Urls,
         web.Breadcrumbs,
-        boilerplate.Boilerplate,
+        web.Boilerplate,
         column.Column,
         column.TranslationCost,
         column.ReferenceProbability,
@@ -100,7 +94,7 @@ _COMPARISON = re.compile(r"([^<>=:,]+?)\s*(>=|<=|>|<)\s*([-+.\w]+)")
 _PARAMETER = re.compile(r",(?=[a-z][a-z_-]*=)")
 
 
-RECOMMENDED = "recommended"
+_RECOMMENDED = "recommended"
 """As the least value of a column: the number that the model recommends."""
 
 Recommend = Callable[[str], float]
@@ -147,7 +141,7 @@ def make_rule(name: str, values: Mapping[str, Any], recommend: Recommend | None 
     made: dict[str, Any] = {}
     if recommend is not None and issubclass(RULES[name], column.Column):
         where = str(values.get("column", column.Column.column))
-        least = (key for key in ("minimum", "min") if values.get(key) == RECOMMENDED)
+        least = (key for key in ("minimum", "min") if values.get(key) == _RECOMMENDED)
         values = {**values, **{key: recommend(where) for key in least}}
     for key, value in values.items():
         field = _SHORT.get(key, key).replace("-", "_")
@@ -203,3 +197,49 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
     near = [match for match, score, _ in extract(name, list(known), limit=3) if score >= 60]
     return f": perhaps {' or '.join(near)}?" if near else " (--list shows them all)"
+
+
+def defaults(rule: type[Rule]) -> dict[str, Any]:
+    """Return the parameters of a rule with their default values."""
+    return {field.name: field.default for field in dataclasses.fields(cast(Any, rule))}
+
+
+def written(value: Any) -> str:
+    """Write a parameter's value as it is read: ``none``, ``yes``, ``0.5``."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def spelling(rule: Rule) -> str:
+    """Return how *rule* is written, with all its parameters."""
+    values = ((name, getattr(rule, name)) for name in defaults(type(rule)))
+    texts = ",".join(f"{name}={written(value)}" for name, value in values)
+    return f"{rule.name}:{texts}" if texts else rule.name
+
+
+def listing(names: Sequence[str] = ()) -> str:
+    """Return a Markdown section on each rule of *names*, or all: text, parameters, value, source.
+
+    Raises SettingsError for a name that no rule has.
+    """
+    for name in names:
+        if name not in RULES:
+            near = "".join(f"; is it {other}?" for other in get_close_matches(name, RULES, 1))
+            raise SettingsError(f"no rule is called {name!r}{near}")
+    return "\n\n".join(section(RULES[name]) for name in names or RULES) + "\n"
+
+
+def section(rule: type[Rule]) -> str:
+    """Return the section on one rule."""
+    values = ",".join(f"{name}={written(value)}" for name, value in defaults(rule).items())
+    spec = f"{rule.name}:{values}" if values else rule.name
+    parts = [
+        f"### {rule.name}",
+        f"`{spec}`",
+        (inspect.getdoc(rule) or "").replace("``", "`"),
+        f"Value: {rule.unit}.  \nSource: {rule.origin}.",
+    ]
+    return "\n\n".join(parts)

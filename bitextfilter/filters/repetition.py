@@ -14,8 +14,6 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs, Side
 from bitextfilter.filters.rule import SIDES, Rule, SideFault, Verdict
 
-__all__ = ["RepeatedWords", "Repetition"]
-
 _SPACE = 0x20
 _MIX = np.uint32(0x9E3779B1)
 """An odd number with its bits well spread (2**32 over the golden ratio)."""

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs, Side
 
-__all__ = ["Bounded", "Cost", "PairFault", "Rule", "SideFault", "Verdict"]
-
 Languages = tuple[str, str] | None
 SIDES = ("source", "target")
 

@@ -9,18 +9,7 @@ from typing import Any, NamedTuple
 from bitextfilter.errors import DeviceError, SettingsError
 from bitextfilter.filters.registry import Recommend, make_rule, parse_rule
 from bitextfilter.filters.rule import Rule
-from bitextfilter.io.toml import read_toml
-
-__all__ = [
-    "DEFAULT",
-    "Choice",
-    "RuleSet",
-    "default_rules",
-    "parse_rules",
-    "read_rules",
-    "usable",
-    "without",
-]
+from bitextfilter.io.files import read_toml
 
 DEFAULT = (
     "empty",

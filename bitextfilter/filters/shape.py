@@ -8,12 +8,9 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Mask
 from bitextfilter.filters.pairs import Pairs, Side
 from bitextfilter.filters.rule import Bounded, Languages, PairFault, SideFault
-
-__all__ = ["Empty", "GluedWords", "Identical", "ScriptInconsistencies", "SpaceNoise", "Titles"]
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

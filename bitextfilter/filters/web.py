@@ -1,9 +1,13 @@
-"""Rules of what web pages repeat: addresses, breadcrumb trails, menus."""
+"""Rules of web text: addresses, menus, boilerplate lines, HTML and escaped characters."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import regex
@@ -11,9 +15,8 @@ from numpy.typing import NDArray
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs, Side
-from bitextfilter.filters.rule import Bounded, SideFault
-
-__all__ = ["Breadcrumbs", "Urls"]
+from bitextfilter.filters.rule import Bounded, Languages, SideFault
+from bitextfilter.io.files import read_lines
 
 _URL = regex.compile(
     r"(?:https?|ftps?)://[!-~]+|www\.[\w-]+\.[!-~]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
@@ -96,3 +99,186 @@ class Breadcrumbs(SideFault):
             else:
                 size = size + 1 if not _LAST.search(word) else self.words + 1
         return f"{longest}>{self.maximum}" if longest > self.maximum else None
+
+
+class _FoundError(Exception):
+    """Tells the name of the first tag."""
+
+
+class _FirstTag(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=False)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        raise _FoundError(tag)
+
+
+_OPENING = regex.compile("<[a-zA-Z]")
+
+
+@dataclass(frozen=True)
+class HtmlTags(SideFault):
+    """Neither side holds an opening HTML tag, as Python's own parser of HTML sees it.
+
+    A comment, a lone closing tag or a ``<`` before a number or a space is none.
+    """
+
+    name = "html-tags"
+    unit = "the first tag of each side"
+    origin = "OpusFilter HtmlTagFilter"
+
+    def suspects(self, side: Side) -> NDArray[np.bool_]:
+        """Look only where a letter of English follows ``<``."""
+        opening = np.flatnonzero(side.codes == ord("<"))
+        follower = side.codes[opening + 1] | 0x20
+        return side.holding(opening[(follower >= ord("a")) & (follower <= ord("z"))])
+
+    def fault(self, sentence: str, language: str | None) -> str | None:
+        """Return the first tag."""
+        opening = _OPENING.search(sentence)
+        if opening is None or sentence.rfind(">") < opening.start():
+            return None
+        parser = _FirstTag()
+        try:
+            parser.feed(sentence)
+            parser.close()
+        except _FoundError as found:
+            return str(found)
+        except AssertionError:
+            return None
+        return None
+
+
+_ESCAPES = regex.compile(
+    r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|u\{[0-9a-f]{2,6}\})"
+    r"|&\#(?:[0-9]{2,7}|x[0-9a-f]{2,6});"
+    r"|<u\+[0-9a-f]{4,6}>"
+    r"|%u[0-9a-f]{4}"
+    r"|(?:%[c-f][0-9a-f]%[89ab][0-9a-f]){2}",
+    regex.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class EscapedUnicode(SideFault):
+    r"""Neither side spells a character by its number: ``\u00e9``, ``\xe9``, ``&#233;``.
+
+    Nor as ``<U+00E9>``, ``%u00e9`` or two and more characters of percent-encoded UTF-8.
+    """
+
+    name = "escaped-unicode"
+    unit = "the first such character of each side"
+    origin = "Bicleaner no_escaped_unicode (there: a backslash, x or u, and two digits)"
+
+    def suspects(self, side: Side) -> NDArray[np.bool_]:
+        """Look only where a digit, a letter or a sign that starts a number follows an escape."""
+        escapes = np.concatenate([np.flatnonzero(side.codes == ord(sign)) for sign in "\\&<%"])
+        followers = np.isin(side.codes[escapes + 1], [ord(sign) for sign in "xXuU#cCdDeEfF"])
+        return side.holding(escapes[followers])
+
+    def fault(self, sentence: str, language: str | None) -> str | None:
+        """Return the first of them."""
+        found = _ESCAPES.search(sentence)
+        return found[0] if found else None
+
+
+_BUILT_IN = Path(__file__).with_name("boilerplate.txt")
+_MACROS = {
+    "{sites}": "(?:facebook|twitter|x|linkedin|pinterest|whatsapp|instagram|youtube|reddit|google)",
+    "{joint}": r"(?:\s*[|·•»]\s*|\s[/>–-]\s)",
+}
+
+
+@dataclass(frozen=True)
+class Boilerplate(SideFault):
+    """Neither side is a line that web pages repeat: cookies, copyright, log in, share, cart.
+
+    The built-in patterns are English, German, French, Czech and Spanish, and are held against
+    sides of every language; they are made to pass news that tells of such things. ``file`` adds
+    the user's own: regular expressions, one a line, for text in whatever case.
+    """
+
+    name = "boilerplate"
+    unit = "the first match of each side"
+    origin = "ours"
+
+    file: str | None = None
+
+    def prepare(self, languages: Languages) -> None:
+        """Raise NotFoundError or InputError, or SettingsError for what is no expression."""
+        super().prepare(languages)
+        self._lists()
+
+    def suspects(self, side: Side) -> NDArray[np.bool_]:
+        """Look only at sentences with a word that a pattern is known by."""
+        suspects = np.zeros(len(side), dtype=bool)
+        for patterns in self._lists():
+            suspects |= patterns.suspects(side)
+        return suspects
+
+    def fault(self, sentence: str, language: str | None) -> str | None:
+        """Return the first match of a pattern."""
+        words = dict.fromkeys(_WORD.findall(sentence.lower()))
+        for patterns in self._lists():
+            for pattern in patterns.known_by(words):
+                if found := pattern.search(sentence):
+                    return str(found[0])
+        return None
+
+    def _lists(self) -> list[_Patterns]:
+        return [_read(path) for path in (str(_BUILT_IN), self.file) if path is not None]
+
+
+_WORD = regex.compile(r"\p{Alphabetic}+|©")
+
+
+class _Patterns:
+    """Regular expressions, each with the words that it is known by."""
+
+    def __init__(self) -> None:
+        self._by_word: dict[str, list[regex.Pattern[str]]] = {}
+        self._anywhere: list[regex.Pattern[str]] = []
+
+    def add(self, words: str, expression: str) -> None:
+        """Add an *expression* for texts with one of the *words*; for any text without words."""
+        pattern = regex.compile(expression, regex.IGNORECASE)
+        for word in words.split():
+            self._by_word.setdefault(word, []).append(pattern)
+        if not words:
+            self._anywhere.append(pattern)
+
+    def known_by(self, words: Iterable[str]) -> Iterator[regex.Pattern[str]]:
+        """Yield the patterns for a text of *words*."""
+        for word in words:
+            yield from self._by_word.get(word, ())
+        yield from self._anywhere
+
+    def suspects(self, side: Side) -> NDArray[np.bool_]:
+        """Say which sentences may match, by the looks of their words, shape ``(n,)``."""
+        if self._anywhere:
+            return np.ones(len(side), dtype=bool)
+        first, last = side.letter_runs
+        known = np.isin(side.sketches(first, last), self._sketches)
+        signs = np.flatnonzero(side.codes == ord("©"))
+        return side.holding(np.concatenate([first[known], signs]))
+
+    @functools.cached_property
+    def _sketches(self) -> NDArray[np.uint32]:
+        words = Side(list(self._by_word))
+        return words.sketches(words.starts, words.ends)
+
+
+@functools.lru_cache
+def _read(path: str) -> _Patterns:
+    patterns = _Patterns()
+    for number, line in enumerate(read_lines(path), start=1):
+        words, _, expression = line.rpartition("\t")
+        if not expression.strip() or line.startswith("#"):
+            continue
+        for name, meaning in _MACROS.items():
+            expression = expression.replace(name, meaning)
+        try:
+            patterns.add(words, expression)
+        except regex.error as error:
+            raise SettingsError(f"{path}:{number}: no regular expression: {error}") from error
+    return patterns

@@ -16,8 +16,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 class _Within(local):
@@ -68,8 +68,8 @@ def blocks_by_length(
 
 
 def map_blocks(
-    function: Callable[[Item], Result], blocks: Iterable[Item], threads: int = 1
-) -> list[Result]:
+    function: Callable[[_Item], _Result], blocks: Iterable[_Item], threads: int = 1
+) -> list[_Result]:
     """Apply ``function`` to every block and return the results in the order of the blocks.
 
     It runs inline with one thread, or one block, or within one of so many blocks that all threads

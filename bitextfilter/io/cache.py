@@ -17,15 +17,14 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Mask, Scores
 from bitextfilter.errors import BitextError, InputError, OutputError
-
-__all__ = ["KEY_BYTES", "Cache"]
 
 KEY_BYTES = 16
 """The width of a key, which must be a digest: evenly distributed."""
 
 FILE = "scores.sqlite"
-FORMAT = 1
+_FORMAT = 1
 """The table's ``user_version``."""
 
 PENDING = 1 << 16
@@ -35,14 +34,11 @@ SECONDS = 5.0
 ASKED = 1024
 """Keys in one query."""
 
-PATIENCE = 600.0
+_PATIENCE = 600.0
 """Seconds that a writer waits for the others."""
 
 TABLE = "create table if not exists scores (key blob primary key, entry integer) without rowid"
 QUERY = "select key, entry from scores where typeof(entry) = 'integer' and key in ({})"
-
-Numbers = NDArray[np.float32]
-Found = NDArray[np.bool_]
 
 
 class Cache:
@@ -94,7 +90,7 @@ class Cache:
                 self._base.close()
         self._base = None
 
-    def get(self, keys: Sequence[bytes]) -> tuple[Numbers, Found]:
+    def get(self, keys: Sequence[bytes]) -> tuple[Scores, Mask]:
         """Look up ``n`` keys → their numbers ``(n,)``, and whether each is there, ``(n,)``.
 
         Raises InputError where the table is damaged.
@@ -105,7 +101,7 @@ class Cache:
         values = np.array([0.0 if number is None else number for number in numbers], np.float32)
         return values, np.array([number is not None for number in numbers], np.bool_)
 
-    def put(self, keys: Sequence[bytes], values: Numbers) -> None:
+    def put(self, keys: Sequence[bytes], values: Scores) -> None:
         """Add ``n`` keys and their numbers ``(n,)``. Raises OutputError."""
         self._pending.update(zip(keys, values.tolist(), strict=True))
         if len(self._pending) >= PENDING or time.monotonic() - self._kept >= SECONDS:
@@ -139,7 +135,7 @@ class Cache:
 
     def _connected(self) -> sqlite3.Connection:
         """Return the table, made if need be."""
-        base = sqlite3.connect(self._file, timeout=PATIENCE, isolation_level=None)
+        base = sqlite3.connect(self._file, timeout=_PATIENCE, isolation_level=None)
         self._base, self._opened = base, self._file.stat()
         base.execute("pragma synchronous = normal")
         base.execute("pragma cell_size_check = on")
@@ -148,8 +144,8 @@ class Cache:
             with base:
                 base.execute("begin immediate")
                 base.execute(TABLE)
-                base.execute(f"pragma user_version = {FORMAT}")
-        if base.execute("pragma user_version").fetchone() != (FORMAT,):
+                base.execute(f"pragma user_version = {_FORMAT}")
+        if base.execute("pragma user_version").fetchone() != (_FORMAT,):
             raise self._refusal()
         return base
 

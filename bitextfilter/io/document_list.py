@@ -11,8 +11,6 @@ from typing import NamedTuple
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import BOM, lines_of
 
-__all__ = ["Listed", "Paths", "listed"]
-
 _ROW = "a row has a source file, a target file, and perhaps a file for the result"
 _OBJECT = 'an object has "source" and "target", each a text or a list of sentences'
 

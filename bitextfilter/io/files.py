@@ -1,4 +1,8 @@
-"""Open inputs and outputs: ``-`` for the standard streams, compression by name.
+"""Inputs and outputs: ``-`` for the standard streams, compression by name, whole or not at all.
+
+A draft is ``.NAME.1.partial`` beside its target, or the first number that is free. Its process
+holds a lock on it, which ends with the process, however that ends. So the next draft of the same
+target removes those that killed processes left, and never one that is being written.
 
 An output is written whole or not at all: under a temporary name in the same folder, then
 renamed. Nothing is left behind by an error, a Ctrl-C or a SIGTERM; what a SIGKILL leaves, the
@@ -7,31 +11,115 @@ next run that writes the same file removes.
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
+import shutil
 import stat
+import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from bitextfilter.errors import BitextError, InputError, NotFoundError, OutputError
-from bitextfilter.io.drafts import draft
+from bitextfilter.errors import BitextError, InputError, NotFoundError, OutputError, SettingsError
+from bitextfilter.io.locks import is_name_of
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-__all__ = [
-    "COMPRESSIONS",
-    "lines_of",
-    "open_input",
-    "open_output",
-    "open_outputs",
-    "read_lines",
-    "stream_name",
-    "without_ending",
-    "write_whole",
-]
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """Return the tables of a TOML file.
+
+    Raises NotFoundError, and SettingsError naming the file where it is not TOML.
+    """
+    try:
+        tables: dict[str, Any] = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise NotFoundError(f"{path}: cannot be opened: {error.strerror or error}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{path}: not TOML: {error}") from error
+    return tables
+
+
+@contextmanager
+def draft(target: Path, folder: bool = False, ending: str = "partial") -> Iterator[Path]:
+    """Make an empty file, or *folder*, beside *target*; if it is still there afterwards, it goes.
+
+    Raises OSError if it cannot be made.
+    """
+    path, held = _made(target, folder, ending)
+    try:
+        yield path
+    finally:
+        try:
+            if is_name_of(path, held):
+                _remove(path)
+        finally:
+            os.close(held)
+
+
+def _made(target: Path, folder: bool, ending: str) -> tuple[Path, int]:
+    """Return a new draft and the descriptor that locks it, after removing stale ones."""
+    made: tuple[Path, int] | None = None
+    for number in count(1):
+        path = target.with_name(f".{target.name}.{number}.{ending}")
+        if made and not os.path.lexists(path):
+            return made
+        _remove_stale(path)
+        while made is None and not os.path.lexists(path):
+            made = _taken(path, folder)
+    raise AssertionError("numbers do not end")
+
+
+def _taken(path: Path, folder: bool) -> tuple[Path, int] | None:
+    """Make *path* and lock it; None if another process was quicker."""
+    with suppress(FileExistsError):
+        if folder:
+            path.mkdir()
+        else:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+        with suppress(FileNotFoundError):  # taken for stale before it was locked
+            held = _opened(path)
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(held, fcntl.LOCK_EX)
+            if is_name_of(path, held):
+                return path, held
+            os.close(held)
+    return None
+
+
+def _remove_stale(path: Path) -> None:
+    """Remove a draft that nobody has a lock on."""
+    with suppress(OSError):
+        held = _opened(path)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if is_name_of(path, held):
+                _remove(path)
+        finally:
+            os.close(held)
+
+
+def _opened(path: Path) -> int:
+    mode = os.O_RDONLY if path.is_dir() else os.O_RDWR  # some network locks ask for the latter
+    return os.open(path, mode | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
 
 COMPRESSIONS = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst"}
 """The compression that the end of a file's name stands for."""

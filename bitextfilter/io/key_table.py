@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["KeyTable", "Keys", "Lines"]
-
 Keys = npt.NDArray[np.uint64]
 """Keys of 128 bits, evenly distributed: ``(n, 2)``."""
 
@@ -19,7 +17,7 @@ FULL = 0.7
 
 FIRST_SLOTS = 1 << 12
 
-BLOCK = 1 << 16
+_BLOCK = 1 << 16
 """How many keys are moved at once when the table grows."""
 
 
@@ -95,5 +93,5 @@ class KeyTable:
         del taken, self._keys, self._lines
         self._count = 0
         self._make(slots)
-        for start in range(0, len(keys), BLOCK):
-            self.add(keys[start : start + BLOCK], lines[start : start + BLOCK])
+        for start in range(0, len(keys), _BLOCK):
+            self.add(keys[start : start + _BLOCK], lines[start : start + _BLOCK])

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Sequence
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import BOM, lines_of
 
-__all__ = ["Link", "link_line", "read_links"]
-
 Link = tuple[tuple[int, ...], tuple[int, ...]]
 """The numbers of the source sentences and of the target sentences."""
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from bitextfilter.errors import OutputError
 
-__all__ = ["is_name_of", "locked"]
-
 
 @contextmanager
 def locked(path: str | Path) -> Iterator[None]:

@@ -9,8 +9,6 @@ from typing import TypeAlias
 
 from bitextfilter.io.files import write_whole
 
-__all__ = ["Fact", "Manifest"]
-
 Fact: TypeAlias = "str | int | float | list[Fact] | dict[str, Fact] | None"
 """What JSON can say."""
 

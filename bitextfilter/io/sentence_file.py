@@ -15,8 +15,6 @@ from bitextfilter.errors import InputError, NotFoundError
 from bitextfilter.io.files import open_output, write_whole
 from bitextfilter.io.key_table import KeyTable
 
-__all__ = ["SentenceFile", "gather"]
-
 _STARTS, _COPIES = ".starts", ".copies"
 _DIGEST_BYTES = 16
 _DIGEST_BLOCK = 1 << 24

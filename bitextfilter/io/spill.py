@@ -18,7 +18,6 @@ from bitextfilter.errors import OutputError
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-__all__ = ["Records", "Scratch", "Spill"]
 
 JOINED = 1 << 10
 """Lines that are written at once."""
@@ -29,7 +28,7 @@ READ_BYTES = 1 << 25
 LEAST_BUFFER = 1 << 12
 MOST_BUFFER = 1 << 18
 
-BUFFER = 1 << 18
+_BUFFER = 1 << 18
 
 
 @contextmanager
@@ -48,7 +47,7 @@ class Scratch:
     def __init__(self) -> None:
         """Make the file."""
         with _naming():
-            self._file = tempfile.TemporaryFile(buffering=BUFFER)
+            self._file = tempfile.TemporaryFile(buffering=_BUFFER)
         self._flushed = True
         self.size = 0
 

@@ -12,12 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Vectors
 from bitextfilter.errors import InputError, NotFoundError, OutputError, SettingsError
 from bitextfilter.io.files import write_whole
-
-__all__ = ["FORMS", "VectorFile", "VectorWriter", "as_kept"]
-
-Vectors = NDArray[np.float32]
 
 FORMS = ("float32", "float16", "int8")
 """How numbers are kept. ``int8``: whole numbers to 127 and a factor for each row."""

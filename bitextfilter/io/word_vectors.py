@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import read_lines
 
-__all__ = ["WordLine", "read_word_vectors", "word_lines", "write_word_vectors"]
-
-WINDOW = 4096
+_WINDOW = 4096
 """Lines that are written at once."""
 
 
@@ -89,7 +87,7 @@ def write_word_vectors(
     """
     stream.write(f"{len(words)} {vectors.shape[1]}\n".encode())
     form = "%s" + " %.6g" * vectors.shape[1] + "\n"
-    for first in range(0, len(words), WINDOW):
-        rows = vectors[first : first + WINDOW].tolist()
-        named = zip(words[first : first + WINDOW], rows, strict=True)
+    for first in range(0, len(words), _WINDOW):
+        rows = vectors[first : first + _WINDOW].tolist()
+        named = zip(words[first : first + _WINDOW], rows, strict=True)
         stream.write("".join(form % (word, *row) for word, row in named).encode())

@@ -1,4 +1,4 @@
-"""A folder that holds what is finished of a run, shard by shard, so that it can be gone on with.
+"""Work folders: finished parts of a run and its plan, so that it can be resumed.
 
 ``plan.json`` says whose run it is. Of each shard there are its outputs, ``000012.output`` and
 ``000012.rejects``, and, written last, ``000012.json``, by which it is finished.
@@ -15,15 +15,58 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from bitextfilter.errors import OutputError, SettingsError
-from bitextfilter.io.drafts import draft
-from bitextfilter.io.files import write_whole
+from bitextfilter.errors import InputError, OutputError, SettingsError
+from bitextfilter.io.files import draft, write_whole
 from bitextfilter.io.locks import locked
 from bitextfilter.io.manifest import Fact
-from bitextfilter.io.run_plan import PLAN, check_plan, read_plan, write_plan
 from bitextfilter.io.shards import Shard
 
-__all__ = ["WorkFolder", "kept_folder", "passing_folder"]
+PLAN = "plan.json"
+
+
+def read_plan(folder: Path) -> dict[str, Any] | None:
+    """Return the plan of a folder, None if it has none. Raises InputError if it is damaged."""
+    path = folder / PLAN
+    try:
+        plan = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        plan = None
+    if not isinstance(plan, dict):
+        raise InputError("damaged", file=str(path), remedy="remove the folder")
+    return plan
+
+
+def write_plan(folder: Path, plan: Mapping[str, Any]) -> None:
+    """Write the plan of a folder, whole. Raises OutputError."""
+    text = json.dumps(plan, ensure_ascii=False, indent=2) + "\n"
+    write_whole(folder / PLAN, text.encode())
+
+
+def check_plan(folder: Path, before: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
+    """Raise SettingsError, with the first name that differs, unless both plans are the same.
+
+    Groups of settings are compared name by name.
+    """
+    # Through JSON, where a tuple is a list.
+    was, now = dict(_flat(before)), dict(_flat(json.loads(json.dumps(plan))))
+    for name in sorted({*was, *now}):
+        old, new = was.get(name, "not given"), now.get(name, "not given")
+        if old != new:
+            difference = f"{name} was {old}, now it is {new}"
+            remedy = "go on with the same, or name a new folder"
+            raise SettingsError(f"{folder} is of another run: {difference}; {remedy}")
+
+
+def _flat(plan: Mapping[str, Any], group: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the settings by their whole names, such as ``training.seed``."""
+    for name, value in plan.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{group}{name}.")
+        else:
+            yield f"{group}{name}", value
+
 
 _OURS = re.compile(r"\.?\d{6,}\.(output|rejects|input|json)(\..+\.partial)?|\.plan\.json\..+")
 

@@ -19,18 +19,16 @@ from multiprocessing.connection import Connection
 from threading import Thread
 from typing import Any, TypeVar
 
-__all__ = ["map_as_done", "map_in_order"]
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 _MAPPED: list[Callable[[Any], Any]] = []
 """The function that this process, a worker, maps; empty in other processes."""
 
 
 def map_in_order(
-    function: Callable[[Item], Result], items: Iterable[Item], processes: int
-) -> Iterator[Result]:
+    function: Callable[[_Item], _Result], items: Iterable[_Item], processes: int
+) -> Iterator[_Result]:
     """Yield ``function(item)`` for each item, in order, computed in *processes* side by side.
 
     With one process, or one item, it runs in this one. *function*, items and results travel
@@ -43,7 +41,7 @@ def map_in_order(
         yield from map(function, chain(ahead, stream))
         return
     with _workers(function, processes) as submit:
-        busy: deque[Future[Result]] = deque()
+        busy: deque[Future[_Result]] = deque()
         for item in chain(ahead, stream):
             if len(busy) == processes:
                 yield busy.popleft().result()
@@ -53,8 +51,8 @@ def map_in_order(
 
 
 def map_as_done(
-    function: Callable[[Item], Result], items: Iterable[Item], processes: int
-) -> Iterator[Result]:
+    function: Callable[[_Item], _Result], items: Iterable[_Item], processes: int
+) -> Iterator[_Result]:
     """Yield ``function(item)`` for each item as soon as it is there, in any order.
 
     Else it is as ``map_in_order``: a slow item keeps no other one back.
@@ -63,7 +61,7 @@ def map_as_done(
         yield from map(function, items)
         return
     with _workers(function, processes) as submit:
-        busy: set[Future[Result]] = set()
+        busy: set[Future[_Result]] = set()
         for item in items:
             if len(busy) == processes:
                 busy.remove(done := _first_done(busy))
@@ -74,14 +72,14 @@ def map_as_done(
             yield done.result()
 
 
-def _first_done(busy: set[Future[Result]]) -> Future[Result]:
+def _first_done(busy: set[Future[_Result]]) -> Future[_Result]:
     return wait(busy, return_when=FIRST_COMPLETED).done.pop()
 
 
 @contextmanager
 def _workers(
-    function: Callable[[Item], Result], processes: int
-) -> Iterator[Callable[[Item], Future[Result]]]:
+    function: Callable[[_Item], _Result], processes: int
+) -> Iterator[Callable[[_Item], Future[_Result]]]:
     """Start workers, which end at once with the block, and return their ``submit``."""
     context = multiprocessing.get_context("spawn")
     leash, end = context.Pipe(duplex=False)

@@ -1,41 +1,46 @@
-"""Vectors of groups of sentences as evidence for which groups are translations of each other.
+"""Vectors of sentence groups as evidence for links: a model's, or learnt from the two documents.
 
 What a link costs is how far the vectors of the two groups' texts are apart, against how far they
 are from unrelated sentences, times the size of the link (Thompson & Koehn 2019, "Vecalign", section
 3.1). Ours: how much the groups differ in length costs too, and the size is not only the number of
 sentence pairs in the link; both were chosen on development data.
+
+Words that stand in both documents (names, numbers, loans), or begin alike, say which sentences
+belong together, roughly. Once sentences are linked, words that often stand in the same links
+translate each other: each link gets a random vector, a word the sum of those of its links, a
+sentence the weighted sum of its words' vectors, and translations are near each other (the random
+indexing of Sahlgren & Karlgren 2005, "Automatic bilingual lexicon acquisition using random indexing
+of parallel corpora"). What a sentence's own link gives its words is left out, so
+that no link confirms itself.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.mining.lengths import halved
-from bitextfilter.mining.link_costs import LinkSettings, link_size, whole
-from bitextfilter.mining.monotonic import Costs, Span, Step
-from bitextfilter.similarity.vectors import Vectors, cosine_pairs, unit_products, unit_rows
-
-__all__ = ["Document", "Strangers", "VectorPairing", "document", "groups"]
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+from bitextfilter.arrays import Floats, Indices, Integers, Vectors
+from bitextfilter.mining.link_costs import LinkSettings, halved, link_size, whole
+from bitextfilter.mining.monotonic import Link, Span, Step
+from bitextfilter.similarity.vectors import cosine_pairs, unit_products, unit_rows
+from bitextfilter.text.tokens import word_forms
 
 Strangers = tuple[Vectors, Vectors]
 """Of the source side's language and of the target side's, unit vectors ``(m, dim)``."""
 
-SAMPLE = 128
+_SAMPLE = 128
 """So many sentences of a side stand for unrelated ones."""
 SMOOTHING = 10
 """Characters added to every length: ratios of short texts say little."""
 COARSE_LARGEST = 2
 """So many sentences of a coarser document may be in a link with one: what is two sentences here
 and one and a half there begins, at times, in the middle of the other."""
-BLOCK_ROWS = 1024
+_BLOCK_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -133,7 +138,7 @@ class VectorPairing:
         self.skip_source = np.full(len(source), skip)
         self.skip_target = np.full(len(target), skip)
 
-    def block(self, rows: slice, columns: slice) -> Costs:
+    def block(self, rows: slice, columns: slice) -> Integers:
         """Return ``(links, rows, columns)``: the size of a link × how unlike its sides are."""
         ends = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
         unlike = (self._distance(step, *ends) + self._excess(step, *ends) for step in self.links)
@@ -170,14 +175,14 @@ class VectorPairing:
             apart += sum(size) * far
         return apart / max(count, 1)
 
-    def _distance(self, step: Step, rows: Places, columns: Places) -> Floats:
+    def _distance(self, step: Step, rows: Indices, columns: Indices) -> Floats:
         """(1 - cosine) of groups, 1 for those as far apart as from unrelated sentences."""
         a, b = step.source - 1, step.target - 1
         cosines = unit_products(self._source.groups[a, rows], self._target.groups[b, columns])
         usual = self._strangeness[0][a, rows][:, None] + self._strangeness[1][b, columns]
         return np.asarray(2 * (1 - cosines.astype(np.float64)) / np.maximum(usual, 2.0**-10))
 
-    def _excess(self, step: Step, rows: Places, columns: Places) -> Floats:
+    def _excess(self, step: Step, rows: Indices, columns: Indices) -> Floats:
         """The squared logarithm of the lengths' ratio against the usual one, weighed."""
         if self._ratio is None:
             return np.zeros((len(rows), len(columns)))
@@ -194,9 +199,9 @@ class VectorPairing:
 
 def _sample(sentences: Vectors, strangers: Vectors) -> Vectors:
     """Sentences from everywhere in a document, and if it has too few, some of the strangers."""
-    count = min(len(sentences), SAMPLE)
+    count = min(len(sentences), _SAMPLE)
     places = np.linspace(0, max(len(sentences) - 1, 0), count).astype(int)
-    found = np.concatenate([sentences[places], strangers[: SAMPLE - count]])
+    found = np.concatenate([sentences[places], strangers[: _SAMPLE - count]])
     return found if len(found) else np.zeros((1, sentences.shape[1]), np.float32)
 
 
@@ -204,7 +209,129 @@ def _strangeness(document: Document, strangers: Vectors) -> Floats:
     """The mean of 1 - cosine of each group with unrelated sentences, ``(largest, n + 1)``."""
     means = np.zeros(document.groups.shape[:2])
     for part, found in zip(document.groups, means, strict=True):
-        for first in range(0, len(part), BLOCK_ROWS):
-            rows = slice(first, first + BLOCK_ROWS)
+        for first in range(0, len(part), _BLOCK_ROWS):
+            rows = slice(first, first + _BLOCK_ROWS)
             found[rows] = unit_products(part[rows], strangers).mean(axis=1, dtype=np.float64)
     return 1.0 - means
+
+
+DIM = 512
+BEGINNING = 5
+"""Words that begin with the same so many letters are alike."""
+SEED = 20051
+
+
+def surface_vectors(source: Sequence[str], target: Sequence[str]) -> tuple[Vectors, Vectors]:
+    """Return vectors ``(n, DIM)`` and ``(m, DIM)`` of what the sentences are written with.
+
+    Random vectors of their words, and of the beginnings of longer ones, added up, each weighted by
+    how rare it is among the sentences of its side.
+    """
+    bags = _bags([[_surface(sentence) for sentence in side] for side in (source, target)])
+    random = np.random.default_rng(SEED)
+    vectors = random.standard_normal((bags[0].size, DIM), dtype=np.float32)
+    return _weighted(bags[0], vectors), _weighted(bags[1], vectors)
+
+
+def _weighted(bag: _Bag, vectors: Vectors) -> Vectors:
+    """Sums of the vectors ``(size, DIM)`` of what stands in each row, by rarity."""
+    rows = vectors * bag.rarity().astype(np.float32)[:, None]
+    return bag.sums(lambda _, things: rows[things])
+
+
+def learned_vectors(
+    source: Sequence[str], target: Sequence[str], links: Sequence[Link]
+) -> tuple[Vectors, Vectors]:
+    """Return vectors ``(n, DIM)`` and ``(m, DIM)`` by the links that words stand in; 0 where none.
+
+    Args:
+        source: n sentences.
+        target: m sentences.
+        links: an alignment of them.
+    """
+    signs = np.random.default_rng(SEED).integers(0, 2, (len(links) + 1, DIM))
+    vectors = (2 * signs - 1).astype(np.float32)
+    vectors[-1] = 0  # of sentences without a link
+    link_of = np.full(len(source), len(links)), np.full(len(target), len(links))
+    for number, link in enumerate(links):
+        if link.source and link.target:
+            link_of[0][link.source] = link_of[1][link.target] = number
+    return _learned(source, link_of[0], vectors), _learned(target, link_of[1], vectors)
+
+
+def _learned(sentences: Sequence[str], link_of: Indices, vectors: Vectors) -> Vectors:
+    """The vectors of the sentences of one side; the sum of a word is that of other links alone.
+
+    Sums of 1 and -1 are exact: what a link gives to its own words is taken away without a rest.
+    """
+    (bag,) = _bags([[word_forms(sentence) for sentence in sentences]])
+    sums = bag.transposed().sums(lambda _, rows: vectors[link_of[rows]])
+    weights = (bag.rarity() / np.sqrt(bag.counts())).astype(np.float32)
+    own = bag.times_by(link_of)
+
+    def others(part: slice, words: Indices) -> Vectors:
+        itself = vectors[link_of[bag.places[part]]] * own[part, None]
+        return (sums[words] - itself) * weights[words, None]
+
+    return bag.sums(others)
+
+
+def _surface(sentence: str) -> set[str]:
+    """Words, and the beginnings of those that go on, which no word is written as."""
+    words = word_forms(sentence)
+    return words | {word[:BEGINNING] + " " for word in words if len(word) > BEGINNING}
+
+
+class _Bag:
+    """Which of ``size`` things stand in which of ``rows`` rows: two arrays, sorted by row."""
+
+    def __init__(self, rows: int, size: int, places: Indices, things: Indices) -> None:
+        """Take the row and the number of each thing that stands somewhere, ``(t,)`` each."""
+        self.rows, self.size = rows, size
+        self.places, self.things = places, things
+
+    def transposed(self) -> _Bag:
+        """Return which rows hold which thing."""
+        order = np.argsort(self.things, kind="stable")
+        return _Bag(self.size, self.rows, self.things[order], self.places[order])
+
+    def counts(self) -> Floats:
+        """Return in how many rows each thing stands, ``(size,)``."""
+        return np.bincount(self.things, minlength=self.size).astype(np.float64)
+
+    def times_by(self, group_of: Indices) -> NDArray[np.float32]:
+        """Return in how many rows of its row's group each thing stands, ``(t,)``."""
+        both = group_of[self.places] * self.size + self.things
+        _, where, counts = np.unique(both, return_inverse=True, return_counts=True)
+        return np.asarray(counts[where], dtype=np.float32)
+
+    def rarity(self) -> Floats:
+        """Return log((1 + rows) / rows with it) of each thing, ``(size,)``."""
+        return np.asarray(np.log((1 + self.rows) / np.maximum(self.counts(), 1)))
+
+    def sums(self, values: Callable[[slice, Indices], Vectors]) -> Vectors:
+        """Return the sum of what stands in each row, ``(rows, DIM)``.
+
+        ``values``: from a part of the t and the things there to their vectors, to be added.
+        """
+        found = np.zeros((self.rows, DIM), np.float32)
+        for first in range(0, self.rows, _BLOCK_ROWS):
+            begin, end = np.searchsorted(self.places, [first, first + _BLOCK_ROWS])
+            part = slice(int(begin), int(end))
+            rows, starts = np.unique(self.places[part], return_index=True)
+            if len(rows):
+                found[rows] = np.add.reduceat(values(part, self.things[part]), starts, axis=0)
+        return found
+
+
+def _bags(sides: Sequence[Sequence[set[str]]]) -> list[_Bag]:
+    """The words of each side's sentences; the same word has the same number on all sides."""
+    words = sorted(set().union(*chain.from_iterable(sides)))
+    numbers = {word: number for number, word in enumerate(words)}
+    bags = []
+    for side in sides:
+        things = [sorted(numbers[word] for word in sentence) for sentence in side]
+        places = np.repeat(np.arange(len(side)), list(map(len, things)))
+        flat = np.fromiter(chain.from_iterable(things), np.int64, len(places))
+        bags.append(_Bag(len(side), len(words), places, flat))
+    return bags

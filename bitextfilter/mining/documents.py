@@ -1,4 +1,10 @@
-"""Alignment of two documents: which of their sentences are translations of each other, in order?
+"""Document alignment: links between the sentences of two documents, in order.
+
+A link gets dearer the more it is doubted. To ask about every link that there could be would take
+long. So the cheapest path is looked for as if only links asked about were doubted; then those of
+that path are asked about; and so on, until all of them are known. Then no path is cheaper, whatever
+would be said of other links, since doubts only make them dearer (lazy search of paths: Dellin &
+Srinivasa 2016, "A unifying formalism for shortest path problems with expensive edge evaluations").
 
 By vectors of a model, by words that the documents teach (for languages without a model), or by
 lengths alone. Sentences are those of a list; each link is scored as its way scores.
@@ -6,14 +12,15 @@ lengths alone. Sentences are those of a list; each link is scored as its way sco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.mining.coarse_to_fine import Link, align
+from bitextfilter.arrays import Integers, Scores, Vectors
 from bitextfilter.mining.document_vectors import (
     Document,
     Strangers,
@@ -21,25 +28,101 @@ from bitextfilter.mining.document_vectors import (
     document,
     group_sums,
     groups,
+    learned_vectors,
+    surface_vectors,
 )
-from bitextfilter.mining.lengths import LengthPairing
-from bitextfilter.mining.lexicon import learned_vectors, surface_vectors
-from bitextfilter.mining.link_costs import LinkSettings, link_size, whole
-from bitextfilter.mining.monotonic import Costs, Span, Step
-from bitextfilter.mining.second_opinion import reconsider
-from bitextfilter.similarity.vectors import Scores, Vectors
+from bitextfilter.mining.link_costs import LengthPairing, LinkSettings, link_size, whole
+from bitextfilter.mining.monotonic import (
+    IMPOSSIBLE,
+    Link,
+    Pairing,
+    Span,
+    Step,
+    align,
+    cheapest_path,
+    near,
+    scored,
+)
 
-__all__ = [
-    "Alignment",
-    "Link",
-    "LinkSettings",
-    "Means",
-    "align_by_lengths",
-    "align_by_vectors",
-    "align_by_words",
-]
+Doubts = Callable[[Sequence[Span]], Integers]
+"""From links to what they cost more, ``(n,)``, not below 0."""
 
-Encode = Callable[[list[str]], Vectors]
+_MARGIN = 8
+"""How many sentences to either side of the first path are looked at."""
+RESCORING_ROUNDS = 12
+"""So often the links of a path are asked about; after that, only links asked about are taken."""
+
+
+def reconsider(pairing: Pairing, links: Sequence[Link], doubts: Doubts) -> list[Link]:
+    """Align two documents again, near the cheapest alignment, with doubts counting, too.
+
+    Args:
+        pairing: what links cost without doubts.
+        links: the cheapest alignment by that.
+        doubts: asked about some of the links, about each once.
+    """
+    costs = _DoubtedCosts(pairing)
+    band = near(links, pairing, _MARGIN)
+    spans = [link.span for link in links]
+    for _ in range(RESCORING_ROUNDS):
+        new = costs.unknown(spans)
+        if not new:
+            break
+        costs.learn(new, doubts(new))
+        spans = cheapest_path(costs, band)[0]
+    if costs.unknown(spans):
+        costs.only_known = True
+        spans = cheapest_path(costs, band)[0]
+    return scored(pairing, spans)
+
+
+class _DoubtedCosts:
+    """What steps cost, with the doubts that are known."""
+
+    def __init__(self, pairing: Pairing) -> None:
+        """Know no doubts."""
+        self._pairing = pairing
+        self._numbers = {step: number for number, step in enumerate(pairing.links)}
+        self._doubts: dict[Span, int] = {}
+        self._ending: defaultdict[int, list[Span]] = defaultdict(list)
+        self._blocks: dict[tuple[int, int, int, int], Integers] = {}
+        self.links = pairing.links
+        self.skip_source, self.skip_target = pairing.skip_source, pairing.skip_target
+        self.only_known = False
+        """Whether all other links are impossible."""
+
+    def unknown(self, spans: Iterable[Span]) -> list[Span]:
+        """Return the links among the steps of a path that have not been asked about."""
+        return [span for span in spans if all(_step(span)) and span not in self._doubts]
+
+    def learn(self, spans: Sequence[Span], doubts: Integers) -> None:
+        """Keep what links cost more."""
+        for span, doubt in zip(spans, doubts.tolist(), strict=True):
+            self._doubts[span] = doubt
+            self._ending[span.source_stop].append(span)
+
+    def block(self, rows: slice, columns: slice) -> Integers:
+        """Return ``(links, rows, columns)``."""
+        key = rows.start, rows.stop, columns.start, columns.stop
+        if key not in self._blocks:
+            self._blocks[key] = self._pairing.block(rows, columns)
+        plain = self._blocks[key]
+        found = np.full_like(plain, IMPOSSIBLE) if self.only_known else plain.copy()
+        for row in range(rows.start, rows.stop):
+            for span in self._ending.get(row, ()):
+                if columns.start <= span.target_stop < columns.stop:
+                    place = row - rows.start, span.target_stop - columns.start
+                    cell = (self._numbers[_step(span)], *place)
+                    found[cell] = plain[cell] + self._doubts[span]
+        return found
+
+
+def _step(span: Span) -> Step:
+    """How many sentences of either side a step takes."""
+    return Step(span.source_stop - span.source_start, span.target_stop - span.target_start)
+
+
+_Encode = Callable[[list[str]], Vectors]
 """From texts to their vectors ``(n, dim)``."""
 Judge = Callable[[list[str], list[str]], Scores]
 """From ``n`` pairs of texts to how probably they are translations, ``(n,)``, 0 to 1."""
@@ -63,7 +146,7 @@ class Alignment(NamedTuple):
 class Means(NamedTuple):
     """What a model brings to the alignment of documents in its languages."""
 
-    encoders: tuple[Encode, Encode]
+    encoders: tuple[_Encode, _Encode]
     """Of either side's texts."""
     strangers: Strangers | None = None
     """See :class:`VectorPairing`."""
@@ -133,7 +216,7 @@ def align_by_lengths(source: Sequence[str], target: Sequence[str]) -> Alignment:
 
 def _doubts(
     sides: tuple[Sequence[str], Sequence[str]], judge: Judge, weight: float, spans: Sequence[Span]
-) -> Costs:
+) -> Integers:
     """What links cost more: their size × the weight × how probably they are no translations."""
     source = [" ".join(sides[0][span.source_start : span.source_stop]) for span in spans]
     target = [" ".join(sides[1][span.target_start : span.target_stop]) for span in spans]

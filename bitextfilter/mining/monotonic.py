@@ -1,4 +1,4 @@
-"""The cheapest way through two sequences that keeps their order: a dynamic program in a band.
+"""Monotonic alignment by dynamic programming in a band, from coarse to fine.
 
 A path leads from before the first items to behind the last ones. Each step links some next items
 of the source with some next items of the target, or skips one item of either. Costs are whole
@@ -6,31 +6,24 @@ numbers, so sums are exact: neither the order of the sums nor the shape of the b
 are made changes a path, and equal costs are equal.
 
 Positions are between items: 0 to n on the source side, 0 to m on the target side.
+
+A link joins one or more consecutive sentences of either side; sentences without a translation are
+left out; order is kept. The cheapest path is found coarse to fine, in time linear in the number of
+sentences (Thompson & Koehn 2019, "Vecalign", section 3.3): neighbouring sentences are joined until
+few are left, those are aligned in every possible way, and each finer path is looked for near the
+coarser one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "IMPOSSIBLE",
-    "Band",
-    "Costs",
-    "Span",
-    "Step",
-    "StepCosts",
-    "cheapest_path",
-    "whole_band",
-]
-
-Costs = NDArray[np.int64]
-"""Costs of links or skips, not below 0."""
-Places = NDArray[np.int64]
+from bitextfilter.arrays import Indices, Integers
 
 IMPOSSIBLE = 2**60
 """The cost of what cannot be; sums of two of them still are 64-bit numbers."""
@@ -66,9 +59,9 @@ class Band:
     Raises ValueError if it does not begin at 0, falls, or has a gap, which no path could cross.
     """
 
-    first: Places
+    first: Indices
     """``(n + 1,)``, not falling."""
-    last: Places
+    last: Indices
     """``(n + 1,)``, not falling."""
 
     def __post_init__(self) -> None:
@@ -91,14 +84,14 @@ class StepCosts(Protocol):
         """The links there are; of equally cheap ways, the earliest in this order is taken."""
 
     @property
-    def skip_source(self) -> Costs:
+    def skip_source(self) -> Integers:
         """What leaving out each source item costs, ``(n,)``."""
 
     @property
-    def skip_target(self) -> Costs:
+    def skip_target(self) -> Integers:
         """What leaving out each target item costs, ``(m,)``."""
 
-    def block(self, rows: slice, columns: slice) -> Costs:
+    def block(self, rows: slice, columns: slice) -> Integers:
         """Cost of each link that *ends* at these source and target positions.
 
         Returns ``(links, rows, columns)``, anything where a link would begin before 0.
@@ -149,7 +142,7 @@ class _Rows:
         self._reach = max((step.source for step in costs.links), default=1)
         self._target_sums = np.concatenate([[0], np.cumsum(costs.skip_target)])
         self._starts = np.concatenate([[0], np.cumsum(band.last - band.first + 1)])
-        self._rows: dict[int, Costs] = {}
+        self._rows: dict[int, Integers] = {}
         self._ways = np.full(self._starts[-1], _NONE, np.uint8)
 
     def ways(self, i: int) -> NDArray[np.uint8]:
@@ -160,7 +153,7 @@ class _Rows:
         """Return the cost of the cheapest way to a cell of one of the last rows."""
         return int(self._rows[i][j - self._band.first[i]])
 
-    def add(self, i: int, prices: Costs) -> None:
+    def add(self, i: int, prices: Integers) -> None:
         """Find the cheapest ways to row i; ``prices`` ``(links, cells of the row)``."""
         self._rows[i] = np.full(prices.shape[1], IMPOSSIBLE, np.int64)
         if i == 0:
@@ -173,7 +166,7 @@ class _Rows:
         self._skip_targets(i)
         self._rows.pop(i - self._reach, None)
 
-    def _consider(self, i: int, step: Step, way: int, prices: Costs) -> None:
+    def _consider(self, i: int, step: Step, way: int, prices: Integers) -> None:
         """Take such a step to each cell of row i to which it is cheaper than what is known."""
         before = i - step.source
         if before < 0:
@@ -211,3 +204,83 @@ def _trace(rows: _Rows, links: Sequence[Step], band: Band) -> list[Span]:
         spans.append(Span(i - step.source, i, j - step.target, j))
         i, j = i - step.source, j - step.target
     return spans[::-1]
+
+
+COARSEST_CELLS = 2**18
+_FEWEST = 32
+"""A side is not made coarser than so many sentences."""
+_MARGIN = 24
+"""How many sentences to either side of the coarser path are looked at."""
+
+
+class Pairing(StepCosts, Protocol):
+    """What links between the sentences of two documents cost."""
+
+    def coarser(self) -> Pairing:
+        """Return that of the documents with every two sentences as one."""
+
+    def scores(self, spans: Sequence[Span]) -> Sequence[float]:
+        """Return how good links are, higher is better."""
+
+
+class Link(NamedTuple):
+    """A part of an alignment: consecutive sentences of either side, and how alike they are."""
+
+    source: range
+    target: range
+    score: float | None
+    """What the pairing says; None where one side has no sentence."""
+
+    @property
+    def span(self) -> Span:
+        """The same as a step of a path."""
+        return Span(self.source.start, self.source.stop, self.target.start, self.target.stop)
+
+
+def align(pairing: Pairing, before: Sequence[Link] = ()) -> list[Link]:
+    """Align two documents: every sentence of either is in one link, in order.
+
+    Args:
+        pairing: what links cost.
+        before: another alignment of the same documents, near which this one is looked for.
+    """
+    band = near(before, pairing, _MARGIN) if before else _band(pairing)
+    return scored(pairing, cheapest_path(pairing, band)[0])
+
+
+def scored(pairing: Pairing, spans: Sequence[Span]) -> list[Link]:
+    """Return a path as links, with their scores."""
+    linked = [span for span in spans if span[0] < span[1] and span[2] < span[3]]
+    scores = dict(zip(linked, pairing.scores(linked), strict=True))
+    return [Link(range(*span[:2]), range(*span[2:]), scores.get(span)) for span in spans]
+
+
+def _band(pairing: Pairing) -> Band:
+    """Everything, or if the documents are long what is near the path of coarser ones."""
+    n, m = len(pairing.skip_source), len(pairing.skip_target)
+    if n * m <= COARSEST_CELLS or min(n, m) <= _FEWEST:
+        return whole_band(n, m)
+    coarser = pairing.coarser()
+    spans = cheapest_path(coarser, _band(coarser))[0]
+    return _near(spans, 2, pairing, _MARGIN)
+
+
+def near(links: Iterable[Link], pairing: Pairing, margin: int) -> Band:
+    """Return the target positions within so many sentences of an alignment of the documents."""
+    return _near((link.span for link in links), 1, pairing, margin)
+
+
+def _near(path: Iterable[Span], joined: int, pairing: Pairing, margin: int) -> Band:
+    """The target positions near a path through documents whose sentences are so many in one."""
+    n, m = len(pairing.skip_source), len(pairing.skip_target)
+    rows = -(-n // joined) + 1
+    low, high = np.full(rows, m, np.int64), np.zeros(rows, np.int64)
+    for span in path:
+        passed = slice(span.source_start, span.source_stop + 1)
+        low[passed] = np.minimum(low[passed], span.target_start)
+        high[passed] = np.maximum(high[passed], span.target_stop)
+    reach = margin * max(1, -(-m // max(n, 1)))
+    positions = np.arange(n + 1)
+    first = joined * low[positions // joined] - reach
+    last = joined * high[-(-positions // joined)] + reach
+    return Band(first.clip(0, m), last.clip(0, m))

@@ -8,28 +8,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Integers
 from bitextfilter.errors import SettingsError
-from bitextfilter.mining.phrases import consistent_spans, symmetrised
-from bitextfilter.mining.word_alignment import WordAligner
+from bitextfilter.mining.word_alignment import WordAligner, consistent_spans, symmetrised
 from bitextfilter.text.ragged import Ragged
 
-__all__ = ["MOST_WORDS", "Entries", "PhraseCounts", "entries_of", "extract"]
-
-MOST_WORDS = 3
+_MOST_WORDS = 3
 """Words of a phrase."""
 BITS = 21
 """Of a word's number: three of them fit 63 bits."""
-BUFFER = 1 << 17
+_BUFFER = 1 << 17
 """Phrase pairs that wait to be counted: some 20 MB."""
-
-Keys = NDArray[np.int64]
 
 
 class Entries(NamedTuple):
     """Phrase pairs by number, the highest PMI first: ``(n,)`` each."""
 
-    phrases: Keys
-    paraphrases: Keys
+    phrases: Integers
+    paraphrases: Integers
     counts: NDArray[np.int64]
     pmi: NDArray[np.float64]
     """log (c(a, b) N / (c(a) c(b))) in nats."""
@@ -66,10 +62,10 @@ class PhraseCounts:
     def add(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Count pairs of phrase numbers."""
         self._new += pairs
-        if len(self._new) >= BUFFER:
+        if len(self._new) >= _BUFFER:
             self._settle()
 
-    def counted(self) -> tuple[Keys, Keys, NDArray[np.int64]]:
+    def counted(self) -> tuple[Integers, Integers, NDArray[np.int64]]:
         """Return both sides of each distinct pair and its count, sorted by pair."""
         self._settle()
         while len(self._parts) > 1:
@@ -130,7 +126,7 @@ def _pairs(
     """The phrase pairs of a sentence pair."""
     texts = [side.tolist() for side in sides]
     marks = [(~words[side]).tolist() for side in sides]
-    for spans in consistent_spans(links, (len(texts[0]), len(texts[1])), MOST_WORDS):
+    for spans in consistent_spans(links, (len(texts[0]), len(texts[1])), _MOST_WORDS):
         parts = [slice(*span) for span in spans]
         if not any(any(mark[part]) for mark, part in zip(marks, parts, strict=True)):
             left, right = (phrase_key(text[part]) for text, part in zip(texts, parts, strict=True))

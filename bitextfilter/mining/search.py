@@ -1,4 +1,4 @@
-"""A search in parts: what they found is kept on disk, so that one that was killed goes on.
+"""Exact search between two on-disk sides, in tasks whose results are kept so that it resumes.
 
 A task names a part of the search; what it finds are neighbours of blocks of rows of either side.
 They are joined with what is there already, which is exact, and does no harm done twice: so a
@@ -9,19 +9,48 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from bitextfilter.arrays import Vectors
 from bitextfilter.errors import InputError, OutputError
 from bitextfilter.io.files import write_whole
-from bitextfilter.mining.tasks import Do, Task, in_turn
-from bitextfilter.similarity.found import Found, best_of, nothing
+from bitextfilter.io.vector_file import VectorFile
+from bitextfilter.similarity.bidirectional import Wanted, nearest_among_parts
+from bitextfilter.similarity.neighbours import NONE, Found, best_of, nothing
+from bitextfilter.similarity.vectors import unit_rows
 
-__all__ = ["BLOCK", "Neighbourhoods", "Part", "Work", "search"]
+Task = tuple[int, int]
+"""What a part is about, as whoever cuts the work likes."""
+
+_Result = TypeVar("_Result")
+
+
+class Do(Protocol):
+    """Does tasks, wherever."""
+
+    def __call__(
+        self, prepare: Callable[[], Callable[[Task], _Result]], tasks: Iterable[Task], /
+    ) -> Iterator[_Result]:
+        """Yield the result of each task, in order.
+
+        Args:
+            prepare: is called wherever tasks are done, and returns what does one; it may be sent
+                to other processes.
+            tasks: are asked for as they can be done.
+        """
+
+
+def in_turn(
+    prepare: Callable[[], Callable[[Task], _Result]], tasks: Iterable[Task], /
+) -> Iterator[_Result]:
+    """Do tasks here, one after another."""
+    return map(prepare(), tasks)
+
 
 BLOCK = 1 << 17
 """Rows of a side whose neighbours are kept, and sought, together."""
@@ -159,3 +188,85 @@ def _append(record: Path, task: Task, parts: Sequence[Part]) -> None:
             os.fsync(stream.fileno())
     except OSError as error:
         raise OutputError(f"{record}: cannot be written: {error.strerror or error}") from error
+
+
+_BEYOND = 2.0
+"""A cosine that nothing reaches."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Two files of vectors, and what is wanted of them."""
+
+    files: tuple[Path, Path]
+    dim: int
+    forms: tuple[str, str]
+    """Of either, one of ``io.vector_file.FORMS``."""
+    known: Neighbourhoods
+    threads: int = 1
+
+    def file(self, side: int) -> VectorFile:
+        """Open the vectors of a side, 0 or 1."""
+        return VectorFile(self.files[side], self.dim, self.forms[side])
+
+
+def cells(known: Neighbourhoods) -> list[Task]:
+    """Every block of the source side with every block of the target side."""
+    return [(row, column) for row in known.blocks(0) for column in known.blocks(1)]
+
+
+def block_against_block(sides: Sides) -> Work:
+    """Return what searches a cell: a block of either side, and its number.
+
+    What is known of the blocks already only makes it faster: what is found is the same in the
+    end, whatever the order of cells, and wherever they are searched. Memory: about 1 GB, for 512
+    dimensions.
+    """
+    files = [_Blocks(sides.file(side)) for side in (0, 1)]
+    known = sides.known
+
+    def work(task: Task) -> tuple[Task, list[Part]]:
+        row, column = task
+        own, opposite = known.read(0, row), known.read(1, column)
+        reached = own[0][:, -1], opposite[0][:, -1]
+        wanted = Wanted(known.k, reached, threads=sides.threads)
+        forward, backward = nearest_among_parts(files[0].read(row), files[1].read(column), wanted)
+        parts = [Part(0, row, _moved(forward, column)), Part(1, column, _moved(backward, row))]
+        return task, parts
+
+    return work
+
+
+def nearest_in(queries: Vectors, base: VectorFile, k: int, threads: int = 1) -> Found:
+    """Return the k nearest rows of a file for each of some vectors ``(n, dim)``: ``(n, ≤ k)``."""
+    best, units = nothing(len(queries), k), unit_rows(queries)
+    for block in range(-(-len(base) // BLOCK)):
+        rows = unit_rows(base[block * BLOCK : (block + 1) * BLOCK])
+        nobody = np.full(len(rows), _BEYOND, np.float32)
+        wanted = Wanted(k, (best[0][:, -1], nobody), threads)
+        best = best_of(best, _moved(nearest_among_parts(units, rows, wanted)[0], block), k)
+    columns = min(k, len(base))
+    return best[0][:, :columns], best[1][:, :columns]
+
+
+def _moved(found: Found, block: int) -> Found:
+    """Numbers within a block as numbers of the whole side."""
+    cosines, numbers = found
+    numbers[numbers != NONE] += block * BLOCK
+    return cosines, numbers
+
+
+class _Blocks:
+    """The unit rows of blocks of a file; that of the last one is kept."""
+
+    def __init__(self, file: VectorFile) -> None:
+        self._file = file
+        self._last: tuple[int, Vectors] | None = None
+
+    def read(self, block: int) -> Vectors:
+        """Return the unit rows of a block."""
+        if self._last is None or self._last[0] != block:
+            self._last = None
+            rows = self._file[block * BLOCK : (block + 1) * BLOCK]
+            self._last = block, unit_rows(rows)
+        return self._last[1]

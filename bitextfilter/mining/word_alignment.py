@@ -1,4 +1,4 @@
-"""Which words of a sentence pair belong together, learnt from many pairs.
+"""Word alignment of sentence pairs, learnt from many, and the phrase pairs it yields.
 
 IBM model 1 (Brown et al. 1993) by expectation maximisation, in both directions, with the preference
 for the diagonal of Dyer et al. 2013 (eq. 1 and 2, both of its constants fixed): target word j of J
@@ -12,24 +12,23 @@ or from none, with NULL t(f_j | none).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Floats
 from bitextfilter.text.ragged import Ragged
-
-__all__ = ["Alignments", "WordAligner"]
 
 NULL = 0.08
 TENSION = 4.0
 ITERATIONS = 5
 
-BLOCK = 1 << 20
+_BLOCK = 1 << 20
 """Possible links that are worked on at a time."""
 
 Places = NDArray[np.int64] | NDArray[np.int32]
-Numbers = NDArray[np.float64]
 
 
 class Alignments(NamedTuple):
@@ -41,7 +40,7 @@ class Alignments(NamedTuple):
     """At most one for each source word."""
 
 
-class Block(NamedTuple):
+class _Block(NamedTuple):
     """All possible links of some pairs, by pair and target word and source word."""
 
     first: int
@@ -50,7 +49,7 @@ class Block(NamedTuple):
     source: Places
     target: Places
     """The words that a link joins, as places in the flat arrays of the block's sides."""
-    closeness: Numbers
+    closeness: Floats
     """exp(-TENSION |i/I - j/J|)"""
     words: tuple[NDArray[np.int32], NDArray[np.int32]]
     """The words of the block's source and target side."""
@@ -66,14 +65,14 @@ class Direction:
         self.null = np.ones(size)
         self._counts, self._nulls = np.zeros(len(given)), np.zeros(size)
 
-    def scores(self, block: Block, pairs: Places, side: int) -> tuple[Numbers, Numbers]:
+    def scores(self, block: _Block, pairs: Places, side: int) -> tuple[Floats, Floats]:
         """Probabilities of the links of a block, and of no link for each word of the side."""
         places, words = (block.source, block.target)[side], block.words[side]
         total = np.bincount(places, block.closeness, len(words))
         prior = (1 - NULL) * block.closeness / total[places]
         return prior * self.table[pairs], NULL * self.null[words]
 
-    def count(self, block: Block, pairs: Places, side: int) -> None:
+    def count(self, block: _Block, pairs: Places, side: int) -> None:
         """Add the expected links of a block, ``side`` being the one that is explained."""
         links, nulls = self.scores(block, pairs, side)
         places, words = (block.source, block.target)[side], block.words[side]
@@ -137,7 +136,7 @@ class WordAligner:
             )
             yield from self._by_pair(block, forward, backward)
 
-    def _by_pair(self, block: Block, forward: Places, backward: Places) -> Iterator[Alignments]:
+    def _by_pair(self, block: _Block, forward: Places, backward: Places) -> Iterator[Alignments]:
         starts = [side.starts - side.starts[block.first] for side in self._sides]
         ends = (
             starts[1][block.first : block.last] + self._sides[1].lengths[block.first : block.last]
@@ -155,12 +154,12 @@ class WordAligner:
                 before[way] = end
             yield Alignments(*sets)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[_Block]:
         """Yield all possible links, some pairs at a time."""
         for first, last in zip(self._bounds, self._bounds[1:], strict=False):
             yield self._block(first, last)
 
-    def _block(self, first: int, last: int) -> Block:
+    def _block(self, first: int, last: int) -> _Block:
         lengths = [side.lengths[first:last] for side in self._sides]
         starts = [np.cumsum(each) - each for each in lengths]
         products = lengths[0] * lengths[1]
@@ -173,9 +172,9 @@ class WordAligner:
             for side in self._sides
         ]
         places = starts[0][pair] + i, starts[1][pair] + j
-        return Block(first, last, *places, np.exp(-TENSION * away), (words[0], words[1]))
+        return _Block(first, last, *places, np.exp(-TENSION * away), (words[0], words[1]))
 
-    def _key(self, block: Block) -> Places:
+    def _key(self, block: _Block) -> Places:
         source = block.words[0][block.source].astype(np.int64)
         return source * self._size + block.words[1][block.target]
 
@@ -189,13 +188,13 @@ class WordAligner:
         return np.unique(np.concatenate([keys, *waiting]))
 
     def _cut(self) -> list[int]:
-        """Bounds of blocks of some ``BLOCK`` links; no pair is cut."""
+        """Bounds of blocks of some ``_BLOCK`` links; no pair is cut."""
         products = self._sides[0].lengths * self._sides[1].lengths
-        number = (np.cumsum(products) - products) // BLOCK
+        number = (np.cumsum(products) - products) // _BLOCK
         return [*np.flatnonzero(np.diff(number, prepend=-1)).tolist(), len(products)]
 
 
-def _best(scores: tuple[Numbers, Numbers], places: Places) -> Places:
+def _best(scores: tuple[Floats, Floats], places: Places) -> Places:
     """The likeliest link of each word that is likelier than none, by place among the links."""
     links, nulls = scores
     order = np.lexsort((-links, places))
@@ -203,3 +202,91 @@ def _best(scores: tuple[Numbers, Numbers], places: Places) -> Places:
     best = order[firsts]
     kept: Places = np.sort(best[links[best] > nulls[places[best]]])
     return kept
+
+
+Links = set[tuple[int, int]]
+
+_NEIGHBOURS = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)]
+
+
+class Spans(NamedTuple):
+    """A phrase pair: first word, and the one behind the last, of the source and the target."""
+
+    source: tuple[int, int]
+    target: tuple[int, int]
+
+
+def symmetrised(alignments: Alignments) -> Links:
+    """One alignment of two: grow-diag-final-and (Koehn et al. 2005).
+
+    The links of both directions; then, again and again, those of either that are neighbours of one
+    there is (diagonally, too) and join a word without a link; last, those of either that join two
+    words without a link.
+    """
+    links = alignments.forward & alignments.backward
+    union = alignments.forward | alignments.backward
+    sources, targets = {i for i, _ in links}, {j for _, j in links}
+    waiting = sorted(links, reverse=True)
+    while waiting:
+        i, j = waiting.pop()
+        for down, right in _NEIGHBOURS:
+            new = i + down, j + right
+            if new in union and (new[0] not in sources or new[1] not in targets):
+                waiting.append(new)
+                _add(new, links, sources, targets)
+    for new in chain(sorted(alignments.forward), sorted(alignments.backward)):
+        if new[0] not in sources and new[1] not in targets:
+            _add(new, links, sources, targets)
+    return links
+
+
+def _add(new: tuple[int, int], links: Links, sources: set[int], targets: set[int]) -> None:
+    links.add(new)
+    sources.add(new[0])
+    targets.add(new[1])
+
+
+def consistent_spans(links: Links, lengths: tuple[int, int], most: int) -> Iterator[Spans]:
+    """Phrase pairs of up to *most* words a side that are consistent with an alignment.
+
+    At least one link lies within, and none leads from within to without. Words without a link may
+    stand at either end.
+
+    Args:
+        links: places of source and target words.
+        lengths: words of the source and of the target.
+        most: words of a phrase.
+    """
+    of_source: list[list[int]] = [[] for _ in range(lengths[0])]
+    of_target: list[list[int]] = [[] for _ in range(lengths[1])]
+    for i, j in links:
+        of_source[i].append(j)
+        of_target[j].append(i)
+    for i in range(lengths[0]):
+        found: list[int] = []
+        for end in range(i + 1, min(i + most, lengths[0]) + 1):
+            found += of_source[end - 1]
+            if not found:
+                continue
+            j, stop = min(found), max(found) + 1
+            back = [k for each in of_target[j : min(stop, j + most)] for k in each]
+            if stop - j <= most and min(back) >= i and max(back) < end:
+                for wide in _widened((j, stop), of_target, most):
+                    yield Spans((i, end), wide)
+
+
+def _widened(
+    span: tuple[int, int], linked: list[list[int]], most: int
+) -> Iterator[tuple[int, int]]:
+    """The span, and wider ones by words without a link, up to *most* words."""
+    first = span[0]
+    while True:
+        stop = span[1]
+        while stop - first <= most:
+            yield first, stop
+            if stop == len(linked) or linked[stop]:
+                break
+            stop += 1
+        first -= 1
+        if first < 0 or linked[first] or span[1] - first > most:
+            return

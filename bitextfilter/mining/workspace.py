@@ -8,16 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from bitextfilter.arrays import Vectors
 from bitextfilter.errors import OutputError, SettingsError
-from bitextfilter.io.run_plan import check_plan, read_plan, write_plan
 from bitextfilter.io.sentence_file import SentenceFile, gather
 from bitextfilter.io.vector_file import VectorWriter
-from bitextfilter.mining.tasks import Do, Task, in_turn
-from bitextfilter.similarity.vectors import Vectors
+from bitextfilter.io.work_folder import check_plan, read_plan, write_plan
+from bitextfilter.mining.search import Do, Task, in_turn
 
-__all__ = ["SIDES", "Workspace", "encode_into"]
-
-SIDES = ("source", "target")
+_SIDES = ("source", "target")
 
 _SAFE_ROWS = 1 << 16
 """Rows that are encoded before they are made safe against a kill."""
@@ -64,11 +62,11 @@ class Workspace:
 
     def sentences(self, side: int) -> Path:
         """The file of the sentences of a side, 0 or 1."""
-        return self.folder / f"{SIDES[side]}.sentences"
+        return self.folder / f"{_SIDES[side]}.sentences"
 
     def vectors(self, side: int) -> Path:
         """The file of the vectors of a side."""
-        return self.folder / f"{SIDES[side]}.vectors"
+        return self.folder / f"{_SIDES[side]}.vectors"
 
     def search(self, how: str) -> Path:
         """Return the folder of a search of these sentences, made if it is not there."""
@@ -98,7 +96,7 @@ def _digests(sides: Sequence[SentenceFile]) -> dict[str, Any]:
 
 
 def _text_of(side: int) -> str:
-    return f"{SIDES[side]} text"
+    return f"{_SIDES[side]} text"
 
 
 def encode_into(

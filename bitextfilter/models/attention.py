@@ -11,18 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-__all__ = [
-    "ATTENTIONS",
-    "AdditiveAttention",
-    "Attention",
-    "BilinearAttention",
-    "KeysValues",
-    "Memory",
-    "MultiHeadAttention",
-    "plain_attention",
-    "sinusoids",
-]
-
 KeysValues = tuple[Tensor, Tensor]
 """What is attended to, projected: ``(n, heads, t, w / heads)`` each."""
 

@@ -21,24 +21,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
-from bitextfilter.io.drafts import draft
-from bitextfilter.models.folders import CONFIG, FORMAT, digest, read_config
-
-__all__ = [
-    "CONFIG",
-    "FORMAT",
-    "check_replaceable",
-    "digest",
-    "load_into",
-    "load_network",
-    "load_tensors",
-    "quantise_rows",
-    "read_config",
-    "save_network",
-    "save_tensors",
-    "write_config",
-    "writing_folder",
-]
+from bitextfilter.io.files import draft
+from bitextfilter.models.folders import CONFIG, FORMAT
 
 SCALE = ".row_scale"
 

@@ -13,23 +13,6 @@ from typing import Any, TypeVar
 
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 
-__all__ = [
-    "ATTRIBUTION",
-    "CARD",
-    "CONFIG",
-    "FORMAT",
-    "THRESHOLDS",
-    "digest",
-    "file_sizes",
-    "find",
-    "full_digest",
-    "kind_of",
-    "read_architecture",
-    "read_config",
-    "read_part",
-    "shipped",
-]
-
 CONFIG = "config.json"
 """The file that makes a folder a model."""
 
@@ -48,14 +31,14 @@ THRESHOLDS = "thresholds.json"
 UNDIGESTED = (CARD, ATTRIBUTION, THRESHOLDS)
 """No score depends on these files."""
 
-KINDS = {
+_KINDS = {
     "encoder": "bitext-train-encoder",
     "translator": "bitext-train-translator",
     "reference_classifier": "bitext-paraphrase train",
 }
 """What a model is by the part of its configuration of that name, and the command that makes one."""
 
-Settings = TypeVar("Settings")
+_Settings = TypeVar("_Settings")
 
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
 
@@ -105,22 +88,22 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def kind_of(config: Mapping[str, Any]) -> str | None:
-    """Return which of ``KINDS`` a model is by its configuration; None for none."""
-    return next((kind for kind in KINDS if kind in config), None)
+    """Return which of ``_KINDS`` a model is by its configuration; None for none."""
+    return next((kind for kind in _KINDS if kind in config), None)
 
 
 def read_part(
-    folder: Path, config: Mapping[str, Any], part: str, read: Callable[[dict[str, Any]], Settings]
-) -> Settings:
-    """Return what *read* makes of one of ``KINDS`` in a model's configuration.
+    folder: Path, config: Mapping[str, Any], part: str, read: Callable[[dict[str, Any]], _Settings]
+) -> _Settings:
+    """Return what *read* makes of one of ``_KINDS`` in a model's configuration.
 
     Raises ModelError where the model is of another kind, or *read* finds fault with the values.
     """
     if part not in config:
         other = kind_of(config)
-        made = "" if other is None else f" (this is of {KINDS[other]})"
+        made = "" if other is None else f" (this is of {_KINDS[other]})"
         kind = part.replace("_", " ")
-        raise ModelError(f"{folder}: no {kind}; {KINDS[part]} makes one{made}")
+        raise ModelError(f"{folder}: no {kind}; {_KINDS[part]} makes one{made}")
     try:
         return read(dict(config[part]))
     except (KeyError, TypeError, ValueError, SettingsError) as error:
@@ -131,14 +114,14 @@ def read_architecture(
     folder: Path,
     config: Mapping[str, Any],
     part: str,
-    settings_of: Callable[[str, dict[str, Any]], Settings],
-) -> tuple[str, Settings]:
+    settings_of: Callable[[str, dict[str, Any]], _Settings],
+) -> tuple[str, _Settings]:
     """Return the architecture that a part of a model names, and what its settings make.
 
     Raises ModelError as :func:`read_part` does.
     """
 
-    def read(values: dict[str, Any]) -> tuple[str, Settings]:
+    def read(values: dict[str, Any]) -> tuple[str, _Settings]:
         name = values.pop("architecture")
         return name, settings_of(name, values)
 

@@ -11,27 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "FIRST",
-    "GUIDE",
-    "INK",
-    "PALE",
-    "SECOND",
-    "Axis",
-    "Boxes",
-    "Chart",
-    "Curve",
-    "Segments",
-    "Table",
-    "axis",
-    "compact",
-    "multiples",
-    "names_axis",
-    "nice_step",
-    "printable",
-    "rows_axis",
-]
-
 FIRST, SECOND, GUIDE, PALE, INK = range(5)
 """The colours of marks: two for data, one for help lines, a paler first, and that of text."""
 

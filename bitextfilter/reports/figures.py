@@ -25,19 +25,9 @@ from bitextfilter.reports.charts import (
 )
 from bitextfilter.reports.survey import Spread, Survey, blocks, counted, densities, quantiles
 
-__all__ = [
-    "drops_chart",
-    "histogram_chart",
-    "length_charts",
-    "number",
-    "score_text",
-    "sorted_chart",
-    "spread_chart",
-]
-
 BINS = 50
 """The bars of a score's histogram."""
-CELLS = 40
+_CELLS = 40
 """At most how many cells a density has each way."""
 SHOWN = 0.995
 """The part of each side's rows that the figures are wide enough for."""
@@ -179,7 +169,7 @@ def length_charts(survey: Survey) -> list[Chart]:
     """The lengths of both sides, their ratio, and the one against the other; n > 0 rows."""
     most = max(_most(survey.lengths(side)) for side in (0, 1))
     most = max(1, most)
-    width = int(np.ceil(most / CELLS))
+    width = int(np.ceil(most / _CELLS))
     return [
         _lengths_chart(survey, width, most),
         _ratios_chart(survey),

@@ -43,9 +43,7 @@ from bitextfilter.reports.survey import (
 )
 from bitextfilter.reports.svg import Frame, fitted, short
 
-__all__ = ["Languages", "Report", "environment"]
-
-Fact = tuple[str, int, str | None]
+_Fact = tuple[str, int, str | None]
 """A name, a count, and its share of the rows where that is shown."""
 
 
@@ -203,7 +201,7 @@ class Report:
         return f"The pairs shown are taken from {origin}."
 
     @property
-    def facts(self) -> list[Fact]:
+    def facts(self) -> list[_Fact]:
         """The counts at the top of the page."""
         survey = self.survey
         sums = [int(survey.lengths(side).sum(dtype="int64")) for side in (0, 1)]
@@ -213,7 +211,7 @@ class Report:
         return [(name, count, None) for name, count in shown]
 
     @property
-    def outcome(self) -> list[Fact]:
+    def outcome(self) -> list[_Fact]:
         """The counts of the filter's rows."""
         counts = self.filter_run.counts if self.filter_run else {}
         rows = counts.get("rows", 0)

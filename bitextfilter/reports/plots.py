@@ -21,8 +21,6 @@ from bitextfilter.reports.charts import (
     printable,
 )
 
-__all__ = ["FORMATS", "plotted"]
-
 FORMATS = ("png", "svg")
 COLOURS = ("#1f5fa8", "#b04a12", "#56606b", "#6f97c7", "#1a1e23")
 """Those of the page on white: of each colour of ``charts``."""

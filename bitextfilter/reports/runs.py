@@ -11,8 +11,6 @@ from typing import Any
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import open_input
 
-__all__ = ["Fields", "FilterRun", "fields_of", "read_run"]
-
 Fields = list[tuple[str, str]]
 
 MOST_LEVELS = 8

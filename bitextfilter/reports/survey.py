@@ -15,32 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Integers
 from bitextfilter.reports.charts import Floats, multiples, nice_step
-from bitextfilter.text.lengths import Counter, characters, words
-
-__all__ = [
-    "COUNTS",
-    "MOST_LABELS",
-    "NO_LABEL",
-    "OTHER_LABELS",
-    "TEXT_LENGTH",
-    "Cuts",
-    "Reservoir",
-    "Sample",
-    "Spread",
-    "Survey",
-    "at_tenths",
-    "blocks",
-    "counted",
-    "cuts_of",
-    "densities",
-    "near_thresholds",
-    "ordered_by",
-    "quantiles",
-    "shortened",
-    "spreads_of",
-    "thresholds_of",
-]
+from bitextfilter.text.units import Counter, count_characters, count_words
 
 TEXT_LENGTH = 400
 """Characters of a side that a sample keeps."""
@@ -141,7 +118,7 @@ OTHER_LABELS = "(other labels)"
 NO_LABEL = "(none)"
 
 
-COUNTS: dict[str, Counter] = {"words": words, "characters": characters}
+COUNTS: dict[str, Counter] = {"words": count_words, "characters": count_characters}
 """What a length may be: words between white space, or characters where there is none."""
 
 
@@ -217,9 +194,7 @@ class Survey:
         return self._reservoir.rows()
 
 
-Counts = NDArray[np.int64]
-
-STEPS = 400
+_STEPS = 400
 """At most how many evenly spaced thresholds there are."""
 
 
@@ -239,7 +214,7 @@ def thresholds_of(ordered: NDArray[np.float32]) -> NDArray[np.float32]:
     low, high = quantiles(ordered, np.array([0.001, 0.999])).astype(float).tolist()
     if high <= low:
         return np.unique(hundredths)
-    step = nice_step(high - low, STEPS)
+    step = nice_step(high - low, _STEPS)
     even = multiples(step, math.floor(low / step), math.ceil(high / step))
     inside = np.clip(even, float(ordered[0]), float(ordered[-1])).astype(np.float32)
     return np.unique(np.concatenate([hundredths, inside]))
@@ -254,10 +229,10 @@ class Cuts:
     """
 
     thresholds: NDArray[np.float32]
-    rows: Counts
-    source: Counts
-    target: Counts
-    labels: Counts
+    rows: Integers
+    source: Integers
+    target: Integers
+    labels: Integers
 
 
 def cuts_of(survey: Survey, score: int, thresholds: NDArray[np.float32]) -> Cuts:
@@ -302,7 +277,7 @@ def spreads_of(survey: Survey, score: int) -> list[Spread]:
     return sorted(spreads, key=lambda spread: (-spread.levels[2], spread.label))
 
 
-def counted(values: Floats | NDArray[np.uint32], edges: Floats) -> Counts:
+def counted(values: Floats | NDArray[np.uint32], edges: Floats) -> Integers:
     """Count the values between evenly spaced *edges* (k + 1,); those outside are left out.
 
     A value on an edge counts above it, one on the last edge below.
@@ -317,7 +292,7 @@ def counted(values: Floats | NDArray[np.uint32], edges: Floats) -> Counts:
     return counts
 
 
-def densities(survey: Survey, width: int, bins: int) -> Counts:
+def densities(survey: Survey, width: int, bins: int) -> Integers:
     """Count rows by the lengths of both sides: (source bins, target bins), bins *width* wide.
 
     The first bin starts at a length of 1; longer rows than the last bin holds are left out.

@@ -6,8 +6,6 @@ import unicodedata
 
 from bitextfilter.reports.charts import Boxes, Chart, Curve, Segments
 
-__all__ = ["WIDTH", "Frame", "fitted", "short"]
-
 WIDTH = 380
 HEIGHT = 250
 ROW = 22

@@ -1,27 +1,296 @@
-"""A model as its users see it: found by name, loaded, then asked for vectors and scores."""
+"""A loaded model, its measures, and the scores that it gives to sentence pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.encoders.base import Encoder
 from bitextfilter.encoders.registry import load_encoder
-from bitextfilter.errors import ModelError
-from bitextfilter.models.checkpoint import digest
-from bitextfilter.models.folders import find
-from bitextfilter.scoring import reference as neighbours
-from bitextfilter.scoring.description import default_measure
-from bitextfilter.scoring.reference import Reference
-from bitextfilter.scoring.scorers import distinct, score_pairs
+from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.io.batches import map_blocks
+from bitextfilter.models.folders import (
+    ATTRIBUTION,
+    CARD,
+    digest,
+    file_sizes,
+    find,
+    kind_of,
+    read_config,
+)
+from bitextfilter.scoring import background as neighbours
+from bitextfilter.scoring.background import Reference
 from bitextfilter.similarity import classifiers
 from bitextfilter.similarity.classifiers import PairClassifier
+from bitextfilter.similarity.margins import MARGINS
 from bitextfilter.similarity.pair_classifier import PairScorer, Scoring, Side
-from bitextfilter.similarity.vectors import Scores, Vectors
+from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.text.sentences import sentence_list
+from bitextfilter.text.tokens import sentence_list
+
+Text = TypeVar("Text", str, tuple[str, str])
+
+_FEWEST, _MOST = 1024, 8192
+"""How many pairs a thread scores together. Large parts fill their blocks better, small ones leave
+no thread idle; for very few, the threads share one."""
+
+
+class Window:
+    """Sentence pairs on their way to scores: each distinct sentence is encoded once."""
+
+    def __init__(
+        self,
+        model: Model,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        reference: Reference | None,
+    ) -> None:
+        """Encode ``n`` pairs."""
+        self.model, self.reference = model, reference
+        (source, self.rows), (target, self.columns) = distinct(sources), distinct(targets)
+        self._sentences = source, target
+        self.source = model.encode(source, model.languages[0])
+        self.target = model.encode(target, model.languages[1])
+
+    @property
+    def pairs(self) -> tuple[Vectors, Vectors]:
+        """The vectors of both sides, row by row, each ``(n, dim)``."""
+        return self.source[self.rows], self.target[self.columns]
+
+    @cached_property
+    def cosines(self) -> Scores:
+        """The cosine of each pair, ``(n,)``."""
+        return cosine_pairs(*self.pairs)
+
+    @cached_property
+    def means(self) -> tuple[Scores, Scores]:
+        """Mean cosine of either side's sentences to their neighbours, each ``(n,)``."""
+        assert self.reference is not None, "check_measures comes first"
+        source = self.reference.source_means(self.source, self.model.threads)
+        target = self.reference.target_means(self.target, self.model.threads)
+        return source[self.rows], target[self.columns]
+
+    def margin(self, name: str) -> Scores:
+        """Return the margin of that name, ``(n,)``."""
+        return MARGINS[name](self.cosines, *self.means)
+
+    @property
+    def probabilities(self) -> Scores:
+        """What the classifier says, ``(n,)``."""
+        source, target = self._sentences
+        score = self.model.pair_scorer((self.source, source), (self.target, target))
+        assert score is not None, "check_measures comes first"
+        return score(self.rows, self.columns)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure: how it scores a window, its range, and what it is (for the help)."""
+
+    score: Callable[[Window], Scores]
+    range: str
+    text: str
+    needs: str = ""
+    """``neighbours`` or ``classifier``, if it needs one."""
+
+
+MEASURES: dict[str, Measure] = {
+    "cosine": Measure(lambda window: window.cosines, "-1 to 1", "cosine of the two vectors"),
+    "euclidean": Measure(
+        lambda window: euclidean_pairs(*window.pairs),
+        "-inf to 0",
+        "negative Euclidean distance, in the vectors' own unit",
+    ),
+    "csls": Measure(
+        lambda window: window.margin("csls"),
+        "-4 to 4",
+        "2 cosine - the mean cosines of both sides to their neighbours",
+        "neighbours",
+    ),
+    "ratio": Measure(
+        lambda window: window.margin("ratio"),
+        "-100 to 100",
+        "cosine / the mean of those two; 1 is nothing special",
+        "neighbours",
+    ),
+    "distance": Measure(
+        lambda window: window.margin("distance"),
+        "-2 to 2",
+        "cosine - the mean of those two: half of csls",
+        "neighbours",
+    ),
+    "mlp": Measure(
+        lambda window: window.probabilities,
+        "0 to 1",
+        "how surely good translations, by the model's classifier",
+        "classifier",
+    ),
+}
+"""The measures by name. For all of them, higher is better."""
+
+
+def distinct(texts: Sequence[Text]) -> tuple[list[Text], NDArray[np.int64]]:
+    """Return the distinct sentences or pairs in order of appearance, and each one's place there.
+
+    The places are ``(n,)``.
+    """
+    places: dict[Text, int] = {}
+    rows = [places.setdefault(text, len(places)) for text in texts]
+    return list(places), np.array(rows, dtype=np.int64)
+
+
+def check_measures(model: Model, measures: Sequence[str], reference: Reference | None) -> None:
+    """Raise SettingsError for measures that are unknown, or that model and reference lack."""
+    for name in measures:
+        if name not in MEASURES:
+            raise SettingsError(f"similarity {name!r} is none of {', '.join(MEASURES)}")
+        needs = MEASURES[name].needs
+        if needs == "classifier" and model.classifier is None:
+            raise SettingsError(
+                f"{name} needs a classifier, and the model {model.name} has none;"
+                " bitext-train-classifier makes one"
+            )
+        if needs == "neighbours" and reference is None:
+            raise SettingsError(
+                f"{name} needs neighbours, and the model {model.name} stores none;"
+                " give some with --neighbours"
+            )
+
+
+def score_pairs(
+    model: Model,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    measures: Sequence[str],
+    reference: Reference | None = None,
+) -> Scores:
+    """Score ``n`` sentence pairs by ``m`` measures → float32 ``(n, m)``; higher is better.
+
+    A pair's scores are the same to the last bit whatever the other pairs are. One that comes
+    several times is scored once.
+
+    Args:
+        model: as loaded.
+        sources: sentences of the model's first language.
+        targets: sentences of its second language, as many.
+        measures: names in ``MEASURES``.
+        reference: the neighbours that margins are measured against; None for the model's own.
+
+    Raises:
+        SettingsError: a measure is unknown, or needs what is not there.
+        ValueError: the sides differ in number.
+    """
+    reference = reference or model.reference
+    check_measures(model, measures, reference)
+    if len(sources) != len(targets):
+        raise ValueError(f"{len(sources)} source and {len(targets)} target sentences")
+
+    if not measures:
+        return np.zeros((len(sources), 0), np.float32)
+    pairs, places = distinct(list(zip(sources, targets, strict=True)))
+    size = _part_size(len(pairs), max(1, model.threads))
+
+    def part(first: int) -> Scores:
+        rows = pairs[first : first + size]
+        window = Window(model, [row[0] for row in rows], [row[1] for row in rows], reference)
+        return np.stack([MEASURES[name].score(window) for name in measures], axis=1)
+
+    parts = map_blocks(part, range(0, max(1, len(pairs)), size), model.threads)
+    return np.concatenate(parts)[places]
+
+
+def _part_size(pairs: int, threads: int) -> int:
+    """How many pairs are scored together: the same for each thread."""
+    if pairs < threads * _FEWEST:
+        return max(1, pairs)
+    parts = threads * math.ceil(pairs / (threads * _MOST))
+    return math.ceil(pairs / parts)
+
+
+def possible_measures(classifier: bool, reference: bool) -> list[str]:
+    """Return the names in ``MEASURES`` that a model with or without these parts can score by."""
+    parts = {"": True, "classifier": classifier, "neighbours": reference}
+    return [name for name, measure in MEASURES.items() if parts[measure.needs]]
+
+
+def default_measure(classifier: bool) -> str:
+    """Return the measure used where none is asked for: ``mlp`` with a classifier, else cosine."""
+    return "mlp" if classifier else "cosine"
+
+
+def describe(name_or_folder: str | Path) -> dict[str, Any]:
+    """Return what a user needs to know of a model, as JSON takes it, by name.
+
+    ``kind`` is one of ``folders.KINDS``; only an encoder has measures. ``dimension`` is that of the
+    sentence vectors, or None where neither a classifier nor neighbours say it; ``vocabulary`` and
+    ``trigrams`` count ids; ``neighbours`` are sentences of either side, or None. ``card`` and
+    ``attribution`` are the names of those files, or None.
+
+    Raises NotFoundError where there is no such model, or a file is missing; ModelError where one
+    of those that are read is damaged. Tensors are not looked at.
+    """
+    folder = find(name_or_folder)
+    config = read_config(folder)
+    sizes = TextProcessor.load(folder, config).sizes()
+    kind = kind_of(config)
+    architecture, shape = _architecture(folder, config, kind)
+    classifier, reference = config.get("classifier"), _reference(folder)
+    dimension = (classifier or {}).get("dim", reference.dim if reference else None)
+    files = file_sizes(folder)
+    return {
+        "name": str(name_or_folder),
+        "folder": str(folder),
+        "digest": digest(folder),
+        "kind": kind,
+        "languages": config["languages"],
+        "architecture": architecture,
+        "shape": shape,
+        "dimension": dimension,
+        "segmentation": config["segmentation"],
+        "vocabulary": sizes["pieces"],
+        "trigrams": sizes.get("trigrams"),
+        "megabytes": round(sum(files.values()) / 1e6, 1),
+        "classifier": classifier,
+        "neighbours": [len(reference.source), len(reference.target)] if reference else None,
+        **_measures(kind, classifier is not None, reference is not None),
+        "card": CARD if CARD in files else None,
+        "attribution": ATTRIBUTION if ATTRIBUTION in files else None,
+    }
+
+
+def _measures(kind: str | None, classifier: bool, reference: bool) -> dict[str, Any]:
+    """Return what an encoder with or without these parts can score by; others cannot."""
+    if kind != "encoder":
+        return {"measures": [], "default_measure": None}
+    measures = possible_measures(classifier, reference)
+    return {"measures": measures, "default_measure": default_measure(classifier)}
+
+
+def _architecture(
+    folder: Path, config: Mapping[str, Any], kind: str | None
+) -> tuple[str, dict[str, Any]]:
+    """Return the architecture and its shape; raise ModelError where the parts say no such thing."""
+    for part in ("encoder", "classifier"):
+        if not isinstance(config.get(part) or {}, dict):
+            raise ModelError(f"{folder}: the configuration's {part} is unusable")
+    shape = dict(config.get(kind or "encoder") or {})
+    if not isinstance(architecture := shape.pop("architecture", None), str):
+        part = kind or "encoder"
+        raise ModelError(f"{folder}: the configuration's {part} is unusable: no architecture")
+    return architecture, shape
+
+
+def _reference(folder: Path) -> Reference | None:
+    path = folder / neighbours.FILE
+    return Reference.load(path) if path.exists() else None
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from bitextfilter.scoring.contexts import VectorContexts, judged_context
-from bitextfilter.scoring.reference import Reference
-from bitextfilter.scoring.scorers import check_measures, score_pairs
+from bitextfilter.arrays import Scores
+from bitextfilter.scoring.background import Reference
+from bitextfilter.scoring.cached import VectorContexts, judged_context
+from bitextfilter.scoring.model import check_measures, score_pairs
 from bitextfilter.scoring.translation import JUDGED, Judges, judged_pairs
-from bitextfilter.similarity.vectors import Scores
 
 if TYPE_CHECKING:
     from bitextfilter.scoring.cached import CachedScores
     from bitextfilter.scoring.model import Model
 
-__all__ = ["Columns", "JudgedColumns", "Part", "VectorColumns"]
 
 OVERLONG = "overlong"
 """1 for a pair of which an end was not read, else 0: for the summary, not for the output."""

@@ -10,12 +10,9 @@ from bitextfilter.encoders.reference_classifier import load_reference_classifier
 from bitextfilter.errors import ModelError
 from bitextfilter.models.checkpoint import load_tensors
 from bitextfilter.models.folders import THRESHOLDS, digest, kind_of, read_config
-from bitextfilter.scoring.description import possible_measures
-from bitextfilter.scoring.model import load
+from bitextfilter.scoring.model import load, possible_measures
 from bitextfilter.scoring.thresholds import own_thresholds
 from bitextfilter.translation.registry import load_translator
-
-__all__ = ["check_model"]
 
 SENTENCE, OTHER, TEMPLATE = "1 2 3", "3 2 1", "( S )"
 

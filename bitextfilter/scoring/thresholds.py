@@ -37,19 +37,7 @@ from typing import Any
 
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.folders import THRESHOLDS
-from bitextfilter.scoring.scorers import MEASURES
-
-__all__ = [
-    "NAMES",
-    "USES",
-    "Threshold",
-    "merged",
-    "own_thresholds",
-    "printable",
-    "read_thresholds",
-    "recommended",
-    "write_thresholds",
-]
+from bitextfilter.scoring.model import MEASURES
 
 USES = ("filtering", "mining")
 """Cutting a noisy corpus of pairs; cutting what ``bitext-align`` finds in two files."""
@@ -57,7 +45,7 @@ USES = ("filtering", "mining")
 NAMES = (*MEASURES, "joint")
 """What thresholds are of: the measures, and what ``bitext-align`` makes of two of them."""
 
-FORMAT = 1
+_FORMAT = 1
 
 _PARTS = ("precision", "recall", "f1", "noise_share")
 _TEXTS = ("goal", "file", "command", "model", "version")
@@ -151,7 +139,7 @@ def merged(old: Iterable[Threshold], new: Iterable[Threshold]) -> list[Threshold
 
 def write_thresholds(folder: Path, thresholds: Iterable[Threshold]) -> None:
     """Write the file of an existing folder."""
-    whole = {"format": FORMAT, "thresholds": [asdict(threshold) for threshold in thresholds]}
+    whole = {"format": _FORMAT, "thresholds": [asdict(threshold) for threshold in thresholds]}
     text = json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     (folder / THRESHOLDS).write_text(text, encoding="utf-8")
 
@@ -207,9 +195,9 @@ def _parsed(whole: Any, path: Path) -> list[Threshold]:
     version = whole.get("format") if isinstance(whole, dict) else None
     if type(version) is not int or not isinstance(whole.get("thresholds"), list):
         raise ModelError(f"{path}: not a file of thresholds")
-    if version > FORMAT:
+    if version > _FORMAT:
         raise ModelError(
-            f"{path}: format {version} is newer than {FORMAT}, the newest this version reads;"
+            f"{path}: format {version} is newer than {_FORMAT}, the newest this version reads;"
             " update bitextfilter"
         )
     found: dict[tuple[str, str, str], Threshold] = {}

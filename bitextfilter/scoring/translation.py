@@ -9,17 +9,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Floats, Indices, Scores
 from bitextfilter.errors import SettingsError
-from bitextfilter.scoring.scorers import distinct
-from bitextfilter.similarity.vectors import Scores
-from bitextfilter.translation.cost import PairScorer, dual_cross_entropy
-from bitextfilter.translation.translator import Translator
+from bitextfilter.scoring.model import distinct
+from bitextfilter.translation.translator import PairScorer, Translator, dual_cross_entropy
 
-__all__ = ["JUDGED", "Evidence", "JudgedMeasure", "Judges", "check_judges", "judged_pairs"]
-
-Values = NDArray[np.float64]
-Places = NDArray[np.int64]
-Fluency = Callable[[Sequence[str]], Values]
+Fluency = Callable[[Sequence[str]], Floats]
 """Mean natural-log probability of the tokens of ``n`` sentences, their end marks included."""
 
 LONGEST = 512
@@ -65,7 +60,7 @@ class Evidence:
         return self.judges.backward.pair_scorer(*self._sides[::-1], longest=LONGEST)
 
     @cached_property
-    def fluency(self) -> tuple[Values | None, Values | None]:
+    def fluency(self) -> tuple[Floats | None, Floats | None]:
         """Of each side's sentences, where there is a language model: ``(n,)``."""
         source, target = (
             model and model(side)
@@ -73,7 +68,7 @@ class Evidence:
         )
         return source, target
 
-    def cut(self, rows: Places, columns: Places) -> NDArray[np.bool_]:
+    def cut(self, rows: Indices, columns: Indices) -> NDArray[np.bool_]:
         """Which pairs have a sentence that a translator did not read to its end: ``(n,)``."""
         out = np.zeros(len(rows), dtype=bool)
         if "forward" in vars(self):
@@ -82,7 +77,7 @@ class Evidence:
             out |= self.backward.cut[0][columns] | self.backward.cut[1][rows]
         return out
 
-    def score(self, rows: Places, columns: Places, measures: Sequence[str]) -> Scores:
+    def score(self, rows: Indices, columns: Indices, measures: Sequence[str]) -> Scores:
         """Score pairs by places of source and target, ``(n,)`` each → float32 ``(n, m)``."""
         pairs = _Pairs(self, rows, columns)
         found = [JUDGED[name].score(pairs) for name in measures]
@@ -92,30 +87,30 @@ class Evidence:
 class _Pairs:
     """Pairs by their places: each judge is asked once."""
 
-    def __init__(self, evidence: Evidence, rows: Places, columns: Places) -> None:
+    def __init__(self, evidence: Evidence, rows: Indices, columns: Indices) -> None:
         self._evidence, self._rows, self._columns = evidence, rows, columns
 
     @cached_property
-    def forward(self) -> Values:
+    def forward(self) -> Floats:
         return self._evidence.forward(self._rows, self._columns)
 
     @cached_property
-    def backward(self) -> Values:
+    def backward(self) -> Floats:
         return self._evidence.backward(self._columns, self._rows)
 
-    def directions(self) -> list[Values]:
+    def directions(self) -> list[Floats]:
         """Those there are."""
         judges = self._evidence.judges
         ways = ((judges.forward, "forward"), (judges.backward, "backward"))
         return [getattr(self, name) for judge, name in ways if judge is not None]
 
-    def fluencies(self) -> list[Values]:
+    def fluencies(self) -> list[Floats]:
         """Of the sides that have a language model."""
         source, target = self._evidence.fluency
         sides = (source, self._rows), (target, self._columns)
         return [values[places] for values, places in sides if values is not None]
 
-    def log_linear(self) -> Values:
+    def log_linear(self) -> Floats:
         """Return the weighted sum."""
         parts = [self.forward, self.backward, *self.fluencies()]
         weights = self._evidence.judges.weights
@@ -126,7 +121,7 @@ class _Pairs:
 class JudgedMeasure:
     """One measure: how it scores pairs, its range, and what it is (for the help)."""
 
-    score: Callable[[_Pairs], Values]
+    score: Callable[[_Pairs], Floats]
     range: str
     text: str
     translators: int = 0

@@ -1,4 +1,4 @@
-"""The multilayer perceptron that says how probably two sentence vectors are translations.
+"""The classifier of sentence vectors (an MLP), with surface comparisons of both sides.
 
 Kim et al. 2019: q(a, b) in (0, 1) from two hidden layers of 512 ReLU units over
 [a; b], and one sigmoid. Ours differs in three ways: each vector is first scaled to the length √d
@@ -20,12 +20,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.batches import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.pair_classifier import (
     Encode,
-    Indices,
     PairScorer,
     Scoring,
     Side,
@@ -34,11 +34,45 @@ from bitextfilter.similarity.pair_classifier import (
     expected,
     sigmoid,
 )
-from bitextfilter.similarity.surface import COMPARISONS, compare
-from bitextfilter.similarity.vectors import Scores, Vectors, on_grid, unit_rows
-from bitextfilter.text.surface import LOOK, WIDTH, describe
+from bitextfilter.similarity.vectors import on_grid, unit_rows
+from bitextfilter.text.features import FIGURES, LOOK, NAMES, WIDTH, WORDS, describe
 
-BLOCK_ROWS = 512
+COMPARISONS = 13
+"""Numbers that a comparison has."""
+
+_MOST = 256 * 3
+_LOGS = torch.tensor([math.log1p(count) for count in range(_MOST + 1)], dtype=torch.float64)
+
+
+def compare(a: Tensor, b: Tensor) -> Tensor:
+    """Compare two times ``n`` descriptions ``(n, WIDTH)`` → ``(n, COMPARISONS)``.
+
+    The logarithm of 1 + how many figures, names (against the names and the words of the other
+    side) and words are in both, or in one side only; and the words in both as parts of either
+    side's, from 0 to 2. Exact: a row does not depend on the others.
+    """
+    words, others = a[:, WORDS], b[:, WORDS]
+    counts = torch.cat(
+        [
+            _shared(a[:, FIGURES], b[:, FIGURES]),
+            _shared(a[:, NAMES], others),
+            _shared(b[:, NAMES], words)[:, :2],
+            _shared(words, others),
+        ],
+        dim=1,
+    )
+    both = counts[:, -3:-2]
+    parts = [2 * both / side.sum(dim=1, keepdim=True).clamp(min=1) for side in (words, others)]
+    return torch.cat([_LOGS[counts.long()].to(a.dtype), *parts], dim=1)
+
+
+def _shared(a: Tensor, b: Tensor) -> Tensor:
+    """How much is in both bags, in the first only, and in the second only → ``(n, 3)``."""
+    both = torch.minimum(a, b).sum(dim=1)
+    return torch.stack([both, a.sum(dim=1) - both, b.sum(dim=1) - both], dim=1)
+
+
+_BLOCK_ROWS = 512
 MOST_LAYERS = 16
 
 
@@ -183,12 +217,12 @@ class Classifier(nn.Module):
         layers, temperature = self._exact_layers(), float(self.temperature)
 
         def block(first: int) -> Scores:
-            rows = slice(first, first + BLOCK_ROWS)
+            rows = slice(first, first + _BLOCK_ROWS)
             answers = _answers(self._exact_features(a[rows], b[rows]), layers)
             return sigmoid(expected(answers, self.settings.worth) / temperature)
 
         with one_torch_thread():
-            parts = map_blocks(block, range(0, len(a), BLOCK_ROWS), threads)
+            parts = map_blocks(block, range(0, len(a), _BLOCK_ROWS), threads)
         return np.concatenate([np.zeros(0, dtype=np.float32), *parts])
 
     def _exact_features(self, a: Vectors, b: Vectors) -> NDArray[np.float64]:

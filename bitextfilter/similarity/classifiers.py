@@ -9,15 +9,13 @@ from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.checkpoint import (
     load_into,
     load_tensors,
-    read_config,
     save_tensors,
     write_config,
 )
+from bitextfilter.models.folders import read_config
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.word_classifier import WordClassifier
-from bitextfilter.similarity.word_settings import WordClassifierSettings
-
-__all__ = ["PairClassifier", "Shape", "build", "load", "save"]
+from bitextfilter.similarity.word_network import WordClassifierSettings
 
 PairClassifier = Classifier | WordClassifier
 Shape = ClassifierSettings | WordClassifierSettings

@@ -15,7 +15,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bitextfilter.similarity.vectors import Scores, Vectors, cosine_matrix
+from bitextfilter.arrays import Scores, Vectors
+from bitextfilter.similarity.vectors import cosine_matrix
 
 NEIGHBOURS = 10
 """How many neighbours a mean is taken over, unless said."""

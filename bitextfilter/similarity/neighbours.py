@@ -1,28 +1,31 @@
-"""Exact k-nearest neighbours by cosine, in bounded memory, with results that never waver.
+"""Exact, bit-reproducible k-nearest neighbours by cosine, in bounded memory.
 
 :func:`scan` goes through the whole base with numpy. Its cosines are computed without rounding
 (see :mod:`bitextfilter.similarity.vectors`), so a query's neighbours and their similarities do not
 depend on the other queries, on the order of anything, or on threads, and equal similarities are
 ordered by the lower index. What takes both sides to be large, and the nearest of each to be
-wanted, finds the same many times as fast: :mod:`bitextfilter.similarity.both_ways`.
+wanted, finds the same many times as fast: :mod:`bitextfilter.similarity.bidirectional`.
+
+Exact: the k nearest among all are the k nearest among those of each part.
+
+CSLS is that of :mod:`bitextfilter.similarity.margins` (Conneau et al. 2018). Products are rounded
+as the library rounds them: good for choosing among words, while :mod:`bitextfilter.similarity.
+neighbours` is for results that must not depend on company. Memory beside the vectors: some
+blocks of ``(BLOCK_ROWS, m)`` numbers.
+
+Letters: n queries, m rows of the base, d dimensions; all rows have length 1 or are zero.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
-from numpy.typing import NDArray
 
+from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.io.batches import map_blocks
-from bitextfilter.similarity.margins import NEIGHBOURS, highest_means
-from bitextfilter.similarity.vectors import (
-    Scores,
-    Vectors,
-    unit_products,
-    unit_rows,
-)
-
-Indices = NDArray[np.int64]
-"""Row numbers, from 0."""
+from bitextfilter.similarity.margins import NEIGHBOURS, csls, highest_means
+from bitextfilter.similarity.vectors import unit_products, unit_rows
 
 QUERY_ROWS = 512
 BASE_ROWS = 4096
@@ -117,3 +120,80 @@ def highest(values: Scores, k: int) -> tuple[Scores, Indices]:
     starts = np.searchsorted(rows, np.arange(len(values)))
     chosen = order[(starts[:, None] + np.arange(k)[None, :])]
     return values[rows[chosen], columns[chosen]], columns[chosen]
+
+
+Found = tuple[Scores, Indices]
+"""Cosines of rows to their nearest, best first, and the numbers of these, each ``(n, k)``. Where a
+row has fewer, the cosine -inf and the number ``NONE`` fill up."""
+
+NONE = -1
+
+
+def nothing(rows: int, k: int) -> Found:
+    """Return k places for each of some rows, of which none is taken."""
+    return np.full((rows, k), -np.inf, np.float32), np.full((rows, k), NONE, np.int64)
+
+
+def best_of(one: Found, other: Found, k: int) -> Found:
+    """Return each row's k nearest of those in either, each ``(n, any)``, as ``(n, k)``.
+
+    The lower number comes first among equals, and what is in both counts once.
+    """
+    empty = nothing(len(one[0]), k)
+    cosines: Scores = np.hstack([one[0], other[0], empty[0]])
+    numbers: Indices = np.hstack([one[1], other[1], empty[1]])
+    order = np.lexsort((numbers, -cosines), axis=1)
+    cosines, numbers = _ordered(cosines, numbers, order)
+    again = np.zeros(numbers.shape, np.bool_)
+    again[:, 1:] = (numbers[:, 1:] == numbers[:, :-1]) & (numbers[:, 1:] != NONE)
+    if again.any():
+        cosines[again], numbers[again] = -np.inf, NONE
+        order = np.argsort(-cosines, axis=1, kind="stable")
+        cosines, numbers = _ordered(cosines, numbers, order)
+    return cosines[:, :k], numbers[:, :k]
+
+
+def _ordered(cosines: Scores, numbers: Indices, order: Indices) -> Found:
+    return np.take_along_axis(cosines, order, axis=1), np.take_along_axis(numbers, order, axis=1)
+
+
+_BLOCK_ROWS = 512
+
+
+def neighbourhood_means(queries: Vectors, base: Vectors, k: int = NEIGHBOURS) -> Scores:
+    """Return each query's mean cosine ``(n,)`` to its k nearest rows of ``base`` (or all)."""
+    blocks = [highest_means(cosines, k) for _, cosines in _blocks(queries, base)]
+    return np.concatenate([np.zeros(0, dtype=np.float32), *blocks])
+
+
+def matches(
+    queries: Vectors,
+    base: Vectors,
+    k: int = 1,
+    means: tuple[Scores, Scores] | None = None,
+) -> Indices:
+    """Return the k best rows of ``base`` for each query, best first: ``(n, min(k, m))``.
+
+    The lower row comes first among equals.
+
+    Args:
+        queries: ``(n, d)``.
+        base: ``(m, d)``.
+        k: how many.
+        means: of the queries ``(n,)`` and of the base ``(m,)``, each among the other side's
+            rows (:func:`neighbourhood_means`): then the best are those by CSLS; else by cosine.
+    """
+    k = min(k, len(base))
+    found = [np.zeros((0, k), dtype=np.int64)]
+    for rows, scores in _blocks(queries, base):
+        if means is not None:
+            scores = csls(scores, means[0][rows, None], means[1][None, :])
+        found.append(highest(scores, k)[1])
+    return np.concatenate(found)
+
+
+def _blocks(queries: Vectors, base: Vectors) -> Iterator[tuple[slice, Scores]]:
+    """Some queries after others with their cosines to the base."""
+    for first in range(0, len(queries), _BLOCK_ROWS):
+        rows = slice(first, first + _BLOCK_ROWS)
+        yield rows, queries[rows] @ base.T

@@ -9,24 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import SettingsError
-from bitextfilter.similarity.vectors import Scores, Vectors
-
-__all__ = [
-    "Answers",
-    "Encode",
-    "Indices",
-    "PairScorer",
-    "Scoring",
-    "Side",
-    "VectorRows",
-    "check_whole_numbers",
-    "check_worth",
-    "expected",
-    "sigmoid",
-]
-
-Indices = NDArray[np.int64]
 
 Answers = NDArray[np.floating]
 """``(n, 1)`` or ``(n, 2)``, logits: of a pair's being a translation, with a small mistake perhaps;

@@ -7,32 +7,20 @@ may count rows anew.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = [
-    "Contrast",
-    "Scores",
-    "average_precision",
-    "best_counts",
-    "cells",
-    "mean_precision",
-    "roc_auc",
-]
-
-Scores = NDArray[np.float64]
-"""Scores of rows or of cells, or whole numbers of rows in cells."""
+from bitextfilter.arrays import Floats
 
 
 class Contrast:
     """One kind of noise against the clean rows, whatever the counts."""
 
-    def __init__(self, clean: Scores, noise: Scores) -> None:
+    def __init__(self, clean: Floats, noise: Floats) -> None:
         """Take the distinct scores of both, from the best down."""
         self._above = np.searchsorted(-clean, -noise, "left")
         self._not_below = np.searchsorted(-clean, -noise, "right")
         self._noise = np.searchsorted(-noise, -clean, "right")
 
-    def auc(self, best: Scores, noise: Scores) -> float:
+    def auc(self, best: Floats, noise: Floats) -> float:
         """Return the part of the pairs in which the positive scores higher.
 
         *best* is the ``best_counts`` of the positives, *noise* the rows of each negative cell.
@@ -40,12 +28,12 @@ class Contrast:
         wins = noise @ (best[self._above] + best[self._not_below]) / 2
         return float(wins / (best[-1] * noise.sum()))
 
-    def not_below(self, noise: Scores) -> Scores:
+    def not_below(self, noise: Floats) -> Floats:
         """Return how many noisy rows score at least as much as each of the clean ``(cells,)``."""
         return best_counts(noise)[self._noise]
 
 
-def roc_auc(clean: Scores, noise: Scores) -> float:
+def roc_auc(clean: Floats, noise: Floats) -> float:
     """Return the part of all pairs of a clean and a noisy row in which the clean scores higher.
 
     A tie counts as half: the area under the ROC curve (Hanley & McNeil 1982), 0 to 1, exact.
@@ -54,7 +42,7 @@ def roc_auc(clean: Scores, noise: Scores) -> float:
     return Contrast(one, other).auc(best_counts(right), wrong)
 
 
-def average_precision(clean: Scores, noise: Scores) -> float:
+def average_precision(clean: Floats, noise: Floats) -> float:
     """Return the precision at each distinct score, weighted by the recall gained there, 0 to 1.
 
     The sum of (R_i - R_(i-1)) P_i from the highest score down, without interpolation, as
@@ -64,7 +52,7 @@ def average_precision(clean: Scores, noise: Scores) -> float:
     return mean_precision(right, Contrast(one, other).not_below(wrong), right.sum())
 
 
-def mean_precision(found: Scores, wrong: Scores, total: float) -> float:
+def mean_precision(found: Floats, wrong: Floats, total: float) -> float:
     """Return the average precision of cells from the best down, 0 to 1.
 
     Args:
@@ -77,12 +65,12 @@ def mean_precision(found: Scores, wrong: Scores, total: float) -> float:
     return float(found @ (right / np.maximum(right + wrong, 1)) / total)
 
 
-def best_counts(counts: Scores) -> Scores:
+def best_counts(counts: Floats) -> Floats:
     """Return how many rows the best 0, 1, 2... cells have: ``(cells + 1,)``."""
     return np.concatenate([[0.0], np.cumsum(counts)])
 
 
-def cells(scores: Scores) -> tuple[Scores, Scores]:
+def cells(scores: Floats) -> tuple[Floats, Floats]:
     """Return the distinct scores from the best down, and how many rows have each."""
     distinct, counts = np.unique(scores, return_counts=True)
     return distinct[::-1], counts[::-1].astype(np.float64)

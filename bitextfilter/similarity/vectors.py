@@ -16,11 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Vectors = NDArray[np.float32]
-"""Sentence vectors, one a row."""
-
-Scores = NDArray[np.float32]
-"""Similarities: ``(n,)`` for pairs of rows, ``(n, m)`` for every row with every row."""
+from bitextfilter.arrays import Scores, Vectors
 
 GRID_BITS = 26
 UNIT_BITS = 24

@@ -1,4 +1,4 @@
-"""The classifier that reads both sentences of a pair word by word, and its scores.
+"""The word-level pair classifier and its scores, with a memory of words read.
 
 See :mod:`bitextfilter.similarity.word_network` for what it computes. A word's vector is what the
 encoder makes of the word as a sentence, so that it serves with any encoder.
@@ -7,34 +7,130 @@ encoder makes of the word as a sentence, so that it serves with any encoder.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from threading import Lock
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.functional import normalize
+from torch.nn.functional import normalize, pad
 
+from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.io.batches import map_blocks
 from bitextfilter.models.device import one_torch_thread
-from bitextfilter.similarity.pair_classifier import (
-    Encode,
-    Indices,
-    PairScorer,
-    Side,
-    expected,
-    sigmoid,
+from bitextfilter.similarity.pair_classifier import Encode, PairScorer, Side, expected, sigmoid
+from bitextfilter.similarity.word_network import (
+    Sentences,
+    WordClassifierSettings,
+    WordNetwork,
+    WordRows,
 )
-from bitextfilter.similarity.vectors import Scores, Vectors
-from bitextfilter.similarity.word_memory import WordMemory
-from bitextfilter.similarity.word_network import Sentences, WordNetwork
-from bitextfilter.similarity.word_rows import WordRows
-from bitextfilter.similarity.word_settings import WordClassifierSettings
-from bitextfilter.text.spelling import RARITY, Spelling
+from bitextfilter.text.features import RARITY, Spelling, WordReader, spellings
+from bitextfilter.text.ragged import Ragged
 
-__all__ = ["WordClassifier", "WordScoring"]
+_MOST = 1 << 15
+"""With more words than that, it begins anew;"""
+_CHARACTERS = 32
+"""and with more than so many times as many characters: a word may be as long as a line."""
+
+_LARGEST = torch.finfo(torch.float16).max
+
+_BLOCK = 256
+"""Words computed together: always as many, so that none depends on the others."""
+
+
+@dataclass(frozen=True)
+class ReadWords:
+    """Sentences as places in a table of words. It does not change when more words are met."""
+
+    rows: Ragged
+    """Places of the words of each sentence."""
+    table: Tensor
+    """``(u, columns)``, float16; the empty word, number 0, is as no word."""
+    spelling: Spelling
+    """Of the words of the table, without their looks and hashes."""
+
+
+class WordMemory:
+    """A growing table of words, each computed once, always by itself. Threads may share it."""
+
+    def __init__(
+        self,
+        row: Callable[[Tensor, Tensor], Tensor],
+        look: Callable[[Spelling], NDArray[np.float32]],
+        encode: Callable[[Sequence[str]], Vectors],
+        most: int = _MOST,
+    ) -> None:
+        """Begin with no word.
+
+        Args:
+            row: vectors ``(u, dim)`` and looks ``(u, LOOKS)`` → rows of the table.
+            look: how words are spelt → their looks.
+            encode: words → vectors.
+            most: with more words, it begins anew.
+        """
+        self._row, self._look, self._encode, self._most = row, look, encode, most
+        self._lock = Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._reader = WordReader()
+        self._known = 0
+        self._space = torch.zeros(0, dtype=torch.float16)
+        """The table, and room for more words: what has been given out is never written again."""
+        self._spelling = _without_looks(spellings([]))
+
+    def read(self, sentences: Sequence[str]) -> ReadWords:
+        """Read sentences as words, and compute the words that are new."""
+        with self._lock:
+            held = max(len(self._reader.words), self._reader.characters // _CHARACTERS)
+            if held > self._most:
+                self._forget()
+            rows = self._reader.read(sentences)
+            if new := self._reader.words[self._known :]:
+                self._learn(new)
+            return ReadWords(rows, self._space[: self._known], self._spelling)
+
+    def _learn(self, words: list[str]) -> None:
+        added, old = spellings(words), self._spelling
+        vectors, looks = map(torch.from_numpy, (self._encode(words), self._look(added)))
+        with torch.inference_mode(), one_torch_thread():
+            for first in range(0, len(words), _BLOCK):
+                block = [_filled(part[first : first + _BLOCK]) for part in (vectors, looks)]
+                self._add(self._row(*block)[: len(words) - first].clamp(-_LARGEST, _LARGEST))
+        self._spelling = Spelling(
+            old.looks,
+            np.concatenate([old.letters, added.letters]),
+            np.concatenate([old.figures, added.figures]),
+            old.hashes,
+        )
+
+    def _add(self, rows: Tensor) -> None:
+        """Write rows behind those that are known."""
+        end = self._known + len(rows)
+        if end > len(self._space):
+            space = self._space.new_empty(max(self._most, end) * 5 // 4, rows.shape[1])
+            if self._known:
+                space[: self._known] = self._space[: self._known]
+            self._space = space
+        self._space[self._known : end] = rows
+        if not self._known:
+            self._space[0] = 0  # the empty word
+        self._known = end
+
+
+def _without_looks(spelling: Spelling) -> Spelling:
+    """What the table has of words need not be kept."""
+    return replace(spelling, looks=spelling.looks[:0], hashes=spelling.hashes[:0])
+
+
+def _filled(rows: Tensor) -> Tensor:
+    """Fill a block up with zeros."""
+    return pad(rows, (0, 0, 0, _BLOCK - len(rows)))
+
 
 _PAIRS = 8192
 _COMMON = 64

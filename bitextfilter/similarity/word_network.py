@@ -1,9 +1,17 @@
-"""A network that reads a pair word by word, and says how probably it is a translation.
+"""The word-level pair network, its settings, its input rows and its coverage kernels.
+
+Kernel pooling (Xiong et al. 2017; Dai et al. 2018): instead of one number for the best match of a
+word, how far it lies on a scale; summed over the words, that is a soft histogram. Ours has hats
+for kernels, which cost no exponential, and a histogram for each of some learnt kinds of words: so
+that a negation or a name without a counterpart is seen among many words that have one.
+
+Letters: n pairs, t words a sentence (rows i of either side, columns j of the other), k kernels,
+c kinds, f features.
 
 The average of a sentence hardly changes with one word. Here each word looks for its counterpart on
 the other side by attention, by itself and in its context, and is compared with what it found, as
 in the decomposable attention model (Parikh et al. 2016: attend, compare, aggregate); how well the
-words are covered is counted by kernel pooling (:mod:`bitextfilter.similarity.coverage`). What was
+words are covered is counted by kernel pooling (:class:`Covering`). What was
 compared and counted, the sentence vectors' difference and product, and what the sentences look
 like go through one hidden layer to one logit, or two.
 
@@ -21,25 +29,170 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import embedding, normalize, pad
 
-from bitextfilter.models.dropout import Dropout
-from bitextfilter.similarity.coverage import (
-    FEATURES,
-    SCALARS,
-    Covering,
-    Extent,
-    covering,
-    density,
-    pooled,
-    swapped,
-)
-from bitextfilter.similarity.word_settings import WordClassifierSettings
-from bitextfilter.text.spelling import LOOKS, TRAITS
+from bitextfilter.arrays import Indices, Vectors
+from bitextfilter.errors import SettingsError
+from bitextfilter.models.layers import Dropout
+from bitextfilter.models.recurrent import padding_mask
+from bitextfilter.similarity.pair_classifier import check_whole_numbers, check_worth
+from bitextfilter.text.features import LOOKS, TRAITS, Spelling, repeats
+from bitextfilter.text.ragged import Ragged
 
-__all__ = ["Sentences", "WordNetwork"]
+
+@dataclass(frozen=True)
+class WordClassifierSettings:
+    """The shape of such a classifier. Raises SettingsError for one that cannot be."""
+
+    dim: int
+    """Width of the encoder's vectors."""
+    word_length: float = 1.0
+    """Mean length of the encoder's vectors of words, which they are measured by."""
+    width: int = 64
+    """Units of a word in its context."""
+    meaning: int = 128
+    """Width in which words by themselves are compared."""
+    word_kinds: int = 8
+    """How many kinds of words, beside those that the spelling tells, are counted apart."""
+    hidden: int = 256
+    """Units of the hidden layer."""
+    buckets: int = 1 << 19
+    """Words are counted by their hash, in so many buckets: some share one."""
+    worth: float = 0.0
+    """What a pair with a small mistake is worth, below 1/2; 0 where that is not asked."""
+
+    @property
+    def answers(self) -> int:
+        """How many: see ``Answers``."""
+        return 2 if self.worth else 1
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        check_whole_numbers(self, ("dim", "width", "meaning", "word_kinds", "hidden", "buckets"))
+        check_worth(self.worth)
+        if not self.word_length > 0:
+            raise SettingsError("word_length must be above 0")
+
+
+FAR = -1e4
+"""Added to what lies outside: after a softmax it is 0."""
+
+_COSINES = (-0.2, 1.0, 13)
+_PLACES = (-3.0, 3.0, 9)
+_SHARPNESS = 2.0
+_SPREAD = 6.0
+_FAREST = 4.0
+
+FEATURES = 4 * _COSINES[2] + 2 * _PLACES[2] + 4
+"""Features of a word for :func:`pooled`."""
+SCALARS = 9
+"""Plain numbers of a word: the same, for the comparison of words."""
+
+
+class Extent:
+    """How long ``n`` sentences are, of at most ``t`` words."""
+
+    def __init__(self, lengths: Tensor, words: int) -> None:
+        """``lengths (n,)``, at least 1; ``words``: t."""
+        self.lengths = lengths
+        self.inside = padding_mask(lengths, words).to(lengths.dtype)
+        """``(n, t)``: 1 for a word, 0 for none."""
+        self.outside = (1 - self.inside) * FAR
+        """``(n, t)``: 0 for a word, ``FAR`` for none."""
+        edges = pad(self.inside, (1, 1))
+        self.first = self.inside - edges[:, :-2] * self.inside
+        self.last = self.inside - edges[:, 2:] * self.inside
+
+    def swapped(self) -> Extent:
+        """Of sources with targets behind them: the targets with the sources behind them."""
+        return Extent(swapped(self.lengths), self.inside.shape[1])
+
+
+@dataclass(frozen=True)
+class Covering:
+    """How the words of one side are covered by the other's."""
+
+    attention: Tensor
+    """``(n, t, t)``: how much each word looks at each of the other side's; rows add up to 1."""
+    features: Tensor
+    """``(n, t, FEATURES)``, from 0 to 1."""
+    scalars: Tensor
+    """``(n, t, SCALARS)``, from -6 to 6."""
+
+
+def covering(scores: Tensor, alike: Tensor, side: Extent, other: Extent) -> Covering:
+    """Say how the words of one side are covered.
+
+    Args:
+        scores: how well word i and word j go together, ``(n, t, t)``.
+        alike: ``(4, n, t, t)``: 1 where words are spelt alike; 1 where their figures are; the
+            cosines of words by themselves, and in their contexts.
+        side: how long the sentences of this side are.
+        other: those of the other.
+    """
+    outside, cosines = other.outside[:, None, :], alike[2:]
+    attention = torch.softmax(_SHARPNESS * scores + outside, dim=2)
+    spelling, figures = alike[:2].amax(dim=3)
+    nearest = [*(cosines + outside).amax(dim=3), *(cosines * attention).sum(dim=3)]
+    step, lag = _places(attention, side, other)
+    sure = attention.amax(dim=2)
+    far = step.abs().clamp(max=_FAREST) / _FAREST
+    features = [_hats(torch.stack(nearest, dim=2), _COSINES).flatten(2)]
+    features.append(_hats(torch.stack([step, lag], dim=2), _PLACES).flatten(2))
+    features.append(torch.stack([spelling, figures, sure, far], dim=2))
+    scalars = [spelling, figures, sure, lag.clamp(-6, 6), step.clamp(-3, 3), *nearest]
+    return Covering(attention, torch.cat(features, dim=2), torch.stack(scalars, dim=2))
+
+
+def _places(attention: Tensor, side: Extent, other: Extent) -> tuple[Tensor, Tensor]:
+    """From each word's counterpart to the next one's, and how far it lies off, each ``(n, t)``.
+
+    The step is in words; the lag is of the places as parts of their sentences, times ``_SPREAD``.
+    """
+    places = torch.arange(attention.shape[2], device=attention.device, dtype=attention.dtype)
+    expected = attention @ places
+    step = torch.cat([expected.diff(dim=1) * side.inside[:, 1:], expected[:, :1] * 0], dim=1)
+    lag = expected / other.lengths[:, None] - places / side.lengths[:, None]
+    return step, lag * _SPREAD
+
+
+def _hats(values: Tensor, scale: tuple[float, float, int]) -> Tensor:
+    """How near values ``(...)`` are to each point of an even scale, 1 to 0 → ``(..., k)``.
+
+    Between two points both count, in sum 1; beyond the ends the last one does.
+    """
+    first, last, points = scale
+    at = (values - first) * ((points - 1) / (last - first))
+    at = at.clamp(0, points - 1)[..., None]
+    numbers = torch.arange(points, device=values.device, dtype=values.dtype)
+    return torch.relu(1 - (at - numbers).abs())
+
+
+def density(kinds: Tensor) -> Tensor:
+    """How many words are of each kind ``(n, t, c)`` → log(1 + their number), ``(n, c)``."""
+    return torch.log1p(kinds.sum(dim=1))
+
+
+def pooled(kinds: Tensor, features: Tensor, lengths: Tensor) -> Tensor:
+    """Average the features ``(n, t, f)`` over the words of each kind ``(n, t, c)`` → ``(n, c f)``.
+
+    Kinds that hardly a word has are drawn to 0: their average is over a twentieth more of the
+    sentence's ``lengths (n,)`` than it has words.
+    """
+    sums = kinds.transpose(1, 2) @ features
+    words = kinds.sum(dim=1)[:, :, None]
+    return (sums / (words + 0.05 * lengths[:, None, None])).flatten(1)
+
+
+def swapped(rows: Tensor) -> Tensor:
+    """Put the second half of the rows before the first."""
+    first, second = rows.chunk(2)
+    return torch.cat([second, first])
+
 
 _SENTENCE_UNITS = 96
 _WORD_SCALE, _SENTENCE_SCALE, _COSINE_SCALE = 6.0, 10.0, 3.0
@@ -205,3 +358,48 @@ def _equal(source: Tensor, target: Tensor) -> Tensor:
 def _products(source: Tensor, target: Tensor) -> Tensor:
     """``(n, t, w)`` twice → the products of all words, ``(n, t, t)``."""
     return source @ target.transpose(1, 2)
+
+
+MOST_WORDS = 1024
+"""Of a longer sentence, so many words are read. (Its vector is still of the whole.)"""
+
+
+@dataclass(frozen=True)
+class WordRows:
+    """Some sentences as words, in the order of the text."""
+
+    words: Ragged
+    """Places of each sentence's words in a table; at least one, at most ``MOST_WORDS``."""
+    repeats: NDArray[np.float32]
+    """``(sum of lengths, 2)``: see ``text.spelling.repeats``."""
+    spelling: Spelling
+    """Of all words of the table."""
+
+    @classmethod
+    def of(cls, words: Ragged, spelling: Spelling) -> WordRows:
+        """Cut sentences that are too long, and look for repeated words."""
+        words = words.first(MOST_WORDS)
+        distinct, places = np.unique(words.flat, return_inverse=True)
+        again = repeats(Ragged(places, words.lengths), spelling.letters[distinct])
+        return cls(words, again, spelling)
+
+    def padded(self, rows: Indices, size: int, vectors: Vectors) -> Sentences:
+        """Return the sentences of these *rows*, each filled up to *size* words.
+
+        ``vectors (n, dim)`` are those of the sentences.
+        """
+        lengths = self.words.lengths[rows]
+        inside = np.arange(size) < lengths[:, None]
+        taken = self.words.places(rows)
+        words = np.zeros(inside.shape, dtype=np.int64)
+        words[inside] = self.words.flat[taken]
+        repeated = np.zeros((*inside.shape, 2), dtype=np.float32)
+        repeated[inside] = self.repeats[taken]
+        return Sentences(
+            words=torch.from_numpy(words),
+            lengths=torch.from_numpy(lengths.astype(np.float32)),
+            letters=torch.from_numpy(self.spelling.letters[words]),
+            figures=torch.from_numpy(self.spelling.figures[words] * inside),
+            repeats=torch.from_numpy(repeated),
+            vectors=torch.from_numpy(vectors),
+        )

@@ -16,19 +16,6 @@ from numpy.typing import NDArray
 
 from bitextfilter.errors import SettingsError
 
-__all__ = [
-    "ALPHABETS",
-    "UNSPACED",
-    "alphabet",
-    "digits",
-    "in_category",
-    "in_script",
-    "is_alphabetic",
-    "is_space",
-    "lower_case",
-    "scripts_of",
-]
-
 _COUNT = sys.maxunicode + 1
 _BLOCK = 0x3000
 """Code points below this one are looked at one by one; the rest in runs of a category."""

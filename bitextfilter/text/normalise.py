@@ -14,8 +14,6 @@ from bitextfilter.errors import ModelError
 from bitextfilter.settings import check, setting
 from bitextfilter.text import characters
 
-__all__ = ["Normalisation"]
-
 # White space and control characters; a run of them is one space.
 _SPACES = re.compile("[\\s\x00-\x1f\x7f-\x9f]+")
 # Characters without width or meaning of their own: soft hyphen, zero-width space, word joiner,

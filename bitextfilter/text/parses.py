@@ -16,16 +16,6 @@ from numpy.typing import NDArray
 
 from bitextfilter.errors import InputError, ModelError, SettingsError
 
-__all__ = [
-    "LEVELS",
-    "Parse",
-    "TemplateSymbols",
-    "linearised",
-    "read_parse",
-    "template_of",
-    "template_sides",
-]
-
 LEVELS = 2
 
 _PART = re.compile(r"[()]|[^\s()]+")

@@ -1,10 +1,12 @@
-"""The text side of a model: sentences in, arrays of ids out."""
+"""The text side of a model: sentences in, arrays of token ids out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import count
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -13,26 +15,52 @@ import numpy.typing as npt
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.parses import TemplateSymbols
-from bitextfilter.text.pieces import Segmenter
-from bitextfilter.text.ragged import Ragged
-from bitextfilter.text.segment import SegmenterSettings, learn, load_segmenter, save_segmenter
-from bitextfilter.text.token_memory import TokenMemory
-from bitextfilter.text.trigrams import (
-    CountedTrigrams,
-    HashedTrigrams,
-    Trigrams,
-    TrigramSettings,
+from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged, View, numbered, split
+from bitextfilter.text.segment import (
+    UNKNOWN,
+    Segmenter,
+    SegmenterSettings,
+    learn,
+    load_segmenter,
+    save_segmenter,
 )
-from bitextfilter.text.view import (
-    PIECES,
-    TRIGRAMS,
-    View,
-    numbered,
-    split,
-)
-from bitextfilter.text.vocabulary import RESERVED, UNKNOWN, Vocabulary
+from bitextfilter.text.trigrams import CountedTrigrams, HashedTrigrams, Trigrams, TrigramSettings
+from bitextfilter.text.vocabulary import RESERVED, Vocabulary
 
-__all__ = ["PIECES", "TRIGRAMS", "TextProcessor", "View"]
+_MOST = 1 << 19
+"""With more characters than that in its tokens, it begins anew: one may be as long as a line."""
+
+
+class TokenMemory:
+    """Looks at each token once, and remembers it for the next sentences. Threads may share it."""
+
+    def __init__(
+        self, look: Callable[[list[str]], Mapping[str, Ragged]], most: int = _MOST
+    ) -> None:
+        """``look``: tokens → the ids of each, in each view; other tokens change nothing."""
+        self._look, self._most = look, most
+        self._lock = Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._places: dict[str, int] = {}
+        self._characters = 0
+        self._views = dict(self._look([]))
+
+    def read(self, tokens: Sequence[str]) -> dict[str, Ragged]:
+        """Return the ids of distinct tokens, in each view."""
+        with self._lock:
+            if self._characters > self._most:
+                self._forget()
+            known = self._places
+            if new := [token for token in tokens if token not in known]:
+                for view, ids in self._look(new).items():
+                    self._views[view] = self._views[view].followed_by(ids)
+                known.update(zip(new, count(len(known)), strict=False))
+                self._characters += sum(map(len, new))
+            places = np.fromiter(map(known.__getitem__, tokens), np.int64, len(tokens))
+            return {view: ids.take(places) for view, ids in self._views.items()}
+
 
 _VOCABULARY = "vocabulary.tsv"
 _TRIGRAMS = "trigrams.tsv"

@@ -1,23 +1,375 @@
-"""Every way of cutting sentences into pieces, by name: learnt, saved and loaded alike."""
+"""Segmenters: words, byte-pair merges, sentencepiece, Morfessor; learnt, saved, loaded alike."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import hashlib
+import io
 import json
-from collections.abc import Iterable
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
 
-from bitextfilter.errors import InputError, ModelError, NotFoundError, SettingsError
+import numpy as np
+import sentencepiece
+from subword_nmt import apply_bpe, learn_bpe
+
+from bitextfilter.errors import DeviceError, InputError, ModelError, NotFoundError, SettingsError
 from bitextfilter.io.files import write_whole
 from bitextfilter.settings import check, setting
-from bitextfilter.text.merges import MergeSegmenter, learn_merges
-from bitextfilter.text.morphs import MorphSegmenter, learn_morphs
-from bitextfilter.text.pieces import Segmenter, sample
-from bitextfilter.text.sentencepieces import SentencePieceSegmenter, learn_sentencepiece
-from bitextfilter.text.words import WordSegmenter
+from bitextfilter.text.ragged import Ragged, split
 
-__all__ = ["KINDS", "Segmenter", "SegmenterSettings", "learn", "load_segmenter", "save_segmenter"]
+WORD_START = "\u2581"
+"""U+2581 begins each piece that begins a word, in every segmentation but ``none``."""
+
+UNKNOWN = 1
+"""The id of a piece that a vocabulary does not hold."""
+
+_REMEMBERED = 1 << 17
+
+T = TypeVar("T")
+
+
+class Segmenter(Protocol):
+    """Cuts normalised sentences into pieces, and puts them together again.
+
+    On text that has been through ``Normalisation``, ``join(segment(text)) == text``.
+    """
+
+    kind: str
+
+    def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
+        """Return the pieces of each of the normalised *sentences*; none for an empty one."""
+        ...
+
+    def segment(self, sentence: str) -> list[str]:
+        """Return the pieces of one normalised *sentence*."""
+        return self.segment_all([sentence])[0]
+
+    def join(self, pieces: Sequence[str]) -> str:
+        """Return the sentence that was cut into *pieces*."""
+        return "".join(pieces).replace(WORD_START, " ").strip(" ")
+
+    def inventory(self) -> frozenset[str] | None:
+        """Return all pieces it has learnt, or None if it can make any number of them.
+
+        Text with characters that it never saw gives other pieces too, which are no use to know.
+        """
+        return None
+
+    def numbering(self, index: Mapping[str, int]) -> Callable[[Sequence[str]], Ragged]:
+        """Return the function from normalised sentences to the ids that *index* gives pieces.
+
+        Pieces that *index* does not hold become ``UNKNOWN``.
+        """
+
+        def number(sentences: Sequence[str]) -> Ragged:
+            return Ragged.of_lists(
+                [
+                    [index.get(piece, UNKNOWN) for piece in pieces]
+                    for pieces in self.segment_all(sentences)
+                ]
+            )
+
+        return number
+
+    def to_bytes(self) -> bytes:
+        """Return all that was learnt, in a form that is data and never code."""
+        ...
+
+    @classmethod
+    def from_bytes(cls, kind: str, content: bytes) -> Segmenter:
+        """Return the segmenter of *kind* that :meth:`to_bytes` gave; ModelError if damaged."""
+        ...
+
+
+class WordwiseSegmenter(Segmenter):
+    """A segmenter that looks at one word at a time, and remembers the latest words."""
+
+    def __init__(self) -> None:
+        """Start with nothing remembered."""
+        self._remembered = functools.lru_cache(_REMEMBERED)(self.cut)
+
+    def cut(self, word: str) -> Sequence[str]:
+        """Return the parts of one word, which together are the word."""
+        raise NotImplementedError
+
+    def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
+        """Return the pieces of each of the normalised *sentences*, word starts marked."""
+        return [self._mark(sentence.split()) for sentence in sentences]
+
+    def _mark(self, words: Iterable[str]) -> list[str]:
+        """Return the parts of *words* in one list, the first of each word marked."""
+        return [
+            part if i else WORD_START + part
+            for word in words
+            for i, part in enumerate(self._remembered(word))
+        ]
+
+
+def sample(sentences: Iterable[T], size: int, seed: int) -> list[T]:
+    """Return at most *size* of *sentences*, each as likely as any other, chosen by *seed*.
+
+    Reservoir sampling (algorithm R, Vitter 1985), so that memory holds *size* sentences. Empty
+    sentences are passed over.
+    """
+    chooser = random.Random(seed)
+    kept: list[T] = []
+    for number, sentence in enumerate(filter(None, sentences)):
+        if number < size:
+            kept.append(sentence)
+        elif (place := chooser.randrange(number + 1)) < size:
+            kept[place] = sentence
+    return kept
+
+
+class WordSegmenter(Segmenter):
+    """Each word is one piece, as it stands."""
+
+    kind = "none"
+
+    def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
+        """Return the words of each of the normalised *sentences*."""
+        return [sentence.split() for sentence in sentences]
+
+    def join(self, pieces: Sequence[str]) -> str:
+        """Return the words with single spaces between them."""
+        return " ".join(pieces)
+
+    def numbering(self, index: Mapping[str, int]) -> Callable[[Sequence[str]], Ragged]:
+        """Return the function from normalised sentences to the ids of their words."""
+
+        def number(sentences: Sequence[str]) -> Ragged:
+            words, counts = split(sentences)
+            ids = (index.get(word, UNKNOWN) for word in words)
+            return Ragged(np.fromiter(ids, dtype=np.int32, count=len(words)), counts)
+
+        return number
+
+    def to_bytes(self) -> bytes:
+        """Return nothing: there is nothing to keep."""
+        return b""
+
+    @classmethod
+    def from_bytes(cls, kind: str, content: bytes) -> WordSegmenter:
+        """Return a word segmenter."""
+        return cls()
+
+
+_HEADER = "#version: 0.2"
+_VERSION = (0, 2)
+
+
+class MergeSegmenter(WordwiseSegmenter):
+    """subword-nmt's byte-pair encoding; ``segmenter.model`` is its file of codes."""
+
+    kind = "bpe"
+
+    def __init__(self, merges: Sequence[tuple[str, str]]) -> None:
+        """Take the pairs to merge, the first learnt first."""
+        super().__init__()
+        self._merges = tuple(merges)
+        self._ranks: Mapping[tuple[str, str], int] = {
+            pair: -rank for rank, pair in enumerate(reversed(self._merges))
+        }
+
+    def cut(self, word: str) -> Sequence[str]:
+        """Return the subwords of one word."""
+        parts: Sequence[str] = apply_bpe.encode(word, self._ranks, {}, None, "", _VERSION, {})
+        return parts
+
+    def to_bytes(self) -> bytes:
+        """Return the codes as subword-nmt writes them: a header, then one pair a line."""
+        lines = [_HEADER, *(f"{left} {right}" for left, right in self._merges)]
+        return ("\n".join(lines) + "\n").encode()
+
+    @classmethod
+    def from_bytes(cls, kind: str, content: bytes) -> MergeSegmenter:
+        """Read codes of subword-nmt, version 0.2; ModelError if they are damaged."""
+        try:
+            header, *lines = content.decode("utf-8").removesuffix("\n").split("\n")
+            pairs = [(left, right) for left, right in (line.split(" ") for line in lines)]
+        except ValueError as error:
+            raise ModelError("segmenter.model: a line is not a pair of subwords") from error
+        if header != _HEADER:
+            raise ModelError(f"segmenter.model: does not begin with {_HEADER!r}")
+        return cls(pairs)
+
+
+def learn_merges(sentences: Sequence[str], merges: int) -> MergeSegmenter:
+    """Learn at most *merges* merges of pairs that occur twice or more in *sentences*."""
+    codes = io.StringIO()
+    if any(len(word) > 1 for sentence in sentences for word in sentence.split()):
+        with contextlib.redirect_stderr(io.StringIO()):  # its progress bar cannot be turned off
+            learn_bpe.learn_bpe(sentences, codes, merges)
+    return MergeSegmenter.from_bytes("bpe", (codes.getvalue() or _HEADER).encode())
+
+
+class MorphSegmenter(WordwiseSegmenter):
+    """A Morfessor Baseline model; ``segmenter.model`` lists words: count, then their morphs."""
+
+    kind = "morfessor"
+
+    def __init__(self, analyses: Sequence[tuple[int, Sequence[str]]]) -> None:
+        """Take the count and the morphs of every word learnt from."""
+        super().__init__()
+        self._analyses = [(count, tuple(morphs)) for count, morphs in analyses]
+        self._model = _morfessor().BaselineModel()
+        self._model.load_segmentations(
+            (count, "".join(morphs), morphs) for count, morphs in self._analyses
+        )
+
+    def cut(self, word: str) -> Sequence[str]:
+        """Return the most probable morphs of one word, known or not."""
+        morphs: Sequence[str] = self._model.viterbi_segment(word)[0]
+        return morphs
+
+    def to_bytes(self) -> bytes:
+        """Return one ``count morph morph ...`` line a word."""
+        lines = (" ".join([str(count), *morphs]) for count, morphs in self._analyses)
+        return "".join(f"{line}\n" for line in lines).encode()
+
+    @classmethod
+    def from_bytes(cls, kind: str, content: bytes) -> MorphSegmenter:
+        """Read what :meth:`to_bytes` gave; ModelError if it is damaged."""
+        try:
+            lines = content.decode("utf-8").removesuffix("\n").split("\n")
+            analyses = [
+                (int(count), morphs) for count, *morphs in (row.split(" ") for row in lines)
+            ]
+        except ValueError as error:
+            raise ModelError("segmenter.model: a line is not a count and morphs") from error
+        return cls(analyses)
+
+
+def learn_morphs(sentences: Sequence[str], seed: int) -> MorphSegmenter:
+    """Learn from the words of normalised *sentences* and their counts, in an order by *seed*.
+
+    Morfessor's own defaults: recursive training until an epoch gains less than .005 a word.
+    DeviceError if Morfessor is not installed.
+    """
+    words = Counter(word for sentence in sentences for word in sentence.split())
+    model = _morfessor().BaselineModel()
+    model.load_data((count, word) for word, count in words.items())
+    with _quiet_and_seeded(seed):
+        model.train_batch()
+    # Loaded from its text at once, so that it is the same model before saving and after.
+    return MorphSegmenter([(words[word], model.segment(word)) for word in words])
+
+
+@contextlib.contextmanager
+def _quiet_and_seeded(seed: int) -> Iterator[None]:
+    """Keep Morfessor's dots off stderr, and the shuffles it makes from Python's own generator."""
+    utils, state = _morfessor().utils, random.getstate()
+    shown, utils.show_progress_bar = utils.show_progress_bar, False
+    random.seed(seed)
+    try:
+        yield
+    finally:
+        utils.show_progress_bar = shown
+        random.setstate(state)
+
+
+def _morfessor() -> Any:
+    """Return the package, which is an extra; DeviceError if it is not installed."""
+    try:
+        import morfessor
+    except ImportError as error:
+        remedy = "pip install 'bitextfilter[morfessor]'"
+        raise DeviceError(f"Morfessor is not installed; {remedy}") from error
+    return morfessor
+
+
+_KINDS: dict[Literal["unigram", "bpe"], str] = {"unigram": "unigram", "bpe": "sentencepiece-bpe"}
+# The training splits its sums by thread, so this number is part of the result.
+_TRAINING_THREADS = 2
+_CHARACTER_COVERAGE = 0.9998
+
+
+class SentencePieceSegmenter(Segmenter):
+    """A sentencepiece model; characters that it never saw come out as pieces of their own."""
+
+    def __init__(self, kind: str, model: bytes) -> None:
+        """Take the serialised sentencepiece *model*; ModelError if it is not one."""
+        self.kind = kind
+        self._model = model
+        try:
+            self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        except RuntimeError as error:
+            raise ModelError("not a sentencepiece model") from error
+
+    def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
+        """Return the pieces of each of the normalised *sentences*."""
+        pieces: list[list[str]] = self._processor.encode(
+            list(sentences), out_type=str, num_threads=1
+        )
+        return pieces
+
+    def inventory(self) -> frozenset[str]:
+        """Return the pieces of the model, its name for unknown ones left out."""
+        unknown = self._processor.unk_id()
+        names = (self._processor.id_to_piece(i) for i in range(len(self._processor)))
+        return frozenset(name for i, name in enumerate(names) if i != unknown)
+
+    def numbering(self, index: Mapping[str, int]) -> Callable[[Sequence[str]], Ragged]:
+        """Return the function from sentences to ids, through a table of sentencepiece's ids."""
+        names = [self._processor.id_to_piece(i) for i in range(len(self._processor))]
+        table = np.array([index.get(name, UNKNOWN) for name in names], dtype=np.int32)
+        table[self._processor.unk_id()] = UNKNOWN
+
+        def number(sentences: Sequence[str]) -> Ragged:
+            encoded = self._processor.encode(list(sentences), out_type=int, num_threads=1)
+            ids = Ragged.of_lists(encoded)
+            return Ragged(table[ids.flat], ids.lengths)
+
+        return number
+
+    def to_bytes(self) -> bytes:
+        """Return the serialised sentencepiece model."""
+        return self._model
+
+    @classmethod
+    def from_bytes(cls, kind: str, content: bytes) -> SentencePieceSegmenter:
+        """Return the segmenter of a serialised model; ModelError if it is damaged."""
+        return cls(kind, content)
+
+
+def learn_sentencepiece(
+    sentences: Sequence[str],
+    vocabulary_size: int,
+    model_type: Literal["unigram", "bpe"] = "unigram",
+) -> SentencePieceSegmenter:
+    """Learn at most *vocabulary_size* pieces from normalised *sentences*.
+
+    The same sentences in the same order give the same model. Fewer pieces are learnt where the
+    text has no more. SettingsError if *vocabulary_size* is too small to hold the characters.
+    """
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(sentences),
+            model_writer=model,
+            model_type=model_type,
+            vocab_size=vocabulary_size,
+            hard_vocab_limit=False,
+            character_coverage=_CHARACTER_COVERAGE,
+            normalization_rule_name="identity",
+            num_threads=_TRAINING_THREADS,
+            minloglevel=2,
+            bos_id=-1,
+            eos_id=-1,
+        )
+    except RuntimeError as error:
+        reason = str(error).splitlines()[0].rpartition("] ")[2].partition(" Increase ")[0]
+        raise SettingsError(
+            f"a vocabulary of {vocabulary_size} cannot be learnt: {reason}"
+        ) from error
+    return SentencePieceSegmenter(_KINDS[model_type], model.getvalue())
+
 
 _DESCRIPTION = "segmenter.json"
 _CONTENT = "segmenter.model"

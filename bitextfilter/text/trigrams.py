@@ -17,9 +17,8 @@ import numpy.typing as npt
 
 from bitextfilter.settings import check, setting
 from bitextfilter.text.ragged import Ragged
-from bitextfilter.text.vocabulary import RESERVED, UNKNOWN, Vocabulary
-
-__all__ = ["CountedTrigrams", "HashedTrigrams", "TrigramSettings", "Trigrams"]
+from bitextfilter.text.segment import UNKNOWN
+from bitextfilter.text.vocabulary import RESERVED, Vocabulary
 
 KINDS = ("counted", "hashed")
 _BITS = 21
@@ -27,7 +26,7 @@ _BITS = 21
 _WORDS = 1 << 16
 """Words counted together."""
 
-Keys = npt.NDArray[np.uint64]
+_Keys = npt.NDArray[np.uint64]
 """A trigram each: its three code points, the first highest."""
 
 
@@ -129,7 +128,7 @@ class CountedTrigrams:
         return Ragged(ids[known], np.maximum(found, 1).astype(np.int64))
 
 
-def _keys(words: Sequence[str]) -> tuple[Keys, npt.NDArray[np.int64]]:
+def _keys(words: Sequence[str]) -> tuple[_Keys, npt.NDArray[np.int64]]:
     """Return the trigrams of all words, and how many each word has."""
     lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
     text = f" {' '.join(words)} ".encode("utf-32-le", "surrogatepass")
@@ -138,8 +137,8 @@ def _keys(words: Sequence[str]) -> tuple[Keys, npt.NDArray[np.int64]]:
     return keys[codes[1:-1] != ord(" ")], lengths
 
 
-def _packed(first: Keys, second: Keys, third: Keys) -> Keys:
-    packed: Keys = (first << np.uint64(2 * _BITS)) | (second << np.uint64(_BITS)) | third
+def _packed(first: _Keys, second: _Keys, third: _Keys) -> _Keys:
+    packed: _Keys = (first << np.uint64(2 * _BITS)) | (second << np.uint64(_BITS)) | third
     return packed
 
 

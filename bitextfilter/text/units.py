@@ -1,10 +1,12 @@
-"""What a language model reads: the words, tokens or characters of a normalised sentence."""
+"""Units that lengths and language models count: words, tokens, characters, subwords."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +14,9 @@ from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.text import characters
 from bitextfilter.text.normalise import Normalisation
 
-__all__ = ["UNITS", "WORD_MARK", "Units"]
+if TYPE_CHECKING:
+    from bitextfilter.text.processor import TextProcessor
+
 
 UNITS = ("words", "tokens", "characters")
 
@@ -79,3 +83,33 @@ def _apart() -> dict[int, str]:
     """Return what sets each punctuation mark and symbol apart."""
     marks = np.flatnonzero(characters.in_category("P", "S")).tolist()
     return {code: f" {chr(code)} " for code in marks}
+
+
+Counter = Callable[[Sequence[str]], list[int]]
+"""Returns the length of each text; 0 for one without any."""
+
+
+def count_words(texts: Sequence[str]) -> list[int]:
+    """Count what stands between white space."""
+    return [len(text.split()) for text in texts]
+
+
+def count_characters(texts: Sequence[str]) -> list[int]:
+    """Count code points that are not white space."""
+    return [sum(map(len, text.split())) for text in texts]
+
+
+def count_subwords(processor: TextProcessor, language: str) -> Counter:
+    """Return what counts the pieces into which a model cuts normalised texts of *language*."""
+
+    def count(texts: Sequence[str]) -> list[int]:
+        pieces = processor.segmenter.segment_all(processor.normalise(texts, language))
+        return [len(part) for part in pieces]
+
+    return count
+
+
+def summed(counters: Sequence[Counter], texts: Sequence[Sequence[str]]) -> list[int]:
+    """Return the lengths of rows: of each column of *texts* by its counter, added up."""
+    sides = [count(side) for count, side in zip(counters, texts, strict=True)]
+    return sides[0] if len(sides) == 1 else list(map(sum, zip(*sides, strict=True)))

@@ -13,16 +13,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from bitextfilter.encoders.network import Inputs, Network, Padded
-from bitextfilter.text.processor import PIECES
+from bitextfilter.encoders.base import Inputs, Network, Padded
+from bitextfilter.text.ragged import PIECES
 from bitextfilter.training.encoder_learner import EncoderLearner
+from bitextfilter.training.negatives import hardest_negatives, random_partners, taken
 from bitextfilter.training.objectives import (
     HardNegatives,
     contrastive_loss,
     margin_loss,
     ranking_loss,
 )
-from bitextfilter.training.selection import hardest_negatives, random_partners, taken
 from bitextfilter.training.settings import TrainingSettings
 
 LARGEST_SCALE = 100.0

@@ -7,25 +7,22 @@ from itertools import islice
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from bitextfilter.encoders.network import Inputs, Padded
+from bitextfilter.arrays import Indices
+from bitextfilter.encoders.base import Inputs, Padded
 from bitextfilter.training.autoencoder import Batch, BilingualTraining, Given
 from bitextfilter.training.data import Corpus, Sentences, endless_batches
 from bitextfilter.training.loop import Stream, count_updates
-from bitextfilter.training.selection import hardest_negatives
+from bitextfilter.training.negatives import hardest_negatives
 from bitextfilter.training.settings import TrainingSettings
 
-Rows = NDArray[np.int64]
-"""Places of pairs in the corpus."""
-
-Search = Callable[[Sequence[Rows]], list[tuple[Rows, Rows]] | None]
+Search = Callable[[Sequence[Indices]], list[tuple[Indices, Indices]] | None]
 """Finds the hardest negatives of the pairs of some mini-batches, as places in the corpus of the
 sentences that the sources and the targets must not be like, -1 for none; None if it need not."""
 
 
-def stream_of(model: BilingualTraining, data: tuple[Corpus, dict[int, Sentences]]) -> Stream:
+def pair_stream(model: BilingualTraining, data: tuple[Corpus, dict[int, Sentences]]) -> Stream:
     """Mini-batches of pairs, on the device that the network lies on.
 
     ``data``: the pairs and, by side, the sentences to autoencode instead of the pairs' side.
@@ -79,19 +76,19 @@ def mini_batches(
             yield Batch(sides, shared_text(corpus, rows), alone, given)
 
 
-def given_at(sentences: Sentences, places: Rows, views: Sequence[str]) -> Given:
+def given_at(sentences: Sentences, places: Indices, views: Sequence[str]) -> Given:
     """Negatives by their places, -1 for none."""
     return Given(pad(sentences, np.maximum(places, 0), views), torch.from_numpy(places >= 0))
 
 
-def shared_text(corpus: Corpus, rows: Rows) -> Tensor:
+def shared_text(corpus: Corpus, rows: Indices) -> Tensor:
     """Which of these pairs share a text, on whatever sides: ``(n, n)``."""
     source, target = (torch.from_numpy(keys[rows]) for keys in corpus.keys)
     across = source[:, None] == target
     return (source[:, None] == source) | (target[:, None] == target) | across | across.T
 
 
-def pad(sentences: Sentences, rows: Rows, views: Sequence[str]) -> Inputs:
+def pad(sentences: Sentences, rows: Indices, views: Sequence[str]) -> Inputs:
     """The chosen sentences as tensors."""
     padded = {view: sentences.views[view].padded(rows) for view in views}
     return {
@@ -105,7 +102,7 @@ def search_in(model: BilingualTraining, corpus: Corpus, device: torch.device) ->
     settings = model.settings
 
     @torch.no_grad()
-    def search(mega: Sequence[Rows]) -> list[tuple[Rows, Rows]] | None:
+    def search(mega: Sequence[Indices]) -> list[tuple[Indices, Indices]] | None:
         if not settings.triplet or settings.mega_batch == 1:
             return None
         model.eval()

@@ -1,21 +1,25 @@
-"""What pairs of sentences are to the training of a classifier, of whichever kind."""
+"""Labelled pairs for pair classifiers: sentence vectors, or sentences word by word."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import normalize
 
+from bitextfilter.arrays import Indices, Vectors
+from bitextfilter.similarity.classifier import Classifier
 from bitextfilter.similarity.classifiers import PairClassifier
-from bitextfilter.similarity.pair_classifier import Indices
-from bitextfilter.training.classifier_settings import ClassifierTraining
-
-__all__ = ["LabelledPairs", "Noise"]
+from bitextfilter.similarity.word_classifier import WordClassifier
+from bitextfilter.similarity.word_network import Sentences, WordRows
+from bitextfilter.text.features import WordReader, spellings
+from bitextfilter.training.settings import ClassifierTraining
 
 
 @dataclass(frozen=True)
@@ -52,3 +56,193 @@ class LabelledPairs(Protocol):
     ) -> Tensor:
         """Return the answers ``(rows, 1 or 2)`` to some pairs: as they are, or with noise."""
         ...
+
+
+@dataclass(frozen=True)
+class LabelledVectors:
+    """Vectors of ``n`` pairs, each ``(n, dim)`` float32, and how much of a translation they are.
+
+    Implements ``LabelledPairs``.
+    """
+
+    source: NDArray[np.float32]
+    target: NDArray[np.float32]
+    worths: NDArray[np.float32]
+    """See ``LabelledPairs``."""
+
+    @property
+    def labels(self) -> NDArray[np.bool_]:
+        """See ``LabelledPairs``."""
+        return self.worths > 0.5
+
+    def prepare(self, classifier: PairClassifier) -> None:
+        """See ``LabelledPairs``: that is nothing here."""
+
+    def batches(self, rows: Indices, size: int) -> Iterator[Indices]:
+        """See ``LabelledPairs``."""
+        order = rows[torch.randperm(len(rows)).numpy()]
+        return (order[start : start + size] for start in range(0, len(order), size))
+
+    def answers(
+        self, classifier: PairClassifier, rows: Indices, noise: Noise | None = None
+    ) -> Tensor:
+        """See ``LabelledPairs``."""
+        assert isinstance(classifier, Classifier)
+        sides = [torch.from_numpy(side[rows]) for side in (self.source, self.target)]
+        if noise is not None:
+            dim = classifier.settings.dim
+            sides = [_blurred_rows(side, dim, noise) for side in sides]
+        answers: Tensor = classifier(*sides)
+        return answers
+
+
+def _blurred_rows(rows: Tensor, dim: int, noise: Noise) -> Tensor:
+    """Add noise to the vectors of rows: of a length from 0 to *noise*, drawn for each by itself."""
+    vectors = torch.nn.functional.normalize(rows[:, :dim], dim=1)
+    most = noise.training.vector_noise / dim**0.5
+    lengths = torch.rand(len(rows), 1, generator=noise.generator) * most
+    blur = torch.randn(vectors.shape, generator=noise.generator)
+    return torch.hstack([vectors + blur * lengths, rows[:, dim:]])
+
+
+_JITTER = 3.0
+_WINDOW = 65536
+
+
+@dataclass(frozen=True)
+class ReadSide:
+    """One side of pairs: its distinct sentences, and which of them each pair has."""
+
+    rows: Indices
+    """``(n,)``."""
+    words: WordRows
+    word_vectors: NDArray[np.float16]
+    """``(u, dim)``; halves of a float are fine enough for what gets noise."""
+    vectors: NDArray[np.float16]
+    """``(s, dim)``, of the distinct sentences, of length 1."""
+
+    @classmethod
+    def of(cls, sentences: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> ReadSide:
+        """Read the sentences of one side of pairs."""
+        places: dict[str, int] = {}
+        rows = [places.setdefault(sentence, len(places)) for sentence in sentences]
+        different = list(places)
+        reader = WordReader()
+        words = reader.read(different)
+        return cls(
+            np.array(rows, dtype=np.int64),
+            WordRows.of(words, spellings(reader.words)),
+            _encoded(reader.words, encode),
+            _units(_encoded(different, encode)),
+        )
+
+    def sentences(self, pairs: Indices, size: int) -> Sentences:
+        """Return this side of some pairs, each filled up to *size* words."""
+        rows = self.rows[pairs]
+        return self.words.padded(rows, size, self.vectors[rows].astype(np.float32))
+
+    def lengths(self) -> Indices:
+        """Words of the sentence of each pair, ``(n,)``."""
+        return self.words.words.lengths[self.rows]
+
+
+def _encoded(
+    sentences: Sequence[str], encode: Callable[[Sequence[str]], Vectors]
+) -> NDArray[np.float16]:
+    starts = range(0, len(sentences), _WINDOW)
+    parts = [encode(sentences[start : start + _WINDOW]).astype(np.float16) for start in starts]
+    return np.concatenate(parts)
+
+
+def _units(vectors: NDArray[np.float16]) -> NDArray[np.float16]:
+    for start in range(0, len(vectors), _WINDOW):
+        rows = torch.from_numpy(vectors[start : start + _WINDOW].astype(np.float32))
+        vectors[start : start + _WINDOW] = normalize(rows, dim=1).half().numpy()
+    return vectors
+
+
+@dataclass(frozen=True)
+class LabelledWords:
+    """``n`` pairs, word by word, and how much of a translation they are. Is a ``LabelledPairs``."""
+
+    source: ReadSide
+    target: ReadSide
+    worths: NDArray[np.float32]
+    """See ``LabelledPairs``."""
+
+    @property
+    def labels(self) -> NDArray[np.bool_]:
+        """See ``LabelledPairs``."""
+        return self.worths > 0.5
+
+    @property
+    def lengths(self) -> Indices:
+        """The words of the longer side of each pair, ``(n,)``."""
+        return np.maximum(self.source.lengths(), self.target.lengths())
+
+    @property
+    def word_length(self) -> float:
+        """The mean length of the vectors of words."""
+        rows = self.source.word_vectors[1:].astype(np.float32)
+        return float(np.sqrt((rows * rows).sum(axis=1)).mean())
+
+    def prepare(self, classifier: PairClassifier) -> None:
+        """See ``LabelledPairs``: how often words stand in the distinct translations, less once.
+
+        So a word that one translation has is as rare there as others are that were never met.
+        """
+        assert isinstance(classifier, WordClassifier)
+        for number, side in enumerate((self.source, self.target)):
+            words = side.words.words.take(np.unique(side.rows[self.labels])).flat
+            buckets = classifier.buckets(side.words.spelling)[words]
+            times = np.bincount(buckets, minlength=classifier.settings.buckets) - 1
+            classifier.counts[number] = torch.from_numpy(times.clip(0, 255))
+
+    def batches(self, rows: Indices, size: int) -> Iterator[Indices]:
+        """See ``LabelledPairs``: pairs of like length together, the batches mixed."""
+        lengths = self.lengths[rows] + torch.rand(len(rows)).numpy() * _JITTER
+        order = rows[np.argsort(lengths, kind="stable")]
+        starts = torch.randperm(-(-len(order) // size)) * size
+        return (order[start : start + size] for start in starts.tolist())
+
+    def answers(
+        self, classifier: PairClassifier, rows: Indices, noise: Noise | None = None
+    ) -> Tensor:
+        """See ``LabelledPairs``."""
+        assert isinstance(classifier, WordClassifier)
+        size = int(self.lengths[rows].max())
+        tables, pairs = [], []
+        for number, side in enumerate((self.source, self.target)):
+            sentences = side.sentences(rows, size)
+            places = sentences.words.flatten()
+            vectors = torch.from_numpy(side.word_vectors[places.numpy()].astype(np.float32))
+            spelling = side.words.spelling.take(places.numpy())
+            looks = torch.from_numpy(classifier.looks(number, spelling))
+            if noise is not None:
+                vectors = _hidden(vectors, size, noise)
+                blurred = _blurred(sentences.vectors, noise)
+                sentences = replace(sentences, vectors=normalize(blurred, dim=1))
+            tables.append(classifier.table(vectors, looks) * (places > 0)[:, None])
+            words = torch.arange(len(places)).view(-1, size)
+            pairs.append(replace(sentences, words=words))
+        answers: Tensor = classifier(tables, pairs)
+        return answers
+
+
+def _hidden(vectors: Tensor, size: int, noise: Noise) -> Tensor:
+    """Add noise to the word vectors ``(n size, dim)`` of n sentences, and hide some words."""
+    noisy = _blurred(vectors.view(-1, size, vectors.shape[1]), noise).flatten(0, 1)
+    drawn = torch.rand(len(noisy), 1, generator=noise.generator)
+    return noisy * (drawn >= noise.training.word_dropout)
+
+
+def _blurred(vectors: Tensor, noise: Noise) -> Tensor:
+    """Add Gaussian noise to vectors ``(n, ..., dim)``.
+
+    Its expected length is a part of each vector's own, drawn for each of the n.
+    """
+    parts = torch.rand([len(vectors)] + [1] * (vectors.ndim - 1), generator=noise.generator)
+    length = vectors.norm(dim=-1, keepdim=True) / math.sqrt(vectors.shape[-1])
+    blur = torch.randn(vectors.shape, generator=noise.generator)
+    noisy: Tensor = vectors + blur * length * parts * noise.training.vector_noise
+    return noisy

@@ -7,22 +7,159 @@ the objectives, and where its mini-batches come from.
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from bitextfilter.errors import ModelError
+from bitextfilter.errors import ModelError, NotFoundError
+from bitextfilter.models.checkpoint import load_into, load_tensors, save_tensors
 from bitextfilter.training.data import Corpus
 from bitextfilter.training.lazy_adam import LazyAdam, clip_norm
-from bitextfilter.training.learner import Learner, LoopSettings
 from bitextfilter.training.settings import validation_interval
-from bitextfilter.training.state import Progress, load_state, save_state
+
+
+class LoopSettings(Protocol):
+    """What the loop asks of settings; see :class:`TrainingSettings`."""
+
+    @property
+    def passes(self) -> float: ...  # noqa: D102
+    @property
+    def batch_size(self) -> int: ...  # noqa: D102
+    @property
+    def optimiser(self) -> str: ...  # noqa: D102
+    @property
+    def learning_rate(self) -> float: ...  # noqa: D102
+    @property
+    def clip(self) -> float: ...  # noqa: D102
+    @property
+    def precision(self) -> str: ...  # noqa: D102
+    @property
+    def validate_every(self) -> int: ...  # noqa: D102
+    @property
+    def patience(self) -> int: ...  # noqa: D102
+
+    def learning_rate_at(self, update: int, updates: int) -> float:
+        """Learning rate of an update, counted from 0, of a run of that many updates."""
+
+
+class Learner(nn.Module, ABC):
+    """A network with what only its training needs."""
+
+    network: nn.Module
+    """What is validated and kept."""
+    settings: LoopSettings
+    """How it is trained."""
+
+    @abstractmethod
+    def forward(self, batch: Any) -> dict[str, Tensor]:
+        """The losses of a mini-batch by name, as scalars."""
+
+    def parts(self, batch: Any) -> Sequence[tuple[Any, float]]:
+        """Cut a mini-batch into what memory can hold at a time, with their shares of the losses.
+
+        The shares' sum is 1, and the losses of the whole are the weighted means of the parts'.
+        """
+        return [(batch, 1.0)]
+
+    @abstractmethod
+    def weighted(self, losses: dict[str, Tensor]) -> Tensor:
+        """The one number to minimise."""
+
+
+TENSORS = "state.safetensors"
+PROGRESS = "state.json"
+
+
+@dataclass
+class Progress:
+    """How far a run is."""
+
+    update: int = 0
+    best: float | None = None
+    """Lowest validation error so far."""
+    stale: int = 0
+    """Validations since the best."""
+    history: list[dict[str, float]] = field(default_factory=list)
+    """A row a validation: update, error, mean of each objective since the last one."""
+    sums: dict[str, float] = field(default_factory=dict)
+    """Each loss, summed over the updates since the last validation."""
+
+    def losses(self) -> dict[str, float]:
+        """The mean of each loss since the last validation."""
+        since = self.update - (self.history[-1]["update"] if self.history else 0)
+        return {name: total / since for name, total in self.sums.items()}
+
+
+def save_state(
+    folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progress: Progress
+) -> None:
+    """Write the state, whole or not at all: the progress file is renamed into place last.
+
+    The tensors go into one of two files in turn, and the progress file names the one it
+    belongs to, so a run killed while saving finds its previous state.
+    """
+    tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
+    for index, values in optimiser.state_dict()["state"].items():
+        tensors |= {
+            f"optimiser.{index}.{name}": torch.as_tensor(value) for name, value in values.items()
+        }
+    tensors["random"] = torch.get_rng_state()
+    if torch.cuda.is_available():
+        tensors["random_cuda"] = torch.cuda.get_rng_state()
+    number = 1 - _last_saved(folder)
+    save_tensors(folder / f"{number}.{TENSORS}", tensors)
+    draft = folder / f".{PROGRESS}"
+    draft.write_text(json.dumps({"tensors": number, **asdict(progress)}), encoding="utf-8")
+    draft.rename(folder / PROGRESS)
+
+
+def _last_saved(folder: Path) -> int:
+    """Which of the two files of tensors belongs to the progress file."""
+    try:
+        return int(json.loads((folder / PROGRESS).read_text(encoding="utf-8"))["tensors"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 1
+
+
+def load_state(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Progress:
+    """Fill model, optimiser and random state; returns the progress.
+
+    Raises:
+        NotFoundError: no state there.
+        ModelError: it is damaged or belongs to another network.
+    """
+    try:
+        values: dict[str, Any] = json.loads((folder / PROGRESS).read_text(encoding="utf-8"))
+        path = folder / f"{values.pop('tensors')}.{TENSORS}"
+        progress = Progress(**values)
+    except FileNotFoundError:
+        raise NotFoundError(f"{folder}: no training state to resume") from None
+    except (ValueError, TypeError, KeyError) as error:
+        raise ModelError(f"{folder / PROGRESS}: damaged training state: {error}") from error
+    tensors = load_tensors(path)
+    random, random_cuda = tensors.pop("random"), tensors.pop("random_cuda", None)
+    weights = {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")}
+    load_into(model, weights, path)
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        if name.startswith("optimiser."):
+            _, index, key = name.split(".", 2)
+            state.setdefault(int(index), {})[key] = tensor
+    groups = optimiser.state_dict()["param_groups"]
+    optimiser.load_state_dict({"state": state, "param_groups": groups})
+    torch.set_rng_state(random)
+    if random_cuda is not None and torch.cuda.is_available():
+        torch.cuda.set_rng_state(random_cuda)
+    return progress
+
 
 SAVE_SECONDS = 300.0
 """The state is saved after this time without a validation, too."""

@@ -1,51 +1,41 @@
-"""Map word vectors of one language into the space of another: Procrustes, refined by itself.
+"""Maps of word vectors between languages: Procrustes, self-refined, or adversarial.
 
 An orthogonal map is found from pairs of words (Procrustes), new pairs from the mapped vectors
 (mutual nearest neighbours by CSLS), and so on: Artetxe et al. 2017, Conneau et al. 2018. The first
 pairs are a dictionary or identical strings, or the first map is an adversarial one
-(:mod:`bitextfilter.training.adversarial_mapping`).
+(:mod:`bitextfilter.training.mapping`).
 
 Letters: n source words, m target words, d dimensions; words are in the order of their frequency,
 the most frequent first. A map is ``(d, d)``, and maps source vectors ``x`` to ``x @ map``.
+
+Conneau et al. 2018, "Word translation without parallel data", section 2.1: a discriminator learns
+to tell mapped source vectors from target vectors, and the map learns to make it fail, staying
+close to orthogonal. Its loss is binary cross-entropy with smoothed labels. The best map is chosen
+by the criterion of section 3.2 (:func:`bitextfilter.training.mapping.induce`). The decay is that
+of the authors' code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
+from bitextfilter.arrays import Floats, Integers, Vectors
 from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.models.device import one_torch_thread
 from bitextfilter.settings import check, setting
 from bitextfilter.similarity.margins import NEIGHBOURS
-from bitextfilter.similarity.retrieval import matches, neighbourhood_means
-from bitextfilter.similarity.vectors import Vectors, unit_rows
+from bitextfilter.similarity.neighbours import matches, neighbourhood_means
+from bitextfilter.similarity.vectors import unit_rows
 
-__all__ = [
-    "Induced",
-    "Map",
-    "MappingSettings",
-    "Pairs",
-    "identical_pairs",
-    "induce",
-    "map_of_pairs",
-    "mapped",
-    "normalised",
-    "procrustes",
-    "refine",
-    "seed_pairs",
-]
-
-Map = NDArray[np.float64]
-"""An orthogonal matrix ``(d, d)``."""
-
-Pairs = NDArray[np.int64]
-"""Places of source and target words that are translations: ``(p, 2)``."""
-
-STEPS = ("unit", "centre")
+_STEPS = ("unit", "centre")
 
 
 @dataclass(frozen=True)
@@ -74,7 +64,7 @@ class MappingSettings:
         """Refuse what makes no sense."""
         check(self)
         steps = self.normalise.split(",")
-        if not set(steps) <= set(STEPS) or steps[-1] != "unit":
+        if not set(steps) <= set(_STEPS) or steps[-1] != "unit":
             raise SettingsError(
                 f"normalise {self.normalise!r} is not of unit and centre, with unit at the end"
             )
@@ -83,7 +73,7 @@ class MappingSettings:
 class Induced(NamedTuple):
     """What a map says about its words."""
 
-    pairs: Pairs
+    pairs: Integers
     """Words that are each other's best by CSLS."""
     criterion: float
     """Mean cosine of the source words with their best by CSLS, -1 to 1, higher is better: the
@@ -98,7 +88,7 @@ def normalised(vectors: NDArray[np.floating], steps: str) -> Vectors:
     return np.asarray(rows, dtype=np.float32)
 
 
-def procrustes(source: NDArray[np.floating], target: NDArray[np.floating]) -> Map:
+def procrustes(source: NDArray[np.floating], target: NDArray[np.floating]) -> Floats:
     """Return the orthogonal map for which ``source @ map`` is closest to ``target``.
 
     Schönemann 1966: ``U @ V.T``, of the singular value decomposition ``U S V.T`` of
@@ -108,7 +98,7 @@ def procrustes(source: NDArray[np.floating], target: NDArray[np.floating]) -> Ma
     return np.asarray(left @ right)
 
 
-def mapped(vectors: Vectors, map_: Map) -> Vectors:
+def mapped(vectors: Vectors, map_: Floats) -> Vectors:
     """Return unit vectors ``(n, d)`` in the other language's space, of unit length again."""
     return unit_rows(vectors.astype(np.float64) @ map_)
 
@@ -130,10 +120,10 @@ def induce(source: Vectors, target: Vectors, settings: MappingSettings) -> Induc
 def refine(
     source: Vectors,
     target: Vectors,
-    start: Map,
+    start: Floats,
     settings: MappingSettings,
     notify: Callable[[int, Induced], object],
-) -> Map:
+) -> Floats:
     """Return the best map by the criterion: the first, or one of its refinements.
 
     Args:
@@ -156,14 +146,14 @@ def refine(
     return best
 
 
-def map_of_pairs(source: Vectors, target: Vectors, pairs: Pairs) -> Map:
+def map_of_pairs(source: Vectors, target: Vectors, pairs: Integers) -> Floats:
     """Return the Procrustes map of pairs of words."""
     return procrustes(source[pairs[:, 0]], target[pairs[:, 1]])
 
 
 def seed_pairs(
     dictionary: Sequence[tuple[str, str]], source: Sequence[str], target: Sequence[str]
-) -> Pairs:
+) -> Integers:
     """Return the places of the entries that both languages have, each once.
 
     Raises InputError where there are none.
@@ -177,7 +167,7 @@ def seed_pairs(
     return np.array(list(known), dtype=np.int64)
 
 
-def identical_pairs(source: Sequence[str], target: Sequence[str]) -> Pairs:
+def identical_pairs(source: Sequence[str], target: Sequence[str]) -> Integers:
     """Return the places of the words that are the same strings in both languages.
 
     Raises InputError where there are none.
@@ -188,3 +178,183 @@ def identical_pairs(source: Sequence[str], target: Sequence[str]) -> Pairs:
         raise InputError(
             "no word is the same in both languages", remedy="use --map adversarial or dictionary"
         ) from None
+
+
+@dataclass(frozen=True)
+class Adversarial:
+    """Settings of the adversarial training; sizes and rates are those of Conneau et al. 2018."""
+
+    words: int = setting(
+        50_000, "most frequent words of each language that the discriminator sees", within=">= 1"
+    )
+    layers: int = setting(2, "hidden layers of the discriminator", within=">= 1")
+    units: int = setting(2048, "of each hidden layer", within=">= 1")
+    leak: float = setting(0.2, "slope of the leaky rectifiers below 0", within=">= 0")
+    input_dropout: float = setting(
+        0.1, "share of the discriminator's input that is zeroed", within=">= 0, < 1"
+    )
+    smoothing: float = setting(0.1, "the labels are this far from 0 and 1", within=">= 0, < 0.5")
+    batch_size: int = setting(32, "words of each language in a mini-batch", within=">= 1")
+    discriminator_updates: int = setting(
+        5, "updates of the discriminator for one of the map", within=">= 1"
+    )
+    starts: int = setting(
+        1,
+        "trainings from different first maps, of which the best is taken (ours: some end in a bad"
+        " optimum); the first begins with the identity, the others with random rotations",
+        within=">= 1",
+    )
+    epochs: int = setting(5, "of each start", within=">= 1")
+    updates: int = setting(31_250, "updates of the map in an epoch", within=">= 1")
+    learning_rate: float = setting(0.1, "of plain SGD, for both", within="> 0")
+    decay: float = setting(
+        0.98,
+        "factor of the learning rate after each epoch; it is halved besides where the criterion"
+        " fell",
+        within="> 0, <= 1",
+    )
+    orthogonality: float = setting(
+        0.01,
+        "after each update the map W becomes (1 + b) W - b (W Wᵀ) W, with this b; 0 leaves it",
+        within=">= 0, <= 0.5",
+    )
+    threads: int = setting(
+        1, "of each operation; more may change the last digits, and so the map", within=">= 1"
+    )
+    seed: int = setting(1, "of everything that is drawn", within=">= 0")
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        check(self)
+
+
+class Discriminator(nn.Sequential):
+    """Says, as a logit, how likely a vector is a mapped one: ``(b, d)`` → ``(b, 1)``."""
+
+    def __init__(self, dim: int, settings: Adversarial) -> None:
+        """Start at random."""
+        widths = [dim, *[settings.units] * settings.layers]
+        hidden: list[nn.Module] = []
+        for before, after in pairwise(widths):
+            hidden += [nn.Linear(before, after), nn.LeakyReLU(settings.leak)]
+        super().__init__(nn.Dropout(settings.input_dropout), *hidden, nn.Linear(widths[-1], 1))
+
+
+def adversarial_map(
+    source: Vectors,
+    target: Vectors,
+    settings: tuple[Adversarial, MappingSettings],
+    notify: Callable[[int, Induced], object],
+    device: torch.device | None = None,
+) -> Floats:
+    """Learn a map from normalised vectors ``(n, d)`` and ``(m, d)`` of words by frequency.
+
+    The same vectors and settings give the same map, on a CPU.
+
+    Args:
+        source: of the language that is mapped.
+        target: of the other.
+        settings: of the training, and of the criterion.
+        notify: told the epoch, from 1 on over all starts, and what its map says.
+        device: where to compute; the CPU if None.
+
+    Returns:
+        The best by the criterion, of all starts and epochs, made orthogonal.
+    """
+    training, mapping = settings
+    maps: list[tuple[float, Floats]] = []
+    with torch.random.fork_rng(devices=[]), one_torch_thread():
+        torch.set_num_threads(training.threads)
+        torch.manual_seed(training.seed)
+        for start in range(training.starts):
+            game = _Game(source, target, training, device or torch.device("cpu"))
+            if start:
+                game.turn()
+            before = -np.inf
+            for _ in range(training.epochs):
+                current = game.epoch()
+                induced = induce(mapped(source[: mapping.words], current), target, mapping)
+                maps.append((induced.criterion, current))
+                notify(len(maps), induced)
+                game.slow_down(training.decay * (0.5 if induced.criterion < before else 1.0))
+                before = induced.criterion
+    return max(maps, key=lambda pair: pair[0])[1]
+
+
+class _Game:
+    """The map, the discriminator, and the words they learn from."""
+
+    def __init__(
+        self, source: Vectors, target: Vectors, settings: Adversarial, device: torch.device
+    ) -> None:
+        self._settings = settings
+        self._sides = [
+            torch.from_numpy(side[: settings.words]).to(device) for side in (source, target)
+        ]
+        dim = source.shape[1]
+        self._discriminator = Discriminator(dim, settings).to(device)
+        self._map = nn.Parameter(torch.eye(dim, device=device))
+        labels = torch.arange(2.0, device=device).repeat_interleave(settings.batch_size)
+        self._labels = labels.clamp(settings.smoothing, 1 - settings.smoothing)[:, None]
+        parameters = self._discriminator.parameters(), [self._map]
+        self._optimisers = [torch.optim.SGD(p, lr=settings.learning_rate) for p in parameters]
+        self._loss = nn.BCEWithLogitsLoss()
+
+    def turn(self) -> None:
+        """Start from a random orthogonal map instead of the identity."""
+        with torch.no_grad():
+            self._map.copy_(torch.linalg.qr(torch.randn(self._map.shape))[0])
+
+    def epoch(self) -> Floats:
+        """Learn for an epoch; returns the map (:meth:`map`)."""
+        for _ in range(self._settings.updates):
+            self._play()
+        return self.map()
+
+    def _play(self) -> None:
+        """Update the discriminator some times, then the map once."""
+        self._discriminator.train()
+        for _ in range(self._settings.discriminator_updates):
+            with torch.no_grad():
+                words = self._words()
+            self._update(0, self._loss(self._discriminator(words), self._labels))
+        self._discriminator.eval()
+        self._update(1, self._loss(self._discriminator(self._words()), 1 - self._labels))
+        self._straighten()
+
+    def _words(self) -> Tensor:
+        """A mini-batch, of target words, then of mapped source words ``(2b, d)``."""
+        source, target = (
+            side[torch.randint(len(side), (self._settings.batch_size,)).to(side.device)]
+            for side in self._sides
+        )
+        return torch.cat([target, source @ self._map])
+
+    def _update(self, which: int, loss: Tensor) -> None:
+        """One step of the discriminator's (0) or the map's (1) optimiser."""
+        for optimiser in self._optimisers:
+            optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self._optimisers[which].step()
+
+    def _straighten(self) -> None:
+        """Bring the map nearer to an orthogonal one."""
+        beta = self._settings.orthogonality
+        with torch.no_grad():
+            w = self._map
+            w.copy_((1 + beta) * w - beta * (w @ w.T) @ w)
+
+    def slow_down(self, factor: float) -> None:
+        """Multiply the learning rates."""
+        for optimiser in self._optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] *= factor
+
+    def map(self) -> Floats:
+        """The orthogonal map that is nearest to the one learnt; SettingsError if it diverged."""
+        learnt = self._map.detach().cpu().numpy()
+        if not np.isfinite(learnt).all():
+            raise SettingsError(
+                "the adversarial training diverged: set adversarial.learning_rate lower"
+            )
+        return procrustes(np.eye(len(learnt)), learnt)

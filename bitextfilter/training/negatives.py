@@ -1,7 +1,9 @@
-"""Pairs that are no translations, for the classifier to learn from.
+"""Negatives: pairs that are no translations, chosen by vectors or at random.
 
 Kim et al. 2019, section 4: the worst of a noisy corpus by cosine are negatives, and (table 5) the
 last of its best 20, 40, 60 or 80 % are harder ones.
+
+Letters: m ≥ 1 pairs of a mini-batch, or of a mega-batch of several; d width of a vector.
 """
 
 from __future__ import annotations
@@ -12,15 +14,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
 
 from bitextfilter.errors import SettingsError
+from bitextfilter.training.objectives import HardNegatives
 
-__all__ = ["KINDS", "Negatives", "drawn", "last_of_best", "repaired"]
+_Pair = tuple[str, str]
 
-Pair = tuple[str, str]
-
-KINDS = ("worst", "random", "repaired", "given")
+_KINDS = ("worst", "random", "repaired", "given")
 """``worst`` (of the best P %) and ``random`` rows of a noisy corpus, the positives ``repaired``
 with each other's targets, or all rows ``given``."""
 
@@ -30,7 +34,7 @@ class Negatives:
     """Which pairs serve as negatives."""
 
     kind: str = "worst"
-    """A name in ``KINDS``."""
+    """A name in ``_KINDS``."""
     percent: float = 100.0
     """With ``worst``: the part of the corpus, best first, whose last rows are taken."""
 
@@ -43,8 +47,8 @@ class Negatives:
         match = re.fullmatch(r"worst:([0-9]+(?:\.[0-9]+)?)%?", text)
         if match and 0 < float(match[1]) <= 100:
             return cls("worst", float(match[1]))
-        if text not in KINDS:
-            raise SettingsError(f"negatives {text!r} are none of worst:P%, {', '.join(KINDS)}")
+        if text not in _KINDS:
+            raise SettingsError(f"negatives {text!r} are none of worst:P%, {', '.join(_KINDS)}")
         return cls(text)
 
 
@@ -64,7 +68,7 @@ def drawn(total: int, count: int, seed: int) -> NDArray[np.int64]:
     return np.sort(generator.choice(total, min(count, total), replace=False).astype(np.int64))
 
 
-def repaired(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
+def repaired(pairs: Sequence[_Pair], count: int, seed: int) -> list[_Pair]:
     """Return *count* pairs of a source and the target of another pair, both chosen by *seed*.
 
     Each source and each target serves in turn; pairs that are the same as one given are left out,
@@ -72,7 +76,7 @@ def repaired(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
     """
     generator = np.random.default_rng(seed)
     known = set(pairs)
-    made: list[Pair] = []
+    made: list[_Pair] = []
     while len(pairs) > 1 and len(made) < count:
         order = generator.permutation(len(pairs))
         new = [
@@ -84,3 +88,84 @@ def repaired(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
             break
         made += wrong[: count - len(made)]
     return made
+
+
+_BLOCK_ROWS = 4096
+"""Rows searched at a time: a mega-batch of 40 times 100 pairs is one block of 64 MB."""
+
+_NONE = -1
+"""The place of a negative that there is not."""
+
+
+@torch.no_grad()
+def hardest_negatives(
+    source: Tensor, target: Tensor, same: Tensor, negatives: str = "same"
+) -> tuple[Tensor, Tensor]:
+    """Places of the hardest negative of each source and of each target: the highest cosine.
+
+    In a mega-batch (Wieting & Gimpel 2018) the search is over all its mini-batches, which are
+    then trained on one by one, each with the negatives found for its rows.
+
+    Args:
+        source, target: row-aligned vectors ``(m, d)``.
+        same: ``(m, m)``, True where two pairs share a text: neither is a negative of the other.
+            Nor is a pair ever its own.
+        negatives: ``same``: of the same side, sources for a source and targets for a target, as
+            in Wieting, Mallinson & Gimpel 2017 (with two languages, a negative is then a
+            sentence of the same language); ``other``: of the other side, as translations are
+            searched for.
+
+    Returns:
+        For each source a place among the sources (``same``) or targets (``other``), and for
+        each target the reverse: int64 ``(m,)`` each, of equal cosines the first, -1 where no
+        negative is left.
+    """
+    units = [functional.normalize(side.float(), dim=1) for side in (source, target)]
+    candidates = {"same": units, "other": units[::-1]}[negatives]
+    found = [_hardest(units[side], candidates[side], same) for side in (0, 1)]
+    return found[0], found[1]
+
+
+def _hardest(units: Tensor, candidates: Tensor, same: Tensor) -> Tensor:
+    """Place of the candidate with the highest cosine to each row, ``(m,)``.
+
+    Blocks of a fixed number of rows bound the memory to ``_BLOCK_ROWS`` times m numbers.
+    """
+    rows = torch.arange(len(units), device=units.device)
+    places = []
+    for block in torch.split(rows, _BLOCK_ROWS):
+        with torch.autocast(units.device.type, enabled=False):
+            cosine = units[block] @ candidates.T
+        cosine = cosine.masked_fill(same[block] | (block[:, None] == rows), float("-inf"))
+        places.append(_first_highest(cosine))
+    return torch.cat(places)
+
+
+def _first_highest(values: Tensor) -> Tensor:
+    """Column of each row's highest value, the first of equal ones; -1 where all are -inf."""
+    place = values.argmax(1, keepdim=True)
+    return place.masked_fill(values.gather(1, place).isneginf(), _NONE).squeeze(1)
+
+
+def taken(vectors: Tensor, places: Tensor) -> HardNegatives:
+    """The negatives that stand at ``places (n,)`` of ``vectors (m, d)``."""
+    return HardNegatives(vectors[places.clamp(min=0)], places >= 0)
+
+
+def random_partners(same: Tensor, generator: torch.Generator) -> Tensor:
+    """A random wrong partner for each of the pairs: as many negatives as there are positives.
+
+    Every allowed partner is as likely as any other, and drawn anew for each row (Sjöblom, Creutz
+    & Aulamo 2018).
+
+    Args:
+        same: ``(m, m)``, True where two pairs share a text; a row is never its own partner.
+        generator: where the chance comes from, on its own device.
+
+    Returns:
+        int64 ``(m,)``, on the device of ``same``; -1 for a row that has no possible partner.
+    """
+    size = len(same)
+    chance = torch.rand(size, size, generator=generator, device=generator.device).to(same.device)
+    own = torch.eye(size, dtype=torch.bool, device=same.device)
+    return _first_highest(chance.masked_fill(same | own, float("-inf")))

@@ -22,8 +22,6 @@ from bitextfilter.settings import check, setting
 from bitextfilter.text.ngram_model import BEGIN, END, MARKS, Level, NgramModel
 from bitextfilter.text.units import Units
 
-__all__ = ["FALLBACK", "Corpus", "NgramSettings", "Trained", "discounts_of", "train"]
-
 FALLBACK = (0.5, 1.0, 1.5)
 """Discounts of counts 1, 2 and 3 up where the counts of counts give none, as in ``lmplz``."""
 

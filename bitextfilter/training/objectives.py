@@ -99,13 +99,13 @@ def margin_loss(
 
     The mean over the pairs of max(0, δ − cos(s, t) + cos(s, nₛ)) + max(0, δ − cos(s, t) +
     cos(t, nₜ)). With both terms it is the objective of Wieting, Mallinson & Gimpel 2017 (section
-    "Training"; its regularisers are :mod:`~bitextfilter.training.regularisation`), with the first
+    "Training"; its regularisers are :mod:`~bitextfilter.training.encoder_learner`), with the first
     alone that of Wieting & Gimpel 2018; δ = 0.4 in both. A row that has no negative takes no
     part in the mean of that term.
 
     Args:
         source, target: row-aligned vectors ``(n, d)``.
-        for_source: the nₛ, such as :func:`~bitextfilter.training.selection.taken` gives.
+        for_source: the nₛ, such as :func:`~bitextfilter.training.negatives.taken` gives.
         for_target: the nₜ; None leaves the second term out.
         margin: δ, in cosine.
 
@@ -129,7 +129,7 @@ def contrastive_loss(source: Tensor, target: Tensor, positive: Tensor, margin: f
 
     Args:
         source, target: row-aligned vectors ``(n, d)``, of positive and negative pairs (see
-            :func:`~bitextfilter.training.selection.random_partners`).
+            :func:`~bitextfilter.training.negatives.random_partners`).
         positive: whether a row is a positive pair, bool ``(n,)``.
         margin: m, a distance from 0 to 2.
     """

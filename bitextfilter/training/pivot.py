@@ -14,16 +14,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bitextfilter.encoders.network import Inputs, Network, Padded, piece_vectors
+from bitextfilter.encoders.base import (
+    Inputs,
+    Network,
+    Padded,
+    piece_vectors,
+)
 from bitextfilter.errors import SettingsError
-from bitextfilter.text.processor import PIECES
+from bitextfilter.text.ragged import PIECES
 from bitextfilter.training.batches import moved, pad
 from bitextfilter.training.data import Corpus, endless_batches
 from bitextfilter.training.encoder_learner import EncoderLearner
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.settings import TrainingSettings
-
-__all__ = ["LOSSES", "Batch", "PivotLearner", "check_settings", "stream_of"]
 
 LOSSES = ("source_pivot", "target_pivot")
 """What the cross-entropies of the two sides are called in a history."""
@@ -82,7 +85,7 @@ class PivotLearner(EncoderLearner):
         return super().weight("translation" if name in LOSSES else name)
 
 
-def stream_of(
+def pivot_stream(
     corpora: tuple[Corpus, Corpus],
     settings: TrainingSettings,
     views: tuple[str, ...],

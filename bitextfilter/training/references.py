@@ -14,34 +14,21 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from bitextfilter.encoders.network import Padded
+from bitextfilter.arrays import Indices
+from bitextfilter.encoders.base import Padded
 from bitextfilter.encoders.reference_classifier import ReferenceNetwork
 from bitextfilter.settings import check, setting
-from bitextfilter.text.processor import PIECES
-from bitextfilter.text.ragged import Ragged
-from bitextfilter.training.learner import Learner
-from bitextfilter.training.loop import Stream
-from bitextfilter.training.regularisation import weight_penalty
-
-__all__ = [
-    "NEGATIVES",
-    "Examples",
-    "ReferenceCorpus",
-    "ReferenceLearner",
-    "ReferenceTraining",
-    "stream_of",
-]
+from bitextfilter.text.ragged import PIECES, Ragged
+from bitextfilter.training.encoder_learner import weight_penalty
+from bitextfilter.training.loop import Learner, Stream
 
 NEGATIVES = ("random", "hardest")
 
 _TOGETHER = 1024
 """Translations that are read at a time while the hardest are looked for."""
-
-Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -98,25 +85,25 @@ class ReferenceCorpus:
 
     references: Ragged
     translations: Ragged
-    counts: Places
+    counts: Indices
     """How many translations each reference has, ``(n,)``."""
 
     @property
-    def firsts(self) -> Places:
+    def firsts(self) -> Indices:
         """The place of the first translation of each reference, ``(n,)``."""
-        firsts: Places = np.cumsum(self.counts) - self.counts
+        firsts: Indices = np.cumsum(self.counts) - self.counts
         return firsts
 
-    def drawn(self, places: Places, random: np.random.Generator) -> Places:
+    def drawn(self, places: Indices, random: np.random.Generator) -> Indices:
         """Draw a translation of each of these references: ``(places,)``."""
-        chosen: Places = self.firsts[places] + random.integers(0, self.counts[places])
+        chosen: Indices = self.firsts[places] + random.integers(0, self.counts[places])
         return chosen
 
-    def every(self, places: Places) -> Places:
+    def every(self, places: Indices) -> Indices:
         """Return all translations of these references."""
         counts = self.counts[places]
         inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        found: Places = np.repeat(self.firsts[places], counts) + inside
+        found: Indices = np.repeat(self.firsts[places], counts) + inside
         return found
 
 
@@ -182,8 +169,8 @@ class ReferenceLearner(Learner):
         )
 
 
-def stream_of(
-    corpus: ReferenceCorpus, places: Places, settings: ReferenceTraining, device: torch.device
+def reference_stream(
+    corpus: ReferenceCorpus, places: Indices, settings: ReferenceTraining, device: torch.device
 ) -> Stream:
     """Mini-batches of some references in an order drawn for each epoch, by the seed."""
     size = settings.batch_size
@@ -202,7 +189,7 @@ def stream_of(
 
 def _examples(
     corpus: ReferenceCorpus,
-    places: Places,
+    places: Indices,
     settings: ReferenceTraining,
     random: np.random.Generator,
     device: torch.device,

@@ -11,24 +11,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bitextfilter.models.recurrent import padding_mask
-from bitextfilter.text.processor import PIECES
-from bitextfilter.text.ragged import Ragged
+from bitextfilter.text.ragged import PIECES, Ragged
 from bitextfilter.training.data import Corpus, endless_batches
-from bitextfilter.training.learner import Learner
-from bitextfilter.training.loop import Stream, count_updates
-from bitextfilter.training.output_loss import output_loss
-from bitextfilter.training.translator_settings import TranslatorSettings
-from bitextfilter.translation.cost import shifted
+from bitextfilter.training.loop import Learner, Stream, count_updates
+from bitextfilter.training.output import output_loss
+from bitextfilter.training.settings import TranslatorSettings
 from bitextfilter.translation.network import Rows, TranslationNetwork
-
-__all__ = ["Pairs", "TranslationLearner", "stream_of"]
-
+from bitextfilter.translation.translator import shifted
 
 PART = 8192
 """Positions of both sides that are computed at a time: of long pairs, a part of a mini-batch."""
 
 
-class Pairs(NamedTuple):
+class _Pairs(NamedTuple):
     """A mini-batch."""
 
     sources: Rows
@@ -47,7 +42,7 @@ class TranslationLearner(Learner):
         self.settings = settings
         network.dropout.part = settings.dropout
 
-    def forward(self, batch: Pairs) -> dict[str, Tensor]:
+    def forward(self, batch: _Pairs) -> dict[str, Tensor]:
         """The label-smoothed cross-entropy in nats a token."""
         inputs, outputs = shifted(batch.targets)
         states = self.network.states(batch.sources, inputs)
@@ -57,12 +52,12 @@ class TranslationLearner(Learner):
         loss = output_loss(states[inside], layer, outputs[inside], smoothing)
         return {"translation": loss}
 
-    def parts(self, batch: Pairs) -> list[tuple[Pairs, float]]:
+    def parts(self, batch: _Pairs) -> list[tuple[_Pairs, float]]:
         """See :meth:`Learner.parts`: of ``PART`` positions; shares are of the targets' tokens."""
         positions = batch.sources.ids.shape[1] + batch.targets.ids.shape[1]
         cuts = [side.cut(max(1, PART // positions)) for side in (batch.sources, batch.targets)]
         tokens = [int((target.lengths + 1).sum()) for target in cuts[1]]
-        pairs = map(Pairs, *cuts)
+        pairs = map(_Pairs, *cuts)
         return [(pair, count / sum(tokens)) for pair, count in zip(pairs, tokens, strict=True)]
 
     def weighted(self, losses: dict[str, Tensor]) -> Tensor:
@@ -76,10 +71,12 @@ def padded_rows(texts: Ragged, places: NDArray[np.int64], device: torch.device) 
     return Rows(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
 
 
-def stream_of(corpus: Corpus, settings: TranslatorSettings, device: torch.device) -> Stream:
+def translation_stream(
+    corpus: Corpus, settings: TranslatorSettings, device: torch.device
+) -> Stream:
     """Mini-batches of pairs of like length, anew in each pass, by the seed."""
 
-    def batches(skip: int) -> Iterator[Pairs]:
+    def batches(skip: int) -> Iterator[_Pairs]:
         lengths = np.maximum(corpus.source.lengths, corpus.target.lengths)
         size, seed = settings.batch_size, settings.seed
         for places in endless_batches(lengths, corpus.weights, size, seed, skip):
@@ -89,6 +86,6 @@ def stream_of(corpus: Corpus, settings: TranslatorSettings, device: torch.device
             if corpus.templates is not None:
                 templates = padded_rows(corpus.templates, places, device)
                 source = source._replace(templates=templates)
-            yield Pairs(source, target)
+            yield _Pairs(source, target)
 
     return Stream(settings.updates or count_updates(corpus, settings), batches)

@@ -30,8 +30,6 @@ from numpy.typing import NDArray
 from bitextfilter.errors import DeviceError, InputError, SettingsError
 from bitextfilter.settings import check, setting
 
-__all__ = ["Sentences", "SkipGram", "WordVectors", "skip_gram", "train_here"]
-
 Sentences = Iterable[Sequence[str]]
 """The tokens of each sentence."""
 

@@ -1,9 +1,13 @@
-"""The attentional recurrent model (Bahdanau et al. 2015; Luong et al. 2015).
+"""The attentional recurrent translation model, plain and controlled by a template.
 
 By default that of Wieting & Gimpel 2018, section 6, made smaller: a bidirectional LSTM reads the
 source, an LSTM of two layers writes the target with bilinear attention. With additive attention it
 looks at the source as Bahdanau et al. do, and as what Wieting et al. 2017 translated with. The
 decoder is not fed its attention (Luong's input feeding), so that a whole target is trained at once.
+
+A second, small encoder reads the symbols of the template. The decoder starts from both, attends to
+both, and joins what it finds. Iyyer et al. read the template with an LSTM in one direction and copy
+words of the source; here the LSTM has two directions, and subwords stand for copying.
 """
 
 from __future__ import annotations
@@ -15,16 +19,9 @@ import torch
 from torch import Tensor, nn
 
 from bitextfilter.models.attention import ATTENTIONS, Attention, Memory
-from bitextfilter.models.recurrent import (
-    CELLS,
-    BidirectionalRecurrent,
-    mean_pool,
-    padding_mask,
-)
+from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent, mean_pool, padding_mask
 from bitextfilter.settings import check, setting
 from bitextfilter.translation.network import Rows, State, TranslationNetwork
-
-__all__ = ["RecurrentSettings", "RecurrentTranslationNetwork"]
 
 Hidden = tuple[Tensor, ...]
 """Hidden state, and of an LSTM the cell: ``(layers, n, d)`` each."""
@@ -139,3 +136,47 @@ class RecurrentState(State):
         """See :meth:`State.select`."""
         rows = (self._first + parents).flatten()
         self._hidden = tuple(part[:, rows] for part in self._hidden)
+
+
+_LEAST = 4
+"""Symbols: none, unknown and the brackets."""
+
+
+@dataclass(frozen=True)
+class ControlledSettings(RecurrentSettings):
+    """Shape: besides that of the recurrent model, that of what reads templates.
+
+    ``template_width`` of a symbol's vector and of a direction of the encoder.
+    """
+
+    symbols: int = setting(
+        128, "rows of the table of template symbols: the rarest of more are unknown", within=">= 4"
+    )
+    template_width: int = setting(
+        64, "of a symbol's vector, and of one direction of the templates' encoder", within=">= 1"
+    )
+
+
+class ControlledNetwork(RecurrentTranslationNetwork):
+    """A source, and a template of the target."""
+
+    settings: ControlledSettings
+
+    def __init__(self, settings: ControlledSettings, vocabulary: int) -> None:
+        width, dim = settings.template_width, 2 * settings.template_width
+        super().__init__(settings, vocabulary, more=dim)
+        self.symbols = nn.Embedding(settings.symbols, width)
+        self.template_encoder = BidirectionalRecurrent(settings.cell, width, width, 1)
+        self.template_attention = ATTENTIONS[settings.attention](2 * settings.hidden, dim)
+
+    def read(self, sources: Rows) -> list[Read]:
+        """The source, and the template: where there is none, that of the single symbol 0."""
+        ids, lengths = sources.ids.new_zeros(len(sources.ids), 1), torch.ones_like(sources.lengths)
+        if sources.templates is not None:
+            ids, lengths = sources.templates.ids, sources.templates.lengths
+        vectors: Tensor = self.dropout(self.symbols(ids))
+        return [*super().read(sources), (self.template_encoder(vectors, lengths), lengths)]
+
+    def attentions(self) -> list[Attention]:
+        """Of the source and of the template."""
+        return [self.attention, self.template_attention]

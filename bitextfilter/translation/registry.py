@@ -14,21 +14,15 @@ from bitextfilter.models import checkpoint
 from bitextfilter.models.device import product_type, resolve_device
 from bitextfilter.models.folders import read_architecture, read_config
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.translation.controlled import ControlledNetwork, ControlledSettings
 from bitextfilter.translation.network import TranslationNetwork
-from bitextfilter.translation.recurrent import RecurrentSettings, RecurrentTranslationNetwork
+from bitextfilter.translation.recurrent import (
+    ControlledNetwork,
+    ControlledSettings,
+    RecurrentSettings,
+    RecurrentTranslationNetwork,
+)
 from bitextfilter.translation.transformer import TransformerNetwork, TransformerSettings
 from bitextfilter.translation.translator import Translator
-
-__all__ = [
-    "ARCHITECTURES",
-    "FOLLOWING",
-    "architecture_settings",
-    "build_network",
-    "load_network",
-    "load_translator",
-    "save_translator",
-]
 
 ARCHITECTURES: dict[str, tuple[type[Any], Any]] = {
     "transformer": (TransformerSettings, TransformerNetwork),
@@ -40,7 +34,7 @@ ARCHITECTURES: dict[str, tuple[type[Any], Any]] = {
 FOLLOWING = ("controlled",)
 """Those that follow templates: settings with ``symbols``, the size of their table."""
 
-PART = "translator"
+_PART = "translator"
 """Of a model's configuration."""
 
 
@@ -75,11 +69,11 @@ def save_translator(
     """Write a translator into an existing folder; ``kind``: its architecture and settings."""
     name, settings = kind
     processor.save(folder)
-    config = {**processor.config(), PART: {"architecture": name, **asdict(settings)}}
-    checkpoint.save_network(folder, PART, network, config, quantise)
+    config = {**processor.config(), _PART: {"architecture": name, **asdict(settings)}}
+    checkpoint.save_network(folder, _PART, network, config, quantise)
 
 
-def load_network(folder: Path) -> tuple[str, Any, TranslationNetwork, TextProcessor]:
+def _load_network(folder: Path) -> tuple[str, Any, TranslationNetwork, TextProcessor]:
     """Architecture name, settings, network and text processor of a translator's folder.
 
     Raises:
@@ -87,11 +81,11 @@ def load_network(folder: Path) -> tuple[str, Any, TranslationNetwork, TextProces
         ModelError: it is no translator, damaged, or of a newer version.
     """
     config = read_config(folder)
-    name, settings = read_architecture(folder, config, PART, architecture_settings)
+    name, settings = read_architecture(folder, config, _PART, architecture_settings)
     processor = TextProcessor.load(folder, config)
     _check_templates(folder, name, settings, processor)
     size = len(processor.vocabulary)
-    network = checkpoint.load_network(folder, PART, lambda: build_network(name, settings, size))
+    network = checkpoint.load_network(folder, _PART, lambda: build_network(name, settings, size))
     return name, settings, network, processor
 
 
@@ -110,7 +104,7 @@ def load_translator(folder: Path, device: str = "cpu", threads: int = 1) -> Tran
     Where the device is fast at it, matrices are multiplied in bfloat16: a score is then off by
     some thousandths, and the same each time.
     """
-    _, _, network, processor = load_network(folder)
+    _, _, network, processor = _load_network(folder)
     if product_type(resolve_device(device)) == torch.bfloat16:
         network.eval().narrow()
     return Translator(processor, network, device, threads)

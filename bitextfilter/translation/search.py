@@ -13,10 +13,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from bitextfilter.text.vocabulary import BEGIN, END, PAD, UNKNOWN
+from bitextfilter.text.segment import UNKNOWN
+from bitextfilter.text.vocabulary import BEGIN, END, PAD
 from bitextfilter.translation.network import Rows, TranslationNetwork
-
-__all__ = ["Beam", "Chooser", "Found", "Hypotheses", "Limits", "Sampler", "search"]
 
 
 class Hypotheses(NamedTuple):

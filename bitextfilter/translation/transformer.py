@@ -18,8 +18,6 @@ from bitextfilter.models.recurrent import padding_mask
 from bitextfilter.settings import check, setting
 from bitextfilter.translation.network import Rows, State, TranslationNetwork
 
-__all__ = ["TransformerNetwork", "TransformerSettings"]
-
 
 @dataclass(frozen=True)
 class TransformerSettings:
@@ -37,7 +35,7 @@ class TransformerSettings:
             raise SettingsError(f"width {self.width} is no multiple of twice heads={self.heads}")
 
 
-class Cache:
+class _Cache:
     """Keys and values of what is written so far, in memory that grows by steps."""
 
     STEP = 32
@@ -103,7 +101,7 @@ class DecoderLayer(Layer):
         self.across_norm = nn.LayerNorm(settings.width)
 
     def forward(
-        self, rows: Tensor, source: KeysValues, mask: Tensor, cache: Cache | None = None
+        self, rows: Tensor, source: KeysValues, mask: Tensor, cache: _Cache | None = None
     ) -> Tensor:
         """Whole targets ``(n, T, w)``; with a cache one position of hypotheses ``(n * k, 1, w)``.
 
@@ -170,7 +168,7 @@ class TransformerState(State):
     def __init__(self, network: TransformerNetwork, sources: Rows, width: int) -> None:
         self._network = network
         self._memory, self._mask = network.encode(sources)
-        self._caches = [Cache() for _ in self._memory]
+        self._caches = [_Cache() for _ in self._memory]
         first = torch.arange(len(sources.ids), device=sources.ids.device) * width
         self._first = first[:, None]
         self._written = 0

@@ -1,4 +1,4 @@
-"""Train a classifier for a model: find negatives, encode, train, and write the model with it."""
+"""Classifier training from files: negatives, encoding, training, the model folder, its table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,40 +17,34 @@ from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.models.device import torch_threads
 from bitextfilter.models.folders import THRESHOLDS
-from bitextfilter.scoring.model import Model
-from bitextfilter.scoring.scorers import distinct
+from bitextfilter.scoring.model import Model, distinct
 from bitextfilter.settings import check, from_mapping, listed, setting
 from bitextfilter.similarity import classifiers
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.classifiers import PairClassifier, Shape
 from bitextfilter.similarity.word_classifier import WordClassifier
-from bitextfilter.similarity.word_settings import WordClassifierSettings
-from bitextfilter.text.surface import WIDTH
-from bitextfilter.training.classifier import (
-    ClassifierReport,
-    ClassifierTraining,
-    train_classifier,
+from bitextfilter.similarity.word_network import WordClassifierSettings
+from bitextfilter.text.features import WIDTH
+from bitextfilter.training.classifier import ClassifierReport, train_classifier
+from bitextfilter.training.labelled_pairs import (
+    LabelledPairs,
+    LabelledVectors,
+    LabelledWords,
+    ReadSide,
 )
-from bitextfilter.training.labelled_pairs import LabelledPairs
-from bitextfilter.training.labelled_vectors import LabelledVectors
-from bitextfilter.training.labelled_words import LabelledWords, ReadSide
 from bitextfilter.training.negatives import Negatives, drawn, last_of_best, repaired
+from bitextfilter.training.settings import ClassifierTraining
 
-__all__ = [
-    "ClassifierPlan",
-    "Examples",
-    "choose_negatives",
-    "settings_rows",
-    "train_on_pairs",
-    "write_model",
-]
+if TYPE_CHECKING:
+    from bitextfilter.training.classifier import Figures
 
-Pair = tuple[str, str]
-Sides = tuple[Sequence[str], Sequence[str]]
-NoisyCorpus = Callable[[], Iterable[Sequence[Pair]]]
+
+_Pair = tuple[str, str]
+_Sides = tuple[Sequence[str], Sequence[str]]
+_NoisyCorpus = Callable[[], Iterable[Sequence[_Pair]]]
 """Gives the windows of a noisy corpus from its beginning, each time it is called."""
 
-RECORD = "classifier.json"
+_RECORD = "classifier.json"
 """The file of a model folder that says how its classifier was trained."""
 
 
@@ -139,8 +133,8 @@ def settings_rows() -> list[tuple[str, str, str, str]]:
 
 
 def choose_negatives(
-    model: Model, positives: Sequence[Pair], noisy: NoisyCorpus | None, plan: ClassifierPlan
-) -> list[Pair]:
+    model: Model, positives: Sequence[_Pair], noisy: _NoisyCorpus | None, plan: ClassifierPlan
+) -> list[_Pair]:
     """Return the negatives that the plan asks for.
 
     Reads a noisy corpus twice, for memory holds its scores but not its text. Raises InputError
@@ -157,7 +151,9 @@ def choose_negatives(
     return chosen
 
 
-def _from_corpus(model: Model, noisy: NoisyCorpus, plan: ClassifierPlan, wanted: int) -> list[Pair]:
+def _from_corpus(
+    model: Model, noisy: _NoisyCorpus, plan: ClassifierPlan, wanted: int
+) -> list[_Pair]:
     """Choose among the rows of a noisy corpus."""
     kind = plan.negatives.kind
     if kind == "given":
@@ -171,7 +167,7 @@ def _from_corpus(model: Model, noisy: NoisyCorpus, plan: ClassifierPlan, wanted:
     return list(_at(noisy(), set(places.tolist())))
 
 
-def _at(windows: Iterable[Sequence[Pair]], places: set[int]) -> Iterable[Pair]:
+def _at(windows: Iterable[Sequence[_Pair]], places: set[int]) -> Iterable[_Pair]:
     """Yield the rows at some places of consecutive windows."""
     place = 0
     for window in windows:
@@ -181,7 +177,7 @@ def _at(windows: Iterable[Sequence[Pair]], places: set[int]) -> Iterable[Pair]:
             place += 1
 
 
-def _cosines(model: Model, pairs: Sequence[Pair]) -> np.ndarray[Any, np.dtype[np.float32]]:
+def _cosines(model: Model, pairs: Sequence[_Pair]) -> np.ndarray[Any, np.dtype[np.float32]]:
     sources, targets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     return model.score(sources, targets, ("cosine",))["cosine"]
 
@@ -190,10 +186,10 @@ def _cosines(model: Model, pairs: Sequence[Pair]) -> np.ndarray[Any, np.dtype[np
 class Examples:
     """Pairs to learn from."""
 
-    positives: Sequence[Pair]
+    positives: Sequence[_Pair]
     """Translations."""
-    negatives: Sequence[Pair]
-    nearly: Sequence[Pair] = ()
+    negatives: Sequence[_Pair]
+    nearly: Sequence[_Pair] = ()
     """Translations but for a small mistake."""
 
     def apart(self) -> Examples:
@@ -229,7 +225,7 @@ def train_on_pairs(
 
 
 def _by_words(
-    model: Model, sides: Sides, worths: NDArray[np.float32], plan: ClassifierPlan
+    model: Model, sides: _Sides, worths: NDArray[np.float32], plan: ClassifierPlan
 ) -> tuple[Shape, LabelledPairs]:
     """Read the pairs for a classifier of words, and say which shape it has."""
     source, target = (
@@ -243,7 +239,7 @@ def _by_words(
 
 
 def _by_vectors(
-    model: Model, sides: Sides, worths: NDArray[np.float32], plan: ClassifierPlan
+    model: Model, sides: _Sides, worths: NDArray[np.float32], plan: ClassifierPlan
 ) -> tuple[Shape, LabelledPairs]:
     """Encode the pairs for a classifier of sentences, and say which shape it has."""
     surface = WIDTH if plan.surface else 0
@@ -273,7 +269,7 @@ def write_model(
         shutil.copytree(model.folder, draft, dirs_exist_ok=True, ignore=others)
         classifiers.save(classifier, draft, quantise)
         text = json.dumps(record, ensure_ascii=False, indent=2) + "\n"
-        (draft / RECORD).write_text(text, encoding="utf-8")
+        (draft / _RECORD).write_text(text, encoding="utf-8")
 
 
 def described(plan: ClassifierPlan, report: ClassifierReport, examples: Examples) -> dict[str, Any]:
@@ -281,3 +277,21 @@ def described(plan: ClassifierPlan, report: ClassifierReport, examples: Examples
     plan = plan.fitting(examples)
     pairs = {name: len(getattr(examples, name)) for name in ("positives", "negatives", "nearly")}
     return {"settings": asdict(plan), **pairs, "report": asdict(report)}
+
+
+def table(report: ClassifierReport) -> str:
+    """Return figures and distributions, before and after, a line each."""
+    columns = [_column(figures) for figures in (report.before, report.after)]
+    rows = [["held-out pairs", "before", "after"]]
+    rows += [[name, columns[0][name], columns[1][name]] for name in columns[0]]
+    rows.append(["temperature", "1.0000", f"{report.temperature:.4f}"])
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+def _column(figures: Figures) -> dict[str, str]:
+    names = ("accuracy", "auc", "calibration_error")
+    cells = {name.replace("_", " "): f"{getattr(figures, name):.4f}" for name in names}
+    for kind, counts in (("positives", figures.positives), ("negatives", figures.negatives)):
+        for tenth, count in enumerate(counts):
+            cells[f"{kind} {tenth / 10:.1f}-{(tenth + 1) / 10:.1f}"] = str(count)
+    return cells

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.mining import documents
-from bitextfilter.mining.documents import Alignment, LinkSettings, Means
+from bitextfilter.mining.documents import Alignment, Means
+from bitextfilter.mining.link_costs import LinkSettings
 from bitextfilter.scoring.model import Model
-from bitextfilter.similarity.vectors import Scores, Vectors
-
-__all__ = ["Align", "Encode", "aligner"]
 
 Align = Callable[[Sequence[str], Sequence[str]], Alignment]
 """Aligns the sentences of two documents."""
-Encode = Callable[[str, Sequence[str]], Vectors]
+_Encode = Callable[[str, Sequence[str]], Vectors]
 """From a language and ``n`` sentences to their vectors ``(n, dim)``."""
 
 
@@ -24,7 +23,7 @@ def aligner(
     settings: LinkSettings,
     model: Model | None = None,
     classifier: bool = False,
-    encode: Encode | None = None,
+    encode: _Encode | None = None,
 ) -> Align:
     """Return the function that aligns two documents.
 

@@ -1,4 +1,4 @@
-"""What a corpus is worth: the same translator, trained on what each score takes for its best rows.
+"""Downstream evaluation: the same translator trained on the best rows of each score.
 
 Kim et al. 2019, section 4.2: rows of a noisy corpus up to so many target words, then a translation
 model, then BLEU. Whatever is not the choice of rows is the same for all systems: segmentation and
@@ -10,31 +10,30 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
+import statistics
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from bitextfilter import __version__
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.evaluation.bleu import check_bleu
+from bitextfilter.evaluation.bleu import bleu, bleu_difference, check_bleu, chrf
+from bitextfilter.evaluation.filtering import Bootstrap, Estimate
+from bitextfilter.evaluation.result import Result, interval
 from bitextfilter.io.files import write_whole
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.training.sources import PairFile
+from bitextfilter.training.data import PairFile
 from bitextfilter.translation.registry import load_translator
 from bitextfilter.translation.translator import SearchSettings, Translation
-from bitextfilter.workflows.contents import content
 from bitextfilter.workflows.plan import Material, Surroundings
-from bitextfilter.workflows.resuming import has_state
+from bitextfilter.workflows.resuming import content, has_state
 from bitextfilter.workflows.subsets import ScoredFile, Subset, Survey, System, survey, write_subset
-from bitextfilter.workflows.translator_plan import TranslatorPlan
-from bitextfilter.workflows.translator_training import TranslatorTraining
+from bitextfilter.workflows.translator_training import TranslatorPlan, TranslatorTraining
 
-__all__ = ["Experiment", "Outcome", "Task"]
-
-RECORD = "outcome.json"
+_RECORD = "outcome.json"
 CHOICE = "choice.json"
 DEVELOPMENT = "development.tsv"
 
@@ -130,7 +129,7 @@ class Experiment:
 
     def finished(self, system: System, seed: int) -> Outcome | None:
         """Return what came out, None if that is not known yet."""
-        record = self._work / system.folder(seed) / RECORD
+        record = self._work / system.folder(seed) / _RECORD
         if not record.is_file():
             return None
         return Outcome(**json.loads(record.read_text(encoding="utf-8")))
@@ -165,7 +164,7 @@ class Experiment:
             [[row.best for row in test] for test in found],
         )
         text = json.dumps(dataclasses.asdict(outcome), ensure_ascii=False, indent=1) + "\n"
-        write_whole(folder / RECORD, text.encode())
+        write_whole(folder / _RECORD, text.encode())
         for left in (training.where.state, *folder.glob(".model.*")):
             shutil.rmtree(left, ignore_errors=True)
         return outcome
@@ -222,3 +221,94 @@ def _pairs(file: PairFile) -> list[tuple[str, str]]:
     if not pairs:
         raise InputError("no pairs", file=file.source)
     return pairs
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line of the table: a system, a seed and a test set, or the mean or deviation of seeds."""
+
+    system: str
+    seed: str
+    """A number, ``mean``, or ``sd``: the standard deviation of a sample, by n - 1."""
+    test: str
+    rows: float
+    words: float
+    subwords: float
+    bleu: float
+    chrf: float
+    difference: Estimate | None = None
+    """In BLEU, from the first system with the same seed; None of the first, and over seeds."""
+    bleu_signature: str = ""
+    chrf_signature: str = ""
+
+
+def lines_of(
+    outcomes: Mapping[tuple[str, int], Outcome],
+    tests: Mapping[str, Sequence[str]],
+    bootstrap: Bootstrap,
+) -> list[_Line]:
+    """Measure what was written.
+
+    Args:
+        outcomes: by name of system and seed; the first system is the one to compare with.
+        tests: references by the name of the test set, in the order of the translations.
+        bootstrap: of the differences' intervals.
+
+    Returns:
+        System by system and test by test: its seeds, and of several the mean and deviation.
+    """
+    systems = list(dict.fromkeys(name for name, _ in outcomes))
+    seeds = list(dict.fromkeys(seed for _, seed in outcomes))
+    lines: list[_Line] = []
+    for system in systems:
+        for place, (test, references) in enumerate(tests.items()):
+            measured = []
+            for seed in seeds:
+                ours, first = outcomes[system, seed], outcomes[systems[0], seed]
+                baseline = None if system == systems[0] else first.translations[place]
+                line = _line((system, str(seed), test), ours, place, references)
+                if baseline is not None:
+                    found = ours.translations[place], baseline, references
+                    line = replace(line, difference=bleu_difference(*found, bootstrap))
+                measured.append(line)
+            lines += [*measured, *_over_seeds(measured)]
+    return lines
+
+
+def _line(
+    names: tuple[str, str, str], outcome: Outcome, place: int, references: Sequence[str]
+) -> _Line:
+    written = outcome.translations[place]
+    first, second = bleu(written, references), chrf(written, references)
+    counts = (outcome.rows, outcome.words, outcome.subwords)
+    signatures = (first.signature, second.signature)
+    return _Line(*names, *counts, first.score, second.score, None, *signatures)
+
+
+def _over_seeds(lines: Sequence[_Line]) -> list[_Line]:
+    """Return the mean and the standard deviation of the lines of several seeds."""
+    averages: dict[str, Callable[[Iterable[float]], float]] = {}
+    if len(lines) > 1:
+        averages = {"mean": statistics.mean, "sd": statistics.stdev}
+    return [
+        replace(
+            lines[0],
+            seed=name,
+            rows=average(float(line.rows) for line in lines),
+            words=average(float(line.words) for line in lines),
+            subwords=average(float(line.subwords) for line in lines),
+            bleu=average(line.bleu for line in lines),
+            chrf=average(line.chrf for line in lines),
+            difference=None,
+        )
+        for name, average in averages.items()
+    ]
+
+
+def result_of(lines: Sequence[_Line], file: str) -> Result:
+    """Return the lines as a result of *file*; means of counts have one decimal."""
+    columns = dict.fromkeys(("system", "seed", "test", "rows", "words", "subwords"), ".1f")
+    columns |= dict.fromkeys(("bleu", "chrf"), ".2f") | interval("difference", form=".2f")
+    columns |= dict.fromkeys(("bleu_signature", "chrf_signature"), "")
+    facts = {"file": file, "version": __version__}
+    return Result("downstream", columns, {"results": list(map(asdict, lines))}, facts, "")

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from bitextfilter.arrays import Vectors
 from bitextfilter.errors import InputError
 from bitextfilter.models.device import resolve_device
 from bitextfilter.settings import check_groups, from_mapping, listed
-from bitextfilter.similarity.vectors import Vectors
-from bitextfilter.training.adversarial_mapping import Adversarial, adversarial_map
 from bitextfilter.training.mapping import (
+    Adversarial,
     Induced,
     MappingSettings,
+    adversarial_map,
     identical_pairs,
     map_of_pairs,
     mapped,
@@ -25,8 +26,6 @@ from bitextfilter.training.mapping import (
     seed_pairs,
 )
 from bitextfilter.training.word_vectors import SkipGram, WordVectors
-
-__all__ = ["EmbeddingPlan", "Notify", "Seeds", "joint_table", "map_sides", "settings_rows"]
 
 Seeds = Sequence[tuple[str, str]]
 """Entries of a dictionary."""

@@ -1,4 +1,4 @@
-"""Train an encoder from files: text, network, loop, validation and the model folder."""
+"""Encoder training from files: text, network, loop, validation, model folder."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.encoders.base import Encoder, NetworkEncoder, Vectors
-from bitextfilter.encoders.network import Network
+from bitextfilter.arrays import Vectors
+from bitextfilter.encoders.base import Encoder, Network, NetworkEncoder
 from bitextfilter.encoders.registry import (
     architecture_settings,
     build_network,
@@ -20,29 +20,29 @@ from bitextfilter.encoders.registry import (
 )
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.recovery import recover
-from bitextfilter.models.checkpoint import check_replaceable, read_config, writing_folder
+from bitextfilter.models.checkpoint import check_replaceable, writing_folder
 from bitextfilter.models.device import resolve_device
-from bitextfilter.scoring.reference import FILE as REFERENCE
-from bitextfilter.scoring.reference import Reference
+from bitextfilter.models.folders import read_config
+from bitextfilter.scoring.background import FILE as REFERENCE
+from bitextfilter.scoring.background import Reference
 from bitextfilter.settings import read_settings
 from bitextfilter.similarity.margins import csls_matrix
 from bitextfilter.similarity.vectors import cosine_matrix
-from bitextfilter.text.processor import TRIGRAMS, TextProcessor
-from bitextfilter.text.ragged import Ragged
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.ragged import TRIGRAMS, Ragged
 from bitextfilter.text.segment import load_segmenter
 from bitextfilter.text.vocabulary import END, RESERVED
 from bitextfilter.training.autoencoder import BilingualTraining
-from bitextfilter.training.batches import stream_of
-from bitextfilter.training.data import Corpus, Sentences
+from bitextfilter.training.batches import pair_stream
+from bitextfilter.training.data import Corpus, Sentences, read_monolingual, read_pairs
 from bitextfilter.training.encoder_learner import EncoderLearner
-from bitextfilter.training.loop import Hooks, Stream, learn, start_torch
-from bitextfilter.training.sources import read_monolingual, read_pairs
+from bitextfilter.training.loop import Hooks, Progress, Stream, learn, start_torch
+from bitextfilter.training.pivot import PivotLearner, check_settings, pivot_stream
 from bitextfilter.training.start import start_from, start_small, use_vectors
-from bitextfilter.training.state import Progress
 from bitextfilter.workflows.plan import Material, Plan, Surroundings
 from bitextfilter.workflows.resuming import begin_state, check_resumable
 
-RECORD = "training.json"
+_RECORD = "training.json"
 """The file of a model folder that says how its encoder was trained."""
 
 REFERENCE_ROWS = 1000
@@ -107,7 +107,7 @@ class EncoderTraining:
             self.plan.training,
             self._one_language,
         ).to(self._device)
-        return model, stream_of(model, (self.corpus, self.monolingual))
+        return model, pair_stream(model, (self.corpus, self.monolingual))
 
     @property
     def _one_language(self) -> bool:
@@ -141,7 +141,7 @@ class EncoderTraining:
                 self.where.quantise,
             )
             text = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
-            (folder / RECORD).write_text(text, encoding="utf-8")
+            (folder / _RECORD).write_text(text, encoding="utf-8")
             encoder = self._encoder(load_network(folder)[2])
             Reference(*_both(encoder, self._sample)).save(folder / REFERENCE)
 
@@ -240,7 +240,7 @@ class EncoderTraining:
 
 def _settings_of(model: Path) -> dict[str, Any]:
     """The settings that a model was trained with; none where it does not keep them."""
-    path = model / RECORD
+    path = model / _RECORD
     return read_settings(path) if path.exists() else {}
 
 
@@ -261,3 +261,57 @@ def distinct_sample(
         chosen = random.choice(len(distinct), min(REFERENCE_ROWS, len(distinct)), replace=False)
         sides.append([distinct[row] for row in sorted(chosen)])
     return sides[0], sides[1]
+
+
+_Pairs = tuple[list[str], list[str], list[float]]
+"""Sentences of one side, the same in the pivot, and weights."""
+
+
+class PivotTraining(EncoderTraining):
+    """A run of the architecture pivot.
+
+    The pivot has a segmentation and a vocabulary of its own, which go with the decoder: nothing
+    of that language is in the model folder.
+    """
+
+    def _read(self) -> None:
+        """Read what is trained on."""
+        pivot = self.material.pivot
+        assert pivot is not None, "check_material has seen to it"
+        check_settings(self.plan.training)
+        of_source, of_target = (read_pairs(files) for files in pivot.sides)
+        self.plan = self.given.fitting(sum(map(sum, (of_source[2], of_target[2]))) / 2)
+        self.processor = self._make_processor(of_source[0], of_target[0])
+        self.pivot = TextProcessor.learn(
+            [*of_source[1], *of_target[1]],
+            [],
+            (pivot.language, pivot.language),
+            self.plan.normalisation,
+            self.plan.segmentation,
+        )
+        self.corpora = self._make_corpus(of_source, 0), self._make_corpus(of_target, 1)
+        self._sample = distinct_sample(of_source[0], of_target[0], self.plan.training.seed)
+
+    def _make_corpus(self, pairs: _Pairs, side: int) -> Corpus:
+        """Pairs with the pivot, as ids."""
+        texts, pivots, weights = pairs
+        language = self.pivot.languages[0]
+        written = Sentences(self.pivot.ids(pivots, language))
+        corpus = Corpus(self._sentences(texts, side), written, np.array(weights))
+        return self._short(corpus, f"{self.processor.languages[side]}-{language} ")
+
+    def _learning(self) -> tuple[EncoderLearner, Stream]:
+        """See :meth:`EncoderTraining._learning`."""
+        counts = self._predicted_counts()
+        model = PivotLearner(
+            self.network, self.settings.cell, counts, self.plan.training, self._one_language
+        ).to(self._device)
+        views = self.network.views
+        return model, pivot_stream(self.corpora, self.plan.training, views, self._device)
+
+    def _predicted_counts(self) -> NDArray[np.int64]:
+        """How often the decoder predicts each id of the pivot's vocabulary, ``(v,)``."""
+        counts = np.zeros(len(self.pivot.vocabulary), dtype=np.int64)
+        counts[len(RESERVED) :] = self.pivot.vocabulary.counts.sum(axis=1)
+        counts[END] = sum(map(len, self.corpora))
+        return counts

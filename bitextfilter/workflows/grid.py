@@ -18,22 +18,20 @@ from typing import Any
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.registry import make_rule
 from bitextfilter.filters.rule import Rule
-from bitextfilter.io.toml import read_toml
+from bitextfilter.io.files import read_toml
 from bitextfilter.workflows.plan import Plan
-
-__all__ = ["MOST_POINTS", "Axis", "Grid", "Point", "read_grid"]
 
 MOST_POINTS = 100_000
 """A grid of more points is taken for a mistake."""
 
-DEFAULT = "default"
+_DEFAULT = "default"
 """The value that stands for leaving a name out."""
 
 _DATA = ("pairs", "sample")
 
 
 @dataclass(frozen=True)
-class Axis:
+class _Axis:
     """Names that get their values together, and the values to try."""
 
     names: tuple[str, ...]
@@ -75,7 +73,7 @@ class Point:
 class Grid:
     """Axes, and the rules that some of their names belong to."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[_Axis, ...]
     rules: Mapping[str, str]
     """The name of each rule by its label: its name, numbered where there are several of it."""
 
@@ -98,7 +96,7 @@ class Grid:
         names = [name for axis in self.axes for name in axis.names]
         for chosen in itertools.product(*(axis.alternatives for axis in self.axes)):
             values = dict(zip(names, itertools.chain(*chosen), strict=True))
-            values = {name: value for name, value in values.items() if value != DEFAULT}
+            values = {name: value for name, value in values.items() if value != _DEFAULT}
             try:
                 yield self._point(values)
             except SettingsError as error:
@@ -164,7 +162,7 @@ def _labels(rules: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _axes(before: str, values: Mapping[str, Any]) -> Iterator[Axis]:
+def _axes(before: str, values: Mapping[str, Any]) -> Iterator[_Axis]:
     """Yield an axis for each name; those of a table within a table have its name before them."""
     for key, value in values.items():
         if isinstance(value, dict):
@@ -174,7 +172,7 @@ def _axes(before: str, values: Mapping[str, Any]) -> Iterator[Axis]:
         given = value if isinstance(value, list) else [value]
         if not given:
             raise SettingsError(f"{before}{key}: an empty list, expected values to try")
-        yield Axis(names, tuple(_alternative(before + key, names, each) for each in given))
+        yield _Axis(names, tuple(_alternative(before + key, names, each) for each in given))
 
 
 def _alternative(key: str, names: tuple[str, ...], value: Any) -> tuple[Any, ...]:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.arrays import Scores
+from bitextfilter.evaluation.filtering import Bootstrap
 from bitextfilter.evaluation.paraphrase import (
     Detection,
     best_threshold,
@@ -21,11 +22,10 @@ from bitextfilter.evaluation.paraphrase import (
     measure_detection,
 )
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
-from bitextfilter.similarity.vectors import Scores, cosine_pairs
-from bitextfilter.training.classifier import ClassifierTraining, fit_classifier, split
-from bitextfilter.training.labelled_vectors import LabelledVectors
-
-__all__ = ["HIDDEN", "DetectionPlan", "Facts", "measure_detectors"]
+from bitextfilter.similarity.vectors import cosine_pairs
+from bitextfilter.training.classifier import fit_classifier, split
+from bitextfilter.training.labelled_pairs import LabelledVectors
+from bitextfilter.training.settings import ClassifierTraining
 
 HIDDEN = 200
 """Units of the paper's hidden layer."""

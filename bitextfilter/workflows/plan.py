@@ -22,12 +22,12 @@ from bitextfilter.encoders.registry import (
 from bitextfilter.errors import SettingsError
 from bitextfilter.settings import check_groups, from_mapping, listed
 from bitextfilter.text.normalise import Normalisation
-from bitextfilter.text.processor import TRIGRAMS
+from bitextfilter.text.ragged import TRIGRAMS
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.trigrams import TrigramSettings
+from bitextfilter.training.data import PairFile
+from bitextfilter.training.loop import Progress
 from bitextfilter.training.settings import TrainingSettings, validation_interval
-from bitextfilter.training.sources import PairFile
-from bitextfilter.training.state import Progress
 
 Group = TypeVar("Group")
 

@@ -28,26 +28,23 @@ from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.training.classifier import split
-from bitextfilter.training.loop import Hooks, learn, start_torch
+from bitextfilter.training.loop import Hooks, Progress, learn, start_torch
 from bitextfilter.training.references import (
     ReferenceCorpus,
     ReferenceLearner,
     ReferenceTraining,
-    stream_of,
+    reference_stream,
 )
-from bitextfilter.training.state import Progress
 from bitextfilter.workflows.plan import Surroundings
 
-__all__ = ["Accuracy", "ReferencePlan", "accuracy_of", "settings_rows", "train_references"]
-
-RECORD = "training.json"
-LANGUAGES = ("und", "und")
+_RECORD = "training.json"
+_LANGUAGES = ("und", "und")
 """Undetermined (ISO 639-2): nothing that is done to the text depends on its language."""
 
-Translations = Mapping[str, Sequence[str]]
+_Translations = Mapping[str, Sequence[str]]
 """Distinct references, each with its distinct translations, the best first."""
 
-Sides = tuple[Sequence[str], Sequence[str]]
+_Sides = tuple[Sequence[str], Sequence[str]]
 
 
 RESULTS = ("references", "translations", "epoch", "development", "test")
@@ -138,7 +135,7 @@ def accuracy_of(
 
 
 def train_references(
-    data: Translations, plan: ReferencePlan, where: Surroundings
+    data: _Translations, plan: ReferencePlan, where: Surroundings
 ) -> dict[str, Any]:
     """Train a classifier, write its model folder, and return how that went.
 
@@ -155,7 +152,7 @@ def train_references(
     network = ReferenceNetwork(plan.shape, len(processor.vocabulary))
     development, test = ((part, [data[each][0] for each in part]) for part in parts[1:])
 
-    def measure(trained: ReferenceNetwork, sides: Sides) -> Accuracy:
+    def measure(trained: ReferenceNetwork, sides: _Sides) -> Accuracy:
         return accuracy_of(
             ReferenceClassifier(processor, trained, where.device, where.threads), *sides
         )
@@ -177,7 +174,7 @@ def train_references(
     return record
 
 
-def _parts(data: Translations, settings: ReferenceTraining) -> list[list[str]]:
+def _parts(data: _Translations, settings: ReferenceTraining) -> list[list[str]]:
     """Return the references to train on, to choose the epoch by, and to measure on."""
     references = list(data)
     parts = split(references, settings.held_out, settings.seed)
@@ -192,7 +189,7 @@ def _write(
     """Write the model folder, with how it was trained."""
     with writing_folder(output) as folder:
         save_reference_classifier(folder, network, processor)
-        (folder / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        (folder / _RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def _course(progress: Progress) -> dict[str, Any]:
@@ -202,19 +199,19 @@ def _course(progress: Progress) -> dict[str, Any]:
     return {"epoch": kept, "development": [100 - error for error in errors]}
 
 
-def _processor(data: Translations, training: Sequence[str], plan: ReferencePlan) -> TextProcessor:
+def _processor(data: _Translations, training: Sequence[str], plan: ReferencePlan) -> TextProcessor:
     """Learn the vocabulary of some references and their translations."""
     machine = [text for reference in training for text in data[reference]]
     words = SegmenterSettings("none", vocabulary_size=plan.vocabulary_size)
-    return TextProcessor.learn(training, machine, LANGUAGES, Normalisation(apart=True), words)
+    return TextProcessor.learn(training, machine, _LANGUAGES, Normalisation(apart=True), words)
 
 
 def _corpus(
-    processor: TextProcessor, data: Translations, references: Sequence[str]
+    processor: TextProcessor, data: _Translations, references: Sequence[str]
 ) -> ReferenceCorpus:
     """Return some references and their translations as ids."""
     machine = [text for reference in references for text in data[reference]]
-    one, other = (Ragged.of(processor.ids(side, LANGUAGES[0])) for side in (references, machine))
+    one, other = (Ragged.of(processor.ids(side, _LANGUAGES[0])) for side in (references, machine))
     return ReferenceCorpus(one, other, np.array([len(data[reference]) for reference in references]))
 
 
@@ -226,7 +223,9 @@ def _train(
 ) -> Progress:
     """Train, validate after each epoch, and leave the network as after its best."""
     everything, network = np.arange(len(corpus.references)), learner.network
-    stream = stream_of(corpus, everything, learner.settings, next(network.parameters()).device)
+    stream = reference_stream(
+        corpus, everything, learner.settings, next(network.parameters()).device
+    )
     each = stream.updates // learner.settings.epochs
     learner.settings = dataclasses.replace(learner.settings, validate_every=each)
     best: dict[str, Any] = {}

@@ -1,16 +1,20 @@
-"""The folder in which a training's state lies, and the plan that a resumed run must share."""
+"""Resumable runs: the state folder, its plan, and digests of what a run reads."""
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import hashlib
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
-from bitextfilter.errors import OutputError, SettingsError
-from bitextfilter.io.run_plan import PLAN, check_plan, read_plan, write_plan
-from bitextfilter.training.state import PROGRESS
+from bitextfilter.errors import NotFoundError, OutputError, SettingsError
+from bitextfilter.filters.rule import Rule
+from bitextfilter.io.work_folder import PLAN, check_plan, read_plan, write_plan
+from bitextfilter.models.folders import CONFIG, digest, find, shipped
+from bitextfilter.training.loop import PROGRESS
 from bitextfilter.workflows.plan import Surroundings
-
-__all__ = ["begin_state", "check_resumable", "has_state"]
 
 
 def begin_state(where: Surroundings, plan: Mapping[str, Any]) -> None:
@@ -34,3 +38,59 @@ def check_resumable(where: Surroundings, plan: Mapping[str, Any]) -> None:
     if before is None or not has_state(where):
         raise SettingsError(f"{where.state}: nothing to resume; leave out --resume")
     check_plan(where.state, before, plan)
+
+
+def described(rule: Rule) -> dict[str, list[Any]]:
+    """Return each parameter of a rule, with digests of the file and the model that it names."""
+    values = dataclasses.asdict(cast(Any, rule))
+    return {name: [value, *_named(value)] for name, value in values.items()}
+
+
+def _named(value: Any) -> list[str]:
+    """Digests of the file, and of the model by its folder or its shipped name."""
+    if not isinstance(value, str):
+        return []
+    found = [content(value)] if _is_file(Path(value)) else []
+    if value in shipped() or _is_file(Path(value) / CONFIG):
+        found.append(_model(find(value)))
+    return found
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is such a file; a text that can be no name is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def content(path: str) -> str:
+    """Return a digest of a file. Raises NotFoundError where it cannot be read."""
+    try:
+        status = Path(path).stat()
+        return _content(path, status.st_mtime_ns, status.st_size)
+    except OSError as error:
+        raise NotFoundError(f"{path}: cannot be opened: {error.strerror or error}") from error
+
+
+@functools.cache
+def _content(path: str, *_: int) -> str:
+    """Read a file once for as long as its time and size are the same."""
+    total = hashlib.sha256()
+    with open(path, "rb") as stream:
+        while block := stream.read(1 << 20):
+            total.update(block)
+    return total.hexdigest()
+
+
+def _model(folder: Path) -> str:
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    stats = ((str(path), path.stat()) for path in files)
+    seen = tuple((name, status.st_mtime_ns, status.st_size) for name, status in stats)
+    return _model_digest(folder, seen)
+
+
+@functools.cache
+def _model_digest(folder: Path, _: tuple[tuple[str, int, int], ...]) -> str:
+    """Read a model once for as long as its files are the same."""
+    return digest(folder)

@@ -1,8 +1,9 @@
-"""The rows that a system chooses of a scored corpus: its best, of so many target words."""
+"""Subsets of corpora: the best rows by a score, rows that pass rules, random samples."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,20 +14,27 @@ from urllib.parse import quote
 
 import numpy as np
 
-from bitextfilter.errors import InputError
-from bitextfilter.io.columns import Columns, Wanted
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.filters.pipeline import LineJudge, Pipeline
+from bitextfilter.filters.rule import Rule
 from bitextfilter.io.files import open_input, open_output
-from bitextfilter.io.ranking import Ranking
-from bitextfilter.io.rows import Row, RowReader, is_blank, number_of, row_windows, strict
-from bitextfilter.io.selection import Choice
+from bitextfilter.io.ranking import Choice, Ranking
+from bitextfilter.io.rows import (
+    Columns,
+    Row,
+    RowReader,
+    Wanted,
+    is_blank,
+    number_of,
+    row_windows,
+    strict,
+)
 from bitextfilter.io.spill import Spill
-from bitextfilter.text.lengths import words as words_of
-from bitextfilter.text.pieces import sample
+from bitextfilter.text.segment import sample
+from bitextfilter.text.units import count_words as words_of
 
-__all__ = ["ScoredFile", "Subset", "Survey", "System", "digests", "survey", "write_subset"]
-
-WINDOW = 1 << 13
-REMEDY = "mend the row"
+_WINDOW = 1 << 13
+_REMEDY = "mend the row"
 
 
 @dataclass(frozen=True)
@@ -79,7 +87,7 @@ class ScoredFile:
         """Open the file. Raises NotFoundError, and InputError for an unknown column."""
         wanted = _Columns(self.columns.source, self.columns.target, besides=tuple(besides))
         with open_input(self.path) as stream:
-            yield RowReader(stream, self.path, wanted, self.header, REMEDY)
+            yield RowReader(stream, self.path, wanted, self.header, _REMEDY)
 
 
 @dataclass(frozen=True)
@@ -114,7 +122,7 @@ def digests(file: ScoredFile, systems: Sequence[System]) -> list[str]:
     besides = [wanted for system in systems for wanted in system.wanted()]
     kept = [hashlib.sha256() for _ in range(2 + len(besides))]
     with file.reader(besides) as reader:
-        for window in row_windows(_good(reader), WINDOW):
+        for window in row_windows(_good(reader), _WINDOW):
             rows = [row.texts for row in window if isinstance(row, Row)]
             for digest, texts in zip(kept, zip(*rows, strict=True), strict=True):
                 digest.update("".join(f"{text}\n" for text in texts).encode())
@@ -158,7 +166,7 @@ def write_subset(file: ScoredFile, system: System, words: int, seed: int, path: 
     eligible = 0
     with file.reader(system.wanted()) as reader, Spill() as spill:
         ranking = Ranking(spill, best_first=False)
-        for window in row_windows(_good(reader), WINDOW):
+        for window in row_windows(_good(reader), _WINDOW):
             rows = [row for row in window if isinstance(row, Row)]
             scores = _scores(rows, system, chance.random(len(rows)).tolist(), file.path)
             eligible += sum(not isnan(score) for score in scores)
@@ -182,7 +190,7 @@ def _good(reader: RowReader) -> Iterator[Row]:
         for name, text in zip(("source", "target"), row.texts, strict=False):
             if is_blank(text):
                 raise InputError(
-                    f"the {name} is empty", file=reader.name, line=row.number, remedy=REMEDY
+                    f"the {name} is empty", file=reader.name, line=row.number, remedy=_REMEDY
                 )
         yield row
 
@@ -203,7 +211,7 @@ def _score(text: str, row: Row, name: str) -> float:
     score = number_of(text.encode())
     if isnan(score) and not is_blank(text):
         message = f"the score {text[:40]!r} is not a number"
-        raise InputError(message, file=name, line=row.number, remedy=REMEDY)
+        raise InputError(message, file=name, line=row.number, remedy=_REMEDY)
     return score
 
 
@@ -214,3 +222,47 @@ def _nothing(file: ScoredFile, system: System, eligible: int, words: int) -> Inp
         return InputError(message, file=file.path, remedy="raise --words")
     lacks = "score" if system.label is None else f"label {system.label!r}"
     return InputError(f"no row has a {lacks}", file=file.path, remedy="name another column")
+
+
+WINDOW_ROWS = 8192
+"""Rows that the rules judge at a time."""
+
+_NUMBER = re.compile(r"[-+]?0*[1-9][0-9]*")
+
+
+def select_pairs(
+    path: str, columns: Columns, rules: Sequence[Rule], languages: tuple[str, str]
+) -> Iterator[bytes]:
+    """Yield the lines of a file that pass the rules, each with its end.
+
+    Raises NotFoundError, and InputError at the first bad row.
+    """
+    with open_input(path) as stream:
+        reader = RowReader(stream, path, columns, remedy="mend the row")
+        pipeline = Pipeline(rules, fast=True)
+        judge = LineJudge(reader.parser, pipeline, languages, rule_columns(rules))
+        for window in reader.lines(WINDOW_ROWS):
+            outcome = judge(window)
+            if outcome.bad is not None:
+                raise outcome.bad.error()
+            yield from (line + b"\n" for line in outcome.output.split(b"\n") if line)
+
+
+def rule_columns(rules: Sequence[Rule]) -> dict[str, int]:
+    """Return the index of each column that rules read, negative from the end.
+
+    Raises SettingsError for a name: the files have no header.
+    """
+    names = [str(rule.column) for rule in rules if hasattr(rule, "column")]
+    for name in names:
+        if not _NUMBER.fullmatch(name):
+            raise SettingsError(f"column {name!r} is no number, and there is no header")
+    return {name: int(name) - (int(name) > 0) for name in names}
+
+
+def sample_lines(lines: list[bytes], count: int | None, seed: int) -> list[bytes]:
+    """Draw so many lines, in their order; all where there are no more."""
+    if count is None or count >= len(lines):
+        return lines
+    chosen = np.random.default_rng(seed).choice(len(lines), count, replace=False)
+    return [lines[place] for place in sorted(chosen.tolist())]

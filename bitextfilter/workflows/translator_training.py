@@ -1,8 +1,11 @@
-"""Train a translator from files: text, network, loop, validation and the model folder."""
+"""Translator training from files: plan, text, network, loop, validation, model folder."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,31 +13,83 @@ import numpy as np
 
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.bleu import bleu, check_bleu
-from bitextfilter.io.columns import TemplatedColumns
+from bitextfilter.io.rows import TemplatedColumns
 from bitextfilter.models.checkpoint import check_replaceable, writing_folder
 from bitextfilter.models.device import resolve_device
+from bitextfilter.settings import check_groups, from_mapping, listed
+from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.parses import TemplateSymbols
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import Ragged
-from bitextfilter.text.segment import load_segmenter
-from bitextfilter.training.data import Corpus, Sentences
-from bitextfilter.training.loop import Hooks, learn, start_torch
-from bitextfilter.training.sources import read_templated
-from bitextfilter.training.state import Progress
-from bitextfilter.training.translator import TranslationLearner, stream_of
+from bitextfilter.text.segment import SegmenterSettings, load_segmenter
+from bitextfilter.training.data import Corpus, Sentences, read_templated
+from bitextfilter.training.loop import Hooks, Progress, learn, start_torch
+from bitextfilter.training.settings import TranslatorSettings
+from bitextfilter.training.translator import TranslationLearner, translation_stream
 from bitextfilter.translation.network import TranslationNetwork
 from bitextfilter.translation.registry import (
+    ARCHITECTURES,
     FOLLOWING,
     architecture_settings,
     build_network,
     save_translator,
+    settings_kind,
 )
 from bitextfilter.translation.translator import SearchSettings, Translator
 from bitextfilter.workflows.plan import Material, Surroundings
 from bitextfilter.workflows.resuming import begin_state, check_resumable
-from bitextfilter.workflows.translator_plan import TranslatorPlan
 
-__all__ = ["TranslatorTraining"]
+CASED: Mapping[str, Any] = {"lowercase": False}
+"""Translations are written as the training text is."""
+SMALL: Mapping[str, Any] = {"vocabulary_size": 8000, "merges": 8000}
+
+
+@dataclass(frozen=True)
+class TranslatorPlan:
+    """What a settings file holds, and a model folder keeps."""
+
+    architecture: str = "transformer"
+    shape: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the architecture, by name."""
+    normalisation: Normalisation = field(default_factory=lambda: Normalisation(**CASED))
+    segmentation: SegmenterSettings = field(default_factory=lambda: SegmenterSettings(**SMALL))
+    training: TranslatorSettings = field(default_factory=TranslatorSettings)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TranslatorPlan:
+        """Build from nested names and values; what is left out has its default.
+
+        Raises:
+            SettingsError: an unknown name, or a value that does not fit.
+        """
+        check_groups([part.name for part in dataclasses.fields(cls)], values)
+        name = str(values.get("architecture", "transformer"))
+        return cls(
+            name,
+            dataclasses.asdict(from_mapping(settings_kind(name), values.get("shape", {}), "shape")),
+            from_mapping(Normalisation, values.get("normalisation", {}), "normalisation", CASED),
+            from_mapping(SegmenterSettings, values.get("segmentation", {}), "segmentation", SMALL),
+            from_mapping(TranslatorSettings, values.get("training", {}), "training"),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every setting, nested, as :meth:`from_dict` takes it."""
+        return dataclasses.asdict(self)
+
+
+def settings_rows() -> list[tuple[str, str, str, str]]:
+    """Every setting of a translator's training."""
+    plan = TranslatorPlan.from_dict({})
+    shapes = [
+        row for name, (kind, _) in ARCHITECTURES.items() for row in listed(kind(), "shape", name)
+    ]
+    return [
+        ("architecture", plan.architecture, ", ".join(ARCHITECTURES), "the network"),
+        *shapes,
+        *listed(plan.normalisation, "normalisation"),
+        *listed(plan.segmentation, "segmentation"),
+        *listed(plan.training, "training"),
+    ]
 
 
 class TranslatorTraining:
@@ -84,7 +139,7 @@ class TranslatorTraining:
         learner.to(self._device)
         if not self.where.resume:
             begin_state(self.where, self._described())
-        stream = stream_of(self.corpus, self.plan.training, self._device)
+        stream = translation_stream(self.corpus, self.plan.training, self._device)
         hooks = Hooks(self.validate, self.keep, self.where.report)
         return learn(learner, stream, hooks, self.where.state, self.where.resume)
 

@@ -1,10 +1,11 @@
-"""Train an encoder at a point of a grid, and measure it on development data."""
+"""Tuning: an encoder trained and measured at each point of a grid, and the table of results."""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
 import json
+import math
 import shutil
 import tempfile
 import time
@@ -15,23 +16,22 @@ from typing import Any
 
 from bitextfilter import __version__
 from bitextfilter.encoders.registry import PIVOT, views
-from bitextfilter.errors import ModelError, OutputError, SettingsError
-from bitextfilter.evaluation.correlation import pearson
+from bitextfilter.errors import InputError, ModelError, OutputError, SettingsError
 from bitextfilter.evaluation.judged import read_judged_pairs
-from bitextfilter.io.columns import Columns
-from bitextfilter.io.files import write_whole
+from bitextfilter.evaluation.sts import pearson
+from bitextfilter.io.files import read_lines, write_whole
+from bitextfilter.io.locks import locked
+from bitextfilter.io.rows import Columns
 from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.similarity.vectors import cosine_pairs
-from bitextfilter.text.processor import PIECES
-from bitextfilter.training.sources import PairFile
-from bitextfilter.workflows.contents import content, described
+from bitextfilter.text.ragged import PIECES
+from bitextfilter.training.data import PairFile
 from bitextfilter.workflows.encoder_training import EncoderTraining
 from bitextfilter.workflows.grid import Point
 from bitextfilter.workflows.plan import Material, Surroundings
-from bitextfilter.workflows.selection import rule_columns, sample_lines, select_pairs
-
-__all__ = ["Outcome", "Task", "mean_pearson"]
+from bitextfilter.workflows.resuming import content, described
+from bitextfilter.workflows.subsets import rule_columns, sample_lines, select_pairs
 
 
 @dataclass(frozen=True)
@@ -212,3 +212,96 @@ def mean_pearson(
         figures.append(pearson(pairs.human, cosine_pairs(*vectors)))
     known = [figure for figure in figures if figure is not None]
     return 100 * sum(known) / len(known) if len(known) == len(figures) else None
+
+
+HIGHER_IS_BETTER = {"recovery_error": False, "pearson": True}
+"""What may be measured, and which way."""
+
+_COUNTS = ("trained_pairs", "update", "seconds", "note")
+
+
+class Table:
+    """Points, their figures, and the values that made them.
+
+    A TSV with a header: ``point`` (its key), the figure, ``trained_pairs``, ``update``,
+    ``seconds``, ``note``, then a column for each name of the grid. Lines of other grids stay; what
+    they have no value for is empty.
+    """
+
+    def __init__(self, path: Path, figure: str, names: Sequence[str]) -> None:
+        """Read the table at *path*, if there is one, to go on with it.
+
+        Raises:
+            SettingsError: it holds something else.
+            InputError: a line of it has another number of columns.
+        """
+        self.path, self.figure = path, figure
+        self._names = list(names)
+        self._rows: dict[str, dict[str, str]] = {}
+        if path.exists():
+            self._read()
+
+    def _read(self) -> None:
+        lines = read_lines(self.path)
+        fixed = ["point", self.figure, *_COUNTS]
+        header = next(lines, "").split("\t")
+        if header[: len(fixed)] != fixed:
+            raise SettingsError(f"{self.path}: no table of {self.figure}; name another file")
+        self._names += [name for name in header[len(fixed) :] if name not in self._names]
+        for number, line in enumerate(lines, 2):
+            cells = line.split("\t")
+            if len(cells) != len(header):
+                message = f"{len(cells)} columns, expected {len(header)}"
+                raise InputError(message, file=str(self.path), line=number, remedy="mend the table")
+            self._rows[cells[0]] = dict(zip(header, cells, strict=True))
+
+    def finished(self, key: str) -> bool:
+        """Whether there is a figure for this point."""
+        return bool(self._rows.get(key, {}).get(self.figure))
+
+    def add(self, point: Point, outcome: Outcome) -> None:
+        """Add a line, and write the table anew, whole.
+
+        What other runs have written meanwhile stays; a figure of theirs is not replaced by none.
+
+        Raises:
+            SettingsError, InputError: the file is no such table any more.
+            OutputError: it cannot be written.
+        """
+        row = {
+            **point.cells(),
+            "point": outcome.key,
+            self.figure: "" if outcome.figure is None else f"{outcome.figure:.4f}",
+            "trained_pairs": str(outcome.pairs),
+            "update": str(outcome.update),
+            "seconds": f"{outcome.seconds:.1f}",
+            "note": " ".join(outcome.note.split()),
+        }
+        with locked(self.path):
+            if self.path.exists():
+                self._read()
+            if row[self.figure] or not self.finished(outcome.key):
+                self._rows[outcome.key] = row
+            self._write()
+
+    def try_folder(self) -> None:
+        """Raise OutputError where the table could not be written."""
+        with locked(self.path):
+            pass
+
+    def _write(self) -> None:
+        """Write the table, best first; points without a figure come last."""
+        columns = ["point", self.figure, *_COUNTS, *self._names]
+        rows = [[row.get(name, "") for name in columns] for row in self.best_first()]
+        text = "".join("\t".join(cells) + "\n" for cells in [columns, *rows])
+        write_whole(self.path, text.encode())
+
+    def best_first(self) -> list[dict[str, str]]:
+        """The lines, by column."""
+        sign = -1 if HIGHER_IS_BETTER[self.figure] else 1
+
+        def order(row: dict[str, str]) -> tuple[float, str]:
+            figure = row[self.figure]
+            return (sign * float(figure) if figure else math.inf, row["point"])
+
+        return sorted(self._rows.values(), key=order)

@@ -18,12 +18,13 @@ import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from bitextfilter.corpus.noise import CLEAN, KINDS, NoiseSettings, noisy_pairs
+from bitextfilter.corpus.damage import KINDS
+from bitextfilter.corpus.noise import CLEAN, NoiseSettings, noisy_pairs
 from bitextfilter.io.files import open_output, read_lines
 from bitextfilter.scoring.model import Model, load
-from bitextfilter.similarity.retrieval import matches
+from bitextfilter.similarity.neighbours import matches
 from bitextfilter.similarity.vectors import unit_rows
-from bitextfilter.training.sources import PairFile
+from bitextfilter.training.data import PairFile
 
 Pair = tuple[str, str]
 

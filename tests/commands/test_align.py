@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
-from bitextfilter.commands import align, mining
+from bitextfilter.commands import align
 from bitextfilter.mining.comparable import RETRIEVALS, SIMILARITIES
 from bitextfilter.scoring.model import load
 
@@ -207,8 +207,8 @@ def test_what_is_not_there(model: Path, files: tuple[Path, Path], tmp_path: Path
 
 def test_a_rounded_nothing_has_no_sign() -> None:
     options = {"digits": 3, "score_first": False}
-    assert mining.pair_line(["s", "t"], -0.0004, options) == b"s\tt\t0.000\n"
-    assert mining.pair_line(["s", "t"], -0.0006, options) == b"s\tt\t-0.001\n"
+    assert align.pair_line(["s", "t"], -0.0004, options) == b"s\tt\t0.000\n"
+    assert align.pair_line(["s", "t"], -0.0006, options) == b"s\tt\t-0.001\n"
 
 
 def test_the_languages_are_looked_at(

@@ -11,13 +11,15 @@ import pytest
 from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
-from bitextfilter.commands import align, evaluate
-from bitextfilter.commands.document_files import DocumentReader
-from bitextfilter.commands.options import Common
-from bitextfilter.commands.run import Run
+from bitextfilter.commands import align
+from bitextfilter.commands.align_documents import DocumentReader
+from bitextfilter.commands.evaluate import main
+from bitextfilter.commands.frame.options import Common
+from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.document_list import Listed
 from bitextfilter.mining import documents
-from bitextfilter.mining.documents import Alignment, LinkSettings
+from bitextfilter.mining.documents import Alignment
+from bitextfilter.mining.link_costs import LinkSettings
 from bitextfilter.scoring.model import load
 
 SOURCES, TARGETS = sentences(40, 7)
@@ -89,7 +91,7 @@ def test_evaluate_reads_what_align_writes(model: Path, files: tuple[Path, Path])
     gold += [f"[{i}]:[{i}]" for i in range(21, 40)]
     path = files[0].with_name("gold.links")
     path.write_text("\n".join(gold))
-    done = CliRunner().invoke(evaluate.main, ["alignment", str(path)], input=links)
+    done = CliRunner().invoke(main.main, ["alignment", str(path)], input=links)
     assert done.exit_code == 0, done.stderr
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     assert [row[:2] for row in rows[1:4]] == [

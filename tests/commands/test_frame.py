@@ -21,10 +21,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bitextfilter import __version__, errors
-from bitextfilter.commands.exits import EXIT_CODES, Guard
-from bitextfilter.commands.frame import Run, command, group, model_options, row_options
-from bitextfilter.commands.options import Common
-from bitextfilter.commands.scaling import files_argument
+from bitextfilter.commands.frame.command import command, group
+from bitextfilter.commands.frame.exits import EXIT_CODES, Guard
+from bitextfilter.commands.frame.options import Common, files_argument, model_options, row_options
+from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.rows import Row
 
 BOM = b"\xef\xbb\xbf"

@@ -17,8 +17,8 @@ from toys import toy_model
 from translators import saved
 
 from bitextfilter.commands.score import main
-from bitextfilter.models.checkpoint import digest
-from bitextfilter.text.arpa import write_arpa
+from bitextfilter.models.folders import digest
+from bitextfilter.text.ngram_model import write_arpa
 from bitextfilter.text.units import Units
 from bitextfilter.training.ngrams import Corpus, NgramSettings, train
 from bitextfilter.translation.registry import load_translator

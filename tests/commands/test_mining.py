@@ -12,7 +12,8 @@ from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
 from bitextfilter.commands import align
-from bitextfilter.mining import approximate, exact, search
+from bitextfilter.mining import index as approximate
+from bitextfilter.mining import search
 from bitextfilter.scoring.model import Model
 
 SOURCES, TARGETS = sentences(900, 5)
@@ -20,7 +21,7 @@ SOURCES, TARGETS = sentences(900, 5)
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (search, exact, approximate):
+    for module in (search, search, approximate):
         monkeypatch.setattr(module, "BLOCK", 600)
 
 
@@ -410,7 +411,7 @@ def test_lists_that_hold_too_few(model: Path, files: tuple[Path, Path]) -> None:
 def test_how_an_index_is_searched_is_what_was_measured(
     model: Path, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bitextfilter.similarity import approximate as indexes
+    from bitextfilter.similarity import index as indexes
 
     asked: list[tuple[int, int]] = []
     candidates = indexes.Index.candidates
@@ -478,7 +479,7 @@ def test_an_index_goes_on_after_a_kill(
 def test_a_recall_that_cannot_be_reached_is_said(
     model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bitextfilter.similarity.approximate import Index
+    from bitextfilter.similarity.index import Index
 
     monkeypatch.setattr(
         Index, "candidates", lambda _, queries, *__: np.zeros((len(queries), 1), int)

@@ -22,8 +22,9 @@ from bitextfilter.encoders.reference_classifier import (
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError
 from bitextfilter.models import folders
-from bitextfilter.models.checkpoint import digest, load_tensors, save_tensors, writing_folder
-from bitextfilter.scoring.scorers import MEASURES
+from bitextfilter.models.checkpoint import load_tensors, save_tensors, writing_folder
+from bitextfilter.models.folders import digest
+from bitextfilter.scoring.model import MEASURES
 from bitextfilter.scoring.thresholds import Threshold, write_thresholds
 from bitextfilter.translation.registry import load_translator
 

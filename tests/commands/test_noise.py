@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 from console import ROOT
 
 from bitextfilter.commands.noise import main
-from bitextfilter.corpus.negation import NEGATIONS
-from bitextfilter.corpus.noise import CLEAN, KINDS, NoiseSettings, noisy_pairs
+from bitextfilter.corpus.damage import KINDS, NEGATIONS
+from bitextfilter.corpus.noise import CLEAN, NoiseSettings, noisy_pairs
 
 NAMES = [f"Anna{letter}" for letter in "abcdefgh"] * 5
 PAIRS = [

@@ -11,7 +11,7 @@ import pytest
 PROBE = """
 import resource
 import numpy as np
-from bitextfilter.commands.process import prepare
+from bitextfilter.commands.frame.command import prepare
 
 prepare()
 

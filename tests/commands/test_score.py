@@ -20,10 +20,9 @@ from console import BIN
 from toys import sentences, toy_model, toy_words_model
 
 from bitextfilter.commands import score
-from bitextfilter.commands.scored_lines import ScoredLines
-from bitextfilter.scoring.model import Model, load
+from bitextfilter.commands.score import ScoredLines
+from bitextfilter.scoring.model import MEASURES, Model, distinct, load, score_pairs
 from bitextfilter.scoring.score_columns import Columns, VectorColumns
-from bitextfilter.scoring.scorers import MEASURES, distinct, score_pairs
 from bitextfilter.text import language
 
 SOURCES, TARGETS = sentences(40, 7)

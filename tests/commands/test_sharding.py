@@ -15,8 +15,9 @@ import pytest
 from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
-from bitextfilter.commands import embed, score, sharding, workers
+from bitextfilter.commands import embed, score
 from bitextfilter.commands import filter as filtering
+from bitextfilter.commands.frame import shards
 from bitextfilter.errors import WorkerError
 from bitextfilter.scoring import model as models
 from bitextfilter.text import language
@@ -157,7 +158,7 @@ def test_a_run_goes_on_where_it_ended(
     path.write_bytes(INPUTS["bad rows"])
     words = ["--resume", parts, "--shard-rows", "4", "-i", path, "-o", tmp_path / "out"]
     done: list[int] = []
-    real = sharding._Job._do
+    real = shards._Job._do
 
     def breaking(job: Any, shard: Any) -> Any:
         if len(done) == fails and fails < 6:
@@ -165,17 +166,17 @@ def test_a_run_goes_on_where_it_ended(
         done.append(shard.index)
         return real(job, shard)
 
-    monkeypatch.setattr(sharding._Job, "_do", breaking)
+    monkeypatch.setattr(shards._Job, "_do", breaking)
     assert call(folder, name, *words).exit_code == 74
     assert len(list(parts.glob("*.json"))) == fails + 1  # those of the shards, and the plan
     assert not (tmp_path / "out").exists()
     before = {file: file.stat().st_mtime_ns for file in parts.glob("*.output")}
-    monkeypatch.setattr(sharding._Job, "_do", real)
-    kept = sharding.WorkFolder.empty
-    monkeypatch.setattr(sharding.WorkFolder, "empty", lambda folder: None)
+    monkeypatch.setattr(shards._Job, "_do", real)
+    kept = shards.WorkFolder.empty
+    monkeypatch.setattr(shards.WorkFolder, "empty", lambda folder: None)
     assert call(folder, name, *words).exit_code == 0
     assert {file: file.stat().st_mtime_ns for file in before} == before
-    kept(sharding.WorkFolder(parts))
+    kept(shards.WorkFolder(parts))
     call(folder, name, "-i", path, "-o", tmp_path / "expected")
     assert (tmp_path / "out").read_bytes() == (tmp_path / "expected").read_bytes()
 
@@ -228,13 +229,13 @@ def test_a_cache_goes_with_shards_and_may_grow_meanwhile(folder: Path, tmp_path:
 
 
 def test_a_worker_elsewhere_says_what_it_lacks(tmp_path: Path) -> None:
-    here = workers.Place.here()
+    here = shards.Place.here()
     with pytest.raises(WorkerError, match=r"missing is not on .*: workers need a shared file"):
         here.go(tmp_path / "missing")
     with pytest.raises(WorkerError, match=r"has bitextfilter .*, not 0.0.1: workers need the same"):
-        workers.Place(here.folder, "0.0.1").go()
+        shards.Place(here.folder, "0.0.1").go()
     here.go(tmp_path)
-    assert workers.Place.here() == here
+    assert shards.Place.here() == here
 
 
 def test_neighbours_of_several_files(folder: Path, tmp_path: Path) -> None:
@@ -258,7 +259,7 @@ def test_a_model_is_loaded_once(
         return real(*words, **more)
 
     monkeypatch.setattr(models, "load", load)
-    workers.loaded.cache_clear()
+    shards.loaded.cache_clear()
     result = call(
         folder, "score", "--resume", tmp_path / "x", "--shard-rows", "2", data=INPUTS["plain"]
     )

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 import bitextfilter
 from bitextfilter.commands.train_encoder import main
-from bitextfilter.encoders.parts import PARTS
+from bitextfilter.encoders.combination import PARTS
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.scoring.model import load
 from bitextfilter.workflows.plan import Plan
@@ -387,7 +387,7 @@ def test_text_settings_that_a_start_replaces_are_refused(home: Path) -> None:
 def test_a_line_tells_how_far_a_training_is_where_there_is_no_bar(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bitextfilter.commands.training_reporter.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("bitextfilter.commands.frame.training.LINE_SECONDS", 0.0)
     lines = train(home).stderr.splitlines()
     told = [line for line in lines if re.search(r": \d of 8 updates, ", line)]
     assert len(told) == 8 - 3

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bitextfilter.commands.train_language_model import main
-from bitextfilter.text.arpa import read_arpa
+from bitextfilter.text.ngram_model import read_arpa
 from bitextfilter.text.units import UNITS, Units
 
 LINES = ["The house is old.", "the  House, red", "", "is the red house old?", "a tree"]

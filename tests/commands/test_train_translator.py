@@ -13,7 +13,7 @@ import toys
 from click.testing import CliRunner, Result
 
 from bitextfilter.commands.train_translator import main
-from bitextfilter.models.checkpoint import digest
+from bitextfilter.models.folders import digest
 from bitextfilter.translation import registry
 from bitextfilter.translation.registry import load_translator
 

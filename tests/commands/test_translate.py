@@ -13,7 +13,8 @@ from toys import toy_model
 from translators import CASES, network, processor
 
 from bitextfilter.commands.translate import main
-from bitextfilter.models.checkpoint import digest, writing_folder
+from bitextfilter.models.checkpoint import writing_folder
+from bitextfilter.models.folders import digest
 from bitextfilter.translation.registry import (
     architecture_settings,
     load_translator,

@@ -17,8 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.corpus import near_duplicates, resolution
-from bitextfilter.corpus.comparison import BY, IGNORABLE, KEEP, digest, normaliser
-from bitextfilter.corpus.dedup import Deduplicator, DedupSettings, duplicates
+from bitextfilter.corpus.dedup import Deduplicator, duplicates
+from bitextfilter.corpus.duplicate_keys import (
+    BY,
+    IGNORABLE,
+    KEEP,
+    DedupSettings,
+    digest,
+    normaliser,
+)
 from bitextfilter.corpus.external_sort import ExternalSort
 from bitextfilter.corpus.near_duplicates import banding, jaccard, recall, shingle_hashes, shingles
 from bitextfilter.errors import SettingsError
@@ -238,7 +245,7 @@ def test_a_crowd_of_candidates(monkeypatch: pytest.MonkeyPatch, most: int) -> No
 
 def test_keys_are_the_same_in_every_process() -> None:
     program = """
-from bitextfilter.corpus.comparison import digest
+from bitextfilter.corpus.duplicate_keys import digest
 from bitextfilter.corpus.near_duplicates import Sketcher
 texts = ["the old dog", "der alte hund", "漢", ""]
 print(digest(texts).hex(), Sketcher(0.8, 4).keys(texts, 2).tolist())

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.corpus.jsonlines import JsonReader, JsonWriter
-from bitextfilter.corpus.pairs import Pair, UnfitError
+from bitextfilter.corpus.formats import JsonReader, JsonWriter, Pair, UnfitError
 from bitextfilter.io.rows import BadRow, RowReader, TextColumn
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from bitextfilter.corpus.negation import NEGATIONS, without_a_negation
+from bitextfilter.corpus.damage import NEGATIONS, without_a_negation
 
 CASES = [
     ("cs", "To není pravda.", "To je pravda."),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.corpus.pairs import Pair, UnfitError
+from bitextfilter.corpus.formats import Pair, UnfitError
 from bitextfilter.corpus.tmx import TmxReader, TmxWriter
 from bitextfilter.errors import InputError
 from bitextfilter.io.rows import BadRow

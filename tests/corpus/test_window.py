@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.corpus import window as module
-from bitextfilter.corpus.window import Pair, PairWindow, WordRange
+from bitextfilter.corpus import damage as module
+from bitextfilter.corpus.damage import Pair, PairWindow, WordRange
 
 WORDS = WordRange(2, 3)
 

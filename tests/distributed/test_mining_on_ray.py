@@ -64,7 +64,7 @@ def test_by_an_index(
     cluster: Cluster, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("faiss")
-    monkeypatch.setattr("bitextfilter.mining.approximate._FEWEST_ROWS", 10)
+    monkeypatch.setattr("bitextfilter.mining.index._FEWEST_ROWS", 10)
     index = [*words, "--index", "ivf-sq8", "--recall", "0.9"]
     whole = run(*index).stdout
     on_ray = ["--engine", "ray", "--ray-address", cluster.address, "-o", str(tmp_path / "out")]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from bitextfilter.encoders.base import LONG, LONGEST, NetworkEncoder, Vectors
-from bitextfilter.encoders.network import Padded
-from bitextfilter.encoders.parts import PARTS
+from bitextfilter.arrays import Vectors
+from bitextfilter.encoders.base import LONG, LONGEST, NetworkEncoder, Padded
+from bitextfilter.encoders.combination import PARTS
 from bitextfilter.encoders.registry import (
     ARCHITECTURES,
     architecture_settings,
@@ -22,9 +22,10 @@ from bitextfilter.encoders.registry import (
     views,
 )
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
-from bitextfilter.models import steps
+from bitextfilter.models import cached_projections
 from bitextfilter.text.normalise import Normalisation
-from bitextfilter.text.processor import TRIGRAMS, TextProcessor
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.ragged import TRIGRAMS
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.trigrams import TrigramSettings
 
@@ -137,7 +138,7 @@ def on_a_padded_batch(folder: Path, texts: list[str], language: str) -> Vectors:
 def test_encoding_agrees_with_the_network_on_a_padded_batch(
     folder: Path, language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steps, "product_type", lambda _: torch.float32)
+    monkeypatch.setattr(cached_projections, "product_type", lambda _: torch.float32)
     texts = [*sentences(60, seed=2), "w1 other w2", "", "ö"]
     vectors = load_encoder(folder).encode(texts, language)
     expected = on_a_padded_batch(folder, texts, language)
@@ -148,7 +149,7 @@ def test_products_in_bfloat16_keep_the_cosine(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As encoders make them where the processor has instructions for it."""
-    monkeypatch.setattr(steps, "product_type", lambda _: torch.bfloat16)
+    monkeypatch.setattr(cached_projections, "product_type", lambda _: torch.bfloat16)
     texts = sentences(60, seed=2)
     vectors = load_encoder(folder).encode(texts, "bb")
     np.testing.assert_array_equal(vectors[7], load_encoder(folder).encode([texts[7]], "bb")[0])

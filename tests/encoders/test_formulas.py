@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from bitextfilter.encoders.network import Network, Padded
-from bitextfilter.encoders.parts import PARTS
+from bitextfilter.encoders.base import Network, Padded
+from bitextfilter.encoders.combination import PARTS
 from bitextfilter.encoders.registry import architecture_settings, build_network
-from bitextfilter.text.processor import PIECES, TRIGRAMS
-from bitextfilter.text.ragged import Ragged
+from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 
 VOCABULARY = 20
 SENTENCES = [[4, 7, 4, 11], [5], [6, 19, 6, 6, 8, 9, 10]]

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from bitextfilter.encoders.base import LONG, LONGEST
-from bitextfilter.encoders.network import Padded
+from bitextfilter.encoders.base import LONG, LONGEST, Padded
 from bitextfilter.encoders.reference_classifier import (
     READERS,
     ReferenceClassifier,

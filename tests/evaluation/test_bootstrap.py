@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, estimates, resamples
+from bitextfilter.arrays import Floats
+from bitextfilter.evaluation.filtering import Bootstrap, estimates, resamples
 
 FEW = np.array([3.0, 1.0, 6.0, 2.0])
 MANY = np.array([300.0, 100.0, 600.0, 200.0])
 
 
 @pytest.mark.parametrize("counts", [FEW, MANY], ids=["by row", "by cell"])
-def test_counts_are_multinomial(counts: Counts) -> None:
+def test_counts_are_multinomial(counts: Floats) -> None:
     drawn = np.array([one for (one,) in resamples([counts], Bootstrap(20_000, seed=1))])
     rows = counts.sum()
     parts = counts / rows

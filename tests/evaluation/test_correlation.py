@@ -13,7 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.errors import DeviceError
-from bitextfilter.evaluation.correlation import Paired, pearson, spearman, welch_test
+from bitextfilter.evaluation.sts import (
+    Paired,
+    pearson,
+    spearman,
+    welch_test,
+)
 
 SERIES = st.integers(1, 9).flatmap(
     lambda n: st.tuples(*2 * [st.lists(st.integers(-3, 3), min_size=n, max_size=n)])

@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, Counts, resamples
+from bitextfilter.arrays import Floats
 from bitextfilter.evaluation.filtering import (
+    Bootstrap,
     FilteringFigure,
     FilteringSettings,
     Labelled,
     measure_filtering,
+    resamples,
 )
 from bitextfilter.similarity.separation import average_precision, roc_auc
 
@@ -125,7 +127,7 @@ def test_measures_are_in_order() -> None:
     ]
 
 
-def cells(scores: Sequence[float]) -> tuple[list[float], Counts]:
+def cells(scores: Sequence[float]) -> tuple[list[float], Floats]:
     """Distinct scores from the best down, and how many rows have each."""
     distinct = sorted(set(scores), reverse=True)
     return distinct, np.array([float(list(scores).count(score)) for score in distinct])

@@ -8,8 +8,7 @@ import pytest
 
 from bitextfilter.errors import InputError
 from bitextfilter.evaluation.judged import JudgedColumns, complete_rows, read_judged_pairs
-from bitextfilter.io.columns import Wanted
-from bitextfilter.io.rows import BadRow, RowReader
+from bitextfilter.io.rows import BadRow, RowReader, Wanted
 
 
 def test_a_file_is_read_without_the_rows_that_have_no_score(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.evaluation.filtering import Bootstrap
 from bitextfilter.evaluation.lexicon import RANKS, best_first, explained, measure_lexicon
 
 

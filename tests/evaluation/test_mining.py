@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, resamples
+from bitextfilter.evaluation.filtering import Bootstrap, resamples
 from bitextfilter.evaluation.mining import (
     Compared,
     MiningFigure,

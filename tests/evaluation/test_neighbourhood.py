@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from bitextfilter.arrays import Vectors
 from bitextfilter.evaluation import neighbourhood
 from bitextfilter.evaluation.neighbourhood import EDGES, Histograms, NearestLines
-from bitextfilter.similarity.vectors import Vectors, cosine_matrix
+from bitextfilter.similarity.vectors import cosine_matrix
 
 GENERATOR = np.random.default_rng(4)
 LINES = GENERATOR.standard_normal((300, 10)).astype(np.float32)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitextfilter.evaluation.sentence_statistics import FIGURES, SentenceTally
+from bitextfilter.evaluation.corpus_statistics import FIGURES, SentenceTally
 
 WORDS = ["a", "an", "the", "tree", "trees", "in", "wood"]
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bitextfilter.evaluation import similarities
-from bitextfilter.evaluation.similarities import BASELINES, MATRICES, baseline, vector_scorer
+from bitextfilter.evaluation import recovery
+from bitextfilter.evaluation.recovery import (
+    BASELINES,
+    MATRICES,
+    baseline,
+    vector_scorer,
+)
 
 generator = np.random.default_rng(5)
 A = generator.standard_normal((7, 6)).astype(np.float32)
@@ -40,7 +45,7 @@ NAIVE = {
 @pytest.mark.parametrize("name", MATRICES)
 @pytest.mark.parametrize("part", [slice(0, 7), slice(2, 5)])
 def test_rows_are_as_pair_by_pair(name: str, part: slice, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(similarities, "_PAIRS", 20)
+    monkeypatch.setattr(recovery, "_PAIRS", 20)
     rows = vector_scorer(name, A, B, probabilities, k=3)(part)
     expected = [[NAIVE[name](a, b) for b in B] for a in A[part]]
     np.testing.assert_allclose(rows, expected, rtol=1e-5, atol=1e-6)

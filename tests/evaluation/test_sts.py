@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate
-from bitextfilter.evaluation.correlation import pearson, spearman, welch_test
+from bitextfilter.evaluation.filtering import Bootstrap, Estimate
 from bitextfilter.evaluation.sts import (
     Agreement,
     Judged,
     grade_means,
     measure_agreement,
+    pearson,
+    spearman,
+    welch_test,
 )
 
 BOOTSTRAP = Bootstrap(200, 3)

@@ -9,8 +9,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bitextfilter.evaluation.bootstrap import Bootstrap
-from bitextfilter.evaluation.filtering import FilteringSettings, Labelled, measure_filtering
+from bitextfilter.evaluation.filtering import (
+    Bootstrap,
+    FilteringSettings,
+    Labelled,
+    measure_filtering,
+)
 from bitextfilter.evaluation.thresholds import (
     FIGURES,
     RECALLS,

@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.dates import MONTHS, named_months, read_dates
-from bitextfilter.filters.number_words import roman_numbers, spelt_numbers
-from bitextfilter.filters.numbers import in_ascii, read_numbers
+from bitextfilter.filters.numbers import in_ascii, read_numbers, roman_numbers, spelt_numbers
 from bitextfilter.filters.pairs import Pairs
+from bitextfilter.filters.quantities import _forms, read_quantities
 from bitextfilter.filters.registry import parse_rule
-from bitextfilter.filters.units import _forms, read_quantities
 
 RULES = ["numbers", "dates", "units", "email-addresses", "web-addresses", "placeholders", "tags"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bitextfilter.errors import NotFoundError, SettingsError
-from bitextfilter.filters.boilerplate import Boilerplate
 from bitextfilter.filters.pairs import Pairs
+from bitextfilter.filters.web import Boilerplate
 
 LINES = {
     "en": "Copyright 2004 by us|Accept all cookies|Cookie settings|Lost password?|"

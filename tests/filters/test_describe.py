@@ -6,8 +6,7 @@ import pytest
 from console import ROOT
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.describe import defaults, section, written
-from bitextfilter.filters.registry import RULES, make_rule, parse_rule
+from bitextfilter.filters.registry import RULES, defaults, make_rule, parse_rule, section, written
 from bitextfilter.filters.rule import Rule
 from bitextfilter.filters.sets import DEFAULT
 

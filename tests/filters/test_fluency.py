@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
-from bitextfilter.filters.entropy import CrossEntropy
-from bitextfilter.filters.fluency import Perplexity, load_language_model
+from bitextfilter.filters.fluency import CrossEntropy, Perplexity, load_language_model
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import make_rule, parse_rule
-from bitextfilter.text.arpa import write_arpa
+from bitextfilter.text.ngram_model import write_arpa
 from bitextfilter.text.units import Units
 from bitextfilter.training.ngrams import Corpus, NgramSettings, train
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from html.parser import HTMLParser
 
-from bitextfilter.filters.markup import HtmlTags
 from bitextfilter.filters.pairs import Pairs
+from bitextfilter.filters.web import HtmlTags
 
 
 class Collector(HTMLParser):

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.pairs import Pairs
-from bitextfilter.filters.registry import parse_rule
-from bitextfilter.filters.similarity import (
+from bitextfilter.filters.likeness import (
     LongestCommonSubstring,
     NgramOverlap,
     SentenceBleu,
     Similarity,
 )
+from bitextfilter.filters.pairs import Pairs
+from bitextfilter.filters.registry import parse_rule
 
 TEXT = st.text(alphabet="abc ", max_size=9)
 TOKENS = st.lists(st.sampled_from("abc"), max_size=8)

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from bitextfilter.io.drafts import draft
-from bitextfilter.io.files import open_output
+from bitextfilter.io.files import draft, open_output
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from bitextfilter.io.drafts import draft
+from bitextfilter.io.files import draft
 with draft(Path(sys.argv[1]), folder=sys.argv[2] == "folder") as path:
     if path.is_dir():
         (path / "part").touch()

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.io import ranking
-from bitextfilter.io.ranking import Ranked, Ranking
-from bitextfilter.io.selection import Choice, Verdict
+from bitextfilter.io.ranking import Choice, Ranked, Ranking, Verdict
 from bitextfilter.io.spill import Spill
 
 Rows = list[tuple[float, int]]
@@ -245,7 +244,7 @@ def test_many_rows_in_blocks_and_runs() -> None:
 MEMORY = """
 import random, resource, sys
 from bitextfilter.io.ranking import Ranking
-from bitextfilter.io.selection import Choice
+from bitextfilter.io.ranking import Choice
 from bitextfilter.io.spill import Spill
 
 def peak():

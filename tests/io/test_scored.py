@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bitextfilter.io.ranking import Scored, ScoredColumns, scored_windows
 from bitextfilter.io.rows import Row, RowReader, number_of
-from bitextfilter.io.scored import Scored, ScoredColumns, scored_windows
 
 FIELDS = st.sampled_from(
     [b"0.5", b"1_0", b"nan", b"-inf", b"", b" ", b"x", b"\xff", b"\0", "ä b".encode(), b"\r"]

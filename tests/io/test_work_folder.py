@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from bitextfilter.errors import InputError, OutputError, SettingsError
-from bitextfilter.io.run_plan import check_plan
 from bitextfilter.io.shards import Shard
-from bitextfilter.io.work_folder import kept_folder, passing_folder
+from bitextfilter.io.work_folder import check_plan, kept_folder, passing_folder
 
 SHARD = Shard(3, "pairs.tsv", "/data/pairs.tsv", 0, 100, 50, 151, 151, digest="abc")
 PLAN = {"command": "bitext-score", "--digits": "4"}

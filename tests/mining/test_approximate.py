@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 
 from bitextfilter.io.vector_file import VectorWriter
-from bitextfilter.mining.approximate import Thorough, block_against_index, blocks_of, tune
-from bitextfilter.mining.exact import Sides
-from bitextfilter.mining.search import Neighbourhoods, search
+from bitextfilter.mining.index import (
+    Thorough,
+    block_against_index,
+    blocks_of,
+    tune,
+)
+from bitextfilter.mining.search import Neighbourhoods, Sides, search
 from bitextfilter.similarity.neighbours import scan
 from bitextfilter.similarity.vectors import unit_rows
 

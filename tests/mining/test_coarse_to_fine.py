@@ -9,12 +9,11 @@ import random
 import numpy as np
 import pytest
 
-from bitextfilter.mining import coarse_to_fine
-from bitextfilter.mining.coarse_to_fine import Link, align
+from bitextfilter.arrays import Vectors
+from bitextfilter.mining import monotonic
 from bitextfilter.mining.document_vectors import VectorPairing, document, groups
 from bitextfilter.mining.link_costs import LinkSettings
-from bitextfilter.mining.monotonic import Step, cheapest_path, whole_band
-from bitextfilter.similarity.vectors import Vectors
+from bitextfilter.mining.monotonic import Link, Step, align, cheapest_path, whole_band
 
 DIM = 128
 
@@ -88,10 +87,10 @@ def test_coarse_to_fine_finds_the_cheapest_of_all_paths(
     source, target, _ = translated(150, seed)
     pairing = pairing_of(source, target, LinkSettings(3))
     spans, _ = cheapest_path(pairing, whole_band(len(source), len(target)))
-    monkeypatch.setattr(coarse_to_fine, "COARSEST_CELLS", 1000)
+    monkeypatch.setattr(monotonic, "COARSEST_CELLS", 1000)
     bands = []
     monkeypatch.setattr(
-        coarse_to_fine,
+        monotonic,
         "cheapest_path",
         lambda costs, band: bands.append(band) or cheapest_path(costs, band),
     )
@@ -105,8 +104,8 @@ def test_coarse_to_fine_finds_the_cheapest_of_all_paths(
 
 
 def test_a_long_part_that_only_one_side_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coarse_to_fine, "COARSEST_CELLS", 4000)
-    monkeypatch.setattr(coarse_to_fine, "MARGIN", 8)
+    monkeypatch.setattr(monotonic, "COARSEST_CELLS", 4000)
+    monkeypatch.setattr(monotonic, "MARGIN", 8)
     source, target, links = translated(160, 3)
     extra = [f"t{100_000 + i} t{200_000 + i}" for i in range(150)]
     cut = links[80][1].start
@@ -163,13 +162,13 @@ def test_near_a_path(joined: int, seed: int) -> None:
         i, j = i + a, j + b
     n, m = (joined * end - (joined > 1 and generator.randrange(2)) for end in (i, j))
     spans = [Link(*pieces, None).span for pieces in path]
-    band = coarse_to_fine._near(spans, joined, Sides(n, m), 1)  # type: ignore[arg-type]
+    band = monotonic._near(spans, joined, Sides(n, m), 1)  # type: ignore[arg-type]
     found = list(zip(band.first.tolist(), band.last.tolist(), strict=True))
     assert found == near(path, joined, n, m, 1)
 
 
 def test_an_alignment_is_looked_for_near_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coarse_to_fine, "MARGIN", 1)
+    monkeypatch.setattr(monotonic, "MARGIN", 1)
     source, target, _ = translated(30, 1)
     pairing = pairing_of(source, target, LinkSettings())
     wrong = [Link(range(i, i + 1), range(0), None) for i in range(len(source))]
@@ -181,11 +180,11 @@ def test_an_alignment_is_looked_for_near_another_one(monkeypatch: pytest.MonkeyP
 
 
 def test_few_sentences_of_a_side_are_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coarse_to_fine, "COARSEST_CELLS", 100)
+    monkeypatch.setattr(monotonic, "COARSEST_CELLS", 100)
     source, target, _ = translated(12, 1)
     pairing = pairing_of(source, target, LinkSettings())
-    whole = coarse_to_fine._band(pairing)
+    whole = monotonic._band(pairing)
     assert not whole.first.any()
-    monkeypatch.setattr(coarse_to_fine, "FEWEST", 3)
-    monkeypatch.setattr(coarse_to_fine, "MARGIN", 1)
-    assert coarse_to_fine._band(pairing).first.any()
+    monkeypatch.setattr(monotonic, "FEWEST", 3)
+    monkeypatch.setattr(monotonic, "MARGIN", 1)
+    assert monotonic._band(pairing).first.any()

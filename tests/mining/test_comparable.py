@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.mining.comparable import (
     RETRIEVALS,
@@ -17,15 +18,9 @@ from bitextfilter.mining.comparable import (
     choose,
     mine,
 )
-from bitextfilter.similarity.both_ways import nearest_both_ways
+from bitextfilter.similarity.bidirectional import nearest_both_ways
 from bitextfilter.similarity.margins import csls_matrix, distance_matrix, ratio_matrix
-from bitextfilter.similarity.vectors import (
-    Scores,
-    Vectors,
-    cosine_matrix,
-    euclidean_matrix,
-    unit_rows,
-)
+from bitextfilter.similarity.vectors import cosine_matrix, euclidean_matrix, unit_rows
 
 Pair = tuple[int, int]
 

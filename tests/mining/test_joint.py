@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from bitextfilter.mining.joint import evidence
+from bitextfilter.mining.comparable import evidence
 
 PROBABILITIES = np.array([[0.0, 0.5, 1.0], [0.9, 0.2, 0.00011]], dtype=np.float32)
 CHARACTERS = [50, 7], [60, 0, 1000]

@@ -9,9 +9,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from bitextfilter.mining.coarse_to_fine import align
-from bitextfilter.mining.lengths import UNIT, LengthPairing
-from bitextfilter.mining.monotonic import Span, Step
+from bitextfilter.mining.link_costs import UNIT, LengthPairing
+from bitextfilter.mining.monotonic import Span, Step, align
 
 SOURCE = [12, 40, 7, 88, 63]
 TARGET = [14, 44, 95, 30, 31, 8]

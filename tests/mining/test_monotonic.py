@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Integers
 from bitextfilter.mining import monotonic
-from bitextfilter.mining.monotonic import Band, Costs, Span, Step, cheapest_path, whole_band
+from bitextfilter.mining.monotonic import Band, Span, Step, cheapest_path, whole_band
 
 LINKS = [Step(1, 1), Step(1, 2), Step(2, 1), Step(2, 2), Step(3, 1)]
 
@@ -20,12 +21,12 @@ class Table:
     def __init__(self, links: Sequence[Step], n: int, m: int, most: int, seed: int) -> None:
         random = np.random.default_rng(seed)
         self.links = links
-        self.prices: Costs = random.integers(0, most, (len(links), n + 1, m + 1))
-        self.skip_source: Costs = random.integers(0, most, n)
-        self.skip_target: Costs = random.integers(0, most, m)
+        self.prices: Integers = random.integers(0, most, (len(links), n + 1, m + 1))
+        self.skip_source: Integers = random.integers(0, most, n)
+        self.skip_target: Integers = random.integers(0, most, m)
         self.cells: list[int] = []
 
-    def block(self, rows: slice, columns: slice) -> Costs:
+    def block(self, rows: slice, columns: slice) -> Integers:
         found = self.prices[:, rows, columns]
         self.cells.append(found[0].size)
         return found

@@ -18,8 +18,7 @@ from bitextfilter.mining.phrase_table import (
     phrase_key,
     phrase_words,
 )
-from bitextfilter.mining.phrases import consistent_spans, symmetrised
-from bitextfilter.mining.word_alignment import Alignments
+from bitextfilter.mining.word_alignment import Alignments, consistent_spans, symmetrised
 from bitextfilter.text.ragged import Ragged
 
 Links = set[tuple[int, int]]

@@ -9,15 +9,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bitextfilter.arrays import Vectors
 from bitextfilter.errors import InputError
 from bitextfilter.io.vector_file import VectorFile, VectorWriter
-from bitextfilter.mining import exact, search
-from bitextfilter.mining.exact import Sides, block_against_block, cells
-from bitextfilter.mining.search import Neighbourhoods, Part, Work
-from bitextfilter.mining.tasks import Do, Task, in_turn
-from bitextfilter.similarity.found import Found
-from bitextfilter.similarity.neighbours import scan
-from bitextfilter.similarity.vectors import Vectors, unit_rows
+from bitextfilter.mining import search
+from bitextfilter.mining.search import (
+    Do,
+    Neighbourhoods,
+    Part,
+    Sides,
+    Task,
+    Work,
+    block_against_block,
+    cells,
+    in_turn,
+)
+from bitextfilter.similarity.neighbours import Found, scan
+from bitextfilter.similarity.vectors import unit_rows
 
 GENERATOR = np.random.default_rng(3)
 B = GENERATOR.standard_normal((1900, 16)).astype(np.float32)
@@ -32,7 +40,7 @@ class KillError(Exception):
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (search, exact):
+    for module in (search, search):
         monkeypatch.setattr(module, "BLOCK", 600)
 
 
@@ -73,7 +81,7 @@ def test_of_numbers_of_other_forms(tmp_path: Path, form: str) -> None:
 @pytest.mark.parametrize("k", [1, 3])
 def test_nearest_in_a_file(tmp_path: Path, k: int) -> None:
     sides = sides_of(tmp_path)
-    found = exact.nearest_in(A, sides.file(1), k, 2)
+    found = search.nearest_in(A, sides.file(1), k, 2)
     expected = scan(unit_rows(A), unit_rows(B), k)
     assert np.array_equal(found[0], expected[0])
     assert np.array_equal(found[1], expected[1])

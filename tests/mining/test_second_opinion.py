@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from bitextfilter.mining import second_opinion
-from bitextfilter.mining.coarse_to_fine import Link, align
-from bitextfilter.mining.monotonic import Costs, Span, Step
-from bitextfilter.mining.second_opinion import reconsider
+from bitextfilter.arrays import Integers
+from bitextfilter.mining import documents
+from bitextfilter.mining.documents import reconsider
+from bitextfilter.mining.monotonic import Link, Span, Step, align
 
 LINKS = [Step(1, 1), Step(1, 2), Step(2, 1), Step(2, 2), Step(3, 1)]
 SKIP = 60
@@ -24,12 +24,12 @@ class Table:
         random = np.random.default_rng(seed)
         away = np.abs(np.arange(n + 1)[:, None] * m / max(n, 1) - np.arange(m + 1)).astype(np.int64)
         self.links = LINKS
-        self.prices: Costs = random.integers(0, 100, (len(LINKS), n + 1, m + 1)) + 40 * away
-        self.doubts: Costs = random.integers(0, 80, self.prices.shape)
+        self.prices: Integers = random.integers(0, 100, (len(LINKS), n + 1, m + 1)) + 40 * away
+        self.doubts: Integers = random.integers(0, 80, self.prices.shape)
         self.skip_source, self.skip_target = np.full(n, SKIP), np.full(m, SKIP)
         self.blocks = 0
 
-    def block(self, rows: slice, columns: slice) -> Costs:
+    def block(self, rows: slice, columns: slice) -> Integers:
         self.blocks += 1
         return self.prices[:, rows, columns]
 
@@ -39,7 +39,7 @@ class Table:
     def scores(self, spans: Sequence[Span]) -> list[float]:
         return [float(self.prices[number_of(span)]) for span in spans]
 
-    def ask(self, spans: Sequence[Span]) -> Costs:
+    def ask(self, spans: Sequence[Span]) -> Integers:
         return np.array([self.doubts[number_of(span)] for span in spans])
 
 
@@ -48,14 +48,14 @@ def number_of(span: Span) -> tuple[int, int, int]:
     return LINKS.index(step), span.source_stop, span.target_stop
 
 
-def cost_of(table: Table, links: list[Link], doubts: Costs) -> int:
+def cost_of(table: Table, links: list[Link], doubts: Integers) -> int:
     whole = [link.span for link in links if link.source and link.target]
     left_out = sum(len(link.source) + len(link.target) for link in links)
     left_out -= sum(len(link.source) + len(link.target) for link in links if link.score is not None)
     return SKIP * left_out + sum(int((table.prices + doubts)[number_of(span)]) for span in whole)
 
 
-def cheapest(table: Table, doubts: Costs) -> int:
+def cheapest(table: Table, doubts: Integers) -> int:
     """What the cheapest of all ways costs, cell by cell."""
     n, m = len(table.skip_source), len(table.skip_target)
     best = {(0, 0): 0}
@@ -78,12 +78,12 @@ def cheapest(table: Table, doubts: Costs) -> int:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_no_way_is_cheaper_with_all_doubts(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(second_opinion, "MARGIN", 100)
-    monkeypatch.setattr(second_opinion, "ROUNDS", 1000)
+    monkeypatch.setattr(documents, "MARGIN", 100)
+    monkeypatch.setattr(documents, "ROUNDS", 1000)
     n, m = np.random.default_rng(seed).integers(0, 45 if seed % 5 == 0 else 14, 2).tolist()
     table, asked = Table(n, m, seed), Counter[Span]()
 
-    def ask(spans: Sequence[Span]) -> Costs:
+    def ask(spans: Sequence[Span]) -> Integers:
         asked.update(spans)
         return table.ask(spans)
 
@@ -103,10 +103,10 @@ def test_no_way_is_cheaper_with_all_doubts(seed: int, monkeypatch: pytest.Monkey
 def test_after_some_rounds_only_known_links_are_taken(
     rounds: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(second_opinion, "ROUNDS", rounds)
+    monkeypatch.setattr(documents, "ROUNDS", rounds)
     table, asked = Table(20, 24, seed), list[Span]()
 
-    def ask(spans: Sequence[Span]) -> Costs:
+    def ask(spans: Sequence[Span]) -> Integers:
         asked.extend(spans)
         return table.ask(spans)
 

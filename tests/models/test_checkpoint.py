@@ -11,16 +11,18 @@ from torch import nn
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
 from bitextfilter.models.checkpoint import (
-    CONFIG,
-    FORMAT,
-    digest,
     load_into,
     load_tensors,
     quantise_rows,
-    read_config,
     save_tensors,
     write_config,
     writing_folder,
+)
+from bitextfilter.models.folders import (
+    CONFIG,
+    FORMAT,
+    digest,
+    read_config,
 )
 
 

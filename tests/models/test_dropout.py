@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from bitextfilter.models.dropout import ByteDropout, Dropout
+from bitextfilter.models.layers import ByteDropout, Dropout
 
 
 def test_a_part_is_dropped_and_made_up_for() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from bitextfilter.models.narrow import NarrowLinear, narrow_linear_layers
+from bitextfilter.models.layers import NarrowLinear, narrow_linear_layers
 
 
 def test_products_are_those_of_rounded_numbers() -> None:

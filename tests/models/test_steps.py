@@ -8,11 +8,15 @@ import pytest
 import torch
 from torch import nn
 
-from bitextfilter.models import device, steps
-from bitextfilter.models.folded import FoldedDirection, in_blocks, in_order
-from bitextfilter.models.gru import LeakyGru
-from bitextfilter.models.recurrent import max_pool, mean_pool, reverse_padded
-from bitextfilter.models.steps import Product, steps_of
+from bitextfilter.models import cached_projections, device
+from bitextfilter.models.cached_projections import (
+    FoldedDirection,
+    Product,
+    in_blocks,
+    in_order,
+    steps_of,
+)
+from bitextfilter.models.recurrent import LeakyGru, max_pool, mean_pool, reverse_padded
 
 LENGTHS = torch.tensor([4, 1, 3])
 IDS = torch.tensor([[2, 0, 1, 2], [1, 0, 0, 0], [4, 3, 3, 0]])
@@ -30,7 +34,7 @@ def without_gradients() -> Iterator[None]:
 
 
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "product_type", lambda _: torch.float32)
+    monkeypatch.setattr(cached_projections, "product_type", lambda _: torch.float32)
 
 
 def made(name: str) -> tuple[nn.Module, torch.Tensor]:
@@ -69,7 +73,7 @@ def test_bfloat16_rounds_the_factors_of_products_only(
     cells, vectors = made(name)
     exact(monkeypatch)
     before = FoldedDirection(cells, vectors).highest(IDS, LENGTHS)
-    monkeypatch.setattr(steps, "product_type", lambda _: torch.bfloat16)
+    monkeypatch.setattr(cached_projections, "product_type", lambda _: torch.bfloat16)
     after = FoldedDirection(cells, vectors).highest(IDS, LENGTHS)
     assert after.dtype == torch.float32
     assert not torch.equal(before, after)

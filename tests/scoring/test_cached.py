@@ -16,12 +16,10 @@ from toys import sentences, toy_model, toy_words_model
 
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.cache import Cache
-from bitextfilter.scoring import contexts as contexts_module
-from bitextfilter.scoring.cached import CachedScores, _keys
-from bitextfilter.scoring.contexts import VectorContexts
-from bitextfilter.scoring.model import Model, load
-from bitextfilter.scoring.reference import FILE, Reference
-from bitextfilter.scoring.scorers import MEASURES, score_pairs
+from bitextfilter.scoring import cached as contexts_module
+from bitextfilter.scoring.background import FILE, Reference
+from bitextfilter.scoring.cached import CachedScores, VectorContexts, _keys
+from bitextfilter.scoring.model import MEASURES, Model, load, score_pairs
 
 SOURCES, TARGETS = sentences(200, 5)
 ALL = list(MEASURES)

@@ -13,10 +13,9 @@ from toys import toy_model
 import bitextfilter
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.models import folders
-from bitextfilter.models.checkpoint import digest
-from bitextfilter.models.folders import find, shipped
+from bitextfilter.models.folders import digest, find, shipped
+from bitextfilter.scoring.background import Reference
 from bitextfilter.scoring.model import load
-from bitextfilter.scoring.reference import Reference
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.classifiers import save
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import ModelError, NotFoundError
-from bitextfilter.scoring.reference import Reference
+from bitextfilter.scoring.background import Reference
 from bitextfilter.similarity.neighbours import mean_similarity
 
 GENERATOR = np.random.default_rng(0)

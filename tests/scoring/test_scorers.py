@@ -10,10 +10,16 @@ import pytest
 from toys import sentences, toy_model, toy_words_model
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.scoring import scorers
-from bitextfilter.scoring.model import Model, load
-from bitextfilter.scoring.reference import Reference
-from bitextfilter.scoring.scorers import MEASURES, check_measures, distinct, score_pairs
+from bitextfilter.scoring import model as scorers
+from bitextfilter.scoring.background import Reference
+from bitextfilter.scoring.model import (
+    MEASURES,
+    Model,
+    check_measures,
+    distinct,
+    load,
+    score_pairs,
+)
 from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
 
 SOURCES, TARGETS = sentences(600, 5)

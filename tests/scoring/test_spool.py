@@ -7,9 +7,9 @@ import pytest
 from toys import DIM, sentences, toy_model
 
 from bitextfilter.io.spill import Scratch
+from bitextfilter.scoring.background import Reference
+from bitextfilter.scoring.input_neighbours import InputNeighbours
 from bitextfilter.scoring.model import Model, load
-from bitextfilter.scoring.reference import Reference
-from bitextfilter.scoring.spool import InputNeighbours
 
 SOURCES, TARGETS = sentences(50, 11)
 

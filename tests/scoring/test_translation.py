@@ -9,16 +9,10 @@ import numpy as np
 import pytest
 from translators import CASES, network, processor
 
+from bitextfilter.arrays import Floats
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring import translation as module
-from bitextfilter.scoring.translation import (
-    JUDGED,
-    Evidence,
-    Judges,
-    Values,
-    check_judges,
-    judged_pairs,
-)
+from bitextfilter.scoring.translation import JUDGED, Evidence, Judges, check_judges, judged_pairs
 from bitextfilter.translation.translator import Translator
 
 RANDOM = np.random.default_rng(3)
@@ -36,7 +30,7 @@ def translator(letters: str, case: int, threads: int = 1) -> Translator:
 
 
 def fluency(scale: float) -> module.Fluency:
-    def score(sentences: Sequence[str]) -> Values:
+    def score(sentences: Sequence[str]) -> Floats:
         return np.array([-scale * len(sentence.split()) for sentence in sentences])
 
     return score

@@ -8,11 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bitextfilter.arrays import Vectors
 from bitextfilter.errors import DeviceError, ModelError, OutputError, SettingsError
-from bitextfilter.similarity.approximate import KINDS, Index, build, exact_cosines
-from bitextfilter.similarity.found import NONE
-from bitextfilter.similarity.neighbours import scan
-from bitextfilter.similarity.vectors import Vectors, unit_rows
+from bitextfilter.similarity.index import (
+    KINDS,
+    Index,
+    build,
+    exact_cosines,
+)
+from bitextfilter.similarity.neighbours import NONE, scan
+from bitextfilter.similarity.vectors import unit_rows
 
 pytest.importorskip("faiss")
 

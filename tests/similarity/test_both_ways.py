@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from bitextfilter.similarity import both_ways, candidates
-from bitextfilter.similarity.both_ways import Wanted, nearest_among_parts, nearest_both_ways
-from bitextfilter.similarity.candidates import fewest
-from bitextfilter.similarity.neighbours import Indices, scan
-from bitextfilter.similarity.rounded import BITS
-from bitextfilter.similarity.vectors import Scores, Vectors, unit_rows
+from bitextfilter.arrays import Indices, Scores, Vectors
+from bitextfilter.similarity import bidirectional, candidates
+from bitextfilter.similarity.bidirectional import Wanted, nearest_among_parts, nearest_both_ways
+from bitextfilter.similarity.candidates import BITS, fewest
+from bitextfilter.similarity.neighbours import scan
+from bitextfilter.similarity.vectors import unit_rows
 
 GENERATOR = np.random.default_rng(0)
 DIM = 24
@@ -22,7 +22,7 @@ A = unit_rows(B[200:1500] + 0.15 * GENERATOR.standard_normal((1300, DIM)))
 @pytest.fixture(params=BITS, autouse=True)
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> torch.dtype:
     """Whatever this machine is fast with, each format is tried."""
-    monkeypatch.setattr(both_ways, "product_type", lambda _: request.param)
+    monkeypatch.setattr(bidirectional, "product_type", lambda _: request.param)
     form: torch.dtype = request.param
     return form
 
@@ -36,7 +36,7 @@ def scanned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         numbers.append(len(queries))
         return scan(queries, *others)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(both_ways, "scan", spy)
+    monkeypatch.setattr(bidirectional, "scan", spy)
     return numbers
 
 
@@ -59,7 +59,7 @@ def test_agrees_with_scanning(k: int, threads: int, scanned: list[int]) -> None:
 
 @pytest.mark.parametrize("sizes", [(64, 512, 100), (200, 64, 1300), (1024, 4096, 7)])
 def test_whatever_the_blocks(sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(both_ways, "BLOCK_ROWS", sizes[0])
+    monkeypatch.setattr(bidirectional, "BLOCK_ROWS", sizes[0])
     monkeypatch.setattr(candidates, "TILE_COLUMNS", sizes[1])
     monkeypatch.setattr(candidates, "SAMPLE_COLUMNS", sizes[2])
     monkeypatch.setattr(candidates, "SAMPLE_ROWS", 2 * sizes[2])

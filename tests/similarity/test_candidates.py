@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 import torch
 
+from bitextfilter.arrays import Scores
 from bitextfilter.similarity import candidates
 from bitextfilter.similarity.candidates import (
     Floors,
+    Rounded,
     Shortlist,
     collect,
     first_floors,
     sample_floors,
 )
-from bitextfilter.similarity.rounded import Rounded
-from bitextfilter.similarity.vectors import Scores, unit_products, unit_rows
+from bitextfilter.similarity.vectors import unit_products, unit_rows
 
 GENERATOR = np.random.default_rng(0)
 A = unit_rows(GENERATOR.standard_normal((700, 16)))

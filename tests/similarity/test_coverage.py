@@ -7,7 +7,7 @@ import math
 import numpy as np
 import torch
 
-from bitextfilter.similarity.coverage import (
+from bitextfilter.similarity.word_network import (
     FEATURES,
     SCALARS,
     Extent,

@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.similarity.found import NONE, Found, best_of, nothing
+from bitextfilter.similarity.neighbours import (
+    NONE,
+    Found,
+    best_of,
+    nothing,
+)
 
 PAIRS = st.dictionaries(st.integers(0, 12), st.sampled_from([-0.5, 0.0, 0.25, 0.5]), max_size=6)
 

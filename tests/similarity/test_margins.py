@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.similarity.margins import (
     MARGINS,
     csls,
@@ -17,7 +18,6 @@ from bitextfilter.similarity.margins import (
     ratio,
     ratio_matrix,
 )
-from bitextfilter.similarity.vectors import Scores, Vectors
 
 Matrix = Callable[[Vectors, Vectors, int], Scores]
 

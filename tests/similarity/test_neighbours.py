@@ -5,15 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.similarity import neighbours
 from bitextfilter.similarity.margins import highest_means
-from bitextfilter.similarity.neighbours import (
-    Indices,
-    highest,
-    mean_similarity,
-    scan,
-)
-from bitextfilter.similarity.vectors import Scores, Vectors, cosine_matrix, unit_rows
+from bitextfilter.similarity.neighbours import highest, mean_similarity, scan
+from bitextfilter.similarity.vectors import cosine_matrix, unit_rows
 
 GENERATOR = np.random.default_rng(0)
 BASE = GENERATOR.standard_normal((500, 24)).astype(np.float32)

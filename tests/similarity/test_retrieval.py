@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bitextfilter.similarity import retrieval
+from bitextfilter.arrays import Vectors
+from bitextfilter.similarity import neighbours
 from bitextfilter.similarity.margins import csls_matrix
-from bitextfilter.similarity.retrieval import matches, neighbourhood_means
-from bitextfilter.similarity.vectors import Vectors, unit_rows
+from bitextfilter.similarity.neighbours import matches, neighbourhood_means
+from bitextfilter.similarity.vectors import unit_rows
 
 
 def sides(n: int = 23, m: int = 31) -> tuple[Vectors, Vectors]:
@@ -18,7 +19,7 @@ def sides(n: int = 23, m: int = 31) -> tuple[Vectors, Vectors]:
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrieval, "BLOCK_ROWS", 5)
+    monkeypatch.setattr(neighbours, "BLOCK_ROWS", 5)
 
 
 @pytest.mark.parametrize("k", [1, 4, 40])

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from bitextfilter.similarity.rounded import BITS, Rounded
-from bitextfilter.similarity.vectors import Scores, Vectors, unit_products, unit_rows
+from bitextfilter.arrays import Scores, Vectors
+from bitextfilter.similarity.candidates import BITS, Rounded
+from bitextfilter.similarity.vectors import unit_products, unit_rows
 
 GENERATOR = np.random.default_rng(0)
 

@@ -12,10 +12,16 @@ from toys import sentences, toy_model
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.model import load
-from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
+from bitextfilter.similarity.classifier import COMPARISONS, Classifier, ClassifierSettings, compare
 from bitextfilter.similarity.classifiers import save
-from bitextfilter.similarity.surface import COMPARISONS, compare
-from bitextfilter.text.surface import FIGURES, LOOK, NAMES, WIDTH, WORDS, describe
+from bitextfilter.text.features import (
+    FIGURES,
+    LOOK,
+    NAMES,
+    WIDTH,
+    WORDS,
+    describe,
+)
 
 SOURCES = ["Peter paid 5 and 1,500 dollars.", "no figures here", "", "A 7 7 7 7 b", "Only Berlin"]
 TARGETS = ["Peter zahlte 6 und 1.500 Dollar.", "no figures here", "x", "B 7 7", "In Berlin nur"]

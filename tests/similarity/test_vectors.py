@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.similarity.vectors import (
-    Scores,
-    Vectors,
     cosine_matrix,
     cosine_pairs,
     euclidean_matrix,

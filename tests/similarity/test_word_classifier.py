@@ -16,17 +16,19 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Vectors
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.checkpoint import write_config
 from bitextfilter.similarity.classifiers import load, save
-from bitextfilter.similarity.coverage import Extent, covering
 from bitextfilter.similarity.pair_classifier import Side
-from bitextfilter.similarity.vectors import Vectors
-from bitextfilter.similarity.word_classifier import WordClassifier
-from bitextfilter.similarity.word_memory import WordMemory
-from bitextfilter.similarity.word_rows import MOST_WORDS
-from bitextfilter.similarity.word_settings import WordClassifierSettings
-from bitextfilter.text.spelling import WordReader, repeats, spellings
+from bitextfilter.similarity.word_classifier import WordClassifier, WordMemory
+from bitextfilter.similarity.word_network import (
+    MOST_WORDS,
+    Extent,
+    WordClassifierSettings,
+    covering,
+)
+from bitextfilter.text.features import WordReader, repeats, spellings
 
 DIM = 10
 SETTINGS = WordClassifierSettings(

@@ -15,11 +15,11 @@ import torch
 
 from bitextfilter.encoders.registry import architecture_settings, build_network, save_encoder
 from bitextfilter.models.checkpoint import writing_folder
-from bitextfilter.scoring.reference import FILE, Reference
+from bitextfilter.scoring.background import FILE, Reference
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.classifiers import save
 from bitextfilter.similarity.word_classifier import WordClassifier
-from bitextfilter.similarity.word_settings import WordClassifierSettings
+from bitextfilter.similarity.word_network import WordClassifierSettings
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from bitextfilter.io.columns import TemplatedColumns
-from bitextfilter.training.sources import PairFile
+from bitextfilter.io.rows import TemplatedColumns
+from bitextfilter.training.data import PairFile
 from bitextfilter.translation.registry import load_translator
 from bitextfilter.translation.translator import SearchSettings
 from bitextfilter.workflows.plan import Material, Surroundings
-from bitextfilter.workflows.translator_plan import TranslatorPlan
-from bitextfilter.workflows.translator_training import TranslatorTraining
+from bitextfilter.workflows.translator_training import TranslatorPlan, TranslatorTraining
 
 VALUES = {
     "architecture": "controlled",

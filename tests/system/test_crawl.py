@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from console import BIN, ROOT
 
-from bitextfilter.corpus.noise import CLEAN, KINDS
+from bitextfilter.corpus.damage import KINDS
+from bitextfilter.corpus.noise import CLEAN
 
 SCRIPT = ROOT / "examples" / "clean-a-crawl" / "make-crawl.sh"
 ROWS = 460

@@ -16,7 +16,7 @@ import pytest
 import toys
 from console import BIN, ROOT
 
-from bitextfilter.corpus.noise import KINDS
+from bitextfilter.corpus.damage import KINDS
 from bitextfilter.scoring.model import load
 from bitextfilter.settings import read_settings
 from bitextfilter.workflows.plan import Plan

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bitextfilter.training.sources import PairFile
+from bitextfilter.training.data import PairFile
 from bitextfilter.translation.registry import load_translator
 from bitextfilter.translation.translator import SearchSettings
 from bitextfilter.workflows.plan import Material, Surroundings
-from bitextfilter.workflows.translator_plan import TranslatorPlan
-from bitextfilter.workflows.translator_training import TranslatorTraining
+from bitextfilter.workflows.translator_training import TranslatorPlan, TranslatorTraining
 
 SHAPES: dict[str, dict[str, Any]] = {
     "transformer": {"width": 64, "heads": 4, "layers": 2, "feed_forward": 128},

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import ModelError, NotFoundError
-from bitextfilter.text.arpa import arpa_units, read_arpa, write_arpa
-from bitextfilter.text.ngram_model import NgramModel
+from bitextfilter.text.ngram_model import NgramModel, arpa_units, read_arpa, write_arpa
 from bitextfilter.text.units import Units
 
 ARPA = """\

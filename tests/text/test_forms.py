@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bitextfilter.text.forms import word_forms
+from bitextfilter.text.tokens import word_forms
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
-from bitextfilter.text.identification import IDENTIFIERS, Identifier, load_identifier
+from bitextfilter.text.language import IDENTIFIERS, Identifier, load_identifier
 
 SENTENCES = {
     "en": "The committee will meet again on Tuesday to discuss the budget.",

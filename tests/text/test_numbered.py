@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bitextfilter.text.numbered import NumberedWords, plain_words
+from bitextfilter.text.vocabulary import NumberedWords, plain_words
 
 
 def test_words_are_numbered_as_they_come() -> None:

@@ -8,9 +8,8 @@ import pytest
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.text.segment import SegmenterSettings
+from bitextfilter.text.segment import UNKNOWN, SegmenterSettings
 from bitextfilter.text.trigrams import TrigramSettings
-from bitextfilter.text.vocabulary import UNKNOWN
 
 SOURCES = ["The house is big.", "A small house", "the  Tree"] * 20
 TARGETS = ["Das Haus ist groß.", "Ein kleines Haus", "der Baum", "Haus"] * 20

@@ -14,16 +14,17 @@ from subword_nmt import apply_bpe
 
 from bitextfilter.errors import DeviceError, InputError, ModelError, NotFoundError, SettingsError
 from bitextfilter.text.normalise import Normalisation
-from bitextfilter.text.pieces import sample
 from bitextfilter.text.segment import (
     KINDS,
+    UNKNOWN,
     Segmenter,
     SegmenterSettings,
     learn,
     load_segmenter,
+    sample,
     save_segmenter,
 )
-from bitextfilter.text.vocabulary import UNKNOWN, Vocabulary
+from bitextfilter.text.vocabulary import Vocabulary
 
 normalise = Normalisation()
 

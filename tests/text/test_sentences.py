@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from bitextfilter.errors import DeviceError
-from bitextfilter.text.sentences import split_sentences
+from bitextfilter.text.tokens import split_sentences
 
 
 def test_rules_are_of_the_language() -> None:

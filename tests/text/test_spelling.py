@@ -7,9 +7,15 @@ import zlib
 import numpy as np
 import pytest
 
+from bitextfilter.text.features import (
+    LOOKS,
+    RARITY,
+    WordReader,
+    repeats,
+    spellings,
+)
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged
-from bitextfilter.text.spelling import LOOKS, RARITY, WordReader, repeats, spellings
 
 SENTENCES = [
     "Don't panic, Tom!",

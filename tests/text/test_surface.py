@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.text.surface import WIDTH, describe
+from bitextfilter.text.features import WIDTH, describe
 
 ODD = st.text(max_size=30)
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bitextfilter.text.processor import TokenMemory
 from bitextfilter.text.ragged import Ragged
-from bitextfilter.text.token_memory import TokenMemory
 
 Ids = dict[str, list[list[int]]]
 

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.text.normalise import Normalisation
-from bitextfilter.text.processor import PIECES, TRIGRAMS, TextProcessor
-from bitextfilter.text.segment import SegmenterSettings
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.ragged import PIECES, TRIGRAMS
+from bitextfilter.text.segment import UNKNOWN, SegmenterSettings
 from bitextfilter.text.trigrams import CountedTrigrams, HashedTrigrams, TrigramSettings
-from bitextfilter.text.vocabulary import RESERVED, UNKNOWN
+from bitextfilter.text.vocabulary import RESERVED
 
 CHARACTERS = st.characters(exclude_categories=["Cs", "Zs", "Zl", "Zp", "Cc"])
 WORDS = st.lists(st.text(CHARACTERS, min_size=1, max_size=6), max_size=12)

@@ -8,10 +8,14 @@ from hypothesis import strategies as st
 
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.text.segment import KINDS, SegmenterSettings
+from bitextfilter.text.ragged import (
+    PIECES,
+    TRIGRAMS,
+    numbered,
+    split,
+)
+from bitextfilter.text.segment import KINDS, UNKNOWN, SegmenterSettings
 from bitextfilter.text.trigrams import TrigramSettings
-from bitextfilter.text.view import PIECES, TRIGRAMS, numbered, split
-from bitextfilter.text.vocabulary import UNKNOWN
 
 TEXT = ["Das Haus, das große.", "ein Baum", "Bäume und Häuser!", "1 + 1 = 2"] * 20
 AWKWARD = ["", " ", "\0", "a\0b", "\u200b", "e \u0301", "Haus\u00a0Baum", "ΣΑΣ", "\u2581", "日本"]

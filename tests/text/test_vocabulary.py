@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.errors import ModelError, NotFoundError
-from bitextfilter.text.vocabulary import BEGIN, END, PAD, RESERVED, UNKNOWN, Vocabulary
+from bitextfilter.text.segment import UNKNOWN
+from bitextfilter.text.vocabulary import (
+    BEGIN,
+    END,
+    PAD,
+    RESERVED,
+    Vocabulary,
+)
 
 PIECES = st.lists(st.text(st.characters(exclude_categories=["Cs"])), unique=True)
 

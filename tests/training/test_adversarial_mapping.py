@@ -7,10 +7,17 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Floats, Vectors
 from bitextfilter.errors import SettingsError
-from bitextfilter.similarity.vectors import Vectors
-from bitextfilter.training.adversarial_mapping import Adversarial, Discriminator, adversarial_map
-from bitextfilter.training.mapping import Induced, Map, MappingSettings, normalised, refine
+from bitextfilter.training.mapping import (
+    Adversarial,
+    Discriminator,
+    Induced,
+    MappingSettings,
+    adversarial_map,
+    normalised,
+    refine,
+)
 
 MAPPING = MappingSettings(normalise="unit", refinements=5, gain=0.0)
 TINY = Adversarial(
@@ -29,7 +36,7 @@ def quiet(_: int, __: Induced) -> None:
     """Take no notice."""
 
 
-def languages() -> tuple[Vectors, Vectors, Map]:
+def languages() -> tuple[Vectors, Vectors, Floats]:
     """Words in four unlike clusters, the same words rotated and in another order, the rotation."""
     generator = np.random.default_rng(0)
     centres = generator.normal(size=(4, 4)) * np.linspace(1.5, 0.5, 4)
@@ -44,7 +51,7 @@ def languages() -> tuple[Vectors, Vectors, Map]:
     return x, z[generator.permutation(600)], rotation
 
 
-def off(found: Map, right: NDArray[np.float64]) -> float:
+def off(found: Floats, right: NDArray[np.float64]) -> float:
     return float(np.abs(found - right).max())
 
 

@@ -13,7 +13,7 @@ from bitextfilter.training.autoencoder import Batch, BilingualTraining
 from bitextfilter.training.batches import pad, shared_text
 from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.encoder_learner import VariationalDropout
-from bitextfilter.training.selection import random_partners
+from bitextfilter.training.negatives import random_partners
 from bitextfilter.training.settings import TrainingSettings
 
 SIZE = 40

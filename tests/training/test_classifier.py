@@ -11,15 +11,16 @@ import torch
 from bitextfilter.errors import SettingsError
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.classifiers import build
-from bitextfilter.similarity.word_settings import WordClassifierSettings
-from bitextfilter.training.answers import answers_loss, weigh_answers
+from bitextfilter.similarity.word_network import WordClassifierSettings
 from bitextfilter.training.classifier import (
     ClassifierReport,
-    ClassifierTraining,
+    answers_loss,
     split,
     train_classifier,
+    weigh_answers,
 )
-from bitextfilter.training.labelled_vectors import LabelledVectors
+from bitextfilter.training.labelled_pairs import LabelledVectors
+from bitextfilter.training.settings import ClassifierTraining
 
 DIM = 8
 ROWS = 1200

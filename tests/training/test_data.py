@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.text.processor import PIECES, TRIGRAMS
-from bitextfilter.text.ragged import Ragged
+from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 from bitextfilter.training.data import (
     Corpus,
     Sentences,

@@ -8,11 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from bitextfilter.training.initialisation import (
-    start_embeddings_,
-    start_matrix_,
-    start_recurrent_,
-)
+from bitextfilter.training.start import start_embeddings_, start_matrix_, start_recurrent_
 
 
 def assert_uniform(values: Tensor, bound: float) -> None:

@@ -8,14 +8,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Vectors
 from bitextfilter.models.device import torch_threads
-from bitextfilter.similarity.vectors import Vectors
 from bitextfilter.similarity.word_classifier import WordClassifier
-from bitextfilter.similarity.word_settings import WordClassifierSettings
-from bitextfilter.text.spelling import spellings
-from bitextfilter.training.classifier import ClassifierTraining, train_classifier
-from bitextfilter.training.labelled_pairs import Noise
-from bitextfilter.training.labelled_words import LabelledWords, ReadSide
+from bitextfilter.similarity.word_network import WordClassifierSettings
+from bitextfilter.text.features import spellings
+from bitextfilter.training.classifier import train_classifier
+from bitextfilter.training.labelled_pairs import LabelledWords, Noise, ReadSide
+from bitextfilter.training.settings import ClassifierTraining
 
 DIM = 12
 ROWS = 600

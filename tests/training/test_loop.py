@@ -11,17 +11,22 @@ import pytest
 import torch
 from torch import nn
 
-from bitextfilter.encoders.parts import PARTS
+from bitextfilter.encoders.combination import PARTS
 from bitextfilter.encoders.registry import architecture_settings, build_network
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
-from bitextfilter.text.processor import PIECES
+from bitextfilter.text.ragged import PIECES
 from bitextfilter.training.autoencoder import BilingualTraining
-from bitextfilter.training.batches import mini_batches, pad, search_in, shared_text, stream_of
+from bitextfilter.training.batches import (
+    mini_batches,
+    pad,
+    pair_stream,
+    search_in,
+    shared_text,
+)
 from bitextfilter.training.data import Corpus, Sentences
-from bitextfilter.training.loop import Hooks, count_updates, learn
+from bitextfilter.training.loop import Hooks, Progress, count_updates, learn
 from bitextfilter.training.settings import TrainingSettings, validation_interval
 from bitextfilter.training.start import start_small
-from bitextfilter.training.state import Progress
 
 VOCABULARY = 30
 SETTINGS = TrainingSettings(
@@ -55,7 +60,7 @@ def train(
     folder: Path,
     resume: bool = False,
 ) -> Progress:
-    return learn(model, stream_of(model, data), hooks, folder, resume)
+    return learn(model, pair_stream(model, data), hooks, folder, resume)
 
 
 class Watch:

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Floats, Vectors
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.similarity.vectors import Vectors
 from bitextfilter.training.mapping import (
     Induced,
-    Map,
     MappingSettings,
     identical_pairs,
     induce,
@@ -25,7 +24,7 @@ from bitextfilter.training.mapping import (
 )
 
 
-def rotation(d: int, seed: int) -> Map:
+def rotation(d: int, seed: int) -> Floats:
     """A random orthogonal matrix."""
     return np.asarray(np.linalg.qr(np.random.default_rng(seed).normal(size=(d, d)))[0])
 
@@ -80,7 +79,7 @@ def test_induced_pairs_and_criterion_against_a_double_loop() -> None:
     assert found.criterion == pytest.approx(np.mean(cosines), abs=1e-6)
 
 
-def spoilt_pair() -> tuple[Vectors, Vectors, Map]:
+def spoilt_pair() -> tuple[Vectors, Vectors, Floats]:
     """Vectors, their rotation with some noise, and the rotation."""
     x, r = vectors(300, 10, 5), rotation(10, 6)
     return unit(x), unit(x @ r + 0.2 * vectors(300, 10, 7)), r

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.text.arpa import read_arpa, write_arpa
-from bitextfilter.text.ngram_model import NgramModel
+from bitextfilter.text.ngram_model import NgramModel, read_arpa, write_arpa
 from bitextfilter.training.ngrams import FALLBACK, Corpus, NgramSettings, discounts_of, train
 
 Sentences = list[list[str]]

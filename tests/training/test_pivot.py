@@ -13,13 +13,17 @@ from numpy.typing import NDArray
 
 from bitextfilter.encoders.registry import architecture_settings, build_network
 from bitextfilter.errors import SettingsError
-from bitextfilter.text.processor import PIECES
+from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.vocabulary import END
 from bitextfilter.training.data import Corpus, Sentences
-from bitextfilter.training.loop import Hooks, learn
-from bitextfilter.training.pivot import Batch, PivotLearner, check_settings, stream_of
+from bitextfilter.training.loop import Hooks, Progress, learn
+from bitextfilter.training.pivot import (
+    Batch,
+    PivotLearner,
+    check_settings,
+    pivot_stream,
+)
 from bitextfilter.training.settings import TrainingSettings
-from bitextfilter.training.state import Progress
 
 Array = NDArray[np.float64]
 
@@ -53,7 +57,7 @@ def learner(settings: TrainingSettings, one_language: bool = False) -> PivotLear
 
 
 def batches(settings: TrainingSettings, skip: int = 0) -> Iterator[Batch]:
-    return stream_of(corpora(), settings, (PIECES,), CPU).batches(skip)
+    return pivot_stream(corpora(), settings, (PIECES,), CPU).batches(skip)
 
 
 def lstm(inputs: Array, state: dict[str, Array], start: Array) -> Array:
@@ -138,10 +142,10 @@ def test_mini_batches_hold_as_many_pairs_of_either_kind() -> None:
 
 
 def test_the_length_of_a_run_is_the_mean_of_both_kinds() -> None:
-    assert stream_of(corpora(), SETTINGS, (PIECES,), CPU).updates == 3 * (40 + 24) / 2 / 8
+    assert pivot_stream(corpora(), SETTINGS, (PIECES,), CPU).updates == 3 * (40 + 24) / 2 / 8
     one, other = corpora()
     heavy = Corpus(one.source, one.target, one.weights * 3)
-    assert stream_of((heavy, other), SETTINGS, (PIECES,), CPU).updates == 3 * (120 + 24) / 2 / 8
+    assert pivot_stream((heavy, other), SETTINGS, (PIECES,), CPU).updates == 3 * (120 + 24) / 2 / 8
 
 
 class Watch:
@@ -170,7 +174,7 @@ def test_resumed_is_uninterrupted(tmp_path: Path, changes: dict[str, object]) ->
     settings = replace(SETTINGS, **changes)  # type: ignore[arg-type]
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     whole.mkdir(), cut.mkdir()
-    stream = stream_of(corpora(), settings, (PIECES,), CPU)
+    stream = pivot_stream(corpora(), settings, (PIECES,), CPU)
     one = learner(settings)
     straight = learn(one, stream, Watch().hooks(), whole)
     with pytest.raises(KeyboardInterrupt):
@@ -187,7 +191,7 @@ def test_resumed_is_uninterrupted(tmp_path: Path, changes: dict[str, object]) ->
 @pytest.mark.parametrize("softmax", ["full", "sampled", "adaptive"])
 def test_both_cross_entropies_go_down(tmp_path: Path, softmax: str) -> None:
     settings = replace(SETTINGS, softmax=softmax, passes=12, dropout=0.0, learning_rate=0.02)
-    stream = stream_of(corpora(), settings, (PIECES,), CPU)
+    stream = pivot_stream(corpora(), settings, (PIECES,), CPU)
     history = learn(learner(settings), stream, Watch().hooks(), tmp_path).history
     for name in ("source_pivot", "target_pivot"):
         assert history[-1][name] < 0.9 * history[0][name]

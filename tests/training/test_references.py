@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from bitextfilter.encoders.network import Padded
+from bitextfilter.encoders.base import Padded
 from bitextfilter.encoders.reference_classifier import ReferenceNetwork, ReferenceSettings
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.device import one_torch_thread
@@ -21,7 +21,7 @@ from bitextfilter.training.references import (
     ReferenceCorpus,
     ReferenceLearner,
     ReferenceTraining,
-    stream_of,
+    reference_stream,
 )
 
 CPU = torch.device("cpu")
@@ -54,7 +54,7 @@ def learner(**settings: object) -> ReferenceLearner:
 
 
 def first(settings: ReferenceTraining, size: int = 7) -> Examples:
-    return next(iter(stream_of(corpus(), np.arange(size), settings, CPU).batches(0)))
+    return next(iter(reference_stream(corpus(), np.arange(size), settings, CPU).batches(0)))
 
 
 def logit(made: ReferenceLearner, ids: torch.Tensor, length: torch.Tensor) -> float:
@@ -109,7 +109,7 @@ def test_the_loss_is_the_mean_cross_entropy(penalty: float) -> None:
 def test_an_epoch_has_each_reference_once_with_its_own_translations(negatives: str) -> None:
     settings = ReferenceTraining(negatives=negatives, batch_size=3, epochs=2)
     places = np.array([0, 1, 3, 5, 6])
-    stream = stream_of(corpus(), places, settings, CPU)
+    stream = reference_stream(corpus(), places, settings, CPU)
     assert stream.updates == 4
     epochs = list(islice(stream.batches(0), 4))
     seen: list[int] = []
@@ -129,7 +129,7 @@ def test_an_epoch_has_each_reference_once_with_its_own_translations(negatives: s
 
 def test_random_negatives_are_all_of_them_in_the_end() -> None:
     settings = ReferenceTraining(epochs=60, batch_size=7)
-    stream = stream_of(corpus(), np.arange(7), settings, CPU)
+    stream = reference_stream(corpus(), np.arange(7), settings, CPU)
     drawn = {
         tuple(ids[:length].tolist())
         for batch in islice(stream.batches(0), 60)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from bitextfilter.training.regularisation import (
+from bitextfilter.training.encoder_learner import (
     drift_penalty,
     scrambled,
     variational_mask,

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from bitextfilter.training import selection
+from bitextfilter.training import negatives as selection
+from bitextfilter.training.negatives import hardest_negatives, random_partners, taken
 from bitextfilter.training.objectives import margin_loss
-from bitextfilter.training.selection import hardest_negatives, random_partners, taken
 
 
 def naive_hardest(anchors: Tensor, candidates: Tensor, same: Tensor) -> list[int]:

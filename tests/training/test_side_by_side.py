@@ -9,10 +9,9 @@ from torch import Tensor
 
 from bitextfilter.similarity.classifier import ClassifierSettings
 from bitextfilter.similarity.classifiers import PairClassifier, build
-from bitextfilter.training.answers import answers_loss
-from bitextfilter.training.classifier_settings import ClassifierTraining
-from bitextfilter.training.labelled_vectors import LabelledVectors
-from bitextfilter.training.side_by_side import Step
+from bitextfilter.training.classifier import Step, answers_loss
+from bitextfilter.training.labelled_pairs import LabelledVectors
+from bitextfilter.training.settings import ClassifierTraining
 
 DIM = 8
 

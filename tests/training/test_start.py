@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from bitextfilter.encoders.network import Network
+from bitextfilter.encoders.base import Network
 from bitextfilter.encoders.registry import architecture_settings, build_network
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.text.processor import PIECES, TRIGRAMS
+from bitextfilter.text.ragged import PIECES, TRIGRAMS
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
 from bitextfilter.training.start import read_vectors, start_from
 

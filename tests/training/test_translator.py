@@ -17,12 +17,11 @@ from bitextfilter.models.device import one_torch_thread
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.vocabulary import BEGIN, END
 from bitextfilter.training.data import Corpus, Sentences
-from bitextfilter.training.loop import Hooks, learn, update
-from bitextfilter.training.output_loss import output_loss
-from bitextfilter.training.state import Progress
-from bitextfilter.training.translator import TranslationLearner, stream_of
-from bitextfilter.training.translator_settings import TranslatorSettings
-from bitextfilter.translation.cost import log_probabilities
+from bitextfilter.training.loop import Hooks, Progress, learn, update
+from bitextfilter.training.output import output_loss
+from bitextfilter.training.settings import TranslatorSettings
+from bitextfilter.training.translator import TranslationLearner, translation_stream
+from bitextfilter.translation.translator import log_probabilities
 
 VOCABULARY = 30
 SETTINGS = TranslatorSettings(
@@ -73,7 +72,7 @@ def test_resumed_is_uninterrupted(
     settings = replace(SETTINGS, **changes)  # type: ignore[arg-type]
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     whole.mkdir(), cut.mkdir()
-    stream = stream_of(corpus(), settings, CPU)
+    stream = translation_stream(corpus(), settings, CPU)
     assert stream.updates == 15
     with one_torch_thread():
         one = learner(case, settings)
@@ -107,7 +106,7 @@ def test_a_step_in_parts_is_a_step(
 ) -> None:
     """But for rounding: gradients add up, and so do losses."""
     settings = replace(SETTINGS, dropout=0.0, clip=0.0, batch_size=16, optimiser="sgd")
-    batch = next(stream_of(corpus(), settings, CPU).batches(0))
+    batch = next(translation_stream(corpus(), settings, CPU).batches(0))
     found = []
     for positions in (1000, 40, 1):
         monkeypatch.setattr("bitextfilter.training.translator.PART", positions)
@@ -128,7 +127,7 @@ def test_a_step_in_parts_is_a_step(
 def test_without_smoothing_the_objective_is_the_cost(case: tuple[str, dict[str, object]]) -> None:
     """The two read the batch in different ways: all tokens together, and position by position."""
     made = learner(case, replace(SETTINGS, label_smoothing=0.0, dropout=0.0))
-    batch = next(stream_of(corpus(), SETTINGS, CPU).batches(0))
+    batch = next(translation_stream(corpus(), SETTINGS, CPU).batches(0))
     with torch.no_grad():
         loss = made.weighted(made(batch))
         scores = log_probabilities(made.network, *batch)
@@ -138,7 +137,7 @@ def test_without_smoothing_the_objective_is_the_cost(case: tuple[str, dict[str, 
 
 def test_batches_hold_each_pair_once_a_pass_and_like_lengths_together() -> None:
     pairs = corpus()
-    stream = stream_of(pairs, SETTINGS, CPU)
+    stream = translation_stream(pairs, SETTINGS, CPU)
     batches = [batch for batch, _ in zip(stream.batches(0), range(5), strict=False)]
     seen = []
     for batch in batches:
@@ -174,7 +173,7 @@ def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path) -> None:
     with torch.no_grad():
         made.network.bias.fill_(float("nan"))
     with pytest.raises(ModelError, match="update 1"):
-        learn(made, stream_of(corpus(), SETTINGS, CPU), hooks(), tmp_path)
+        learn(made, translation_stream(corpus(), SETTINGS, CPU), hooks(), tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from translators import CASES, network, rows, template, with_templates
 
 from bitextfilter.text.vocabulary import BEGIN, END
-from bitextfilter.translation.cost import dual_cross_entropy, log_probabilities
+from bitextfilter.translation.translator import dual_cross_entropy, log_probabilities
 
 Array = NDArray[np.float64]
 Weights = dict[str, Array]

@@ -13,9 +13,9 @@ from translators import CASES, network, rows
 
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.text.vocabulary import PAD
-from bitextfilter.translation.cost import log_probabilities
 from bitextfilter.translation.network import Rows, State, TranslationNetwork
 from bitextfilter.translation.search import Beam, Found, Limits, Sampler, search
+from bitextfilter.translation.translator import log_probabilities
 
 SOURCES = [[4, 6, 5], [6], [5, 5, 4, 6, 6]]
 VOCABULARY = 7

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from translators import CASES, LARGER, network, processor, text_template
 
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
-from bitextfilter.models.checkpoint import digest, writing_folder
+from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.models.device import product_type
+from bitextfilter.models.folders import digest
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.vocabulary import END
-from bitextfilter.translation.blocks import blocks_of
+from bitextfilter.translation.network import blocks_of
 from bitextfilter.translation.registry import (
     FOLLOWING,
     architecture_settings,

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.evaluation.filtering import Bootstrap
 from bitextfilter.evaluation.paraphrase import Detection
 from bitextfilter.similarity.vectors import cosine_pairs
 from bitextfilter.training.classifier import fit_classifier
-from bitextfilter.training.labelled_vectors import LabelledVectors
+from bitextfilter.training.labelled_pairs import LabelledVectors
 from bitextfilter.workflows import paraphrase_detection
 from bitextfilter.workflows.paraphrase_detection import DetectionPlan, Facts, measure_detectors
 

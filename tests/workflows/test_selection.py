@@ -8,9 +8,9 @@ import pytest
 
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.filters.registry import parse_rule
-from bitextfilter.io.columns import Columns
-from bitextfilter.workflows import selection
-from bitextfilter.workflows.selection import rule_columns, sample_lines, select_pairs
+from bitextfilter.io.rows import Columns
+from bitextfilter.workflows import subsets
+from bitextfilter.workflows.subsets import rule_columns, sample_lines, select_pairs
 
 ROWS = [
     b"a b c\td e f\t0.1\r\n",
@@ -27,7 +27,7 @@ def chosen(path: Path, *rules: str, columns: Columns | None = None) -> list[byte
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(selection, "WINDOW_ROWS", 3)
+    monkeypatch.setattr(subsets, "WINDOW_ROWS", 3)
     path = tmp_path / "pairs.tsv"
     path.write_bytes(b"".join(ROWS))
     return path

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import InputError
-from bitextfilter.io.columns import Columns
-from bitextfilter.training.sources import PairFile
+from bitextfilter.io.rows import Columns
+from bitextfilter.training.data import PairFile
 from bitextfilter.workflows import subsets
 from bitextfilter.workflows.subsets import ScoredFile, Subset, System, survey, write_subset
 

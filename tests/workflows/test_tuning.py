@@ -12,9 +12,9 @@ import toys
 
 from bitextfilter.errors import InputError, NotFoundError, SettingsError
 from bitextfilter.filters.registry import parse_rule
-from bitextfilter.io.columns import Columns
+from bitextfilter.io.rows import Columns
 from bitextfilter.scoring.model import load
-from bitextfilter.training.sources import PairFile
+from bitextfilter.training.data import PairFile
 from bitextfilter.workflows.encoder_training import EncoderTraining
 from bitextfilter.workflows.grid import Point
 from bitextfilter.workflows.plan import Plan

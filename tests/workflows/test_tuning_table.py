@@ -9,8 +9,7 @@ import pytest
 from bitextfilter.errors import InputError, OutputError, SettingsError
 from bitextfilter.workflows.grid import Point
 from bitextfilter.workflows.plan import Plan
-from bitextfilter.workflows.tuning import Outcome
-from bitextfilter.workflows.tuning_table import Table
+from bitextfilter.workflows.tuning import Outcome, Table
 
 
 def point(**values: object) -> Point:

@@ -15,13 +15,12 @@ import pytest
 import toys
 from click.testing import CliRunner, Result
 
-from bitextfilter.commands.evaluate import main
-from bitextfilter.evaluation.bootstrap import Bootstrap
-from bitextfilter.models.checkpoint import digest
+from bitextfilter.commands.evaluate.main import main
+from bitextfilter.evaluation.filtering import Bootstrap
+from bitextfilter.models.folders import digest
 from bitextfilter.training import loop
 from bitextfilter.translation.registry import load_translator
-from bitextfilter.workflows.downstream import Outcome
-from bitextfilter.workflows.downstream_table import lines_of
+from bitextfilter.workflows.downstream import Outcome, lines_of
 
 pytest.importorskip("sacrebleu")
 
@@ -188,7 +187,7 @@ POINTS = [
     ("bitextfilter.workflows.downstream.write_whole", 2, True),
     ("bitextfilter.workflows.downstream.write_whole", 4, False),
     ("bitextfilter.workflows.downstream.write_whole", 4, True),
-    ("bitextfilter.workflows.downstream_table.chrf", 1, False),
+    ("bitextfilter.workflows.downstream.chrf", 1, False),
 ]
 
 

@@ -14,10 +14,14 @@ from hypothesis import strategies as st
 from toys import sentences, toy_model
 
 from bitextfilter import __version__
-from bitextfilter.commands.evaluate import main
+from bitextfilter.commands.evaluate.main import main
 from bitextfilter.corpus.noise import CLEAN, NoiseSettings, even_rates, noisy_pairs
-from bitextfilter.evaluation.bootstrap import Bootstrap
-from bitextfilter.evaluation.filtering import FilteringSettings, Labelled, measure_filtering
+from bitextfilter.evaluation.filtering import (
+    Bootstrap,
+    FilteringSettings,
+    Labelled,
+    measure_filtering,
+)
 from bitextfilter.evaluation.thresholds import FIGURES, CutSettings, estimate_cuts
 from bitextfilter.scoring.model import load
 

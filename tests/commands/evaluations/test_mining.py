@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from bitextfilter.commands.evaluate import main
-from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.commands.evaluate.main import main
+from bitextfilter.evaluation.filtering import Bootstrap
 from bitextfilter.evaluation.mining import MiningSettings, compare, measure_mining
 
 ENDS = ["value", "low", "high"]

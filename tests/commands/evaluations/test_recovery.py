@@ -11,10 +11,9 @@ from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 from translators import saved
 
-from bitextfilter.commands.evaluate import main
-from bitextfilter.commands.evaluations.recovery import _BASELINES, _JUDGED, _VECTORS
-from bitextfilter.evaluation.recovery import recover
-from bitextfilter.evaluation.similarities import BASELINES, MATRICES
+from bitextfilter.commands.evaluate.main import main
+from bitextfilter.commands.evaluate.recovery import _BASELINES, _JUDGED, _VECTORS
+from bitextfilter.evaluation.recovery import BASELINES, MATRICES, recover
 from bitextfilter.models.folders import digest
 from bitextfilter.scoring.translation import JUDGED
 from bitextfilter.translation.registry import load_translator
@@ -64,8 +63,8 @@ def test_how_far_the_classifier_is(
 ) -> None:
     words = ("--model", model, "--similarity", "mlp", pairs)
     silent = table(recovery(*words, "-q"))
-    monkeypatch.setattr("bitextfilter.commands.evaluations.recovery._SECONDS", 0)
-    monkeypatch.setattr("bitextfilter.commands.evaluations.recovery._PAIRS", 25 * 60)
+    monkeypatch.setattr("bitextfilter.commands.evaluate.recovery._SECONDS", 0)
+    monkeypatch.setattr("bitextfilter.commands.evaluate.recovery._PAIRS", 25 * 60)
     told = recovery(*words)
     assert [line.split(": ")[1:] for line in told.stderr.splitlines() if " of 60" in line] == [
         ["mlp", f"{count} of 60 sources"] for count in (25, 50, 60)

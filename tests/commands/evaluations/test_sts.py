@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
-from bitextfilter.commands.evaluate import main
-from bitextfilter.commands.evaluations.judged import set_name
-from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.commands.evaluate.main import main
+from bitextfilter.commands.evaluate.rows import set_name
+from bitextfilter.evaluation.filtering import Bootstrap
 from bitextfilter.evaluation.sts import Judged, grade_means, measure_agreement
 from bitextfilter.scoring.model import load
 from bitextfilter.similarity.vectors import cosine_pairs

@@ -13,11 +13,12 @@ from click.testing import CliRunner, Result
 from toys import toy_model
 from translators import CASES, network, processor
 
-from bitextfilter.commands.paraphrase import main
+from bitextfilter.commands.paraphrase.main import main
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import make_rule
-from bitextfilter.models.checkpoint import digest, writing_folder
+from bitextfilter.models.checkpoint import writing_folder
+from bitextfilter.models.folders import digest
 from bitextfilter.translation.registry import (
     architecture_settings,
     load_translator,

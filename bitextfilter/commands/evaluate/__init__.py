@@ -1,0 +1,3 @@
+"""The subcommands of bitext-evaluate, one module each."""
+
+from __future__ import annotations

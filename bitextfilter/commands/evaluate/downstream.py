@@ -1,0 +1,237 @@
+"""``bitext-evaluate downstream``: what the rows that scores choose are worth to a translator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import (
+    amount,
+    column,
+    device_options,
+    language_pair,
+    pair_column_options,
+    row_options,
+)
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.training import TrainingReporter, settings_values
+
+if TYPE_CHECKING:
+    from bitextfilter.training.loop import Progress
+    from bitextfilter.workflows.downstream import Experiment, Outcome, Task
+    from bitextfilter.workflows.subsets import System
+
+
+_ROWS = [o for o in row_options() if o.name in ("output", "scol", "tcol", "header")]
+_THEIRS = [o for o in pair_column_options() if (o.name or "").startswith("dev_")]
+_ERRORS = {"cross-entropy": "cross-entropy {:.4f} nats a token", "bleu": "100 - BLEU = {:.2f}"}
+
+
+def _columns(text: str) -> list[int | str]:
+    """Read ``cosine,csls,-1``."""
+    return [column(name) for name in text.split(",") if name]
+
+
+def _seeds(text: str) -> list[int]:
+    """Read ``1,2,3``."""
+    seeds = text.split(",")
+    if not all(seed.isdecimal() for seed in seeds) or len(set(map(int, seeds))) < len(seeds):
+        raise click.BadParameter(f"{text!r} are not different whole numbers, such as 1,2,3")
+    return list(map(int, seeds))
+
+
+@command("downstream", _ROWS, _THEIRS, device_options(), batch_size=None)
+@click.argument("file", type=click.Path(allow_dash=False))
+@click.option(
+    "--scores",
+    type=_columns,
+    default="",
+    metavar="COLUMNS",
+    help="Columns of scores, separated by commas: each is a system.",
+)
+@click.option("--random", is_flag=True, help="A system that takes rows by chance.")
+@click.option(
+    "--oracle",
+    type=column,
+    metavar="COLUMN",
+    help="A system that takes rows by chance of those that have --clean-label in this column.",
+)
+@click.option("--clean-label", default="clean", show_default=True, metavar="LABEL",
+              help="Of --oracle.")  # fmt: skip
+@click.option(
+    "--words",
+    type=amount,
+    required=True,
+    metavar="N",
+    help="Target words that each system takes at most: 500, 10k, 2.5M.",
+)
+@click.option("--languages", required=True, type=language_pair, metavar="SOURCE,TARGET",
+              help="Such as de,en.")  # fmt: skip
+@click.option(
+    "--development", required=True, metavar="FILE", help="Pairs to choose the best network on."
+)
+@click.option(
+    "--test", "tests", multiple=True, required=True, metavar="FILE",
+    help="Pairs to translate and measure; may be repeated.",
+)  # fmt: skip
+@click.option("--seeds", type=_seeds, default="1", show_default=True, metavar="N,...",
+              help="Train once for each.")  # fmt: skip
+@click.option(
+    "--settings",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Settings of bitext-train-translator (JSON).",
+)
+@click.option(
+    "--set", "overrides", multiple=True, metavar="GROUP.NAME=VALUE",
+    help="One of them; may be repeated, and goes before --settings.",
+)  # fmt: skip
+@click.option("--beam", type=click.IntRange(1, 100), default=5, show_default=True, metavar="N",
+              help="Hypotheses kept while translating.")  # fmt: skip
+@click.option(
+    "--work", required=True, type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+    help="Keep models and outcomes here, and go on from there.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
+def downstream(run: Run, file: str, as_json: bool, **options: Any) -> None:
+    r"""Train the same translator on what each score takes for the best rows of FILE.
+
+    Each system takes its best rows of FILE, a TSV, up to --words target words (Kim et al. 2019,
+    section 4.2). The same translator is then trained on each: the same subwords, learnt from all
+    of FILE, the same settings, the same number of updates; of each training the network with the
+    lowest error on --development is kept. Test sets are translated and measured by sacreBLEU.
+
+    A line for each system, test set and seed, tab-separated: rows, target words, target subwords
+    trained on, BLEU and chrF (0 to 100, higher is better), the difference in BLEU from the first
+    system with the ends of its 95 % interval, two signatures. Of several seeds, also mean and sd.
+
+    Run again with the same --work, it goes on where it stood, within a training too. Rows wait
+    on disk, with 24 bytes a row in memory; text of a million rows and of the chosen ones is held.
+
+    Example:
+
+        bitext-evaluate downstream --header --scores cosine,mlp --random --words 300k \
+            --languages de,en --scol de --tcol en --development dev.tsv --test test.tsv \
+            --work trained scored.tsv.gz
+    """
+    from bitextfilter.evaluation.filtering import Bootstrap
+    from bitextfilter.io.work_folder import kept_folder
+    from bitextfilter.workflows.downstream import Experiment, lines_of, result_of
+    from bitextfilter.workflows.subsets import digests
+
+    systems, names = _systems(options), _test_names(options["tests"])
+    task = _task(run, file, options)
+    output = run.output()
+    pairs, *chosen_by = digests(task.corpus, systems)
+    folder = run.enter(kept_folder(options["work"], task.described(pairs)))
+    experiment = Experiment(task, folder.path, _surroundings(run, task))
+    experiment.check(dict(zip(systems, chosen_by, strict=True)), options["seeds"])
+    outcomes = _outcomes(run, experiment, systems, options["seeds"])
+    references = [[pair[1] for pair in test] for test in experiment.tests]
+    tests = dict(zip(names, references, strict=True))
+    lines = lines_of(outcomes, tests, Bootstrap())
+    output.write(result_of(lines, file).text(as_json))
+
+
+def _systems(options: dict[str, Any]) -> list[System]:
+    """Return the systems; UsageError for none, and for two of one name."""
+    from bitextfilter.workflows.subsets import System
+
+    systems = [System(str(where), where) for where in options["scores"]]
+    systems += [System("random")] if options["random"] else []
+    if (labels := options["oracle"]) is not None:
+        systems.append(System("oracle", labels, options["clean_label"]))
+    if not systems:
+        raise click.UsageError("no system: give --scores, --random or --oracle")
+    names = [system.name for system in systems]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise click.UsageError(f"two systems are called {twice}")
+    return systems
+
+
+def _test_names(paths: tuple[str, ...]) -> list[str]:
+    """Return what tables call the test sets; UsageError for two of one name."""
+    names = [Path(path).name for path in paths]
+    if len(set(names)) < len(names):
+        raise click.UsageError(f"two files of --test have the same name: {', '.join(names)}")
+    return names
+
+
+def _task(run: Run, file: str, options: dict[str, Any]) -> Task:
+    """Return what all systems have in common."""
+    from bitextfilter.io.rows import Columns
+    from bitextfilter.training.data import PairFile
+    from bitextfilter.translation.registry import FOLLOWING
+    from bitextfilter.workflows.downstream import Task
+    from bitextfilter.workflows.subsets import ScoredFile
+    from bitextfilter.workflows.translator_training import TranslatorPlan
+
+    rows = run.row_settings
+    if file == "-":
+        raise click.UsageError("FILE is read several times: name a file, not -")
+    named = [options["oracle"], *options["scores"], rows.columns.source, rows.columns.target]
+    if not rows.header and any(isinstance(where, str) for where in named):
+        raise click.UsageError("a column can only be named with --header")
+    values = settings_values(options)
+    training = values.get("training", {})
+    if isinstance(training, dict):  # for the same number of updates
+        if "seed" in training:
+            raise click.UsageError("training.seed is not set here: give --seeds")
+        values = {**values, "training": {"patience": 0, **training}}
+    plan = TranslatorPlan.from_dict(values)
+    if plan.architecture in FOLLOWING:
+        raise click.UsageError(f"{plan.architecture} writes by templates, of which FILE has none")
+    theirs = Columns(options["dev_scol"], options["dev_tcol"])
+    return Task(
+        ScoredFile(file, rows.columns, rows.header),
+        options["languages"],
+        options["words"],
+        plan,
+        PairFile(options["development"], columns=theirs),
+        tuple(PairFile(path, columns=theirs) for path in options["tests"]),
+        options["beam"],
+    )
+
+
+def _surroundings(run: Run, task: Task) -> Any:
+    """Return where all trainings happen; each tells of its own validations."""
+    from bitextfilter.workflows.plan import Surroundings
+
+    report: list[Callable[[Progress, int], None]] = []
+
+    def reporting(progress: Progress, updates: int) -> None:
+        if progress.update == 1 or not report:
+            report[:] = [TrainingReporter(run, _ERRORS[task.plan.training.validation])]
+        report[0](progress, updates)
+
+    common = run.common
+    return Surroundings(Path(), common.device, common.threads, note=run.note, report=reporting)
+
+
+def _outcomes(
+    run: Run, experiment: Experiment, systems: list[System], seeds: list[int]
+) -> dict[tuple[str, int], Outcome]:
+    """Choose the rows of every system first, for their errors' sake; then train, and translate."""
+    found = {}
+    run.counts.update(trained=0, kept=0)
+    places = [(system, seed) for system in systems for seed in seeds]
+    for system, seed in places:
+        if (outcome := experiment.finished(system, seed)) is not None:
+            found[system.name, seed] = outcome
+            run.counts["kept"] += 1
+            continue
+        subset = experiment.choose(system, seed)
+        if subset.everything:
+            run.warn(f"{system.name} has no more than {subset.words} words in {subset.rows} rows")
+    if left := len(places) - len(found):
+        run.progress(experiment.updates * left, "updates")
+    for system, seed in places:
+        if (system.name, seed) not in found:
+            run.note(f"{system.name}, seed {seed}")
+            found[system.name, seed] = experiment.run(system, seed)
+            run.counts["trained"] += 1
+    return {(system.name, seed): found[system.name, seed] for system, seed in places}

@@ -1,1 +1,0 @@
-"""The subcommands of bitext-evaluate, one module each."""

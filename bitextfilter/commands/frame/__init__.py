@@ -1,0 +1,1 @@
+"""Parts that commands share: options, streams, exit codes, shards."""

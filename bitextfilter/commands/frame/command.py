@@ -1,0 +1,272 @@
+"""What a command asks of its process before anything heavy is loaded.
+
+A complete command, ``commands/count.py``, run as ``bitext-count < pairs.tsv``::
+
+    \"\"\"Count the characters of each side.\"\"\"
+
+    from __future__ import annotations
+
+    import click
+
+    from bitextfilter.commands.frame.command import Run, command, model_options, row_options
+    from bitextfilter.io.rows import Row
+
+
+    @command("bitext-count", row_options(), model_options(), batch_size=8192)
+    @click.option("--digits", type=click.IntRange(0, 9), default=4, show_default=True)
+    def main(run: Run, digits: int) -> None:
+        \"\"\"Append the ratio of the lengths to every pair, in input order.
+
+        Memory is bounded by --batch-size. The ratio is from 0 up, with no unit.
+
+        Example:
+
+            bitext-count --digits 2 < pairs.tsv
+        \"\"\"
+        rows, output = run.rows(), run.output()     # -i --scol --tcol --header, and -o
+        output.write(rows.first_line(["ratio"]))    # BOM and header, if there are any
+        for window in run.windows(rows):            # lists of Row | BadRow; all else is done
+            for row in window:
+                value = f"{len(row.source) / len(row.target):.{digits}f}" if isinstance(
+                    row, Row) else ""
+                output.write(row.line + b"\\t" + value.encode() + row.ending)
+
+What ``command`` adds, and the function never sees: -q -v --manifest --version; --batch-size
+--threads --device (as ``run.common``; fewer with ``uses``); the groups given (``row_options()``
+or its parts, as ``run.row_settings``; ``model_options()`` for ``run.model()``). The function's
+own options come as its arguments. Its docstring is the help: indented paragraphs are kept as
+they are, and the exit codes are added.
+
+Files are opened with ``run.input(path)``, ``run.output(path)`` or ``run.enter(context)``: they
+are closed, and outputs renamed into place or removed, when the function ends. It returns
+normally or raises: a BitextError (one line, the exit code of ``exits.EXIT_CODES``),
+``click.UsageError`` (2), anything else is a bug (70). ``run.counts["pairs"] += 1`` puts a
+number, ``run.facts["seed"] = 1`` a fact into the summary or manifest; ``run.note``,
+``run.warn`` and ``run.progress(total, unit).update(n)`` speak on stderr.
+
+Subcommands: ``main = group("bitext-segment", "Help.")``, then ``@command("learn", ...,
+parent=main)``. Tests: ``click.testing.CliRunner().invoke(main, [...], input=b"...")``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import click
+
+from bitextfilter import __version__
+from bitextfilter.commands.frame.exits import EXIT_HELP, Guard
+from bitextfilter.commands.frame.options import (
+    Common,
+    RowSettings,
+    Scaling,
+    common_options,
+    compute_options,
+    needs_own_file,
+)
+from bitextfilter.commands.frame.run import Run, StdoutPipe
+from bitextfilter.io.rows import Columns
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
+"""``M_TRIM_THRESHOLD``, ``M_MMAP_THRESHOLD`` and ``M_ARENA_MAX`` of glibc's malloc.h."""
+_LARGE, _KEPT, _ARENAS = 1 << 22, 1 << 25, 2
+
+
+def prepare() -> None:
+    """Keep speed and memory steady, whatever the number and the size of the windows.
+
+    numpy's BLAS gets one thread (unless the environment says otherwise): our threads compute
+    side by side, and its own would crowd them out. Arrays of 4 MiB and more go back to the
+    system when they are freed; by default, glibc keeps ever larger ones to itself, in pieces, and
+    a long stream would take hundreds of MB more than a short one. Of smaller ones it keeps 32 MiB
+    at hand: else some are taken from the system at every step of a recurrent encoder, and given
+    back. All threads share two arenas, where each would keep one, with holes of its own. Other C
+    libraries are left be.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    with suppress(OSError, AttributeError, TypeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_MMAP_THRESHOLD, _LARGE)
+        mallopt(_TRIM_THRESHOLD, _KEPT)
+        mallopt(_ARENA_MAX, _ARENAS)
+
+
+def run_of(values: dict[str, Any]) -> Run:
+    """Make the Run of the shared options, and take them out of *values*.
+
+    Raises UsageError for options that contradict each other.
+    """
+    context = click.get_current_context()
+    path = context.command_path
+    common = {key: values.pop(key) for key in vars(Common()) if key in values}
+    run = Run(path, list(context.obj or [path]), Common(**common))
+    run.model_name = values.pop("model", None)
+    if "engine" in values:  # other commands have a --resume of their own
+        run.scaling = Scaling(**{key: values.pop(key) for key in vars(Scaling()) if key in values})
+    names = ("input", "output", "header", "rejects", "max_bad")
+    row: dict[str, Any] = {key: values.pop(key) for key in names if key in values}
+    if "row_files" in values:
+        row["files"] = tuple(values.pop("row_files"))
+        if len(row["files"]) == 1 and row["input"] == "-":
+            (row["input"],) = row.pop("files")
+    if "drops" in values:
+        row |= {"drops": True, "rejects": values.pop("drops")}
+    if "scol" in values:
+        row["columns"] = Columns(values.pop("scol"), values.pop("tcol"))
+    run.row_settings = RowSettings(reject=values.pop("on_error", "stop") == "reject", **row)
+    files = run.row_settings
+    needs_own_file("--manifest", run.common.manifest, (*files.inputs, files.output, files.rejects))
+    return run
+
+
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class _Framed(click.Command):
+    """A click command whose usage errors are one line, and whose errors have exit codes."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command line *args*, and leave with its exit code if *standalone_mode*."""
+        prepare()
+        arguments = list(sys.argv[1:] if args is None else args)
+        extra["obj"] = [self.name, *arguments]
+        run = partial(super().main, arguments, prog_name or self.name, complete_var, **extra)
+        if not standalone_mode:
+            return run(standalone_mode=False)
+        code: int | None = None
+        pipe = StdoutPipe()
+        try:
+            with Guard(self.name or "", verbose=False) as guard:
+                code = run(standalone_mode=False)
+            code = guard.code or code
+        except click.UsageError as error:
+            path = error.ctx.command_path if error.ctx else self.name
+            message = error.format_message().rstrip(".")
+            click.echo(f"{path}: {message} (see {path} --help)", err=True)
+            code = 2
+        except (click.Abort, KeyboardInterrupt):
+            code = 130
+        if not code:
+            pipe.end()
+        sys.exit(code)
+
+    def make_context(self, *arguments: Any, **extra: Any) -> click.Context:
+        """Read the command line; where nobody reads the help it asks for, that is a good end."""
+        try:
+            return super().make_context(*arguments, **extra)
+        except BrokenPipeError:
+            raise click.exceptions.Exit(0) from None
+
+
+class Command(_Framed):
+    """A command that runs under a guard."""
+
+    def invoke(self, ctx: click.Context) -> int:
+        """Run the command, and return its exit code."""
+        with Guard(ctx.command_path, bool(ctx.params.get("verbose"))) as guard:
+            super().invoke(ctx)
+        return guard.code
+
+
+class _Group(_Framed, click.Group):
+    pass
+
+
+def _kept(text: str) -> str:
+    """Mark the indented paragraphs of a docstring, so that click does not re-wrap them."""
+    paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(text))
+    marked = [f"\b\n{part}" if part.startswith((" ", "-")) else part for part in paragraphs]
+    return "\n\n".join(marked)
+
+
+def _version_option(name: str) -> click.Option:
+    def show(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+        if asked:
+            click.echo(f"{name} {__version__}")
+            ctx.exit()
+
+    return click.Option(
+        ["--version"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=show,
+        help="Show the version and exit.",
+    )
+
+
+def group(name: str, text: str) -> click.Group:
+    """Return a command that only has subcommands; *text* is its help."""
+    return _Group(
+        name,
+        help=_kept(text),
+        epilog=EXIT_HELP,
+        params=[_version_option(name)],
+        context_settings=dict(_CONTEXT),
+        no_args_is_help=False,
+    )
+
+
+def command(
+    name: str,
+    *options: Sequence[click.Parameter],
+    batch_size: int | None = 8192,
+    uses: str = "device",
+    parent: click.Group | None = None,
+    kind: type[Command] = Command,
+) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a function of a Run and its own options a command, as the module shows.
+
+    Args:
+        name: as typed at the shell, or that of a subcommand of *parent*.
+        options: groups of shared options.
+        batch_size: the default of --batch-size; None for a command that computes nothing.
+        uses: ``device``, ``threads`` (no --device), or ``rows`` (no --threads either).
+        parent: the group that this is a subcommand of; *kind*: the class of the command.
+    """
+
+    def decorate(function: Callable[..., None]) -> click.Command:
+        def callback(**values: Any) -> None:
+            with run_of(values) as run:
+                function(run, **values)
+                run.check_bad(last=True)
+
+        made = click.command(
+            name,
+            cls=kind,
+            help=_kept(function.__doc__ or ""),
+            epilog=EXIT_HELP,
+            context_settings=dict(_CONTEXT),
+        )(_with_options_of(function, callback))
+        computing = compute_options(batch_size, uses) if batch_size else []
+        shared = [*options, computing, common_options()]
+        made.params += [option for part in shared for option in part]
+        made.params.append(_version_option(name))
+        if parent is not None:
+            parent.add_command(made)
+        return made
+
+    return decorate
+
+
+def _with_options_of(
+    function: Callable[..., None], callback: Callable[..., None]
+) -> Callable[..., None]:
+    """Hand on the options that click's decorators left on *function*."""
+    callback.__dict__.update(function.__dict__)
+    return callback

@@ -1,0 +1,96 @@
+"""Cuts by name: ``recommended`` is the threshold that a model folder holds for a measure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, Literal
+
+import click
+
+from bitextfilter.commands.frame.options import DEFAULT_MODEL, score_value
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.errors import SettingsError
+
+NONE: Literal["none"] = "none"
+RECOMMENDED: Literal["recommended"] = "recommended"
+
+_MEASURES = ("cosine", "euclidean", "csls", "ratio", "distance", "mlp", "joint")
+
+MinScore = float | Literal["recommended"]
+
+
+def min_score(value: str) -> MinScore:
+    """Read a score, or ``recommended``."""
+    if value == RECOMMENDED:
+        return RECOMMENDED
+    try:
+        return score_value(value)
+    except click.BadParameter as error:
+        raise click.BadParameter(f"{error.message}, nor is it {RECOMMENDED}") from error
+
+
+def least(value: str) -> MinScore | Literal["none"]:
+    """Read a score, ``recommended``, or ``none``."""
+    return NONE if value == NONE else min_score(value)
+
+
+def similarity_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return --similarity."""
+    return click.option(
+        "--similarity",
+        type=click.Choice(_MEASURES),
+        help="What the score is, for the recommended cut  [default: by header, or bitext-score's]",
+    )
+
+
+def default_model() -> str:
+    """Return the model of commands that are not told one."""
+    return os.environ.get("BITEXTFILTER_MODEL") or DEFAULT_MODEL
+
+
+def recommended_cut(run: Run, model: str, measure: str, use: str | None = None) -> float:
+    """Return where a model's scores of a measure are to be cut, and say which number that is.
+
+    Args:
+        run: its stderr and its manifest are told.
+        model: name of a shipped model, or a folder.
+        measure: what the scores are of, such as ``mlp``.
+        use: ``filtering`` or ``mining``; None for mining with ``joint``, else filtering.
+
+    Raises:
+        SettingsError: the model recommends none.
+    """
+    from bitextfilter.models.folders import digest, find
+    from bitextfilter.scoring.thresholds import recommended
+
+    folder = find(model)
+    found = recommended(folder, digest(folder), measure, use)
+    name = folder.name
+    cut = f"{measure}>={found.threshold!r} ({found.use}, {found.goal}, {name} {found.model})"
+    run.facts[f"recommended {measure}"] = cut
+    run.note(f"the recommended cut is {cut}")
+    return found.threshold
+
+
+def measure_of(model: str, similarity: str | None, column: str | None) -> str:
+    """Return what a column of scores is of.
+
+    That is *similarity* where it is given, else the name of the *column* where it has one, else
+    what ``bitext-score`` scores by with this model if it is not told. Raises SettingsError for a
+    name that is no measure.
+    """
+    from bitextfilter.models.folders import find, read_config
+    from bitextfilter.scoring.model import default_measure
+    from bitextfilter.scoring.thresholds import NAMES
+
+    if similarity is not None:
+        return similarity
+    if column is None:
+        return default_measure("classifier" in read_config(find(model)))
+    if column not in NAMES:
+        raise SettingsError(
+            f"what is the column {column!r} a score of? --similarity says:"
+            f" one of {', '.join(NAMES)}"
+        )
+    return column

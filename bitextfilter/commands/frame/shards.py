@@ -1,0 +1,279 @@
+"""Runs shard by shard: options, engines, and the work on each shard."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, redirect_stdout
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from socket import gethostname
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
+
+import click
+from click.core import ParameterSource
+
+from bitextfilter import __version__
+from bitextfilter.commands.frame.command import prepare
+from bitextfilter.commands.frame.options import Common, RowSettings
+from bitextfilter.commands.frame.run import NoProgress, Progress, Run
+from bitextfilter.errors import DeviceError, WorkerError
+from bitextfilter.io.manifest import Fact
+from bitextfilter.io.shards import Shard, cut, nth_part
+from bitextfilter.io.work_folder import WorkFolder, kept_folder, passing_folder
+
+if TYPE_CHECKING:
+    from bitextfilter.distributed.engine import Engine
+    from bitextfilter.scoring.model import Model
+
+
+def engine_of(run: Run, processes: bool = False) -> tuple[Common, Engine]:
+    """Start the engine that was asked for; it ends with the run.
+
+    Returns what its workers are told instead of ``run.common``, and the engine. Without --engine
+    ray it is this process, with all its threads, or, if *processes*, --threads processes of one
+    thread: for Python that no thread can speed up. Raises DeviceError if Ray or its cluster is
+    missing, UsageError for options that make no sense with it.
+    """
+    common = replace(run.common, quiet=True, manifest=None)
+    if run.scaling.engine == "ray":
+        return _on_ray(run, common, processes)
+    from bitextfilter.distributed.engine import LocalEngine
+
+    if processes:
+        return replace(common, threads=1), LocalEngine(common.threads)
+    return common, LocalEngine()
+
+
+def _on_ray(run: Run, common: Common, processes: bool) -> tuple[Common, Engine]:
+    source = click.get_current_context().get_parameter_source("threads")
+    if source is ParameterSource.DEFAULT:
+        common = replace(common, threads=1)
+    if processes and common.threads > 1:
+        raise click.UsageError("a worker of this command has one thread: --workers says how many")
+    if common.device.startswith("cuda:"):
+        raise click.UsageError("Ray gives each worker its GPU: --device cuda")
+    common = replace(common, device="cpu" if common.device == "auto" else common.device)
+    try:
+        from bitextfilter.distributed.ray_engine import RayEngine
+    except ModuleNotFoundError as error:
+        message = "--engine ray needs the package ray: pip install 'bitextfilter[ray]'"
+        raise DeviceError(message) from error
+    # Ray tells of dead workers on stdout, where only data may go.
+    run.enter(redirect_stdout(run.enter(open(os.devnull, "w"))))
+    scaling, gpus = run.scaling, int(common.device == "cuda")
+    engine = RayEngine(scaling.ray_address, scaling.workers, common.threads, gpus)
+    return common, run.enter(engine)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a command was started, and in which version."""
+
+    folder: str
+    """Where relative paths start from."""
+    version: str
+
+    @classmethod
+    def here(cls) -> Place:
+        """Return that of this process."""
+        return cls(str(Path.cwd()), __version__)
+
+    def go(self, *needed: Path) -> None:
+        """Make a worker's process ready: in the folder, with steady speed and memory.
+
+        Raises WorkerError if this is another version, or a folder is missing, one of those
+        *needed* or the one to go to.
+        """
+        if self.version != __version__:
+            message = f"{gethostname()} has bitextfilter {__version__}, not {self.version}"
+            raise WorkerError(f"{message}: workers need the same")
+        for path in (Path(self.folder), *needed):
+            if not path.is_dir():
+                message = f"{path} is not on {gethostname()}: workers need a shared file system"
+                raise WorkerError(message)
+        os.chdir(self.folder)
+        prepare()
+
+
+@lru_cache(maxsize=1)
+def loaded(name: str, device: str, threads: int) -> Model:
+    """Load a model, as ``scoring.model.load`` does, but once a process."""
+    from bitextfilter.scoring.model import load
+
+    return load(name, device=device, threads=threads)
+
+
+_Work: TypeAlias = "Callable[[Run, BinaryIO], Fact]"
+"""Reads the rows of a run and writes what becomes of them: a function of a module, or a partial of
+one with what can be pickled. What it returns, JSON can say."""
+
+FREE = {"input", "row_files", "output", "quiet", "verbose", "manifest", "batch_size", "max_bad"}
+FREE |= {"threads", "cache", "engine", "ray_address", "workers", "resume", "shard", "shard_rows"}
+"""The options that no result depends on."""
+
+
+def over_shards(run: Run, work: _Work, output: BinaryIO, processes: bool = False) -> list[Fact]:
+    """Do *work* on all rows of *run*, or on those of --shard, and write the results to *output*.
+
+    Without --engine ray and --resume it is one call of *work*, and one result is returned, else
+    one of each shard, in order. If *processes*, shards are spread over --threads processes here:
+    for Python that no thread can speed up.
+    """
+    scaling, settings = run.scaling, run.row_settings
+    if scaling.shard is not None:
+        if len(settings.inputs) > 1:
+            raise click.UsageError("--shard takes one file")
+        run.shard = nth_part(settings.inputs[0], *scaling.shard, settings.header)
+    if not scaling.by_shards:
+        return [work(run, output)]
+    return list(_merged(run, work, output, processes))
+
+
+def _merged(run: Run, work: _Work, output: BinaryIO, processes: bool) -> Iterator[Fact]:
+    """Do *work* shard by shard, and put the parts together."""
+    settings, scaling = run.row_settings, run.scaling
+    folder = run.enter(_folder(run))
+    rejects = None if settings.rejects is None else run.output(settings.rejects)
+    common, engine = engine_of(run, processes)
+    settings_there = replace(settings, input="-", files=(), max_bad=None)
+    job = _Job(work, run.name, common, settings_there, run.model_name, folder, Place.here())
+    stdin = run.stdin if "-" in settings.inputs else None
+    shards = cut(
+        settings.inputs,
+        scaling.rows,
+        settings.header,
+        lambda index: folder.file(index, "input"),
+        stdin,
+    )
+    for index, done in enumerate(engine.map(job, shards)):
+        folder.file(index, "input").unlink(missing_ok=True)
+        _append(folder.file(index, "output"), output)
+        if rejects is not None:
+            _append(folder.file(index, "rejects"), rejects)
+        if scaling.resume is None:
+            folder.forget(index)
+        run.counts.update(done.counts)
+        run.facts = {**done.facts, **run.facts}
+        for message in done.notes:
+            run.note(message)
+        run.advance(done.counts["rows"])
+        yield done.result
+
+
+def _append(part: Path, output: BinaryIO) -> None:
+    with part.open("rb") as stream:
+        shutil.copyfileobj(stream, output, 1 << 20)
+
+
+def _folder(run: Run) -> AbstractContextManager[WorkFolder]:
+    """Return the folder for the parts."""
+    if run.scaling.resume is None:
+        return passing_folder(run.row_settings.output)
+    folder = kept_folder(Path(run.scaling.resume), _plan(run))
+    run.afterwards(WorkFolder(Path(run.scaling.resume)).empty)
+    return folder
+
+
+def _plan(run: Run) -> dict[str, str]:
+    """Return everything but the input that the result depends on."""
+    context = click.get_current_context()
+    plan = {"version": __version__, "command": run.name, "--shard-rows": str(run.scaling.rows)}
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        if parameter.name in FREE or value is None:
+            continue
+        option = max(parameter.opts, key=len)
+        plan[option] = "a file" if option == "--rejects" else _identity(option, value)
+    return plan
+
+
+def _identity(option: str, value: object) -> str:
+    """Return what tells a value from others: of models and files, also several, their content."""
+    from bitextfilter.models.folders import CONFIG, digest, find
+
+    if option == "--model":
+        return digest(find(str(value)))
+    if not isinstance(value, str):
+        return str(value)
+    if (path := Path(value)).is_file():
+        return blake2b(path.read_bytes(), digest_size=6).hexdigest()
+    if (path / CONFIG).is_file():
+        return digest(path)
+    parts = value.split(",")
+    return value if len(parts) == 1 else ",".join(_identity(option, part) for part in parts)
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What became of a shard, beside its parts."""
+
+    counts: dict[str, int]
+    facts: dict[str, Fact]
+    notes: list[str]
+    result: Fact
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Does the work of a command on shards, in whatever process."""
+
+    work: _Work
+    name: str
+    common: Common
+    row_settings: RowSettings
+    model_name: str | None
+    folder: WorkFolder
+    place: Place
+
+    def __call__(self) -> Callable[[Shard], _Done]:
+        """Get ready, in whatever process this is."""
+        self.place.go(self.folder.path)
+        return self._do
+
+    def _do(self, shard: Shard) -> _Done:
+        """Do a shard, unless it is finished."""
+        record = self.folder.finished(shard)
+        if record is None:
+            run = _ShardRun(self, shard)
+            with run:
+                result = self.work(run, run.output())
+            facts: dict[str, Fact] = dict(run.facts)
+            record = {"counts": dict(run.counts), "facts": facts, "notes": list(run.notes)}
+            record["result"] = result
+            self.folder.finish(shard, record)
+        return _Done(**cast("dict[str, Any]", record))
+
+
+class _ShardRun(Run):
+    """The run of a command on one shard: it keeps for later what it would say."""
+
+    def __init__(self, job: _Job, shard: Shard) -> None:
+        super().__init__(job.name, [job.name], job.common)
+        output, rejects = (str(job.folder.file(shard.index, k)) for k in ("output", "rejects"))
+        kept = None if job.row_settings.rejects is None else rejects
+        self.row_settings = replace(job.row_settings, output=output, rejects=kept)
+        self.model_name = job.model_name
+        self.shard = shard
+        self.notes: list[str] = []
+
+    def note(self, message: str) -> None:
+        """Keep *message*."""
+        self.notes.append(message)
+
+    def progress(self, total: int | None = None, unit: str = "rows") -> Progress:
+        """Return none: that of the whole run counts shards."""
+        return NoProgress()
+
+    def model(self) -> Model:
+        """Load the model, if this process has not done so already."""
+        assert self.model_name is not None, "the command lacks model_options()"
+        model = loaded(self.model_name, self.common.device, self.common.threads)
+        self.facts["model"], self.facts["digest"] = model.name, model.digest
+        return model
+
+    def _finish(self) -> None:
+        """Say nothing."""

@@ -1,0 +1,321 @@
+"""Options and progress that training commands share."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from bitextfilter.commands.frame.options import language_pair
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.io.rows import BadRow
+
+if TYPE_CHECKING:
+    from bitextfilter.io.rows import Columns
+    from bitextfilter.training.data import PairFile
+    from bitextfilter.training.loop import Progress
+    from bitextfilter.workflows.plan import PivotMaterial
+
+
+Rows = list[tuple[str, str, str, str]]
+"""Name, default, range and meaning of each setting."""
+
+_FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
+
+
+def training_options(rows: Callable[[], Rows]) -> list[click.Parameter]:
+    """Return -o, the files of pairs, the settings, --quantise and --resume.
+
+    ``rows``: what --list-settings lists.
+    """
+    return [
+        *_file_options(),
+        *settings_options(rows),
+        click.Option(
+            ["--quantise"], is_flag=True, help="Keep matrices as int8: a quarter of the size."
+        ),
+        click.Option(
+            ["--resume"],
+            is_flag=True,
+            help="Go on with the interrupted training of this model.",
+        ),
+    ]
+
+
+def _show(
+    rows: Callable[[], Rows], context: click.Context, _: click.Parameter, asked: bool
+) -> None:
+    """Write the table of settings, and exit."""
+    if asked:
+        from bitextfilter.settings import table
+
+        click.echo(table(rows()), nl=False)
+        context.exit()
+
+
+def settings_options(rows: Callable[[], Rows], seed: str = "training.seed") -> list[click.Option]:
+    """Return --settings, --set, --list-settings and --seed, which every training has.
+
+    Args:
+        rows: what --list-settings lists.
+        seed: the setting that --seed is short for; none if it is empty.
+    """
+
+    options = [
+        click.Option(
+            ["--settings"],
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help="Settings (JSON), such as those that a model keeps.",
+        ),
+        click.Option(
+            ["--set", "overrides"],
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="One setting; may be repeated, and goes before --settings.",
+        ),
+        click.Option(
+            ["--list-settings"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=partial(_show, rows),
+            help="List the settings with defaults, ranges and meanings, and exit.",
+        ),
+    ]
+    if seed:
+        about = f"Short for --set {seed}=N.  [default: 1]"
+        number = click.IntRange(min=0)
+        options.append(click.Option(["--seed"], type=number, metavar="N", help=about))
+    return options
+
+
+def _file_options() -> list[click.Parameter]:
+    return [
+        click.Option(["-o", "--output"], required=True, metavar="DIR", help="The new model."),
+        click.Option(
+            ["--languages"],
+            required=True,
+            type=language_pair,
+            metavar="SOURCE,TARGET",
+            help="Such as en,de; one twice (en,en) for paraphrases.",
+        ),
+        click.Option(
+            ["--pairs"],
+            multiple=True,
+            metavar="FILE[@WEIGHT]",
+            help="Training pairs, a TSV; may be repeated. Weight 2 reads a file twice a pass.",
+        ),
+        click.Option(
+            ["--parallel"],
+            multiple=True,
+            nargs=2,
+            metavar="SOURCE TARGET[@WEIGHT]",
+            help="Training pairs in two files of as many lines; may be repeated.",
+        ),
+        click.Option(
+            ["--development"], required=True, metavar="FILE", help="Pairs to validate on, a TSV."
+        ),
+        click.Option(
+            ["--segmenter"],
+            type=_FOLDER,
+            metavar="DIR",
+            help="Use a segmenter of bitext-segment learn instead of learning one.",
+        ),
+    ]
+
+
+def settings_values(options: dict[str, Any], seed: str = "training.seed") -> dict[str, Any]:
+    """The settings: those of --settings, changed by --architecture, --seed and every --set."""
+    from bitextfilter.settings import read_settings, with_override
+
+    values = read_settings(options["settings"]) if options["settings"] else {}
+    values = values.get("settings", values)  # of a classifier, beside its figures
+    values = {n: v for n, v in values.items() if n not in ("material", "validation")}
+    if (architecture := options.get("architecture")) is not None:
+        values = {**values, "architecture": architecture}
+    if options.get("seed") is not None:
+        values = with_override(values, f"{seed}={options['seed']}")
+    for assignment in options["overrides"]:
+        values = with_override(values, assignment)
+    return values
+
+
+def said(option: str) -> bool:
+    """Whether the command line has an option."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is ParameterSource.COMMANDLINE
+
+
+def pair_files(
+    tables: Sequence[str],
+    parallel: Sequence[tuple[str, str]],
+    columns: Columns,
+    option: str = "--pairs",
+) -> list[PairFile]:
+    """The files of --pairs, or what ``option`` is, and --parallel; UsageError without any."""
+    from bitextfilter.training.data import PairFile
+
+    for name in () if tables else ("scol", "tcol"):
+        if said(name):
+            raise click.UsageError(f"--{name} has no effect without {option} FILE")
+    weighted = [_weighted(path, option) for path in tables]
+    files = [PairFile(path, weight=weight, columns=columns) for path, weight in weighted]
+    for source, text in parallel:
+        target, weight = _weighted(text, "--parallel")
+        files.append(PairFile(source, target, weight))
+    if not files:
+        raise click.UsageError("no training pairs: give --pairs FILE or --parallel SOURCE TARGET")
+    return files
+
+
+def _weighted(text: str, option: str) -> tuple[str, float]:
+    """Split ``FILE@WEIGHT``; without a weight it is 1."""
+    match = re.fullmatch(r"(.+)@([0-9]+(?:\.[0-9]+)?)", text)
+    if match is None:
+        return text, 1.0
+    if float(match[2]) == 0:
+        raise click.BadParameter(f"{text}: a weight must be above 0", param_hint=option)
+    return match[1], float(match[2])
+
+
+LINE_SECONDS = 60.0
+"""Where there is no progress bar, a line after this time tells how far a run is."""
+
+
+class TrainingReporter:
+    """Shows how a training goes on."""
+
+    def __init__(self, run: Run, error: str = "recovery error {:.2f} %") -> None:
+        """``error``: how a validation's error is said."""
+        self._run = run
+        self._error = error
+        self._updates: int | None = None
+        self._validations = 0
+        self._first = self._spoken = 0.0
+        self._begun = 0
+
+    def __call__(self, progress: Progress, updates: int) -> None:
+        """Move the progress bar, and tell of a new validation."""
+        if self._updates is None:
+            self._validations = sum(row["update"] < progress.update for row in progress.history)
+            self._updates = 0
+            self._begun = progress.update - 1
+            self._first = self._spoken = time.monotonic()
+        self._run.progress(updates, "updates").update(progress.update - self._updates)
+        self._updates = progress.update
+        if len(progress.history) > self._validations:
+            self._validations = len(progress.history)
+            self._run.note(_described(progress.history[-1], self._error))
+        elif self._run.silent and time.monotonic() - self._spoken >= LINE_SECONDS:
+            self._run.note(self._course(progress, updates))
+        else:
+            return
+        self._spoken = time.monotonic()
+
+    def _course(self, progress: Progress, updates: int) -> str:
+        """How far the run is, its losses, its speed and the time left, in words."""
+        speed = (progress.update - self._begun) / max(time.monotonic() - self._first, 1e-9)
+        left = (updates - progress.update) / speed
+        losses = "".join(f", {name} {loss:.3f}" for name, loss in progress.losses().items())
+        return (
+            f"{progress.update} of {updates} updates{losses}, {speed:.1f} updates/s,"
+            f" {max(1, round(left / 60))} min left"
+        )
+
+
+def _described(row: Mapping[str, float], error: str) -> str:
+    """A validation in words."""
+    losses = (f", {name} {row[name]:.3f}" for name in row if name not in ("update", "error"))
+    return f"update {row['update']}: {error.format(row['error'])}{''.join(losses)}"
+
+
+_Pair = tuple[str, str]
+
+
+class NoisyCorpus:
+    """Gives the windows of a file from its beginning at each call; its rows are counted once."""
+
+    def __init__(self, run: Run, path: str) -> None:
+        self._run, self._path, self._again = run, path, False
+
+    def __call__(self) -> Iterator[list[_Pair]]:
+        """Return the pairs, many at a time."""
+        again, self._again = self._again, True
+        return _windows(self._run, self._path, again)
+
+
+def pairs_of(run: Run, path: str) -> list[_Pair]:
+    """Return the pairs of the file *path*, rejected rows aside."""
+    return [pair for window in _windows(run, path) for pair in window]
+
+
+def _windows(run: Run, path: str, again: bool = False) -> Iterator[list[_Pair]]:
+    """Yield the pairs of the file *path*, many at a time, rejected rows aside."""
+    run.row_settings = dataclasses.replace(run.row_settings, input=path)
+    for window in run.windows(run.rows(), again):
+        yield [(row.source, row.target) for row in window if not isinstance(row, BadRow)]
+
+
+NEEDED = ("pivot", "source_pivot", "target_pivot")
+NOT_USED = ("pairs", "parallel", "source_text", "target_text")
+
+
+def pivot_options() -> list[click.Parameter]:
+    """Return --pivot and its files."""
+    return [
+        click.Option(
+            ["--pivot"],
+            metavar="LANGUAGE",
+            help="The third language of --architecture pivot, such as fr.",
+        ),
+        *(
+            click.Option(
+                [f"--{side}-pivot"],
+                multiple=True,
+                metavar="FILE[@WEIGHT]",
+                help=f"Instead of --pairs, a TSV of {side}s and the same in the third language;"
+                " may be repeated.",
+            )
+            for side in ("source", "target")
+        ),
+    ]
+
+
+def pivot_material(options: dict[str, Any], columns: Columns) -> PivotMaterial:
+    """The files of --source-pivot and --target-pivot. Raises UsageError unless all is there."""
+    from bitextfilter.workflows.plan import PivotMaterial
+
+    for name in NEEDED:
+        if not options[name]:
+            raise click.UsageError(f"--architecture pivot needs {_written(name)}")
+    for name in NOT_USED:
+        if options[name]:
+            raise click.UsageError(
+                f"--architecture pivot reads no {_written(name)}: give --source-pivot and"
+                " --target-pivot alone"
+            )
+    if options["pivot"] in options["languages"]:
+        raise click.UsageError(
+            f"--pivot is a third language, and {options['pivot']} is one of --languages"
+        )
+    source, target = (pair_files(options[name], (), columns, _written(name)) for name in NEEDED[1:])
+    return PivotMaterial(options["pivot"], (source, target))
+
+
+def no_pivot(options: dict[str, Any]) -> None:
+    """Raise UsageError where an option is given that is for --architecture pivot alone."""
+    for name in NEEDED:
+        if options[name]:
+            raise click.UsageError(f"{_written(name)} is for --architecture pivot alone")
+
+
+def _written(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

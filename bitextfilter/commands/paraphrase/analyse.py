@@ -1,0 +1,138 @@
+"""``bitext-paraphrase analyse``: what tells translations from references."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import click
+
+from bitextfilter.commands.evaluate.rows import full_windows
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import column, row_options
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.errors import InputError
+from bitextfilter.io.rows import Columns, Wanted, number_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+_FIGURES = ("entropy", "trigram_entropy", "repetition", "trigram_repetition", "idf", "length")
+"""Those of ``CorpusStatistics`` that are compared."""
+
+Figure = dict[str, float | int | None]
+
+
+@dataclass(frozen=True)
+class _Columns(Columns):
+    """Where the two sentences stand, and after them the probability if there is one."""
+
+    blank: bool = True
+    probability: int | str | None = None
+
+    def wanted(self) -> tuple[Wanted, ...]:
+        """Return the sides and the probability."""
+        if self.probability is None:
+            return super().wanted()
+        return (*super().wanted(), Wanted("probability", "--probability", self.probability))
+
+
+@command("analyse", row_options(), uses="rows")
+@click.option(
+    "--probability",
+    type=column,
+    metavar="COLUMN",
+    help="Column of how probably the translation is a reference.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
+def analyse(run: Run, probability: int | str | None, as_json: bool) -> None:
+    """Compare references and machine translations: variety, repetition, rarity, length.
+
+    Reads pairs of a reference (--scol) and a translation (--tcol). A line for each figure,
+    tab-separated: figure, that of all references, that of all translations, the difference
+    (references - translations), and with --probability also Spearman's correlation x 100 of
+    that column with the figure over the translations, and over how many:
+
+        entropy             of the distribution of tokens, in bits
+        trigram_entropy     of that of three tokens in a row, in bits
+        repetition          % of the tokens of 3 characters and more that their sentence
+                            has had before
+        trigram_repetition  % of the trigrams that their sentence has had before
+        idf                 mean over tokens of ln(N / df): df of N sentences have the token
+        length              mean number of tokens
+
+    then a signature. Text is lower-cased; punctuation marks are tokens. Where nothing is there to
+    be counted, a cell is empty. Memory holds each distinct token (some 330 bytes) and trigram (up
+    to 75) a side, and with --probability 4 bytes a token.
+
+    Example:
+
+        bitext-paraphrase analyse < paraphrases.tsv
+        bitext-paraphrase analyse --probability -1 < scored.tsv
+    """
+    from bitextfilter.evaluation.result import Result, signature
+
+    columns = run.row_settings.columns
+    where = _Columns(columns.source, columns.target, probability=probability)
+    output = run.output()
+    figures = _figures(run, where)
+    records = [{"figure": name, **values} for name, values in figures.items()]
+    pairs = run.counts["rows"] - run.counts["rejected"]
+    facts = {"signature": signature(unit="tokens", case="lower", pairs=pairs)}
+    shown = dict.fromkeys((*records[0], "signature"), ".4f")
+    output.write(Result("analyse", shown, {"results": records}, facts, "").text(as_json))
+
+
+def _figures(run: Run, where: _Columns) -> dict[str, Figure]:
+    """Return the figures by name."""
+    from bitextfilter.evaluation.corpus_statistics import CorpusTally, SentenceTally
+    from bitextfilter.text.units import Units
+
+    units = Units("tokens")
+    tallies, single = (CorpusTally(units), CorpusTally(units)), SentenceTally(units)
+    probabilities: list[float] = []
+    rows = run.rows(where)
+    for window in full_windows(run, rows, Columns.wanted(where)):
+        for place, tally in enumerate(tallies):
+            tally.add([row.texts[place] for row in window])
+        if where.probability is not None:
+            single.add([row.target for row in window])
+            probabilities += [number_of(row.texts[2].encode()) for row in window]
+    if not tallies[0].sentences:
+        raise InputError("no rows", file=rows.name)
+    one, other = (asdict(tally.statistics()) for tally in tallies)
+    figures = {name: _compared(one[name], other[name]) for name in _FIGURES}
+    if where.probability is not None:
+        _correlate(figures, probabilities, single.figures())
+        run.counts["without a probability"] = sum(not isfinite(each) for each in probabilities)
+    return figures
+
+
+def _compared(reference: float | None, translation: float | None) -> Figure:
+    """Return both values and their difference."""
+    known = reference is not None and translation is not None
+    difference = reference - translation if known else None  # type: ignore[operator]
+    return {"references": reference, "translations": translation, "difference": difference}
+
+
+def _correlate(
+    figures: dict[str, Figure],
+    probabilities: list[float],
+    sentences: dict[str, NDArray[np.float64]],
+) -> None:
+    """Add the correlations to the figures: over the sentences that have both numbers."""
+    import numpy as np
+
+    from bitextfilter.evaluation.sts import spearman
+
+    known = np.array(probabilities)
+    for name, figure in figures.items():
+        figure.update(spearman=None, sentences=None)
+        if name in sentences:
+            both = np.isfinite(known) & np.isfinite(sentences[name])
+            found = spearman(known[both], sentences[name][both]) if both.any() else None
+            figure["spearman"] = None if found is None else 100 * found
+            figure["sentences"] = int(both.sum())

@@ -1,0 +1,153 @@
+"""``bitext-paraphrase generate``: sentences said in other words by a translation model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import (
+    error_options,
+    input_option,
+    numbered_column,
+    output_option,
+)
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.translators import (
+    found_windows,
+    load,
+    output_lines,
+    search_options,
+    search_settings,
+    text_of,
+)
+from bitextfilter.errors import InputError
+from bitextfilter.io.files import stream_name
+from bitextfilter.io.rows import REMEDY, BadRow, Row, TemplatedText, TextColumn
+
+if TYPE_CHECKING:
+    from bitextfilter.translation.translator import SearchSettings, Translation, Translator
+
+
+@command(
+    "generate",
+    input_option(),
+    output_option(),
+    error_options(),
+    search_options("paraphrase", "5, or --n-best + 1"),
+    batch_size=2048,
+)
+@click.option("--template", metavar="PARSE", help='Write so, such as "( S ( NP ) ( VP ) ( . ) )".')
+@click.option(
+    "--template-column", type=numbered_column, metavar="COLUMN", help="Read a TSV with parses here."
+)
+@click.option(
+    "--column",
+    type=numbered_column,
+    metavar="COLUMN",
+    help="Column of the sentence.  [default: the whole line; with --template-column 1]",
+)
+def generate(run: Run, digits: int, **options: Any) -> None:
+    """Say sentences in other words, one a line: one line out for each line in, in their order.
+
+    The model is one of bitext-train-translator with --languages en,en or the like, trained on
+    paraphrases. What is the sentence again, but for case, spaces and punctuation, is not offered,
+    unless the search found nothing else: the summary counts such lines as copies.
+
+    With --n-best K each line gives up to K rows instead, best first, tab-separated: its number,
+    the rank, the score and the paraphrase. A score is the mean natural-log probability of a
+    subword, the end mark included: from -inf to 0, higher is better. --sample draws paraphrases
+    from the model by --seed, K of them.
+
+    A model of --architecture controlled writes by the two upper levels of a parse: one for all
+    lines (--template), or one of each line (--template-column).
+
+    Lines that are blank, too long or bad are treated as bitext-translate does. A paraphrase
+    depends on its line alone. Memory is bounded by --batch-size.
+
+    Example:
+
+        bitext-paraphrase generate --model en-en --n-best 5 -i text.gz -o five.tsv
+    """
+    settings, columns = search_settings(options, spare=1), _columns(options)
+    rows = run.rows(columns)
+    output = run.output()
+    generator = _Generator(run, load(run, run.model_name, settings), settings, options)
+    output.write(rows.first_line())
+    for window in found_windows(run, rows, generator.find):
+        for row, translation in window:
+            output.writelines(output_lines(row, translation, options["n_best"], digits))
+
+
+def _columns(options: dict[str, Any]) -> TextColumn:
+    """What is read; UsageError where options contradict each other."""
+    where, template = options["column"], options["template_column"]
+    if template is None:
+        return TextColumn(where, blank=True)
+    if options["template"] is not None:
+        raise click.UsageError("--template and --template-column exclude each other")
+    return TemplatedText(where, blank=True, template=template)
+
+
+class _Generator:
+    """Finds paraphrases, window by window."""
+
+    def __init__(
+        self, run: Run, translator: Translator, settings: SearchSettings, options: dict[str, Any]
+    ) -> None:
+        """UsageError if --template is no parse."""
+        from bitextfilter.corpus.duplicate_keys import normaliser
+
+        self._run, self._translator, self._settings = run, translator, settings
+        self._wording = normaliser(("case", "space", "punctuation"))
+        self._said: set[str] = set()
+        self._of_rows, template = options["template_column"] is not None, options["template"]
+        try:
+            self._template = None if template is None else self._read(template)
+        except InputError as error:
+            raise click.UsageError(f"--template: {error.message}") from error
+        run.counts["copies"] = 0
+
+    def find(self, window: Sequence[Row | BadRow]) -> list[Translation]:
+        """What is found for each line, the best first."""
+        sentences = [text_of(row) for row in window]
+        templates = None if self._template is None else [self._template] * len(window)
+        if self._of_rows:
+            templates = [self._template_of(row) for row in window]
+            sentences = [s if t else "" for s, t in zip(sentences, templates, strict=True)]
+        found = self._translator.translate(sentences, self._settings, templates)
+        return [self._others(*both) for both in zip(sentences, found, strict=True)]
+
+    def _template_of(self, row: Row | BadRow) -> str:
+        """The template of a row; empty where there is no sentence, or a bad parse, rejected."""
+        if not text_of(row):
+            return ""
+        try:
+            return self._read(row.texts[1]) if isinstance(row, Row) else ""
+        except InputError as error:
+            name = stream_name(self._run.row_settings.input)
+            self._run.reject(BadRow(*row[:3], error.message, REMEDY, name))
+            return ""
+
+    def _read(self, text: str) -> str:
+        """The template of a parse; symbols that the model does not know are said once."""
+        from bitextfilter.text.parses import template_of
+
+        template = template_of(text)
+        if (known := self._translator.processor.templates) is not None:
+            for symbol in known.unknown(template):
+                if symbol not in self._said:
+                    self._run.warn(f"the model knows no {symbol!r} in templates")
+                    self._said.add(symbol)
+        return template
+
+    def _others(self, sentence: str, found: Translation) -> Translation:
+        """Leave out what is worded as the sentence is; where all is, that stays and is counted."""
+        same = self._wording(sentence)
+        others = [other for other in found.hypotheses if self._wording(other.text) != same]
+        if others:
+            return found._replace(hypotheses=others)
+        self._run.counts["copies"] += bool(found.hypotheses)
+        return found

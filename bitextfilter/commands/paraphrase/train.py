@@ -1,0 +1,95 @@
+"""``bitext-paraphrase train``: a classifier of references and machine translations."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import device_options, row_options
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.training import (
+    Rows,
+    TrainingReporter,
+    settings_options,
+    settings_values,
+)
+from bitextfilter.errors import InputError
+from bitextfilter.io.files import stream_name
+from bitextfilter.io.rows import BadRow
+
+_ROW_OPTIONS = [option for option in row_options() if option.name not in ("input", "output")]
+
+
+def _rows() -> Rows:
+    from bitextfilter.workflows.reference_training import settings_rows
+
+    return settings_rows()
+
+
+@command("train", _ROW_OPTIONS, settings_options(_rows), device_options(), batch_size=None)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("-o", "--output", "folder", required=True, metavar="DIR", help="The new model.")
+@click.option(
+    "--architecture",
+    type=click.Choice(["lstm", "averaging"]),
+    help="An LSTM's last state, or the mean of the token vectors.  [default: lstm]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
+def train(run: Run, files: tuple[str, ...], folder: str, as_json: bool, **options: Any) -> None:
+    """Teach a model whether a sentence is a reference or a machine translation.
+
+    Reads pairs of a reference (--scol) and a translation of what it is a translation of (--tcol),
+    as bitext-paraphrase make writes them; rows of one reference are its K best. The references
+    are split by --seed: one part is measured on (training.held_out), as many choose the epoch, the
+    rest is trained on. Written is a line for each class and one for both, tab-separated: class,
+    accuracy in percent, sentences. In the two parts held out, the first translation of each
+    reference counts. All text is held in memory.
+
+    Example:
+
+        bitext-paraphrase train -o references paraphrases.tsv
+        bitext-paraphrase train --set training.negatives=hardest --architecture averaging
+        -o references ten.tsv
+    """
+    from bitextfilter.workflows.plan import Surroundings
+    from bitextfilter.workflows.reference_training import ReferencePlan, train_references
+
+    plan = ReferencePlan.from_dict(settings_values(options))
+    report = TrainingReporter(run, "error {:.2f} %")
+    where = Surroundings(
+        Path(folder), run.common.device, run.common.threads, note=run.note, report=report
+    )
+    output, data = run.output("-"), _read(run, files)
+    run.facts["seed"] = plan.training.seed
+    run.counts["references"] = len(data)
+    record = train_references(data, plan, where)
+    output.write((json.dumps(record, indent=2) + "\n" if as_json else _table(record)).encode())
+
+
+def _read(run: Run, files: tuple[str, ...]) -> dict[str, list[str]]:
+    """Return each distinct reference with its distinct translations, in their order."""
+    if files.count("-") > 1:
+        raise click.UsageError("only one file can be stdin")
+    data: dict[str, dict[str, None]] = {}
+    for file in files:
+        run.row_settings = dataclasses.replace(run.row_settings, input=file)
+        for window in run.windows(run.rows()):
+            for row in window:
+                if not isinstance(row, BadRow):
+                    data.setdefault(row.source, {})[row.target] = None
+    if not data:
+        raise InputError("no rows", file=stream_name(files[0]))
+    return {reference: list(found) for reference, found in data.items()}
+
+
+def _table(record: dict[str, Any]) -> str:
+    test = record["test"]
+    lines = ["class\taccuracy\tsentences\n"]
+    for name, times in (("references", 1), ("translations", 1), ("total", 2)):
+        lines.append(f"{name}\t{test[name]:.2f}\t{times * test['sentences']}\n")
+    return "".join(lines)

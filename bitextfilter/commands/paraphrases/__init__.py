@@ -1,1 +1,0 @@
-"""The subcommands of bitext-paraphrase, one module each."""

@@ -1,0 +1,205 @@
+"""Rules of likeness between the sides: copies, shared n-grams, vectors of paraphrases."""
+
+from __future__ import annotations
+
+import functools
+import math
+from abc import abstractmethod
+from collections import Counter
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz.distance import LCSseq, Levenshtein
+from rapidfuzz.process import cpdist
+
+from bitextfilter.errors import SettingsError
+from bitextfilter.filters.pairs import Pairs
+from bitextfilter.filters.rule import Bounded, Cost, Languages, PairFault
+
+if TYPE_CHECKING:
+    from bitextfilter.encoders.base import Encoder
+
+
+_Tokens = list[str]
+_LONGEST = 10_000
+"""Characters of a side that are compared: time grows with their square."""
+
+
+@dataclass(frozen=True)
+class Similarity(Bounded):
+    """The sides are not near copies: by edit distance, in characters or words (``count``).
+
+    1 - Levenshtein distance / length of the longer side; two empty sides have 1. ``lowercase``
+    makes case no difference. Of longer sides the first 10,000 characters are compared.
+    """
+
+    name = "similarity"
+    unit = "0 to 1: 1 - edit distance / longer length; 1 for equal sides"
+    origin = "Rossenbach et al. 2018 (source/target edit distance); OpusFilter SimilarityFilter"
+    cost = Cost.PAIRS
+
+    maximum: float | None = 0.9
+    count: str = "characters"
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise SettingsError for an unknown unit."""
+        super().__post_init__()
+        if self.count not in ("characters", "words"):
+            raise SettingsError(f"{self.name}: count={self.count} is neither characters nor words")
+
+    def values(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Return the similarities."""
+        sources, targets = ([text[:_LONGEST] for text in side.sentences] for side in pairs.sides)
+        if not sources:
+            return np.empty(0)
+        if self.lowercase:
+            sources, targets = ([text.lower() for text in side] for side in (sources, targets))
+        if self.count == "characters":
+            scorer = Levenshtein.normalized_similarity
+            return cpdist(sources, targets, scorer=scorer, dtype=np.float64, workers=1)
+        split = ((a.split(), b.split()) for a, b in zip(sources, targets, strict=True))
+        return np.array([Levenshtein.normalized_similarity(a, b) for a, b in split])
+
+
+@dataclass(frozen=True)
+class LongestCommonSubstring(PairFault):
+    """The longest string in both sides is not most of the shorter one.
+
+    Of longer sides the first 10,000 characters are compared.
+    """
+
+    name = "longest-common-substring"
+    unit = "0 to 1: characters of the longest common substring / of the shorter side"
+    origin = "OpusFilter LongestCommonSubstringFilter"
+
+    maximum: float = 0.9
+
+    def fault(self, source: str, target: str, languages: Languages) -> str | None:
+        """Return the ratio where it is too high; common subsequences bound it from above."""
+        source, target = source[:_LONGEST], target[:_LONGEST]
+        shorter = min(len(source), len(target))
+        least = math.floor(self.maximum * shorter) + 1
+        if not shorter or LCSseq.similarity(source, target, score_cutoff=least) < least:
+            return None
+        matcher = SequenceMatcher(None, source, target, autojunk=False)
+        size = matcher.find_longest_match().size
+        ratio = size / shorter
+        return f"{ratio:.4g}>{self.maximum:g}" if ratio > self.maximum else None
+
+
+class _TokenRule(Bounded):
+    cost = Cost.PAIRS
+
+    @abstractmethod
+    def value(self, source: _Tokens, target: _Tokens) -> float:
+        """Return the value of a pair of lower-cased, white-space separated sentences."""
+
+    def values(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Return the value of each pair."""
+        texts = zip(pairs.source.sentences, pairs.target.sentences, strict=True)
+        return np.array([self.value(a.lower().split(), b.lower().split()) for a, b in texts])
+
+
+@dataclass(frozen=True)
+class NgramOverlap(_TokenRule):
+    """The sides share enough n-grams to be paraphrases, and not so many as to be copies.
+
+    For one language on both sides: the n-grams of ``order`` words that both have, as often as
+    both have them, over those of the side that has fewer; 0 if it has none.
+    """
+
+    name = "ngram-overlap"
+    unit = "0 to 1: shared n-grams / n-grams of the shorter side"
+    origin = "Wieting et al. 2017, sections 5.5–5.7 (n = 1, 2, 3; lower 0 to .3, upper .6 to 1)"
+
+    maximum: float | None = 0.8
+    order: int = 1
+
+    def __post_init__(self) -> None:
+        """Raise SettingsError for an order below 1."""
+        super().__post_init__()
+        if self.order < 1:
+            raise SettingsError(f"{self.name}: order={self.order} is below 1")
+
+    def value(self, source: _Tokens, target: _Tokens) -> float:
+        """Return the overlap."""
+        one, other = ngrams(source, self.order), ngrams(target, self.order)
+        fewer = min(one.total(), other.total())
+        return (one & other).total() / fewer if fewer else 0.0
+
+
+@dataclass(frozen=True)
+class SentenceBleu(_TokenRule):
+    """The target's smoothed sentence BLEU against the source lies between unrelated and copied.
+
+    For one language on both sides. n-grams up to 4; one is added to the matches and the n-grams
+    of every order, and to the reference length in the brevity penalty.
+    """
+
+    name = "sentence-bleu"
+    unit = "0 to 1: BLEU of the target with the source as reference"
+    origin = "Wieting et al. 2017, sections 5.5–5.7; smoothing of Nakov et al. 2012"
+
+    maximum: float | None = 0.8
+
+    def value(self, source: _Tokens, target: _Tokens) -> float:
+        """Return the BLEU."""
+        if not target:
+            return 0.0
+        logs = 0.0
+        for order in range(1, 5):
+            reference, candidate = ngrams(source, order), ngrams(target, order)
+            matches, total = (reference & candidate).total(), candidate.total()
+            logs += math.log((matches + 1) / (total + 1)) / 4
+        penalty = min(0.0, 1 - (len(source) + 1) / len(target))
+        return math.exp(logs + penalty)
+
+
+def ngrams(tokens: _Tokens, order: int) -> Counter[tuple[str, ...]]:
+    """Count the n-grams of *order* words."""
+    return Counter(zip(*(tokens[place:] for place in range(order)), strict=False))
+
+
+@dataclass(frozen=True)
+class ParaphraseScore(Bounded):
+    """The cosine of the sides' vectors, by an averaging model or any other (``model``).
+
+    Source and target are encoded as the model's first and second language: a model of one
+    language has it on both sides.
+    """
+
+    name = "paraphrase-score"
+    unit = "-1 to 1: cosine of the two sentence vectors"
+    origin = "Wieting & Gimpel 2018, section 4 (cosine of averaged word vectors)"
+    cost = Cost.MODEL
+
+    minimum: float | None = 0.5
+    model: str = "en-de"
+
+    def prepare(self, languages: Languages) -> None:
+        """Raise NotFoundError or ModelError where the model cannot be loaded."""
+        super().prepare(languages)
+        _encoder(self.model)
+
+    def values(self, pairs: Pairs) -> NDArray[np.float32]:
+        """Return the cosines."""
+        from bitextfilter.similarity.vectors import cosine_pairs
+
+        encoder = _encoder(self.model)
+        vectors = (
+            encoder.encode(side.sentences, language)
+            for side, language in zip(pairs.sides, encoder.languages, strict=True)
+        )
+        return cosine_pairs(*vectors)
+
+
+@functools.lru_cache(maxsize=4)
+def _encoder(model: str) -> Encoder:
+    from bitextfilter.encoders.registry import load_encoder
+    from bitextfilter.models.folders import find
+
+    return load_encoder(find(model))

@@ -1,0 +1,155 @@
+"""The nearest of either of two sides on the other, exactly, at the speed of rounded products.
+
+Letters: n and m rows of the two sides, d dimensions, k neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from bitextfilter.arrays import Indices, Mask, Scores, Vectors
+from bitextfilter.io.batches import map_blocks
+from bitextfilter.models.device import one_torch_thread, product_type
+from bitextfilter.similarity.candidates import Rounded, Shortlist, collect, fewest, first_floors
+from bitextfilter.similarity.margins import NEIGHBOURS
+from bitextfilter.similarity.neighbours import NONE, Found, nothing, scan
+from bitextfilter.similarity.vectors import unit_products_at
+
+CPU = torch.device("cpu")
+
+_BLOCK_ROWS = 1024
+"""Rows whose products with all of the other side are made by one thread."""
+EXACT_ROWS = 32
+"""Rows whose candidates are gathered at a time."""
+
+
+def nearest_both_ways(
+    a: Vectors,
+    b: Vectors,
+    k: int = NEIGHBOURS,
+    threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+) -> tuple[Found, Found]:
+    """Find what ``scan(a, b, k)`` and ``scan(b, a, k)`` find, to the last bit, far sooner.
+
+    All products are made once, rounded; the candidates they leave to each row, of which a proven
+    bound says that no other can be among its nearest, are computed again without rounding. Rows
+    with too many candidates are scanned for, and so are all rows of a small side.
+
+    Args:
+        a: rows ``(n, d)`` made by ``unit_rows``.
+        b: rows ``(m, d)`` made by ``unit_rows``.
+        k: neighbours wanted; where the other side has fewer, all of it.
+        threads: blocks of rows computed side by side.
+        progress: called with numbers of rows of ``a`` that are done, unless a side is small.
+    """
+    if min(len(a), len(b)) < fewest(k):
+        return scan(a, b, k, threads), scan(b, a, k, threads)
+    return _search(a, b, Wanted(k, threads=threads, progress=progress))
+
+
+class Wanted(NamedTuple):
+    """What is wanted of a search among parts of two sides."""
+
+    k: int = NEIGHBOURS
+    reached: tuple[Scores | None, Scores | None] = (None, None)
+    """Of each row of either part, the k-th highest cosine to rows of other parts, ``(n,)`` and
+    ``(m,)``: what is below it is not wanted. -inf where there are not k, None where no row has."""
+    threads: int = 1
+    progress: Callable[[int], object] | None = None
+
+
+def nearest_among_parts(a: Vectors, b: Vectors, wanted: Wanted) -> tuple[Found, Found]:
+    """Find of each row of two parts the k nearest on the other, but what is below ``reached``.
+
+    Else as :func:`nearest_both_ways`.
+    """
+    if min(len(a), len(b)) < fewest(wanted.k):
+        return scan(a, b, wanted.k, wanted.threads), scan(b, a, wanted.k, wanted.threads)
+    return _search(a, b, wanted)
+
+
+def _search(a: Vectors, b: Vectors, wanted: Wanted) -> tuple[Found, Found]:
+    """Search two sides that are not small."""
+    k, threads = wanted.k, wanted.threads
+    forward, backward = _Nearest(a, b, k), _Nearest(b, a, k)
+    with one_torch_thread():
+        rounded = Rounded(a, b, product_type(CPU))
+        floors, beside = (
+            first_floors(rounded, side, reached, k, threads)
+            for side, reached in enumerate(wanted.reached)
+        )
+        order, opposite = np.argsort(floors.values), Shortlist(beside, k, rounded)
+
+        def search(first: int) -> None:
+            rows = order[first : first + _BLOCK_ROWS]
+            own = Shortlist(floors.take(rows), k, rounded)
+            collect(rounded, rows, own, opposite)
+            forward.choose(rows, *own.pairs())
+            if wanted.progress is not None:
+                wanted.progress(len(rows))
+
+        map_blocks(search, range(0, len(a), _BLOCK_ROWS), threads)
+    backward.choose_all(*opposite.pairs(), threads)
+    return forward.completed(threads), backward.completed(threads)
+
+
+class _Nearest:
+    """The nearest rows of ``base`` to each of ``queries``, as they are found."""
+
+    def __init__(self, queries: Vectors, base: Vectors, k: int) -> None:
+        self._queries, self._base, self._k = queries, base, k
+        self._cosines, self._rows = nothing(len(queries), k)
+        self._done = np.zeros(len(queries), dtype=np.bool_)
+
+    def choose(self, queries: Indices, places: Indices, others: Indices, sure: Mask) -> None:
+        """Take the k nearest of the candidates of some queries.
+
+        Args:
+            queries: their numbers, ``(q,)``.
+            places: places in ``queries``, ascending, ``(c,)``.
+            others: the candidates of the query at each place, ``(c,)``.
+            sure: of which queries these are all, ``(q,)``.
+        """
+        self._done[queries] = sure
+        counts = np.bincount(places, minlength=len(queries))
+        starts = np.cumsum(counts) - counts
+        order = np.argsort(counts)
+        order = order[counts[order] > 0]
+        for first in range(0, len(order), EXACT_ROWS):
+            some = order[first : first + EXACT_ROWS]
+            width = np.arange(max(self._k, counts[some[-1]]))
+            candidates = others[np.minimum(starts[some, None] + width, len(others) - 1)]
+            candidates[width >= counts[some, None]] = len(self._base)
+            self._choose(queries[some], np.sort(candidates, axis=1))
+
+    def _choose(self, queries: Indices, candidates: Indices) -> None:
+        """Of candidates ``(q, c)`` in ascending order; the number of all rows is none."""
+        at = np.minimum(candidates, len(self._base) - 1)
+        cosines = unit_products_at(self._queries[queries], self._base, at)
+        cosines[candidates == len(self._base)] = -np.inf
+        best = np.argsort(-cosines, axis=1, kind="stable")[:, : self._k]
+        rows = np.take_along_axis(candidates, best, axis=1)
+        self._cosines[queries] = np.take_along_axis(cosines, best, axis=1)
+        self._rows[queries] = np.where(rows == len(self._base), NONE, rows)
+
+    def choose_all(self, queries: Indices, others: Indices, sure: Mask, threads: int) -> None:
+        """Do this for all queries, of which ``queries`` ``(c,)`` are the numbers, ascending."""
+
+        def choose(first: int) -> None:
+            rows = np.arange(first, min(first + _BLOCK_ROWS, len(self._queries)))
+            part = slice(*np.searchsorted(queries, [first, first + _BLOCK_ROWS]))
+            self.choose(rows, queries[part] - first, others[part], sure[rows])
+
+        map_blocks(choose, range(0, len(self._queries), _BLOCK_ROWS), threads)
+
+    def completed(self, threads: int) -> Found:
+        """Scan for those queries that are not sure."""
+        rows = np.flatnonzero(~self._done)
+        found = scan(self._queries[rows], self._base, self._k, threads)
+        self._cosines[rows], self._rows[rows] = found
+        return self._cosines, self._rows

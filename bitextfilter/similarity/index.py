@@ -1,0 +1,178 @@
+"""Approximate indexes of faiss: which rows may be near, found by looking at some of them only.
+
+What an index finds are candidates: their cosines are computed again, exactly. Faiss is an optional
+package (``faiss-cpu`` or ``faiss-gpu``).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bitextfilter.arrays import Indices, Vectors
+from bitextfilter.errors import DeviceError, ModelError, OutputError, SettingsError
+from bitextfilter.similarity.neighbours import NONE, Found, best_of, nothing
+from bitextfilter.similarity.vectors import unit_products_at
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What faiss calls it, and how many more candidates than wanted it should give."""
+
+    name: str
+    times: int
+    """So many times as many."""
+
+
+KINDS = {
+    "flat": _Kind("SQfp16", 2),
+    "ivf": _Kind("IVF{lists},SQfp16", 2),
+    "ivf-sq8": _Kind("IVF{lists},SQ8", 4),
+    "ivf-pq": _Kind("IVF{lists},PQ{parts}x4fs", 32),
+}
+"""Exhaustive in half precision; inverted lists of vectors in half precision, of vectors of 8 bits a
+number, and of codes of 4 bits for 4 numbers (fast scan)."""
+
+_GPU_MOST = 2048
+"""The most lists, and candidates, of a search on a GPU."""
+_LISTS = 4
+"""Times the square root of the rows: how many lists there are, as faiss's guide to indexes says."""
+_POINTS = 40
+"""Rows a list is learnt from."""
+_EXACT = 8192
+"""Cosines that are computed at a time."""
+
+Blocks = Callable[[], Iterator[Vectors]]
+"""All rows, unit, block by block."""
+
+
+def require_faiss() -> Any:
+    """Return the module. Raises DeviceError where it is not installed."""
+    try:
+        import faiss
+    except ImportError as error:
+        raise DeviceError(
+            "approximate search needs faiss: pip install 'bitextfilter[cpu]', or [gpu]"
+        ) from error
+    return faiss
+
+
+def build(kind: str, blocks: Blocks, shape: tuple[int, int], path: Path, threads: int = 1) -> None:
+    """Make an index of ``(n, dim)`` unit rows and write it to *path*, whole or not at all.
+
+    Raises:
+        DeviceError: faiss is not installed.
+        SettingsError: no such kind, or it cannot be made of such rows.
+        OutputError: it cannot be written.
+    """
+    faiss = require_faiss()
+    if kind not in KINDS:
+        raise SettingsError(f"{kind!r} is none of {', '.join(KINDS)}")
+    rows, dim = shape
+    if kind == "ivf-pq" and dim % 4:
+        raise SettingsError(f"ivf-pq needs vectors of a multiple of 4 dimensions, not {dim}")
+    faiss.omp_set_num_threads(threads)
+    lists = 1 << max(0, round(math.log2(_LISTS * math.sqrt(max(1, rows)))))
+    lists = max(1, min(lists, rows // 39))  # the fewest rows a list that faiss learns from in peace
+    name = KINDS[kind].name.format(lists=lists, parts=dim // 4)
+    index = faiss.index_factory(dim, name, faiss.METRIC_INNER_PRODUCT)
+    index.train(_sample(blocks, rows, max(_POINTS * lists, 1 << 14)))
+    for block in blocks():
+        index.add(block)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        faiss.write_index(index, str(draft))
+        os.replace(draft, path)
+    except (RuntimeError, OSError) as error:
+        raise OutputError(f"{path}: cannot be written: {error}") from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _sample(blocks: Blocks, rows: int, wanted: int) -> Vectors:
+    """Some rows, evenly spaced."""
+    step = max(1, rows // wanted)
+    seen, parts = 0, []
+    for block in blocks():
+        parts.append(block[-seen % step :: step].copy())  # not a view, which would keep it all
+        seen += len(block)
+    return np.ascontiguousarray(np.concatenate(parts))
+
+
+class Index:
+    """An index that :func:`build` wrote."""
+
+    def __init__(self, path: Path, kind: str, device: str = "cpu", threads: int = 1) -> None:
+        """Open it. Raises ModelError where it is damaged, DeviceError for what is not there."""
+        faiss = require_faiss()
+        self._faiss, self._kind = faiss, KINDS[kind]
+        try:
+            self._index = faiss.read_index(str(path))
+        except RuntimeError as error:
+            raise ModelError(f"{path}: damaged index; remove it") from error
+        faiss.omp_set_num_threads(threads)
+        self.lists = int(getattr(self._index, "nlist", 1))
+        """How many lists a search can look through."""
+        self._most = 1 << 62
+        gpus = int(getattr(faiss, "get_num_gpus", int)())
+        if device.startswith("cuda") or (device == "auto" and gpus and kind != "ivf-pq"):
+            self._to_gpu(kind, gpus, int(device.partition(":")[2] or 0))
+
+    def _to_gpu(self, kind: str, gpus: int, number: int) -> None:
+        """Search on a GPU, where lists and candidates have a limit."""
+        if number >= gpus:
+            raise DeviceError("faiss has no such GPU here: pip install 'bitextfilter[gpu]'")
+        if kind == "ivf-pq":
+            raise DeviceError("ivf-pq is for processors only: take --index ivf-sq8")
+        self._resources = self._faiss.StandardGpuResources()
+        self._index = self._faiss.index_cpu_to_gpu(self._resources, number, self._index)
+        self._most = _GPU_MOST
+        self.lists = min(self.lists, _GPU_MOST)
+
+    def candidates(self, queries: Vectors, k: int, lists: int, more: int = 1) -> Indices:
+        """Return numbers of rows ``(n, some)`` that may be the k nearest; ``NONE`` fills up.
+
+        Args:
+            queries: unit rows ``(n, dim)``.
+            k: how many are wanted.
+            lists: how many lists to look through.
+            more: so many times as many candidates as is usual for the kind.
+        """
+        wanted = min(k * self._kind.times * more, self._most)
+        if self.lists == 1:
+            return np.asarray(self._index.search(queries, wanted)[1], np.int64)
+        settings = self._faiss.SearchParametersIVF(nprobe=lists)
+        return np.asarray(self._index.search(queries, wanted, params=settings)[1], np.int64)
+
+
+def exact_cosines(
+    queries: Vectors, candidates: Indices, base: Callable[[Indices], Vectors], k: int
+) -> Found:
+    """Return the k nearest of the candidates ``(n, c)`` of each query ``(n, dim)``, exactly.
+
+    Args:
+        queries: unit rows.
+        candidates: numbers of rows, ``NONE`` for none.
+        base: returns unit rows by their numbers.
+        k: how many.
+    """
+    parts = [nothing(0, k)]
+    step = max(1, _EXACT // max(1, candidates.shape[1]))
+    for first in range(0, len(queries), step):
+        some = candidates[first : first + step]
+        distinct, places = np.unique(some, return_inverse=True)
+        rows = base(np.maximum(distinct, 0))
+        columns = places.reshape(some.shape)
+        cosines = unit_products_at(queries[first : first + step], rows, columns)
+        cosines[some == NONE] = -np.inf
+        order = np.lexsort((some, -cosines), axis=1)
+        ranked = np.take_along_axis(cosines, order, 1), np.take_along_axis(some, order, 1)
+        parts.append(best_of(ranked, nothing(len(some), 0), k))
+    cosines, numbers = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return cosines, numbers
