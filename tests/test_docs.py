@@ -20,7 +20,7 @@ from console import command as command_of
 from warm import warm
 
 from bitextfilter.encoders.combination import PARTS
-from bitextfilter.workflows.plan import Plan
+from bitextfilter.workflows.encoder_config import EncoderConfig
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
@@ -125,7 +125,7 @@ def test_readme_opens_with_an_example_and_names_the_two_commands() -> None:
 def test_the_page_on_training_has_settings_files_that_can_be_read() -> None:
     text = page_of("bitext-train-encoder").read_text(encoding="utf-8")
     files = [json.loads(block) for _, kind, block in FENCE.findall(text) if kind == "json"]
-    plans = [Plan.from_dict(values) for values in files]
+    plans = [EncoderConfig.from_dict(values) for values in files]
     assert {"autoencoder", "gran", "word,trigram", "gran-gru"} == {p.architecture for p in plans}
     assert {f"`{part}`" for part in PARTS} <= set(re.findall(r"`[a-z-]+`", text))
 

@@ -22,7 +22,7 @@ from bitextfilter.commands.frame.training import (
 from bitextfilter.errors import InputError
 
 if TYPE_CHECKING:
-    from bitextfilter.workflows.classifier_training import ClassifierPlan
+    from bitextfilter.workflows.classifier_training import ClassifierConfig
 
 
 _ROW_OPTIONS = [option for option in row_options() if option.name not in ("input", "output")]
@@ -109,7 +109,7 @@ def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) ->
     output.write((json.dumps(record, indent=2) + "\n" if as_json else table(report)).encode())
 
 
-def _check_together(plan: ClassifierPlan, choices: dict[str, Any]) -> None:
+def _check_together(plan: ClassifierConfig, choices: dict[str, Any]) -> None:
     """Raise UsageError for options that do not go together."""
     noisy = choices["noisy"]
     if (noisy is None) != (plan.negatives.kind == "repaired"):
@@ -123,7 +123,7 @@ def _check_together(plan: ClassifierPlan, choices: dict[str, Any]) -> None:
     _check_effects(plan, choices)
 
 
-def _check_effects(plan: ClassifierPlan, choices: dict[str, Any]) -> None:
+def _check_effects(plan: ClassifierConfig, choices: dict[str, Any]) -> None:
     """Raise UsageError for options that have no effect beside the others."""
     if choices["count"] is not None and plan.negatives.kind == "given":
         raise click.UsageError("--count has no effect with --negatives given, which takes all")
@@ -140,12 +140,12 @@ def _check_effects(plan: ClassifierPlan, choices: dict[str, Any]) -> None:
             raise click.UsageError(f"{name} has no effect without a worth above 0")
 
 
-def _plan(choices: dict[str, Any]) -> ClassifierPlan:
+def _plan(choices: dict[str, Any]) -> ClassifierConfig:
     """Return the settings, and which pairs are negatives."""
     from bitextfilter.training.negatives import Negatives
-    from bitextfilter.workflows.classifier_training import ClassifierPlan
+    from bitextfilter.workflows.classifier_training import ClassifierConfig
 
-    return ClassifierPlan.from_dict(
+    return ClassifierConfig.from_dict(
         settings_values(choices),
         kind=choices["kind"],
         negatives=Negatives.parse(choices["negatives"]),

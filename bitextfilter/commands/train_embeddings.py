@@ -31,7 +31,7 @@ from bitextfilter.io.rows import BadRow
 if TYPE_CHECKING:
     from bitextfilter.training.mapping import Induced
     from bitextfilter.training.word_vectors import WordVectors
-    from bitextfilter.workflows.embedding_training import EmbeddingPlan, Seeds
+    from bitextfilter.workflows.embedding_training import EmbeddingConfig, Seeds
 
 
 _SIDES = ("source", "target")
@@ -162,7 +162,7 @@ def _check(run: Run, options: dict[str, Any]) -> None:
         raise click.UsageError("--dictionary FILE and --map dictionary go together")
 
 
-def _check_effects(options: dict[str, Any], plan: EmbeddingPlan) -> None:
+def _check_effects(options: dict[str, Any], plan: EmbeddingConfig) -> None:
     """Refuse options and settings that have no effect beside the others."""
     usual = type(plan)()
     reads = [options["source_text"], options["target_text"]]
@@ -181,11 +181,11 @@ def _check_effects(options: dict[str, Any], plan: EmbeddingPlan) -> None:
             raise click.UsageError("--segmenter has no effect without text")
 
 
-def _plan(options: dict[str, Any], threads: int) -> EmbeddingPlan:
+def _plan(options: dict[str, Any], threads: int) -> EmbeddingConfig:
     """Return the settings: those that are given, and --threads."""
-    from bitextfilter.workflows.embedding_training import EmbeddingPlan
+    from bitextfilter.workflows.embedding_training import EmbeddingConfig
 
-    plan = EmbeddingPlan.from_dict(settings_values(options, "adversarial.seed"))
+    plan = EmbeddingConfig.from_dict(settings_values(options, "adversarial.seed"))
     _check_effects(options, plan)
     return plan.on_threads(threads)
 
@@ -223,7 +223,7 @@ def _seeds(run: Run, options: dict[str, Any], cuts: Sequence[_Cut]) -> Seeds | s
 
 
 def _sides(
-    run: Run, options: dict[str, Any], cuts: Sequence[_Cut], plan: EmbeddingPlan
+    run: Run, options: dict[str, Any], cuts: Sequence[_Cut], plan: EmbeddingConfig
 ) -> tuple[WordVectors, WordVectors]:
     """Read the vectors that are given, and learn the others."""
     from bitextfilter.io.word_vectors import read_word_vectors

@@ -23,8 +23,8 @@ from bitextfilter.commands.frame.training import (
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
+    from bitextfilter.workflows.encoder_config import EncoderConfig, TrainingFiles
     from bitextfilter.workflows.encoder_training import EncoderTraining
-    from bitextfilter.workflows.plan import Material, Plan
 
 
 _FILE = click.Path(exists=False, dir_okay=False)
@@ -32,7 +32,7 @@ _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
 
 
 def _rows() -> Rows:
-    from bitextfilter.workflows.plan import settings_rows
+    from bitextfilter.workflows.encoder_config import settings_rows
 
     return settings_rows()
 
@@ -102,21 +102,21 @@ def main(run: Run, **options: Any) -> None:
         bitext-train-encoder --languages en,de --pairs train.tsv.gz --development dev.tsv \
             -o my-model
     """
-    from bitextfilter.workflows.plan import Plan
+    from bitextfilter.workflows.encoder_config import EncoderConfig
 
-    plan = Plan.from_dict(settings_values(options))
+    plan = EncoderConfig.from_dict(settings_values(options))
     run.facts["seed"] = plan.training.seed
     progress = _training(run, plan, options).run()
     run.counts["updates"] = progress.update
     run.note(f"lowest recovery error {progress.best:.2f} % (mean of CSLS and cosine)")
 
 
-def _training(run: Run, plan: Plan, options: dict[str, Any]) -> EncoderTraining:
+def _training(run: Run, plan: EncoderConfig, options: dict[str, Any]) -> EncoderTraining:
     """The training that the architecture asks for, with all that it needs read."""
+    from bitextfilter.workflows.encoder_config import Environment
     from bitextfilter.workflows.encoder_training import EncoderTraining, PivotTraining
-    from bitextfilter.workflows.plan import Surroundings
 
-    where = Surroundings(
+    where = Environment(
         output=Path(run.row_settings.output),
         device=run.common.device,
         threads=run.common.threads,
@@ -130,12 +130,12 @@ def _training(run: Run, plan: Plan, options: dict[str, Any]) -> EncoderTraining:
     return kind(plan, material, where)
 
 
-def _material(architecture: str, options: dict[str, Any], columns: Columns) -> Material:
+def _material(architecture: str, options: dict[str, Any], columns: Columns) -> TrainingFiles:
     """The files."""
     from bitextfilter.encoders.registry import PIVOT
     from bitextfilter.io.rows import Columns
     from bitextfilter.training.data import PairFile
-    from bitextfilter.workflows.plan import Material
+    from bitextfilter.workflows.encoder_config import TrainingFiles
 
     pairs, pivot = [], None
     if architecture == PIVOT:
@@ -143,7 +143,7 @@ def _material(architecture: str, options: dict[str, Any], columns: Columns) -> M
     else:
         no_pivot(options)
         pairs = pair_files(options["pairs"], options["parallel"], columns)
-    return Material(
+    return TrainingFiles(
         languages=options["languages"],
         pairs=pairs,
         development=PairFile(

@@ -78,13 +78,13 @@ def main(
     from bitextfilter.settings import from_mapping
     from bitextfilter.text.ngram_model import write_arpa
     from bitextfilter.text.units import Units
-    from bitextfilter.training.ngrams import Corpus, NgramSettings, train
+    from bitextfilter.training.ngrams import NgramSettings, TokenCorpus, estimate
 
     defaults = {"order": _ORDERS[unit]} if unit in _ORDERS else {}
     settings = from_mapping(NgramSettings, settings_values(options), defaults=defaults)
     units = Units(unit, lowercase)
     sentences, output = _sentences(run, where, units), run.output()
-    trained = train(Corpus(sentences), settings, units)
+    trained = estimate(TokenCorpus(sentences), settings, units)
     write_arpa(trained.model, output)
     run.facts.update(unit=unit, order=settings.order, lowercase=units.lowercase)
     _tell(run, trained)

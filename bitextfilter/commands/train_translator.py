@@ -20,7 +20,7 @@ from bitextfilter.commands.frame.training import (
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
-    from bitextfilter.workflows.plan import Material
+    from bitextfilter.workflows.encoder_config import TrainingFiles
 
 
 _ERRORS = {"cross-entropy": "cross-entropy {:.4f} nats a token", "bleu": "100 - BLEU = {:.2f}"}
@@ -77,12 +77,12 @@ def main(run: Run, **options: Any) -> None:
         bitext-train-translator --languages de,en --scol 2 --tcol 1 --pairs train.tsv.gz \
             --development dev.tsv --dev-scol 2 --dev-tcol 1 -o de-en
     """
-    from bitextfilter.workflows.plan import Surroundings
-    from bitextfilter.workflows.translator_training import TranslatorPlan, TranslatorTraining
+    from bitextfilter.workflows.encoder_config import Environment
+    from bitextfilter.workflows.translator_training import TranslatorConfig, TranslatorTraining
 
-    plan = TranslatorPlan.from_dict(settings_values(options))
+    plan = TranslatorConfig.from_dict(settings_values(options))
     error = _ERRORS[plan.training.validation]
-    where = Surroundings(
+    where = Environment(
         output=Path(run.row_settings.output),
         device=run.common.device,
         threads=run.common.threads,
@@ -97,17 +97,17 @@ def main(run: Run, **options: Any) -> None:
     run.note(f"lowest {error.format(progress.best)}")
 
 
-def _material(options: dict[str, Any], columns: Columns) -> Material:
+def _material(options: dict[str, Any], columns: Columns) -> TrainingFiles:
     """The files."""
     from bitextfilter.io.rows import Columns
     from bitextfilter.training.data import PairFile
-    from bitextfilter.workflows.plan import Material
+    from bitextfilter.workflows.encoder_config import TrainingFiles
 
     template, other = options["template_column"], options["dev_template_column"]
     if template is None and other is not None:
         raise click.UsageError("--dev-template-column goes with --template-column")
     development = Columns(options["dev_scol"], options["dev_tcol"])
-    return Material(
+    return TrainingFiles(
         languages=options["languages"],
         pairs=pair_files(options["pairs"], options["parallel"], _templated(columns, template)),
         development=PairFile(

@@ -20,7 +20,7 @@ from bitextfilter.errors import InputError
 
 if TYPE_CHECKING:
     from bitextfilter.workflows.grid import Grid, Point
-    from bitextfilter.workflows.tuning import Table, Task
+    from bitextfilter.workflows.tuning import ResultTable, TuningTask
 
     Points = dict[str, Point]
 
@@ -92,14 +92,14 @@ def main(run: Run, **options: Any) -> None:
             -o tuning.tsv
     """
     from bitextfilter.workflows.grid import read_grid
-    from bitextfilter.workflows.tuning import Table
+    from bitextfilter.workflows.tuning import ResultTable
 
     needs_own_file("--output", str(options["table"]), (run.common.manifest, *options["pairs"]))
     _check_files(options)
     grid = read_grid(options["grid"])
     task = _task(run, options)
     points = _points(task, grid)
-    table = Table(options["table"], task.figure, grid.names)
+    table = ResultTable(options["table"], task.figure, grid.names)
     left = {key: point for key, point in points.items() if not table.finished(key)}
     run.facts["figure"] = task.figure
     if options["dry_run"]:
@@ -120,7 +120,7 @@ def _check_files(options: dict[str, Any]) -> None:
         raise click.UsageError("files are read more than once, which stdin cannot be: name a file")
 
 
-def _points(task: Task, grid: Grid) -> Points:
+def _points(task: TuningTask, grid: Grid) -> Points:
     """Every point of the grid by its key, found fit to be trained."""
     points = {}
     for point in grid.points():
@@ -132,23 +132,23 @@ def _points(task: Task, grid: Grid) -> Points:
 class _Work(NamedTuple):
     """How points are trained, and what is told of them."""
 
-    table: Table
+    table: ResultTable
     varied: list[str]
     """The names that are told of a point."""
     processes: int
 
 
-def _task(run: Run, options: dict[str, Any]) -> Task:
+def _task(run: Run, options: dict[str, Any]) -> TuningTask:
     """Return what all points have in common."""
     import tempfile
 
     from bitextfilter.io.rows import Columns
     from bitextfilter.training.data import PairFile
-    from bitextfilter.workflows.tuning import Task
+    from bitextfilter.workflows.tuning import TuningTask
 
     columns = Columns(options["dev_scol"], options["dev_tcol"])
     language = options["sts_language"]
-    return Task(
+    return TuningTask(
         languages=options["languages"],
         pairs=options["pairs"],
         columns=run.row_settings.columns,
@@ -161,7 +161,7 @@ def _task(run: Run, options: dict[str, Any]) -> Task:
     )
 
 
-def _train(run: Run, task: Task, points: Points, work: _Work) -> None:
+def _train(run: Run, task: TuningTask, points: Points, work: _Work) -> None:
     """Train and measure at the points, and add each to the table as it is finished."""
     from bitextfilter.io.workers import map_as_done
 

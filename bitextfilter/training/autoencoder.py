@@ -30,7 +30,7 @@ LARGEST_SCALE = 100.0
 
 
 @dataclass(frozen=True)
-class Given:
+class NegativeBatch:
     """A negative for each pair of a mini-batch, found elsewhere, and whether there is one."""
 
     sentences: Inputs
@@ -45,7 +45,7 @@ class Batch:
     same: Tensor
     monolingual: dict[int, Inputs]
     """By side; a side without an entry autoencodes its half of the pairs."""
-    negatives: tuple[Given, Given] | None = None
+    negatives: tuple[NegativeBatch, NegativeBatch] | None = None
     """Those of the sources and of the targets; None: they are sought among the pairs."""
 
 

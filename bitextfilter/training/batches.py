@@ -11,7 +11,7 @@ from torch import Tensor
 
 from bitextfilter.arrays import Indices
 from bitextfilter.encoders.base import Inputs, Padded
-from bitextfilter.training.autoencoder import Batch, BilingualTraining, Given
+from bitextfilter.training.autoencoder import Batch, BilingualTraining, NegativeBatch
 from bitextfilter.training.data import Corpus, Sentences, endless_batches
 from bitextfilter.training.loop import Stream, count_updates
 from bitextfilter.training.negatives import hardest_negatives
@@ -70,15 +70,17 @@ def mini_batches(
             given = None
             if found is not None:
                 given = (
-                    given_at(corpus.side(of_side[0]), found[number][0], views),
-                    given_at(corpus.side(of_side[1]), found[number][1], views),
+                    negatives_at(corpus.side(of_side[0]), found[number][0], views),
+                    negatives_at(corpus.side(of_side[1]), found[number][1], views),
                 )
             yield Batch(sides, shared_text(corpus, rows), alone, given)
 
 
-def given_at(sentences: Sentences, places: Indices, views: Sequence[str]) -> Given:
+def negatives_at(sentences: Sentences, places: Indices, views: Sequence[str]) -> NegativeBatch:
     """Negatives by their places, -1 for none."""
-    return Given(pad(sentences, np.maximum(places, 0), views), torch.from_numpy(places >= 0))
+    return NegativeBatch(
+        pad(sentences, np.maximum(places, 0), views), torch.from_numpy(places >= 0)
+    )
 
 
 def shared_text(corpus: Corpus, rows: Indices) -> Tensor:
@@ -138,10 +140,10 @@ def to_device(batch: Batch, device: torch.device) -> Batch:
     alone = {side: moved(part, device) for side, part in batch.monolingual.items()}
     sides = (moved(batch.sides[0], device), moved(batch.sides[1], device))
     given = batch.negatives and (
-        _given(batch.negatives[0], device), _given(batch.negatives[1], device)
+        _negatives(batch.negatives[0], device), _negatives(batch.negatives[1], device)
     )  # fmt: skip
     return Batch(sides, batch.same.to(device), alone, given)
 
 
-def _given(negatives: Given, device: torch.device) -> Given:
-    return Given(moved(negatives.sentences, device), negatives.present.to(device))
+def _negatives(negatives: NegativeBatch, device: torch.device) -> NegativeBatch:
+    return NegativeBatch(moved(negatives.sentences, device), negatives.present.to(device))

@@ -73,7 +73,7 @@ _COLDEST, _HOTTEST = 0.05, 100.0
 
 
 @dataclass(frozen=True)
-class Figures:
+class Metrics:
     """What the probabilities of ``n`` pairs are worth."""
 
     accuracy: float
@@ -90,7 +90,7 @@ class Figures:
     """Negatives likewise."""
 
 
-def figures(logits: Floats, worths: Scores, temperature: float = 1.0) -> Figures:
+def measure(logits: Floats, worths: Scores, temperature: float = 1.0) -> Metrics:
     """Measure the probabilities of logits ``(n,)`` against worths ``(n,)``, 1 for a positive.
 
     A negative is worth less than 1/2. Raises ValueError if either kind is missing.
@@ -102,7 +102,7 @@ def figures(logits: Floats, worths: Scores, temperature: float = 1.0) -> Figures
     tenths = np.minimum((probabilities * TENTHS).astype(np.int64), TENTHS - 1)
     counts = np.stack([np.bincount(tenths[labels == kind], minlength=TENTHS) for kind in (1, 0)])
     said = np.bincount(tenths, weights=probabilities - worths, minlength=TENTHS)
-    return Figures(
+    return Metrics(
         accuracy=float(np.mean((probabilities > 0.5) == labels)),
         auc=roc_auc(logits[labels], logits[~labels]),
         calibration_error=float(np.abs(said).sum() / len(labels)),
@@ -206,12 +206,12 @@ class ClassifierReport:
     tuning_losses: tuple[float, ...]
     """Mean cross-entropy on the tuning part after each epoch, in nats."""
     temperature: float
-    before: Figures
+    before: Metrics
     """With temperature 1."""
-    after: Figures
+    after: Metrics
 
 
-def split(groups: Sequence[str], part: float, seed: int) -> tuple[Indices, Indices, Indices]:
+def split_groups(groups: Sequence[str], part: float, seed: int) -> tuple[Indices, Indices, Indices]:
     """Return the places of training, tuning and held-out pairs, each ascending.
 
     The last two are *part* of the distinct *groups* each: pairs of one group stay together.
@@ -245,7 +245,7 @@ def train_classifier(
     Raises:
         SettingsError: too few pairs for each part to have both kinds.
     """
-    parts = split(groups, training.held_out, training.seed)
+    parts = split_groups(groups, training.held_out, training.seed)
     _both_kinds(pairs, *parts)
     classifier, losses, epoch = fit_classifier(pairs, parts[:2], shape, training, notify)
     weigh_answers(classifier, training.sharpness, training.lenience)
@@ -259,8 +259,8 @@ def train_classifier(
         epoch=epoch,
         tuning_losses=tuple(losses),
         temperature=temperature,
-        before=figures(held_out, pairs.worths[parts[2]]),
-        after=figures(held_out, pairs.worths[parts[2]], temperature),
+        before=measure(held_out, pairs.worths[parts[2]]),
+        after=measure(held_out, pairs.worths[parts[2]], temperature),
     )
     return classifier, report
 

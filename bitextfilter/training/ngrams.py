@@ -43,7 +43,7 @@ class NgramSettings:
         check(self)
 
 
-class Corpus:
+class TokenCorpus:
     """Sentences of tokens as one array of word numbers, each between ``<s>`` and ``</s>``."""
 
     def __init__(self, sentences: Iterable[Sequence[str]]) -> None:
@@ -97,7 +97,7 @@ class _Counts(NamedTuple):
     """How often each stands in the text."""
 
 
-def train(corpus: Corpus, settings: NgramSettings, units: Units | None = None) -> Trained:
+def estimate(corpus: TokenCorpus, settings: NgramSettings, units: Units | None = None) -> Trained:
     """Estimate a model from *corpus*, of whose tokens *units* are said in the model.
 
     The same corpus gives the same model. Memory: some 30 bytes a token and 50 an n-gram.
@@ -145,7 +145,7 @@ def discounts_of(adjusted: NDArray[np.int64]) -> tuple[float, float, float] | No
     return found[0], found[1], found[2]
 
 
-def _count(corpus: Corpus, order: int) -> list[_Counts]:
+def _count(corpus: TokenCorpus, order: int) -> list[_Counts]:
     """Count all n-grams up to *order*."""
     size = len(corpus.words)
     seen = np.bincount(corpus.ids, minlength=size)

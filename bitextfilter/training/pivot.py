@@ -31,7 +31,7 @@ from bitextfilter.training.settings import TrainingSettings
 LOSSES = ("source_pivot", "target_pivot")
 """What the cross-entropies of the two sides are called in a history."""
 
-Batch = tuple[tuple[Inputs, Padded], tuple[Inputs, Padded]]
+PivotBatch = tuple[tuple[Inputs, Padded], tuple[Inputs, Padded]]
 """Sources and what they are in the pivot; targets and what they are in the pivot."""
 
 FIXED = {
@@ -72,7 +72,7 @@ class PivotLearner(EncoderLearner):
         self.pieces = piece_vectors(len(counts), network.piece_tables()[0].embedding_dim)
         self.pieces.sparse = settings.optimiser == "lazy-adam"
 
-    def forward(self, batch: Batch) -> dict[str, Tensor]:
+    def forward(self, batch: PivotBatch) -> dict[str, Tensor]:
         """The cross-entropies in nats a token, and penalties, unweighted, as scalars."""
         losses = {}
         for side, (sentences, pivots) in enumerate(batch):
@@ -112,7 +112,7 @@ def pivot_stream(
         pivots = pad(corpora[side].target, rows, (PIECES,))
         return moved(sentences, device), moved(pivots, device)[PIECES]
 
-    def batches(skip: int) -> Iterator[Batch]:
+    def batches(skip: int) -> Iterator[PivotBatch]:
         for first, second in zip(rows_of(0, skip), rows_of(1, skip), strict=True):
             yield part(0, first), part(1, second)
 

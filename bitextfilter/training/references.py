@@ -107,7 +107,7 @@ class ReferenceCorpus:
         return found
 
 
-class Examples(NamedTuple):
+class ReferenceBatch(NamedTuple):
     """A mini-batch: ``n`` references, and ``m`` translations to choose one of each from."""
 
     references: Padded
@@ -127,7 +127,7 @@ class ReferenceLearner(Learner):
         self.network = network
         self.settings = settings
 
-    def forward(self, batch: Examples) -> dict[str, Tensor]:
+    def forward(self, batch: ReferenceBatch) -> dict[str, Tensor]:
         """The mean cross-entropy of both classes in nats, and the penalty if there is one."""
         chosen = self.hardest(batch)
         translations = Padded(batch.translations.ids[chosen], batch.translations.lengths[chosen])
@@ -147,7 +147,7 @@ class ReferenceLearner(Learner):
         return torch.stack(list(losses.values())).sum()
 
     @torch.no_grad()
-    def hardest(self, batch: Examples) -> Tensor:
+    def hardest(self, batch: ReferenceBatch) -> Tensor:
         """Return the place of each reference's most reference-like translation, ``(n,)``.
 
         Of equally likely ones the first.
@@ -175,7 +175,7 @@ def reference_stream(
     """Mini-batches of some references in an order drawn for each epoch, by the seed."""
     size = settings.batch_size
 
-    def examples() -> Iterator[Examples]:
+    def examples() -> Iterator[ReferenceBatch]:
         for epoch in count():
             random = np.random.default_rng([settings.seed, epoch])
             order = random.permutation(places)
@@ -193,7 +193,7 @@ def _examples(
     settings: ReferenceTraining,
     random: np.random.Generator,
     device: torch.device,
-) -> Examples:
+) -> ReferenceBatch:
     """Return some references with one translation each, or with all where the hardest is sought."""
     if settings.negatives == "hardest":
         chosen, counts = corpus.every(places), corpus.counts[places]
@@ -205,4 +205,4 @@ def _examples(
         for side, some in sides
     ]
     owners = torch.from_numpy(np.repeat(np.arange(len(places)), counts)).to(device)
-    return Examples(rows[0], rows[1], owners)
+    return ReferenceBatch(rows[0], rows[1], owners)

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from bitextfilter.errors import DeviceError, InputError, SettingsError
 from bitextfilter.settings import check, setting
 
-Sentences = Iterable[Sequence[str]]
+TokenisedText = Iterable[Sequence[str]]
 """The tokens of each sentence."""
 
 _SENTENCE_END = "</s>"
@@ -101,7 +101,7 @@ class WordVectors(NamedTuple):
 
 
 @contextmanager
-def skip_gram(text: Sentences, settings: SkipGram) -> Iterator[Callable[[], WordVectors]]:
+def skip_gram(text: TokenisedText, settings: SkipGram) -> Iterator[Callable[[], WordVectors]]:
     """Start learning a vector for each token that is frequent enough; end it with this context.
 
     Tokens must be without white space. The text is read at once, and lies in a temporary file

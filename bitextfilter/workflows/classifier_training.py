@@ -36,7 +36,7 @@ from bitextfilter.training.negatives import Negatives, drawn, last_of_best, repa
 from bitextfilter.training.settings import ClassifierTraining
 
 if TYPE_CHECKING:
-    from bitextfilter.training.classifier import Figures
+    from bitextfilter.training.classifier import Metrics
 
 
 _Pair = tuple[str, str]
@@ -60,7 +60,7 @@ _TRAINING: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class ClassifierPlan:
+class ClassifierConfig:
     """All settings of a run."""
 
     negatives: Negatives = field(default_factory=Negatives)
@@ -95,7 +95,7 @@ class ClassifierPlan:
         check(self)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], **choices: Any) -> ClassifierPlan:
+    def from_dict(cls, values: Mapping[str, Any], **choices: Any) -> ClassifierConfig:
         """Build from names and values; what is left out has the default of its kind.
 
         The settings of a record are taken, too.
@@ -118,14 +118,14 @@ class ClassifierPlan:
         usual = {**choices, **_SHAPE[kind], "training": training}
         return from_mapping(cls, values, defaults=usual)
 
-    def fitting(self, examples: Examples) -> ClassifierPlan:
+    def fitting(self, examples: Examples) -> ClassifierConfig:
         """Return the same without a worth, if no pair of the examples is nearly a translation."""
         return self if examples.nearly else replace(self, worth=0.0)
 
 
 def settings_rows() -> list[tuple[str, str, str, str]]:
     """Every setting of a run; in brackets the default of a classifier of words."""
-    sentences, words = (ClassifierPlan.from_dict({}, kind=kind) for kind in _SHAPE)
+    sentences, words = (ClassifierConfig.from_dict({}, kind=kind) for kind in _SHAPE)
     return [
         *listed(sentences, other=words),
         *listed(sentences.training, "training", other=words.training),
@@ -133,7 +133,7 @@ def settings_rows() -> list[tuple[str, str, str, str]]:
 
 
 def choose_negatives(
-    model: Model, positives: Sequence[_Pair], noisy: _NoisyCorpus | None, plan: ClassifierPlan
+    model: Model, positives: Sequence[_Pair], noisy: _NoisyCorpus | None, plan: ClassifierConfig
 ) -> list[_Pair]:
     """Return the negatives that the plan asks for.
 
@@ -152,7 +152,7 @@ def choose_negatives(
 
 
 def _from_corpus(
-    model: Model, noisy: _NoisyCorpus, plan: ClassifierPlan, wanted: int
+    model: Model, noisy: _NoisyCorpus, plan: ClassifierConfig, wanted: int
 ) -> list[_Pair]:
     """Choose among the rows of a noisy corpus."""
     kind = plan.negatives.kind
@@ -203,7 +203,7 @@ class Examples:
 def train_on_pairs(
     model: Model,
     examples: Examples,
-    plan: ClassifierPlan,
+    plan: ClassifierConfig,
     notify: Callable[[int, float], None],
 ) -> tuple[PairClassifier, ClassifierReport]:
     """Encode all kinds of pairs, train a classifier on them, and measure it.
@@ -225,7 +225,7 @@ def train_on_pairs(
 
 
 def _by_words(
-    model: Model, sides: _Sides, worths: NDArray[np.float32], plan: ClassifierPlan
+    model: Model, sides: _Sides, worths: NDArray[np.float32], plan: ClassifierConfig
 ) -> tuple[Shape, LabelledPairs]:
     """Read the pairs for a classifier of words, and say which shape it has."""
     source, target = (
@@ -239,7 +239,7 @@ def _by_words(
 
 
 def _by_vectors(
-    model: Model, sides: _Sides, worths: NDArray[np.float32], plan: ClassifierPlan
+    model: Model, sides: _Sides, worths: NDArray[np.float32], plan: ClassifierConfig
 ) -> tuple[Shape, LabelledPairs]:
     """Encode the pairs for a classifier of sentences, and say which shape it has."""
     surface = WIDTH if plan.surface else 0
@@ -272,7 +272,9 @@ def write_model(
         (draft / _RECORD).write_text(text, encoding="utf-8")
 
 
-def described(plan: ClassifierPlan, report: ClassifierReport, examples: Examples) -> dict[str, Any]:
+def described(
+    plan: ClassifierConfig, report: ClassifierReport, examples: Examples
+) -> dict[str, Any]:
     """Return settings, numbers of examples, and report, as JSON takes them."""
     plan = plan.fitting(examples)
     pairs = {name: len(getattr(examples, name)) for name in ("positives", "negatives", "nearly")}
@@ -288,7 +290,7 @@ def table(report: ClassifierReport) -> str:
     return "".join("\t".join(row) + "\n" for row in rows)
 
 
-def _column(figures: Figures) -> dict[str, str]:
+def _column(figures: Metrics) -> dict[str, str]:
     names = ("accuracy", "auc", "calibration_error")
     cells = {name.replace("_", " "): f"{getattr(figures, name):.4f}" for name in names}
     for kind, counts in (("positives", figures.positives), ("negatives", figures.negatives)):

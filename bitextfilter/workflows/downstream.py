@@ -28,10 +28,17 @@ from bitextfilter.text.processor import TextProcessor
 from bitextfilter.training.data import PairFile
 from bitextfilter.translation.registry import load_translator
 from bitextfilter.translation.translator import SearchSettings, Translation
-from bitextfilter.workflows.plan import Material, Surroundings
+from bitextfilter.workflows.encoder_config import Environment, TrainingFiles
 from bitextfilter.workflows.resuming import content, has_state
-from bitextfilter.workflows.subsets import ScoredFile, Subset, Survey, System, survey, write_subset
-from bitextfilter.workflows.translator_training import TranslatorPlan, TranslatorTraining
+from bitextfilter.workflows.subsets import (
+    CorpusSample,
+    ScoredFile,
+    Subset,
+    System,
+    sample_corpus,
+    write_subset,
+)
+from bitextfilter.workflows.translator_training import TranslatorConfig, TranslatorTraining
 
 _RECORD = "outcome.json"
 CHOICE = "choice.json"
@@ -39,14 +46,14 @@ DEVELOPMENT = "development.tsv"
 
 
 @dataclass(frozen=True)
-class Task:
+class DownstreamTask:
     """What all systems have in common."""
 
     corpus: ScoredFile
     languages: tuple[str, str]
     words: int
     """Target words that each system may choose."""
-    plan: TranslatorPlan
+    plan: TranslatorConfig
     """Of each training but for its seed. ``training.passes`` are over a choice of rows of average
     length, so that the number of updates is the same for all systems."""
     development: PairFile
@@ -76,7 +83,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SystemResult:
     """What came out for a system and a seed."""
 
     rows: int
@@ -99,7 +106,7 @@ class Experiment:
     was chosen by, ``pairs.tsv``, ``model``, and last ``outcome.json``.
     """
 
-    def __init__(self, task: Task, work: Path, where: Surroundings) -> None:
+    def __init__(self, task: DownstreamTask, work: Path, where: Environment) -> None:
         """Read what is translated. ``where``: of all trainings; its output is not used.
 
         Raises:
@@ -127,12 +134,12 @@ class Experiment:
                     f"{file.parent} is of other scores: remove it, or name another --work"
                 )
 
-    def finished(self, system: System, seed: int) -> Outcome | None:
+    def finished(self, system: System, seed: int) -> SystemResult | None:
         """Return what came out, None if that is not known yet."""
         record = self._work / system.folder(seed) / _RECORD
         if not record.is_file():
             return None
-        return Outcome(**json.loads(record.read_text(encoding="utf-8")))
+        return SystemResult(**json.loads(record.read_text(encoding="utf-8")))
 
     def choose(self, system: System, seed: int) -> Subset:
         """Choose the rows of a system. Raises InputError, as :func:`write_subset`."""
@@ -144,7 +151,7 @@ class Experiment:
         self._subsets[system, seed] = subset
         return subset
 
-    def run(self, system: System, seed: int) -> Outcome:
+    def run(self, system: System, seed: int) -> SystemResult:
         """Train on the rows that were chosen, and translate the test sets."""
         started = time.monotonic()
         folder, subset = self._work / system.folder(seed), self._subsets[system, seed]
@@ -155,7 +162,7 @@ class Experiment:
         search = SearchSettings(self._task.beam)
         found = [translator.translate([pair[0] for pair in test], search) for test in self.tests]
         self._tell_of_long(system, [row for test in found for row in test])
-        outcome = Outcome(
+        outcome = SystemResult(
             subset.rows,
             subset.words,
             int(training.corpus.target.lengths.sum()),
@@ -184,16 +191,16 @@ class Experiment:
         settings = dataclasses.replace(plan.training, seed=seed, updates=self.updates)
         pairs = PairFile(str(folder / "pairs.tsv"), columns=subset.columns)
         development = PairFile(str(self._work / DEVELOPMENT))
-        material = Material(task.languages, [pairs], development)
+        material = TrainingFiles(task.languages, [pairs], development)
         where = dataclasses.replace(self._where, output=folder / "model")
         where = dataclasses.replace(where, resume=has_state(where))
         plan = dataclasses.replace(plan, training=settings)
         return TranslatorTraining(plan, material, where, self._text)
 
     @cached_property
-    def _survey(self) -> Survey:
+    def _survey(self) -> CorpusSample:
         segmentation = self._task.plan.segmentation
-        return survey(self._task.corpus, segmentation.sample_size, segmentation.seed)
+        return sample_corpus(self._task.corpus, segmentation.sample_size, segmentation.seed)
 
     @cached_property
     def updates(self) -> int:
@@ -242,8 +249,8 @@ class _Line:
     chrf_signature: str = ""
 
 
-def lines_of(
-    outcomes: Mapping[tuple[str, int], Outcome],
+def result_lines(
+    outcomes: Mapping[tuple[str, int], SystemResult],
     tests: Mapping[str, Sequence[str]],
     bootstrap: Bootstrap,
 ) -> list[_Line]:
@@ -276,7 +283,7 @@ def lines_of(
 
 
 def _line(
-    names: tuple[str, str, str], outcome: Outcome, place: int, references: Sequence[str]
+    names: tuple[str, str, str], outcome: SystemResult, place: int, references: Sequence[str]
 ) -> _Line:
     written = outcome.translations[place]
     first, second = bleu(written, references), chrf(written, references)

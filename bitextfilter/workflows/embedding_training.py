@@ -36,7 +36,7 @@ its map says."""
 
 
 @dataclass(frozen=True)
-class EmbeddingPlan:
+class EmbeddingConfig:
     """All settings of a run, in groups."""
 
     skip_gram: SkipGram = field(default_factory=SkipGram)
@@ -44,7 +44,7 @@ class EmbeddingPlan:
     adversarial: Adversarial = field(default_factory=Adversarial)
 
     @classmethod
-    def from_dict(cls, groups: Mapping[str, Any]) -> EmbeddingPlan:
+    def from_dict(cls, groups: Mapping[str, Any]) -> EmbeddingConfig:
         """Build it from names and values by group; SettingsError for one that there is not."""
         kinds = {"skip_gram": SkipGram, "mapping": MappingSettings, "adversarial": Adversarial}
         check_groups(kinds, groups)
@@ -52,7 +52,7 @@ class EmbeddingPlan:
             **{name: from_mapping(kinds[name], group, name) for name, group in groups.items()}
         )
 
-    def on_threads(self, threads: int) -> EmbeddingPlan:
+    def on_threads(self, threads: int) -> EmbeddingConfig:
         """The same, computed by some threads."""
         return replace(
             self,
@@ -63,7 +63,7 @@ class EmbeddingPlan:
 
 def settings_rows() -> list[tuple[str, str, str, str]]:
     """Every setting of a run."""
-    plan = EmbeddingPlan()
+    plan = EmbeddingConfig()
     groups = [listed(getattr(plan, part.name), part.name) for part in fields(plan)]
     return [row for group in groups for row in group if not row[0].endswith(".threads")]
 
@@ -71,7 +71,7 @@ def settings_rows() -> list[tuple[str, str, str, str]]:
 def map_sides(
     sides: tuple[WordVectors, WordVectors],
     seeds: Seeds | str,
-    plan: EmbeddingPlan,
+    plan: EmbeddingConfig,
     notify: Notify,
     device: str = "cpu",
 ) -> tuple[WordVectors, WordVectors]:

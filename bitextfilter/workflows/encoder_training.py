@@ -39,7 +39,7 @@ from bitextfilter.training.encoder_learner import EncoderLearner
 from bitextfilter.training.loop import Hooks, Progress, Stream, learn, start_torch
 from bitextfilter.training.pivot import PivotLearner, check_settings, pivot_stream
 from bitextfilter.training.start import start_from, start_small, use_vectors
-from bitextfilter.workflows.plan import Material, Plan, Surroundings
+from bitextfilter.workflows.encoder_config import EncoderConfig, Environment, TrainingFiles
 from bitextfilter.workflows.resuming import begin_state, check_resumable
 
 _RECORD = "training.json"
@@ -52,7 +52,7 @@ REFERENCE_ROWS = 1000
 class EncoderTraining:
     """One run: reads the material, trains, and writes the model folder at every best error."""
 
-    def __init__(self, plan: Plan, material: Material, where: Surroundings) -> None:
+    def __init__(self, plan: EncoderConfig, material: TrainingFiles, where: Environment) -> None:
         """Read everything that the run needs.
 
         Raises:
@@ -64,7 +64,7 @@ class EncoderTraining:
         self.given = self.plan = plan
         self.material, self.where = material, where
         self.settings = architecture_settings(plan.architecture, plan.shape)
-        plan.check_material(material)
+        plan.check_files(material)
         self._device = resolve_device(where.device)
         check_replaceable(where.output)
         if where.resume:
@@ -277,7 +277,7 @@ class PivotTraining(EncoderTraining):
     def _read(self) -> None:
         """Read what is trained on."""
         pivot = self.material.pivot
-        assert pivot is not None, "check_material has seen to it"
+        assert pivot is not None, "check_files has seen to it"
         check_settings(self.plan.training)
         of_source, of_target = (read_pairs(files) for files in pivot.sides)
         self.plan = self.given.fitting(sum(map(sum, (of_source[2], of_target[2]))) / 2)

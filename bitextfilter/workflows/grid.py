@@ -19,7 +19,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.filters.registry import make_rule
 from bitextfilter.filters.rule import Rule
 from bitextfilter.io.files import read_toml
-from bitextfilter.workflows.plan import Plan
+from bitextfilter.workflows.encoder_config import EncoderConfig
 
 MOST_POINTS = 100_000
 """A grid of more points is taken for a mistake."""
@@ -46,7 +46,7 @@ class Point:
 
     values: Mapping[str, Any]
     """By name."""
-    plan: Plan
+    plan: EncoderConfig
     rules: tuple[Rule, ...]
 
     @property
@@ -116,7 +116,7 @@ class Grid:
             elif name not in _DATA:
                 settings[name] = value
         rules = [make_rule(self.rules[label], given) for label, given in parameters.items()]
-        return Point(values, Plan.from_dict(settings), tuple(rules))
+        return Point(values, EncoderConfig.from_dict(settings), tuple(rules))
 
 
 def read_grid(path: Path) -> Grid:

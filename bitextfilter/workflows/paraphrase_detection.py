@@ -23,7 +23,7 @@ from bitextfilter.evaluation.paraphrase import (
 )
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.vectors import cosine_pairs
-from bitextfilter.training.classifier import fit_classifier, split
+from bitextfilter.training.classifier import fit_classifier, split_groups
 from bitextfilter.training.labelled_pairs import LabelledVectors
 from bitextfilter.training.settings import ClassifierTraining
 
@@ -45,7 +45,7 @@ Facts = dict[str, str | int | float]
 
 
 @dataclass(frozen=True)
-class DetectionPlan:
+class DetectionConfig:
     """How to train, and how to measure."""
 
     features: str = "concatenation"
@@ -59,7 +59,7 @@ def measure_detectors(
     development: LabelledVectors,
     groups: Sequence[str],
     test: LabelledVectors,
-    plan: DetectionPlan,
+    plan: DetectionConfig,
 ) -> Iterator[tuple[str, Detection, Facts]]:
     """Yield name, figures on *test* and facts of each way to decide, chosen on *development*.
 
@@ -89,12 +89,12 @@ def _cosines(pairs: LabelledVectors) -> Scores:
 
 
 def _perceptron(
-    pairs: LabelledVectors, groups: Sequence[str], plan: DetectionPlan
+    pairs: LabelledVectors, groups: Sequence[str], plan: DetectionConfig
 ) -> tuple[Classifier, int]:
     """Train the perceptron on all pairs but those that stop it; with its epoch."""
     shape = ClassifierSettings(pairs.source.shape[1], plan.features, HIDDEN, layers=1)
     training = replace(TRAINING, seed=plan.seed)
-    first, stopping, rest = split(groups, training.held_out, training.seed)
+    first, stopping, rest = split_groups(groups, training.held_out, training.seed)
     parts = (np.union1d(first, rest), stopping)
     classifier, _, epoch = fit_classifier(pairs, parts, shape, training)
     assert isinstance(classifier, Classifier)

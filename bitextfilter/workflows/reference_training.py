@@ -27,7 +27,7 @@ from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.segment import SegmenterSettings
-from bitextfilter.training.classifier import split
+from bitextfilter.training.classifier import split_groups
 from bitextfilter.training.loop import Hooks, Progress, learn, start_torch
 from bitextfilter.training.references import (
     ReferenceCorpus,
@@ -35,7 +35,7 @@ from bitextfilter.training.references import (
     ReferenceTraining,
     reference_stream,
 )
-from bitextfilter.workflows.plan import Surroundings
+from bitextfilter.workflows.encoder_config import Environment
 
 _RECORD = "training.json"
 _LANGUAGES = ("und", "und")
@@ -52,7 +52,7 @@ RESULTS = ("references", "translations", "epoch", "development", "test")
 
 
 @dataclass(frozen=True)
-class ReferencePlan:
+class ReferenceConfig:
     """All settings of a run."""
 
     shape: ReferenceSettings = field(default_factory=ReferenceSettings)
@@ -69,7 +69,7 @@ class ReferencePlan:
         check(self)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> ReferencePlan:
+    def from_dict(cls, values: Mapping[str, Any]) -> ReferenceConfig:
         """Build from nested names and values; what is left out has its default.
 
         The record of a training is taken, too. Raises SettingsError for an unknown name, or a
@@ -99,7 +99,7 @@ class ReferencePlan:
 
 def settings_rows() -> list[tuple[str, str, str, str]]:
     """Every setting of a run."""
-    plan = ReferencePlan()
+    plan = ReferenceConfig()
     return [
         *listed(plan.shape, "shape"),
         *listed(plan),
@@ -135,7 +135,7 @@ def accuracy_of(
 
 
 def train_references(
-    data: _Translations, plan: ReferencePlan, where: Surroundings
+    data: _Translations, plan: ReferenceConfig, where: Environment
 ) -> dict[str, Any]:
     """Train a classifier, write its model folder, and return how that went.
 
@@ -177,7 +177,7 @@ def train_references(
 def _parts(data: _Translations, settings: ReferenceTraining) -> list[list[str]]:
     """Return the references to train on, to choose the epoch by, and to measure on."""
     references = list(data)
-    parts = split(references, settings.held_out, settings.seed)
+    parts = split_groups(references, settings.held_out, settings.seed)
     if not all(map(len, parts)):
         raise InputError(f"{len(references)} references are too few to train on and to measure on")
     return [[references[place] for place in part] for part in parts]
@@ -199,7 +199,9 @@ def _course(progress: Progress) -> dict[str, Any]:
     return {"epoch": kept, "development": [100 - error for error in errors]}
 
 
-def _processor(data: _Translations, training: Sequence[str], plan: ReferencePlan) -> TextProcessor:
+def _processor(
+    data: _Translations, training: Sequence[str], plan: ReferenceConfig
+) -> TextProcessor:
     """Learn the vocabulary of some references and their translations."""
     machine = [text for reference in training for text in data[reference]]
     words = SegmenterSettings("none", vocabulary_size=plan.vocabulary_size)

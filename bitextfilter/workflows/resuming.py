@@ -14,10 +14,10 @@ from bitextfilter.filters.rule import Rule
 from bitextfilter.io.work_folder import PLAN, check_plan, read_plan, write_plan
 from bitextfilter.models.folders import CONFIG, digest, find, shipped
 from bitextfilter.training.loop import PROGRESS
-from bitextfilter.workflows.plan import Surroundings
+from bitextfilter.workflows.encoder_config import Environment
 
 
-def begin_state(where: Surroundings, plan: Mapping[str, Any]) -> None:
+def begin_state(where: Environment, plan: Mapping[str, Any]) -> None:
     """Make the state's folder, without the state of an earlier run, and keep the plan there."""
     try:
         where.state.mkdir(parents=True, exist_ok=True)
@@ -27,12 +27,12 @@ def begin_state(where: Surroundings, plan: Mapping[str, Any]) -> None:
     write_plan(where.state, plan)
 
 
-def has_state(where: Surroundings) -> bool:
+def has_state(where: Environment) -> bool:
     """Whether there is a state to go on from."""
     return (where.state / PLAN).is_file() and (where.state / PROGRESS).is_file()
 
 
-def check_resumable(where: Surroundings, plan: Mapping[str, Any]) -> None:
+def check_resumable(where: Environment, plan: Mapping[str, Any]) -> None:
     """Raise SettingsError unless the run to resume has this plan."""
     before = read_plan(where.state)
     if before is None or not has_state(where):

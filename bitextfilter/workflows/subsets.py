@@ -33,7 +33,8 @@ from bitextfilter.io.spill import Spill
 from bitextfilter.text.segment import sample
 from bitextfilter.text.units import count_words as words_of
 
-_WINDOW = 1 << 13
+WINDOW_ROWS = 8192
+"""Rows read at a time."""
 _REMEDY = "mend the row"
 
 
@@ -104,7 +105,7 @@ class Subset:
 
 
 @dataclass(frozen=True)
-class Survey:
+class CorpusSample:
     """What a corpus is like."""
 
     pairs: list[tuple[str, str]]
@@ -122,7 +123,7 @@ def digests(file: ScoredFile, systems: Sequence[System]) -> list[str]:
     besides = [wanted for system in systems for wanted in system.wanted()]
     kept = [hashlib.sha256() for _ in range(2 + len(besides))]
     with file.reader(besides) as reader:
-        for window in row_windows(_good(reader), _WINDOW):
+        for window in row_windows(_good(reader), WINDOW_ROWS):
             rows = [row.texts for row in window if isinstance(row, Row)]
             for digest, texts in zip(kept, zip(*rows, strict=True), strict=True):
                 digest.update("".join(f"{text}\n" for text in texts).encode())
@@ -131,7 +132,7 @@ def digests(file: ScoredFile, systems: Sequence[System]) -> list[str]:
     return [source[:16] + target[:16], *(next(left) if s.wanted() else "" for s in systems)]
 
 
-def survey(file: ScoredFile, most: int, seed: int) -> Survey:
+def sample_corpus(file: ScoredFile, most: int, seed: int) -> CorpusSample:
     """Count the rows and target words of a corpus, and draw *most* of its pairs at most.
 
     Raises InputError at the first bad row, and for a file without rows.
@@ -148,7 +149,7 @@ def survey(file: ScoredFile, most: int, seed: int) -> Survey:
         drawn = sample(pairs(), most, seed)
     if not rows:
         raise InputError("no rows", file=file.path)
-    return Survey(drawn, rows, words)
+    return CorpusSample(drawn, rows, words)
 
 
 def write_subset(file: ScoredFile, system: System, words: int, seed: int, path: Path) -> Subset:
@@ -166,7 +167,7 @@ def write_subset(file: ScoredFile, system: System, words: int, seed: int, path: 
     eligible = 0
     with file.reader(system.wanted()) as reader, Spill() as spill:
         ranking = Ranking(spill, best_first=False)
-        for window in row_windows(_good(reader), _WINDOW):
+        for window in row_windows(_good(reader), WINDOW_ROWS):
             rows = [row for row in window if isinstance(row, Row)]
             scores = _scores(rows, system, chance.random(len(rows)).tolist(), file.path)
             eligible += sum(not isnan(score) for score in scores)
@@ -223,9 +224,6 @@ def _nothing(file: ScoredFile, system: System, eligible: int, words: int) -> Inp
     lacks = "score" if system.label is None else f"label {system.label!r}"
     return InputError(f"no row has a {lacks}", file=file.path, remedy="name another column")
 
-
-WINDOW_ROWS = 8192
-"""Rows that the rules judge at a time."""
 
 _NUMBER = re.compile(r"[-+]?0*[1-9][0-9]*")
 

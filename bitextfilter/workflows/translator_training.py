@@ -36,7 +36,7 @@ from bitextfilter.translation.registry import (
     settings_kind,
 )
 from bitextfilter.translation.translator import SearchSettings, Translator
-from bitextfilter.workflows.plan import Material, Surroundings
+from bitextfilter.workflows.encoder_config import Environment, TrainingFiles
 from bitextfilter.workflows.resuming import begin_state, check_resumable
 
 CASED: Mapping[str, Any] = {"lowercase": False}
@@ -45,7 +45,7 @@ SMALL: Mapping[str, Any] = {"vocabulary_size": 8000, "merges": 8000}
 
 
 @dataclass(frozen=True)
-class TranslatorPlan:
+class TranslatorConfig:
     """What a settings file holds, and a model folder keeps."""
 
     architecture: str = "transformer"
@@ -56,7 +56,7 @@ class TranslatorPlan:
     training: TranslatorSettings = field(default_factory=TranslatorSettings)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> TranslatorPlan:
+    def from_dict(cls, values: Mapping[str, Any]) -> TranslatorConfig:
         """Build from nested names and values; what is left out has its default.
 
         Raises:
@@ -79,7 +79,7 @@ class TranslatorPlan:
 
 def settings_rows() -> list[tuple[str, str, str, str]]:
     """Every setting of a translator's training."""
-    plan = TranslatorPlan.from_dict({})
+    plan = TranslatorConfig.from_dict({})
     shapes = [
         row for name, (kind, _) in ARCHITECTURES.items() for row in listed(kind(), "shape", name)
     ]
@@ -97,9 +97,9 @@ class TranslatorTraining:
 
     def __init__(
         self,
-        plan: TranslatorPlan,
-        material: Material,
-        where: Surroundings,
+        plan: TranslatorConfig,
+        material: TrainingFiles,
+        where: Environment,
         processor: TextProcessor | None = None,
     ) -> None:
         """Read everything that the run needs; a given *processor* is used instead of learning one.
@@ -197,7 +197,7 @@ class TranslatorTraining:
         return Corpus(source.take(kept), target.take(kept), np.array(weights)[kept], symbols)
 
 
-def _check_templates(plan: TranslatorPlan, material: Material) -> None:
+def _check_templates(plan: TranslatorConfig, material: TrainingFiles) -> None:
     """Raise SettingsError unless all files have templates, or none, as the architecture wants."""
     wanted = plan.architecture in FOLLOWING
     for file in (*material.pairs, material.development):

@@ -27,15 +27,15 @@ from bitextfilter.scoring.model import Model, load
 from bitextfilter.similarity.vectors import cosine_pairs
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.training.data import PairFile
+from bitextfilter.workflows.encoder_config import Environment, TrainingFiles
 from bitextfilter.workflows.encoder_training import EncoderTraining
 from bitextfilter.workflows.grid import Point
-from bitextfilter.workflows.plan import Material, Surroundings
 from bitextfilter.workflows.resuming import content, described
 from bitextfilter.workflows.subsets import rule_columns, sample_lines, select_pairs
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PointResult:
     """What came out at a point."""
 
     key: str
@@ -51,7 +51,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Task:
+class TuningTask:
     """What all points have in common. Called with a point and its key, it trains and measures."""
 
     languages: tuple[str, str]
@@ -140,7 +140,7 @@ class Task:
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
-    def __call__(self, keyed: tuple[str, Point]) -> Outcome:
+    def __call__(self, keyed: tuple[str, Point]) -> PointResult:
         """Train and measure, on one thread, so that figures do not hang on their neighbours.
 
         Where a training diverges, or no pair is left to train on, there is a note instead of a
@@ -151,13 +151,13 @@ class Task:
             with tempfile.TemporaryDirectory(dir=self.work) as scratch:
                 outcome = self._outcome(point, key, Path(scratch))
         except (ModelError, SettingsError) as error:
-            outcome = Outcome(key, None, note=str(error))
+            outcome = PointResult(key, None, note=str(error))
         return dataclasses.replace(outcome, seconds=time.monotonic() - started)
 
-    def _outcome(self, point: Point, key: str, scratch: Path) -> Outcome:
+    def _outcome(self, point: Point, key: str, scratch: Path) -> PointResult:
         folder = scratch / "model"
-        material = Material(self.languages, self._material(point, scratch), self.development)
-        where = Surroundings(output=folder, device=self.device)
+        material = TrainingFiles(self.languages, self._material(point, scratch), self.development)
+        where = Environment(output=folder, device=self.device)
         training = EncoderTraining(point.plan, material, where)
         progress = training.run()
         best = max(row["update"] for row in progress.history if row["error"] == progress.best)
@@ -168,7 +168,7 @@ class Task:
         if self.models is not None:
             with writing_folder(self.models / key) as draft:
                 shutil.copytree(folder, draft, dirs_exist_ok=True)
-        return Outcome(key, figure, len(training.corpus), int(best), note=note)
+        return PointResult(key, figure, len(training.corpus), int(best), note=note)
 
     def _material(self, point: Point, scratch: Path) -> list[PairFile]:
         """The files of a point, or the one of those pairs that it selects."""
@@ -220,7 +220,7 @@ HIGHER_IS_BETTER = {"recovery_error": False, "pearson": True}
 _COUNTS = ("trained_pairs", "update", "seconds", "note")
 
 
-class Table:
+class ResultTable:
     """Points, their figures, and the values that made them.
 
     A TSV with a header: ``point`` (its key), the figure, ``trained_pairs``, ``update``,
@@ -259,7 +259,7 @@ class Table:
         """Whether there is a figure for this point."""
         return bool(self._rows.get(key, {}).get(self.figure))
 
-    def add(self, point: Point, outcome: Outcome) -> None:
+    def add(self, point: Point, outcome: PointResult) -> None:
         """Add a line, and write the table anew, whole.
 
         What other runs have written meanwhile stays; a figure of theirs is not replaced by none.

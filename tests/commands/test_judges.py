@@ -20,7 +20,7 @@ from bitextfilter.commands.score import main
 from bitextfilter.models.folders import digest
 from bitextfilter.text.ngram_model import write_arpa
 from bitextfilter.text.units import Units
-from bitextfilter.training.ngrams import Corpus, NgramSettings, train
+from bitextfilter.training.ngrams import NgramSettings, TokenCorpus, estimate
 from bitextfilter.translation.registry import load_translator
 
 RANDOM = np.random.default_rng(4)
@@ -44,9 +44,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     toy_model(path / "vectors")
     units = Units("words", lowercase=False)
     for side, name in enumerate(("source", "target")):
-        corpus = Corpus(units(row[side]) for row in ROWS)
+        corpus = TokenCorpus(units(row[side]) for row in ROWS)
         with open(path / f"{name}.arpa", "wb") as stream:
-            write_arpa(train(corpus, NgramSettings(2), units).model, stream)
+            write_arpa(estimate(corpus, NgramSettings(2), units).model, stream)
     return path
 
 

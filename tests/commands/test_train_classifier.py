@@ -17,7 +17,7 @@ from toys import sentences, toy_model
 import bitextfilter
 from bitextfilter.commands.train_classifier import main
 from bitextfilter.scoring.model import Model, load
-from bitextfilter.workflows.classifier_training import ClassifierPlan
+from bitextfilter.workflows.classifier_training import ClassifierConfig
 
 QUICK = ("--set", "hidden=32", "--set", "training.epochs=8", "--threads", "1", "--device", "cpu")
 
@@ -358,7 +358,7 @@ def test_the_record_of_a_training_is_settings_of_another(data: Path, tmp_path: P
 def test_the_settings_of_shipped_classifiers_are_taken() -> None:
     for path in (Path(bitextfilter.__file__).parent / "pretrained").glob("*/classifier.json"):
         kept = json.loads(path.read_text())
-        plan = ClassifierPlan.from_dict(kept["settings"], kind=kept["settings"]["kind"])
+        plan = ClassifierConfig.from_dict(kept["settings"], kind=kept["settings"]["kind"])
         assert (
             dataclasses.asdict(plan)["training"] | kept["settings"]["training"]
             == (dataclasses.asdict(plan)["training"])

@@ -76,7 +76,9 @@ def trained(home: Path) -> Path:
 def test_words_are_translated(trained: Path) -> None:
     line = ["words", "--source", trained / "aa.vec", "--target", trained / "bb.vec", "--json"]
     done = CliRunner().invoke(evaluate, [*map(str, line), str(trained / "test.tsv")])
-    found = {(r["similarity"], r["rank"]): r["value"] for r in json.loads(done.stdout)["results"]}
+    found = {
+        (r["similarity"], r["rank"]): r["precision"] for r in json.loads(done.stdout)["results"]
+    }
     assert found["csls", 1] > 50
     assert found["csls", 5] > 90
 
@@ -140,10 +142,10 @@ def test_identical_strings_as_seeds_from_vectors_given(home: Path, tmp_path: Pat
     assert len(read_word_vectors(tmp_path / "few")[0]) == 9 + 9 - 3
 
 
-def test_adversarial_settings_reach_the_training(home: Path, tmp_path: Path) -> None:
+def test_adversarial_settings_reach_the_training(trained: Path, tmp_path: Path) -> None:
     sizes = ("units=4", "updates=3", "epochs=2", "starts=2")
     options = [part for size in sizes for part in ("--set", f"adversarial.{size}")]
-    vectors = ["--source-vectors", home / "aa.vec", "--target-vectors", home / "bb.vec"]
+    vectors = ["--source-vectors", trained / "aa.vec", "--target-vectors", trained / "bb.vec"]
     done = train(*vectors, "--map", "adversarial", *options, "-o", tmp_path / "v")
     assert done.exit_code == 0, done.output
     assert [f"epoch {n}: criterion" in done.stderr for n in range(1, 6)] == [True] * 4 + [False]

@@ -22,7 +22,7 @@ from bitextfilter.scoring.model import load
 from bitextfilter.text.vocabulary import END
 from bitextfilter.training.data import PairFile
 from bitextfilter.training.pivot import PivotLearner
-from bitextfilter.workflows.plan import Material, PivotMaterial, Plan
+from bitextfilter.workflows.encoder_config import EncoderConfig, PivotFiles, TrainingFiles
 
 WORDS = 30
 TINY = {
@@ -241,10 +241,10 @@ def test_what_cannot_be_is_said_in_a_line(
 @pytest.mark.parametrize("architecture", ["pivot", "autoencoder"])
 def test_a_plan_and_its_material_must_agree(architecture: str) -> None:
     files = [PairFile("a-c")]
-    pivot = PivotMaterial("cc", (files, files)) if architecture == "autoencoder" else None
-    material = Material(("aa", "bb"), files, files[0], pivot=pivot)
+    pivot = PivotFiles("cc", (files, files)) if architecture == "autoencoder" else None
+    material = TrainingFiles(("aa", "bb"), files, files[0], pivot=pivot)
     with pytest.raises(SettingsError, match="the architecture pivot, and no other"):
-        Plan(architecture).check_material(material)
+        EncoderConfig(architecture).check_files(material)
 
 
 @pytest.mark.parametrize(

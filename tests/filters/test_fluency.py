@@ -15,7 +15,7 @@ from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import make_rule, parse_rule
 from bitextfilter.text.ngram_model import write_arpa
 from bitextfilter.text.units import Units
-from bitextfilter.training.ngrams import Corpus, NgramSettings, train
+from bitextfilter.training.ngrams import NgramSettings, TokenCorpus, estimate
 
 WORDS = ["Haus", "Baum", "alt", "rot", "ist", "das", "ein", "grün."]
 
@@ -26,9 +26,9 @@ def text(seed: int, count: int) -> list[str]:
 
 
 def arpa(path: Path, units: Units, order: int = 3) -> str:
-    corpus = Corpus(units(sentence) for sentence in text(1, 200))
+    corpus = TokenCorpus(units(sentence) for sentence in text(1, 200))
     with open(path, "wb") as stream:
-        write_arpa(train(corpus, NgramSettings(order), units).model, stream)
+        write_arpa(estimate(corpus, NgramSettings(order), units).model, stream)
     return str(path)
 
 

@@ -11,8 +11,8 @@ from bitextfilter.io.rows import TemplatedColumns
 from bitextfilter.training.data import PairFile
 from bitextfilter.translation.registry import load_translator
 from bitextfilter.translation.translator import SearchSettings
-from bitextfilter.workflows.plan import Material, Surroundings
-from bitextfilter.workflows.translator_training import TranslatorPlan, TranslatorTraining
+from bitextfilter.workflows.encoder_config import Environment, TrainingFiles
+from bitextfilter.workflows.translator_training import TranslatorConfig, TranslatorTraining
 
 VALUES = {
     "architecture": "controlled",
@@ -48,9 +48,9 @@ def test_the_template_decides_the_order_of_words(tmp_path: Path) -> None:
     """Of sentences that were not trained on, each is written in both orders."""
     train = write_pairs(tmp_path / "train.tsv", SENTENCES[:350])
     dev = write_pairs(tmp_path / "dev.tsv", SENTENCES[350:370])
-    material = Material(("aa", "bb"), [train], dev)
-    plan = TranslatorPlan.from_dict(VALUES)
-    TranslatorTraining(plan, material, Surroundings(tmp_path / "model")).run()
+    material = TrainingFiles(("aa", "bb"), [train], dev)
+    plan = TranslatorConfig.from_dict(VALUES)
+    TranslatorTraining(plan, material, Environment(tmp_path / "model")).run()
     translator, told = load_translator(tmp_path / "model"), SENTENCES[370:]
     for template, step in zip(TEMPLATES, (1, -1), strict=True):
         texts = [" ".join(words) for words in told]

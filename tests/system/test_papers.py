@@ -13,7 +13,7 @@ import pytest
 from console import BIN, ROOT
 
 from bitextfilter.settings import read_settings
-from bitextfilter.workflows.plan import Plan
+from bitextfilter.workflows.encoder_config import EncoderConfig
 
 PAPERS = ROOT / "examples" / "papers"
 COMMANDS = [str(BIN), str(Path(sys.executable).parent)]
@@ -166,7 +166,7 @@ def test_the_pivot_is_trained_on_open_pairs_with_french_and_measured(tmp_path: P
         assert len(files) == count
         assert all(f"={tmp_path}/da ta/train/{pair}/" in word for word in files)
     assert not any(".research." in word for word in words)
-    plan = Plan.from_dict(read_settings(PAPERS / "pivot.json"))
+    plan = EncoderConfig.from_dict(read_settings(PAPERS / "pivot.json"))
     assert words[words.index("--settings") + 1] == str(PAPERS / "pivot.json")
     assert plan.architecture == "pivot" and plan.training.ranking == 0
 

@@ -19,7 +19,7 @@ from console import BIN, ROOT
 from bitextfilter.corpus.damage import KINDS
 from bitextfilter.scoring.model import load
 from bitextfilter.settings import read_settings
-from bitextfilter.workflows.plan import Plan
+from bitextfilter.workflows.encoder_config import EncoderConfig
 
 EXAMPLES = ROOT / "examples"
 OPEN = (EXAMPLES / "train-a-pair" / "open.txt").read_text(encoding="utf-8").split()
@@ -192,7 +192,7 @@ def test_the_autoencoder_starts_from_averages_and_is_measured_beside_the_others(
     "path", sorted(EXAMPLES.glob("train-*/*.json")), ids=lambda path: path.stem
 )
 def test_settings_can_be_read(path: Path) -> None:
-    assert Plan.from_dict(read_settings(path)).training.passes <= 6
+    assert EncoderConfig.from_dict(read_settings(path)).training.passes <= 6
 
 
 @pytest.mark.parametrize("pair", PAIRS)

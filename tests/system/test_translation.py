@@ -11,8 +11,8 @@ import pytest
 from bitextfilter.training.data import PairFile
 from bitextfilter.translation.registry import load_translator
 from bitextfilter.translation.translator import SearchSettings
-from bitextfilter.workflows.plan import Material, Surroundings
-from bitextfilter.workflows.translator_training import TranslatorPlan, TranslatorTraining
+from bitextfilter.workflows.encoder_config import Environment, TrainingFiles
+from bitextfilter.workflows.translator_training import TranslatorConfig, TranslatorTraining
 
 SHAPES: dict[str, dict[str, Any]] = {
     "transformer": {"width": 64, "heads": 4, "layers": 2, "feed_forward": 128},
@@ -37,10 +37,12 @@ def test_a_toy_task_is_learnt(tmp_path: Path, architecture: str) -> None:
         text = "".join(f"{a}\t{b}\n" for a, b in pairs(count, seed))
         (tmp_path / f"{name}.tsv").write_text(text)
     values = {"shape": SHAPES[architecture], "segmentation": {"kind": "none"}}
-    plan = TranslatorPlan.from_dict({"architecture": architecture, "training": TRAINING, **values})
+    plan = TranslatorConfig.from_dict(
+        {"architecture": architecture, "training": TRAINING, **values}
+    )
     train, dev = (PairFile(str(tmp_path / f"{name}.tsv")) for name in ("train", "dev"))
-    material = Material(("aa", "bb"), [train], dev)
-    TranslatorTraining(plan, material, Surroundings(tmp_path / "model")).run()
+    material = TrainingFiles(("aa", "bb"), [train], dev)
+    TranslatorTraining(plan, material, Environment(tmp_path / "model")).run()
     translator = load_translator(tmp_path / "model")
     sources, targets = zip(*pairs(400, 3), strict=True)
     for width in (1, 4):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Vectors
 from bitextfilter.errors import SettingsError
+from bitextfilter.settings import from_mapping
 from bitextfilter.training.mapping import (
     Adversarial,
     Discriminator,
@@ -118,5 +119,5 @@ def test_divergence_is_said() -> None:
     ],
 )
 def test_settings_that_make_no_sense(wrong: dict[str, float]) -> None:
-    with pytest.raises(SettingsError, match="adversarial"):
-        Adversarial(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match=r"^adversarial\."):
+        from_mapping(Adversarial, wrong, "adversarial")

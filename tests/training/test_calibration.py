@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.training.classifier import figures, fit_temperature
+from bitextfilter.training.classifier import fit_temperature, measure
 
 Scored = list[tuple[float, float]]
 LOGITS = st.floats(-9, 9).map(lambda x: round(x, 1))
@@ -29,7 +29,7 @@ def sigmoid(x: float) -> float:
 
 @given(SCORED, st.sampled_from([0.5, 1.0, 3.0]))
 def test_figures_as_counted(rows: Scored, temperature: float) -> None:
-    found = figures(*arrays(rows), temperature)
+    found = measure(*arrays(rows), temperature)
     scores = [(sigmoid(logit / temperature), worth == 1) for logit, worth in rows]
     worths = [(sigmoid(logit / temperature), worth) for logit, worth in rows]
     assert found.accuracy == pytest.approx(sum((p > 0.5) == y for p, y in scores) / len(scores))
@@ -46,7 +46,7 @@ def test_figures_as_counted(rows: Scored, temperature: float) -> None:
 def test_figures_need_both_kinds() -> None:
     for worths in ([1, 1, 1], [0, 0.25, 0]):
         with pytest.raises(ValueError, match="positives and negatives"):
-            figures(np.zeros(3), np.array(worths, dtype=np.float32))
+            measure(np.zeros(3), np.array(worths, dtype=np.float32))
 
 
 @given(SCORED)
@@ -72,8 +72,8 @@ def test_temperature_finds_what_was_put_in() -> None:
     right = generator.random(20_000) < 1 / (1 + np.exp(-logits))
     worths = right.astype(np.float32)
     assert fit_temperature(logits * 4, worths) == pytest.approx(4, rel=0.05)
-    after = figures(logits * 4, worths, 4.0).calibration_error
-    assert after < 0.01 < figures(logits * 4, worths).calibration_error
+    after = measure(logits * 4, worths, 4.0).calibration_error
+    assert after < 0.01 < measure(logits * 4, worths).calibration_error
 
 
 def test_what_is_nearly_a_positive_keeps_its_worth() -> None:
@@ -83,4 +83,4 @@ def test_what_is_nearly_a_positive_keeps_its_worth() -> None:
     worths = (generator.random(20_000) < 1 / (1 + np.exp(-logits))).astype(np.float32)
     logits[:8000], worths[:8000] = np.log(0.25 / 0.75), 0.25
     assert fit_temperature(logits, worths) == pytest.approx(1, rel=0.05)
-    assert figures(logits, worths).calibration_error < 0.01
+    assert measure(logits, worths).calibration_error < 0.01

@@ -15,7 +15,7 @@ from bitextfilter.similarity.word_network import WordClassifierSettings
 from bitextfilter.training.classifier import (
     ClassifierReport,
     answers_loss,
-    split,
+    split_groups,
     train_classifier,
     weigh_answers,
 )
@@ -67,7 +67,7 @@ def test_a_small_mistake_is_asked_for_by_itself() -> None:
     shape = ClassifierSettings(DIM, hidden=32, worth=0.3)
     classifier, report = train_classifier(near, groups, shape, training)
     assert isinstance(classifier, Classifier)
-    _, tuning, held_out = split(groups, training.held_out, training.seed)
+    _, tuning, held_out = split_groups(groups, training.held_out, training.seed)
     with torch.no_grad():
         translation, flawless = torch.sigmoid(near.answers(classifier, held_out)).numpy().T
         c, f = torch.sigmoid(near.answers(classifier, tuning)).double().T
@@ -165,7 +165,7 @@ def test_the_best_epoch_is_kept_and_patience_ends() -> None:
     )
     assert [epoch for epoch, _ in seen] == list(range(1, report.epoch + 3))
     assert [loss for _, loss in seen] == list(report.tuning_losses)
-    places = split(groups, training.held_out, training.seed)[1]
+    places = split_groups(groups, training.held_out, training.seed)[1]
     with torch.no_grad():
         answers = classifier(*(torch.from_numpy(v[places]) for v in (pairs.source, pairs.target)))
     labels = torch.from_numpy(pairs.labels[places].astype(np.float32))
@@ -182,7 +182,7 @@ def test_temperature_is_kept_in_the_classifier() -> None:
     assert float(classifier.temperature) == pytest.approx(report.temperature)
     assert report.temperature != 1
     scores = classifier.probabilities(pairs.source, pairs.target)
-    held_out = split(groups, training.held_out, training.seed)[2]
+    held_out = split_groups(groups, training.held_out, training.seed)[2]
     tenths = np.histogram(scores[held_out][pairs.labels[held_out]], 10, (0, 1))[0]
     assert np.abs(tenths - report.after.positives).sum() <= 2
 
@@ -198,14 +198,14 @@ def test_smoothing_is_smoother_and_calibration_can_be_left_out() -> None:
 
 def test_groups_stay_together() -> None:
     groups = [str(i % 50) for i in range(400)]
-    parts = split(groups, 0.1, seed=1)
+    parts = split_groups(groups, 0.1, seed=1)
     names = [{groups[place] for place in part} for part in parts]
     assert [len(part) for part in names] == [40, 5, 5]
     assert len(set.union(*names)) == 50
     assert sorted(np.concatenate(parts).tolist()) == list(range(400))
-    again = split(groups, 0.1, seed=1)
+    again = split_groups(groups, 0.1, seed=1)
     assert all(np.array_equal(one, other) for one, other in zip(parts, again, strict=True))
-    assert not np.array_equal(parts[2], split(groups, 0.1, seed=2)[2])
+    assert not np.array_equal(parts[2], split_groups(groups, 0.1, seed=2)[2])
 
 
 def test_too_few_pairs() -> None:

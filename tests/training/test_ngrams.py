@@ -13,7 +13,13 @@ import pytest
 
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.text.ngram_model import NgramModel, read_arpa, write_arpa
-from bitextfilter.training.ngrams import FALLBACK, Corpus, NgramSettings, discounts_of, train
+from bitextfilter.training.ngrams import (
+    FALLBACK,
+    NgramSettings,
+    TokenCorpus,
+    discounts_of,
+    estimate,
+)
 
 Sentences = list[list[str]]
 
@@ -114,7 +120,7 @@ def contexts(sentences: Sentences) -> list[list[str]]:
 def test_probabilities_are_those_of_the_equations(
     sentences: Sentences, order: int, minimum: int
 ) -> None:
-    model, discounts, fallbacks = train(Corpus(sentences), NgramSettings(order, minimum))
+    model, discounts, fallbacks = estimate(TokenCorpus(sentences), NgramSettings(order, minimum))
     naive = Naive(sentences, order, minimum)
     np.testing.assert_allclose(discounts, naive.discounts, rtol=1e-12)
     assert fallbacks == [n for n, d in enumerate(naive.discounts, 1) if d == FALLBACK]
@@ -129,8 +135,8 @@ def test_probabilities_are_those_of_the_equations(
 
 def test_both_kinds_of_discounts_are_tested() -> None:
     """The small text has counts of counts that give no discounts, the large one some."""
-    assert train(Corpus(SMALL), NgramSettings(4)).fallbacks
-    assert not train(Corpus(LARGE), NgramSettings(4)).fallbacks
+    assert estimate(TokenCorpus(SMALL), NgramSettings(4)).fallbacks
+    assert not estimate(TokenCorpus(LARGE), NgramSettings(4)).fallbacks
 
 
 @pytest.mark.parametrize(
@@ -149,8 +155,8 @@ def test_discounts(counts: list[int], discounts: tuple[float, float, float] | No
 
 
 def test_what_is_pruned() -> None:
-    full = train(Corpus(LARGE), NgramSettings(4)).model
-    pruned = train(Corpus(LARGE), NgramSettings(4, minimum_count=2)).model
+    full = estimate(TokenCorpus(LARGE), NgramSettings(4)).model
+    pruned = estimate(TokenCorpus(LARGE), NgramSettings(4, minimum_count=2)).model
     sizes = [[len(level.keys) for level in model.levels] for model in (full, pruned)]
     lines = [("<s>", *tokens, "</s>") for tokens in LARGE]
     times = [
@@ -165,7 +171,7 @@ def test_the_same_text_gives_the_same_file() -> None:
     files = []
     for _ in range(2):
         stream = io.BytesIO()
-        write_arpa(train(Corpus(iter(SMALL)), NgramSettings(3)).model, stream)
+        write_arpa(estimate(TokenCorpus(iter(SMALL)), NgramSettings(3)).model, stream)
         files.append(stream.getvalue())
     assert files[0] == files[1]
 
@@ -184,7 +190,7 @@ def test_the_same_text_gives_the_same_file() -> None:
 )
 def test_text_that_cannot_be_learnt_from(sentences: Sentences, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Corpus(sentences)
+        TokenCorpus(sentences)
 
 
 def test_settings() -> None:
@@ -192,7 +198,7 @@ def test_settings() -> None:
         with pytest.raises(SettingsError):
             NgramSettings(*settings)
     with pytest.raises(SettingsError, match="n-grams of 4 tokens"):
-        train(Corpus([["a"], ["b"]]), NgramSettings(5))
+        estimate(TokenCorpus([["a"], ["b"]]), NgramSettings(5))
 
 
 @pytest.mark.parametrize("minimum", [1, 2])
@@ -201,7 +207,7 @@ def test_kenlm_reads_it_and_scores_the_same(order: int, minimum: int, tmp_path: 
     kenlm = pytest.importorskip("kenlm")
     path = tmp_path / "model.arpa"
     with open(path, "wb") as stream:
-        write_arpa(train(Corpus(LARGE), NgramSettings(order, minimum)).model, stream)
+        write_arpa(estimate(TokenCorpus(LARGE), NgramSettings(order, minimum)).model, stream)
     model, other = read_arpa(path), kenlm.Model(str(path))
     sentences = [*contexts(LARGE), *text(4, 200, 80)]
     expected = [other.score(" ".join(tokens)) for tokens in sentences]

@@ -24,7 +24,7 @@ def made(kind: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, t
 def test_loss_and_gradients_are_those_of_whole_logits(
     rows: int, smoothing: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "ROWS", rows)
+    monkeypatch.setattr(module, "_ROWS", rows)
     states, weight, bias, targets = made(torch.float64)
     found = output_loss(states, (weight, bias), targets, smoothing)
     expected = functional.cross_entropy(

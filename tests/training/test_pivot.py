@@ -18,7 +18,7 @@ from bitextfilter.text.vocabulary import END
 from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.loop import Hooks, Progress, learn
 from bitextfilter.training.pivot import (
-    Batch,
+    PivotBatch,
     PivotLearner,
     check_settings,
     pivot_stream,
@@ -56,7 +56,7 @@ def learner(settings: TrainingSettings, one_language: bool = False) -> PivotLear
     return PivotLearner(network, shape.cell, counts, settings, one_language)
 
 
-def batches(settings: TrainingSettings, skip: int = 0) -> Iterator[Batch]:
+def batches(settings: TrainingSettings, skip: int = 0) -> Iterator[PivotBatch]:
     return pivot_stream(corpora(), settings, (PIECES,), CPU).batches(skip)
 
 

@@ -17,7 +17,7 @@ from bitextfilter.models.device import one_torch_thread
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.training import references
 from bitextfilter.training.references import (
-    Examples,
+    ReferenceBatch,
     ReferenceCorpus,
     ReferenceLearner,
     ReferenceTraining,
@@ -53,7 +53,7 @@ def learner(**settings: object) -> ReferenceLearner:
     return ReferenceLearner(network, ReferenceTraining(**settings))  # type: ignore[arg-type]
 
 
-def first(settings: ReferenceTraining, size: int = 7) -> Examples:
+def first(settings: ReferenceTraining, size: int = 7) -> ReferenceBatch:
     return next(iter(reference_stream(corpus(), np.arange(size), settings, CPU).batches(0)))
 
 

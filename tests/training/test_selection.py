@@ -39,7 +39,7 @@ def some_same(size: int) -> Tensor:
 def test_the_hardest_negatives_are_those_of_a_double_loop(
     negatives: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(selection, "BLOCK_ROWS", block)
+    monkeypatch.setattr(selection, "_BLOCK_ROWS", block)
     torch.manual_seed(1)
     source, target, same = torch.randn(23, 5), torch.randn(23, 5), some_same(23)
     places = hardest_negatives(source, target, same, negatives)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import DeviceError, InputError, SettingsError
-from bitextfilter.training.word_vectors import Sentences, SkipGram, WordVectors, skip_gram
+from bitextfilter.settings import from_mapping
+from bitextfilter.training.word_vectors import SkipGram, TokenisedText, WordVectors, skip_gram
 
 SETTINGS = SkipGram(dim=8, epochs=20, minimum_count=2, longest=4, buckets=200, subsampling=1.0)
 
@@ -26,7 +27,7 @@ def text() -> list[list[str]]:
     return [*sentences, [], ["rare", "▁ö", "▁ö", "__label__x", "__label__x"]]
 
 
-def learn(sentences: Sentences, settings: SkipGram = SETTINGS) -> WordVectors:
+def learn(sentences: TokenisedText, settings: SkipGram = SETTINGS) -> WordVectors:
     with skip_gram(sentences, settings) as result:
         return result()
 
@@ -116,5 +117,5 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_settings_that_make_no_sense(wrong: dict[str, int]) -> None:
-    with pytest.raises(SettingsError, match="skip_gram"):
-        SkipGram(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match=r"^skip_gram\."):
+        from_mapping(SkipGram, wrong, "skip_gram")

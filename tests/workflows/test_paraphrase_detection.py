@@ -16,10 +16,10 @@ from bitextfilter.similarity.vectors import cosine_pairs
 from bitextfilter.training.classifier import fit_classifier
 from bitextfilter.training.labelled_pairs import LabelledVectors
 from bitextfilter.workflows import paraphrase_detection
-from bitextfilter.workflows.paraphrase_detection import DetectionPlan, Facts, measure_detectors
+from bitextfilter.workflows.paraphrase_detection import DetectionConfig, Facts, measure_detectors
 
 DIM = 12
-PLAN = DetectionPlan(bootstrap=Bootstrap(20))
+PLAN = DetectionConfig(bootstrap=Bootstrap(20))
 
 
 def pairs(rows: int, seed: int, easy: bool = True) -> LabelledVectors:
@@ -39,11 +39,11 @@ Found = dict[str, tuple[Detection, Facts]]
 
 
 @functools.cache
-def found(plan: DetectionPlan = PLAN, easy: bool = True) -> Found:
+def found(plan: DetectionConfig = PLAN, easy: bool = True) -> Found:
     return detected(plan, easy)
 
 
-def detected(plan: DetectionPlan, easy: bool) -> Found:
+def detected(plan: DetectionConfig, easy: bool) -> Found:
     development, groups = pairs(500, 1, easy), [str(row) for row in range(500)]
     rows = measure_detectors(development, groups, pairs(700, 2, easy), plan)
     return {name: (figures, facts) for name, figures, facts in rows}

@@ -12,7 +12,7 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.rows import Columns
 from bitextfilter.training.data import PairFile
 from bitextfilter.workflows import subsets
-from bitextfilter.workflows.subsets import ScoredFile, Subset, System, survey, write_subset
+from bitextfilter.workflows.subsets import ScoredFile, Subset, System, sample_corpus, write_subset
 
 SCORE = System("score", 3)
 RANDOM = System("random")
@@ -53,7 +53,7 @@ def chosen(file: ScoredFile, system: System, words: int, seed: int = 1) -> tuple
 def test_the_best_rows_are_those_of_a_sort(
     tmp_path: Path, words: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subsets, "WINDOW", 7)
+    monkeypatch.setattr(subsets, "WINDOW_ROWS", 7)
     rows = made(seed=seed)
     found, subset = chosen(written(tmp_path / "rows.tsv", rows), SCORE, words)
     scored = [row for row in rows if row[2]]
@@ -103,7 +103,7 @@ def test_columns_by_name_and_from_the_end_and_rows_as_they_stood(tmp_path: Path)
         assert chosen(file, system, 5)[0] == ["a", "c\r"]
         assert chosen(file, system, 2)[0] == ["c\r"]
     assert (tmp_path / "chosen.tsv").read_bytes() == b"d\t\tc\r\t2\n"
-    assert survey(file, 10, 1) == subsets.Survey([("a", "b b"), ("c\r", "d")], 2, 3)
+    assert sample_corpus(file, 10, 1) == subsets.CorpusSample([("a", "b b"), ("c\r", "d")], 2, 3)
 
 
 def test_the_two_sides_by_their_places_from_the_end(tmp_path: Path) -> None:

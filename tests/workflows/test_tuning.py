@@ -15,10 +15,10 @@ from bitextfilter.filters.registry import parse_rule
 from bitextfilter.io.rows import Columns
 from bitextfilter.scoring.model import load
 from bitextfilter.training.data import PairFile
+from bitextfilter.workflows.encoder_config import EncoderConfig
 from bitextfilter.workflows.encoder_training import EncoderTraining
 from bitextfilter.workflows.grid import Point
-from bitextfilter.workflows.plan import Plan
-from bitextfilter.workflows.tuning import Task, mean_pearson
+from bitextfilter.workflows.tuning import TuningTask, mean_pearson
 
 TINY = {
     "architecture": "averaging",
@@ -31,21 +31,21 @@ TINY = {
 def point(*rules: str, sample: int | None = None, **training: object) -> Point:
     plan = {**TINY, "training": {**TINY["training"], "passes": 1, **training}}  # type: ignore[dict-item]
     values = {} if sample is None else {"sample": sample}
-    return Point(values, Plan.from_dict(plan), tuple(map(parse_rule, rules)))
+    return Point(values, EncoderConfig.from_dict(plan), tuple(map(parse_rule, rules)))
 
 
 @pytest.fixture
-def task(tmp_path: Path) -> Task:
+def task(tmp_path: Path) -> TuningTask:
     for name, count, seed in (("train", 60, 1), ("dev", 20, 2)):
         pairs = zip(*toys.sentences(count, seed), strict=True)
         (tmp_path / name).write_text("".join(f"{s}\t{t}\n" for s, t in pairs))
     (tmp_path / "work").mkdir()
     development = PairFile(str(tmp_path / "dev"))
     pairs = (str(tmp_path / "train"),)
-    return Task(("aa", "bb"), pairs, Columns(), development, tmp_path / "work")
+    return TuningTask(("aa", "bb"), pairs, Columns(), development, tmp_path / "work")
 
 
-def test_a_key_hangs_on_settings_rules_and_content_alone(task: Task, tmp_path: Path) -> None:
+def test_a_key_hangs_on_settings_rules_and_content_alone(task: TuningTask, tmp_path: Path) -> None:
     base = task.key(point("length:maximum=5"))
     assert base == task.key(dataclasses.replace(point("length:maximum=5"), values={"other": 1}))
     (tmp_path / "copy").write_bytes((tmp_path / "train").read_bytes())
@@ -71,7 +71,7 @@ def test_a_key_hangs_on_settings_rules_and_content_alone(task: Task, tmp_path: P
 
 
 def test_a_key_hangs_on_the_model_of_a_rule_and_on_the_version(
-    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    task: TuningTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = toys.toy_model(tmp_path / "toy")
     named = point(f"paraphrase-score:model={folder}")
@@ -87,7 +87,7 @@ def test_a_key_hangs_on_the_model_of_a_rule_and_on_the_version(
     assert task.key(point("literals:any=" + 300 * "a")) != keys[-1]
 
 
-def test_a_point_is_trained_on_the_pairs_it_selects(task: Task, tmp_path: Path) -> None:
+def test_a_point_is_trained_on_the_pairs_it_selects(task: TuningTask, tmp_path: Path) -> None:
     lines = (tmp_path / "train").read_text().splitlines()
     short = sum(len(line.split("\t")[0].split()) <= 5 for line in lines)
     assert 10 < short < 50
@@ -103,7 +103,7 @@ def test_a_point_is_trained_on_the_pairs_it_selects(task: Task, tmp_path: Path) 
     assert list((tmp_path / "work").iterdir()) == []
 
 
-def test_the_figure_is_that_of_the_kept_model(task: Task, tmp_path: Path) -> None:
+def test_the_figure_is_that_of_the_kept_model(task: TuningTask, tmp_path: Path) -> None:
     pairs = [line.split("\t") for line in (tmp_path / "dev").read_text().splitlines()]
     judged = "".join(f"{i % 6}\t{s}\t{t}\n" for i, (s, t) in enumerate(pairs))
     (tmp_path / "sts").write_text(judged + f"\t{pairs[0][0]}\t{pairs[1][1]}\n")
@@ -118,7 +118,7 @@ def test_the_figure_is_that_of_the_kept_model(task: Task, tmp_path: Path) -> Non
 
 
 def test_a_half_trained_model_is_not_kept(
-    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    task: TuningTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
     keep = EncoderTraining.keep
@@ -141,7 +141,7 @@ def test_a_half_trained_model_is_not_kept(
     assert load(kept).languages == ("aa", "bb")
 
 
-def test_no_pairs_and_a_diverging_training_are_notes(task: Task, tmp_path: Path) -> None:
+def test_no_pairs_and_a_diverging_training_are_notes(task: TuningTask, tmp_path: Path) -> None:
     outcome = task(("a", point("length:minimum=90,maximum=100")))
     assert outcome.figure is None and outcome.note == "no pair passes the rules"
     outcome = task(("b", point(optimiser="sgd", learning_rate=1e38, warmup=0, passes=5, clip=0)))
@@ -149,8 +149,8 @@ def test_no_pairs_and_a_diverging_training_are_notes(task: Task, tmp_path: Path)
     assert list((tmp_path / "work").iterdir()) == []
 
 
-def decoding(architecture: str, translation: int) -> Plan:
-    return Plan.from_dict(
+def decoding(architecture: str, translation: int) -> EncoderConfig:
+    return EncoderConfig.from_dict(
         {
             "architecture": architecture,
             "training": {"translation": translation, "autoencoding": 0},
@@ -158,7 +158,7 @@ def decoding(architecture: str, translation: int) -> Plan:
     )
 
 
-def test_what_every_point_needs_is_checked_before(task: Task) -> None:
+def test_what_every_point_needs_is_checked_before(task: TuningTask) -> None:
     task.check(point("length"))
     with pytest.raises(SettingsError, match="no training pairs"):
         dataclasses.replace(task, pairs=()).check(point())
@@ -198,7 +198,7 @@ def test_too_few_scores_are_said(tmp_path: Path, text: str) -> None:
         mean_pearson(model, [str(tmp_path / "sts.tsv")])
 
 
-def test_blank_scores_are_counted_over_files(task: Task, tmp_path: Path) -> None:
+def test_blank_scores_are_counted_over_files(task: TuningTask, tmp_path: Path) -> None:
     files = [str(tmp_path / name) for name in ("one", "two")]
     Path(files[0]).write_text("1\ta\tb\n\ta\tb\n2\tc\td\n")
     Path(files[1]).write_text("\ta\tb\n1\ta\tb\n \ta\tb\n2\tc\td\n")

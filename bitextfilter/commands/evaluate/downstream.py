@@ -22,7 +22,7 @@ from bitextfilter.commands.frame.training import TrainingReporter, settings_valu
 
 if TYPE_CHECKING:
     from bitextfilter.training.loop import Progress
-    from bitextfilter.workflows.downstream import Experiment, Outcome, Task
+    from bitextfilter.workflows.downstream import DownstreamTask, Experiment, SystemResult
     from bitextfilter.workflows.subsets import System
 
 
@@ -120,7 +120,7 @@ def downstream(run: Run, file: str, as_json: bool, **options: Any) -> None:
     """
     from bitextfilter.evaluation.filtering import Bootstrap
     from bitextfilter.io.work_folder import kept_folder
-    from bitextfilter.workflows.downstream import Experiment, lines_of, result_of
+    from bitextfilter.workflows.downstream import Experiment, result_lines, result_of
     from bitextfilter.workflows.subsets import digests
 
     systems, names = _systems(options), _test_names(options["tests"])
@@ -133,7 +133,7 @@ def downstream(run: Run, file: str, as_json: bool, **options: Any) -> None:
     outcomes = _outcomes(run, experiment, systems, options["seeds"])
     references = [[pair[1] for pair in test] for test in experiment.tests]
     tests = dict(zip(names, references, strict=True))
-    lines = lines_of(outcomes, tests, Bootstrap())
+    lines = result_lines(outcomes, tests, Bootstrap())
     output.write(result_of(lines, file).text(as_json))
 
 
@@ -161,14 +161,14 @@ def _test_names(paths: tuple[str, ...]) -> list[str]:
     return names
 
 
-def _task(run: Run, file: str, options: dict[str, Any]) -> Task:
+def _task(run: Run, file: str, options: dict[str, Any]) -> DownstreamTask:
     """Return what all systems have in common."""
     from bitextfilter.io.rows import Columns
     from bitextfilter.training.data import PairFile
     from bitextfilter.translation.registry import FOLLOWING
-    from bitextfilter.workflows.downstream import Task
+    from bitextfilter.workflows.downstream import DownstreamTask
     from bitextfilter.workflows.subsets import ScoredFile
-    from bitextfilter.workflows.translator_training import TranslatorPlan
+    from bitextfilter.workflows.translator_training import TranslatorConfig
 
     rows = run.row_settings
     if file == "-":
@@ -182,11 +182,11 @@ def _task(run: Run, file: str, options: dict[str, Any]) -> Task:
         if "seed" in training:
             raise click.UsageError("training.seed is not set here: give --seeds")
         values = {**values, "training": {"patience": 0, **training}}
-    plan = TranslatorPlan.from_dict(values)
+    plan = TranslatorConfig.from_dict(values)
     if plan.architecture in FOLLOWING:
         raise click.UsageError(f"{plan.architecture} writes by templates, of which FILE has none")
     theirs = Columns(options["dev_scol"], options["dev_tcol"])
-    return Task(
+    return DownstreamTask(
         ScoredFile(file, rows.columns, rows.header),
         options["languages"],
         options["words"],
@@ -197,9 +197,9 @@ def _task(run: Run, file: str, options: dict[str, Any]) -> Task:
     )
 
 
-def _surroundings(run: Run, task: Task) -> Any:
+def _surroundings(run: Run, task: DownstreamTask) -> Any:
     """Return where all trainings happen; each tells of its own validations."""
-    from bitextfilter.workflows.plan import Surroundings
+    from bitextfilter.workflows.encoder_config import Environment
 
     report: list[Callable[[Progress, int], None]] = []
 
@@ -209,12 +209,12 @@ def _surroundings(run: Run, task: Task) -> Any:
         report[0](progress, updates)
 
     common = run.common
-    return Surroundings(Path(), common.device, common.threads, note=run.note, report=reporting)
+    return Environment(Path(), common.device, common.threads, note=run.note, report=reporting)
 
 
 def _outcomes(
     run: Run, experiment: Experiment, systems: list[System], seeds: list[int]
-) -> dict[tuple[str, int], Outcome]:
+) -> dict[tuple[str, int], SystemResult]:
     """Choose the rows of every system first, for their errors' sake; then train, and translate."""
     found = {}
     run.counts.update(trained=0, kept=0)

@@ -144,13 +144,13 @@ def _measure(run: Run, sets: tuple[_Pairs, _Pairs], choices: dict[str, Any]) -> 
     """Return the figures of each method, with its facts and its signature."""
     from bitextfilter.evaluation.filtering import Bootstrap
     from bitextfilter.evaluation.result import signature
-    from bitextfilter.workflows.paraphrase_detection import DetectionPlan, measure_detectors
+    from bitextfilter.workflows.paraphrase_detection import DetectionConfig, measure_detectors
 
     model = run.model()
     languages = languages_of(model, choices["language"])
     development, test = (_encoded(run, model, pairs, languages) for pairs in sets)
     seed: int = choices["seed"]
-    plan = DetectionPlan(choices["features"], seed, Bootstrap(choices["resamples"], seed))
+    plan = DetectionConfig(choices["features"], seed, Bootstrap(choices["resamples"], seed))
     run.facts["seed"] = seed
     made: dict[str, str | float] = {
         "dev": len(sets[0].labels),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
     from bitextfilter.training.data import PairFile
     from bitextfilter.training.loop import Progress
-    from bitextfilter.workflows.plan import PivotMaterial
+    from bitextfilter.workflows.encoder_config import PivotFiles
 
 
 Rows = list[tuple[str, str, str, str]]
@@ -289,9 +289,9 @@ def pivot_options() -> list[click.Parameter]:
     ]
 
 
-def pivot_material(options: dict[str, Any], columns: Columns) -> PivotMaterial:
+def pivot_material(options: dict[str, Any], columns: Columns) -> PivotFiles:
     """The files of --source-pivot and --target-pivot. Raises UsageError unless all is there."""
-    from bitextfilter.workflows.plan import PivotMaterial
+    from bitextfilter.workflows.encoder_config import PivotFiles
 
     for name in NEEDED:
         if not options[name]:
@@ -307,7 +307,7 @@ def pivot_material(options: dict[str, Any], columns: Columns) -> PivotMaterial:
             f"--pivot is a third language, and {options['pivot']} is one of --languages"
         )
     source, target = (pair_files(options[name], (), columns, _written(name)) for name in NEEDED[1:])
-    return PivotMaterial(options["pivot"], (source, target))
+    return PivotFiles(options["pivot"], (source, target))
 
 
 def no_pivot(options: dict[str, Any]) -> None:

@@ -56,12 +56,12 @@ def train(run: Run, files: tuple[str, ...], folder: str, as_json: bool, **option
         bitext-paraphrase train --set training.negatives=hardest --architecture averaging
         -o references ten.tsv
     """
-    from bitextfilter.workflows.plan import Surroundings
-    from bitextfilter.workflows.reference_training import ReferencePlan, train_references
+    from bitextfilter.workflows.encoder_config import Environment
+    from bitextfilter.workflows.reference_training import ReferenceConfig, train_references
 
-    plan = ReferencePlan.from_dict(settings_values(options))
+    plan = ReferenceConfig.from_dict(settings_values(options))
     report = TrainingReporter(run, "error {:.2f} %")
-    where = Surroundings(
+    where = Environment(
         Path(folder), run.common.device, run.common.threads, note=run.note, report=report
     )
     output, data = run.output("-"), _read(run, files)

@@ -20,7 +20,7 @@ from bitextfilter.evaluation.filtering import Bootstrap
 from bitextfilter.models.folders import digest
 from bitextfilter.training import loop
 from bitextfilter.translation.registry import load_translator
-from bitextfilter.workflows.downstream import Outcome, lines_of
+from bitextfilter.workflows.downstream import SystemResult, result_lines
 
 pytest.importorskip("sacrebleu")
 
@@ -253,11 +253,11 @@ def test_differences_are_from_the_first_system_of_the_same_seed(seeds: tuple[int
     texts = {("one", 1): "a b c d", ("one", 2): "a b c e", ("two", 1): "a b c d"}
     texts[("two", 2)] = "a b c d"
     outcomes = {
-        (name, seed): Outcome(1, 4, 4, 1, 0.0, [[texts[name, seed]]])
+        (name, seed): SystemResult(1, 4, 4, 1, 0.0, [[texts[name, seed]]])
         for name in ("one", "two")
         for seed in seeds
     }
-    found = lines_of(outcomes, {"test": ["a b c d"]}, Bootstrap(10))
+    found = result_lines(outcomes, {"test": ["a b c d"]}, Bootstrap(10))
     differences = {line.seed: line.difference for line in found if line.system == "two"}
     assert differences["1"] and differences["1"].value == 0
     assert differences["2"] and differences["2"].value > 1

@@ -14,7 +14,7 @@ from bitextfilter.commands.evaluate.main import main
 from bitextfilter.evaluation.filtering import Bootstrap
 from bitextfilter.scoring.model import load
 from bitextfilter.training.labelled_pairs import LabelledVectors
-from bitextfilter.workflows.paraphrase_detection import DetectionPlan, measure_detectors
+from bitextfilter.workflows.paraphrase_detection import DetectionConfig, measure_detectors
 
 Rows = list[tuple[str, str, str]]
 
@@ -72,7 +72,7 @@ def vectors(folder: Path, rows: Rows) -> LabelledVectors:
 def test_the_table_has_the_figures_of_the_library(model: Path, development: Path) -> None:
     words = ("-q", "--model", model, "--development", development, "--seed", "3")
     found = table(paraphrase(*words, "-", text=written(TEST)))
-    plan = DetectionPlan(seed=3, bootstrap=Bootstrap(20, 3))
+    plan = DetectionConfig(seed=3, bootstrap=Bootstrap(20, 3))
     groups = [source for _, source, _ in DEVELOPMENT]
     sets = vectors(model, DEVELOPMENT), vectors(model, TEST)
     expected = list(measure_detectors(sets[0], groups, sets[1], plan))

@@ -62,7 +62,7 @@ def _whole(least: int, number: float, most: int) -> int:
 
 
 @dataclass(frozen=True)
-class Plan:
+class EncoderConfig:
     """All settings of a run: what a settings file holds, and a model folder keeps."""
 
     architecture: str = "word,trigram"
@@ -75,7 +75,7 @@ class Plan:
     training: TrainingSettings = field(default_factory=TrainingSettings)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Plan:
+    def from_dict(cls, values: Mapping[str, Any]) -> EncoderConfig:
         """Build from nested names and values; what is left out has its default.
 
         Raises:
@@ -113,7 +113,7 @@ class Plan:
                 " see the order of pieces; leave it out"
             )
 
-    def fitting(self, pairs: float) -> Plan:
+    def fitting(self, pairs: float) -> EncoderConfig:
         """The same with what the number of pairs decides: see the meanings of these settings.
 
         The sizes are those of trials of 5,000 to 437,842 pairs (docs/train-your-own.md).
@@ -134,7 +134,7 @@ class Plan:
             ),
         )
 
-    def check_material(self, material: Material) -> None:
+    def check_files(self, material: TrainingFiles) -> None:
         """Raise SettingsError for files or languages that the architecture is not for.
 
         That is text that nothing autoencodes, sides with parts of their own where both are one
@@ -171,7 +171,7 @@ class Plan:
             option: names it.
             groups: the names of the groups that it replaces.
         """
-        usual = Plan.from_dict({"architecture": self.architecture})
+        usual = EncoderConfig.from_dict({"architecture": self.architecture})
         for group in groups:
             values, defaults = (dataclasses.asdict(getattr(p, group)) for p in (self, usual))
             theirs = {**defaults, **kept.get(group, {})}
@@ -189,7 +189,7 @@ class Plan:
 
 def settings_rows() -> list[tuple[str, str, str, str]]:
     """Every setting of an encoder's training; in brackets the default of other architectures."""
-    plan = Plan.from_dict({})
+    plan = EncoderConfig.from_dict({})
     parts = from_mapping(CombinationSettings, plan.shape)
     meaning = "parts such as word+lstm,trigram, autoencoder, pivot or averaging"
     return [
@@ -213,7 +213,7 @@ def _objectives(architecture: str) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class PivotMaterial:
+class PivotFiles:
     """The files that the architecture pivot is trained on, instead of pairs."""
 
     language: str
@@ -223,7 +223,7 @@ class PivotMaterial:
 
 
 @dataclass(frozen=True)
-class Material:
+class TrainingFiles:
     """The files of a run."""
 
     languages: tuple[str, str]
@@ -238,7 +238,7 @@ class Material:
     """A learnt segmenter's folder, to use instead of learning one."""
     vectors: Path | None = None
     """Initial vectors of subwords, in text form."""
-    pivot: PivotMaterial | None = None
+    pivot: PivotFiles | None = None
 
     def described(self) -> dict[str, Any]:
         """The files by name, without their folders: a model names no path of a machine."""
@@ -272,7 +272,7 @@ def _silent(_: str) -> None:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class Environment:
     """Where a run happens and whom it talks to."""
 
     output: Path
