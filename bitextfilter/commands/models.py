@@ -55,10 +55,13 @@ def recommend(
     """
     from bitextfilter.models.checkpoint import check_replaceable, writing_folder
     from bitextfilter.models.folders import digest, find, read_config
-    from bitextfilter.scoring.thresholds import NAMES, merged, write_thresholds
+    from bitextfilter.scoring.measures import THRESHOLD_MEASURES
+    from bitextfilter.scoring.thresholds import merged, write_thresholds
 
-    if similarity is not None and similarity not in NAMES:
-        raise click.UsageError(f"similarity {similarity!r} is none of {', '.join(NAMES)}")
+    if similarity is not None and similarity not in THRESHOLD_MEASURES:
+        raise click.UsageError(
+            f"similarity {similarity!r} is none of {', '.join(THRESHOLD_MEASURES)}"
+        )
     check_replaceable(Path(folder))
     source = find(name)
     read_config(source)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.command import command, lists
 from bitextfilter.commands.frame.options import (
     model_options,
     needs_own_file,
@@ -21,6 +21,7 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.commands.frame.translators import check_judge_options, judge_options, load_judges
 from bitextfilter.io.rows import BadRow, Row, RowReader
+from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 
 if TYPE_CHECKING:
     from bitextfilter.scoring.cached import CachedScores
@@ -141,24 +142,20 @@ class _Settings:
     default=True,
     help="Do not warn of swapped columns or other languages.",
 )
+@lists(MEASURES=MEASURES, TRANSLATION_MEASURES=TRANSLATION_MEASURES)
 def main(run: Run, **options: Any) -> None:
     """Score sentence pairs: the more probably translations, the higher.
 
     Writes each row as it came with its scores appended as the last columns: one line for each
     line of the input, in the same order. A rejected row has empty scores.
 
-    Measures, of all of which higher is better; bitext-models show says where to cut:
+    Measures of --model. Higher is better; bitext-models show lists thresholds:
 
-        mlp        0 to 1        how surely good translations, by the model's classifier
-        cosine     -1 to 1       cosine of the two vectors
-        euclidean  -inf to 0     negative Euclidean distance, in the vectors' own unit
-        csls       -4 to 4       2 cosine - the mean cosines of both sides to their neighbours
-        ratio      -100 to 100   cosine / the mean of those two; 1 is nothing special
-        distance   -2 to 2       cosine - the mean of those two: half of csls
+        MEASURES
 
-    Of --translator and --language-models, not of --model: translation and language-model, mean
-    natural-log probabilities of a subword and of a token, and log-linear, their weighted sum
-    (-inf to 0); dual, the dual conditional cross-entropy (0 to 1).
+    Measures of --translator and --language-models (natural logarithms):
+
+        TRANSLATION_MEASURES
 
     A score depends on the pair and the model alone: not on --batch-size, --threads, the order
     or the other rows. Memory is bounded by --batch-size. Only --neighbours input is different:
@@ -210,13 +207,11 @@ def _score(run: Run, output: BinaryIO, settings: _Settings, measures: tuple[str,
 
 def _measures(settings: _Settings) -> tuple[str, ...]:
     """Return the measures asked for. Raises UsageError for any that make no sense."""
-    from bitextfilter.scoring.model import MEASURES
-    from bitextfilter.scoring.translation import JUDGED
 
     names = settings.similarity.split(",") if settings.similarity is not None else []
     for name in names:
-        if name not in MEASURES and name not in JUDGED:
-            known = ", ".join((*MEASURES, *JUDGED))
+        if name not in MEASURES and name not in TRANSLATION_MEASURES:
+            known = ", ".join((*MEASURES, *TRANSLATION_MEASURES))
             raise click.UsageError(f"similarity {name!r} is none of {known}")
         if names.count(name) > 1:
             raise click.UsageError(f"similarity {name!r} is asked for twice")
@@ -232,11 +227,10 @@ def _columns(
 ) -> tuple[Columns, TextProcessor | None]:
     """Load what the measures need; also returns what knows the languages of the columns."""
     from bitextfilter.scoring.score_columns import Columns, JudgedColumns, Part, VectorColumns
-    from bitextfilter.scoring.translation import JUDGED
 
     cached = _cached(run, settings.cache)
-    own = tuple(name for name in measures if name not in JUDGED)
-    others = tuple(name for name in measures if name in JUDGED)
+    own = tuple(name for name in measures if name not in TRANSLATION_MEASURES)
+    others = tuple(name for name in measures if name in TRANSLATION_MEASURES)
     parts: list[Part] = []
     processor = None
     if own or not others:

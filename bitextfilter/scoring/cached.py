@@ -25,8 +25,9 @@ from bitextfilter.errors import ModelError
 from bitextfilter.io.cache import KEY_BYTES, Cache
 from bitextfilter.models.device import arithmetic, resolve_device
 from bitextfilter.models.folders import full_digest
-from bitextfilter.scoring.model import MEASURES, check_measures, distinct
-from bitextfilter.scoring.translation import JUDGED, LONGEST
+from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
+from bitextfilter.scoring.model import check_measures, distinct
+from bitextfilter.scoring.translation import LONGEST
 
 if TYPE_CHECKING:
     from bitextfilter.scoring.background import Reference
@@ -134,11 +135,11 @@ class VectorContexts:
 
 
 def judged_context(judges: Judges, measure: str) -> bytes:
-    """Return the digest of one of ``JUDGED``, or of ``overlong``, which asks translators alone.
+    """Return the digest of a translation measure, or of ``overlong``, which asks translators alone.
 
     Only those judges count whom the measure asks, by ``Judges.contents``.
     """
-    known = JUDGED.get(measure)
+    known = TRANSLATION_MEASURES.get(measure)
     forward, backward, *language_models = judges.contents
     fluent = known is not None and known.language_models
     parts: list[object] = [measure]

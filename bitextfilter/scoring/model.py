@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,7 @@ from bitextfilter.models.folders import (
 )
 from bitextfilter.scoring import background as neighbours
 from bitextfilter.scoring.background import Reference
+from bitextfilter.scoring.measures import MEASURES, default_measure, possible_measures
 from bitextfilter.similarity import classifiers
 from bitextfilter.similarity.classifiers import PairClassifier
 from bitextfilter.similarity.margins import MARGINS
@@ -70,6 +71,11 @@ class Window:
         """The cosine of each pair, ``(n,)``."""
         return cosine_pairs(*self.pairs)
 
+    @property
+    def euclidean(self) -> Scores:
+        """The negative Euclidean distance of each pair, ``(n,)``."""
+        return euclidean_pairs(*self.pairs)
+
     @cached_property
     def means(self) -> tuple[Scores, Scores]:
         """Mean cosine of either side's sentences to their neighbours, each ``(n,)``."""
@@ -89,52 +95,6 @@ class Window:
         score = self.model.pair_scorer((self.source, source), (self.target, target))
         assert score is not None, "check_measures comes first"
         return score(self.rows, self.columns)
-
-
-@dataclass(frozen=True)
-class Measure:
-    """One measure: how it scores a window, its range, and what it is (for the help)."""
-
-    score: Callable[[Window], Scores]
-    range: str
-    text: str
-    needs: str = ""
-    """``neighbours`` or ``classifier``, if it needs one."""
-
-
-MEASURES: dict[str, Measure] = {
-    "cosine": Measure(lambda window: window.cosines, "-1 to 1", "cosine of the two vectors"),
-    "euclidean": Measure(
-        lambda window: euclidean_pairs(*window.pairs),
-        "-inf to 0",
-        "negative Euclidean distance, in the vectors' own unit",
-    ),
-    "csls": Measure(
-        lambda window: window.margin("csls"),
-        "-4 to 4",
-        "2 cosine - the mean cosines of both sides to their neighbours",
-        "neighbours",
-    ),
-    "ratio": Measure(
-        lambda window: window.margin("ratio"),
-        "-100 to 100",
-        "cosine / the mean of those two; 1 is nothing special",
-        "neighbours",
-    ),
-    "distance": Measure(
-        lambda window: window.margin("distance"),
-        "-2 to 2",
-        "cosine - the mean of those two: half of csls",
-        "neighbours",
-    ),
-    "mlp": Measure(
-        lambda window: window.probabilities,
-        "0 to 1",
-        "how surely good translations, by the model's classifier",
-        "classifier",
-    ),
-}
-"""The measures by name. For all of them, higher is better."""
 
 
 def distinct(texts: Sequence[Text]) -> tuple[list[Text], NDArray[np.int64]]:
@@ -213,17 +173,6 @@ def _part_size(pairs: int, threads: int) -> int:
         return max(1, pairs)
     parts = threads * math.ceil(pairs / (threads * _MOST))
     return math.ceil(pairs / parts)
-
-
-def possible_measures(classifier: bool, reference: bool) -> list[str]:
-    """Return the names in ``MEASURES`` that a model with or without these parts can score by."""
-    parts = {"": True, "classifier": classifier, "neighbours": reference}
-    return [name for name, measure in MEASURES.items() if parts[measure.needs]]
-
-
-def default_measure(classifier: bool) -> str:
-    """Return the measure used where none is asked for: ``mlp`` with a classifier, else cosine."""
-    return "mlp" if classifier else "cosine"
 
 
 def describe(name_or_folder: str | Path) -> dict[str, Any]:

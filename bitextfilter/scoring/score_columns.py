@@ -12,8 +12,9 @@ import numpy as np
 from bitextfilter.arrays import Scores
 from bitextfilter.scoring.background import Reference
 from bitextfilter.scoring.cached import VectorContexts, judged_context
+from bitextfilter.scoring.measures import TRANSLATION_MEASURES
 from bitextfilter.scoring.model import check_measures, score_pairs
-from bitextfilter.scoring.translation import JUDGED, Judges, judged_pairs
+from bitextfilter.scoring.translation import Judges, judged_pairs
 
 if TYPE_CHECKING:
     from bitextfilter.scoring.cached import CachedScores
@@ -68,7 +69,7 @@ class JudgedColumns:
 
     def __init__(self, judges: Judges, measures: tuple[str, ...]) -> None:
         self._judges, self._measures = judges, measures
-        asked = any(JUDGED[name].translators for name in measures)
+        asked = any(TRANSLATION_MEASURES[name].translators for name in measures)
         self.names = (*measures, OVERLONG) if asked else measures
         self._contexts: dict[str, bytes] = {}
 

@@ -10,7 +10,8 @@ from bitextfilter.encoders.reference_classifier import load_reference_classifier
 from bitextfilter.errors import ModelError
 from bitextfilter.models.checkpoint import load_tensors
 from bitextfilter.models.folders import THRESHOLDS, digest, kind_of, read_config
-from bitextfilter.scoring.model import load, possible_measures
+from bitextfilter.scoring.measures import possible_measures
+from bitextfilter.scoring.model import load
 from bitextfilter.scoring.thresholds import own_thresholds
 from bitextfilter.translation.registry import load_translator
 

@@ -37,13 +37,10 @@ from typing import Any
 
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.folders import THRESHOLDS
-from bitextfilter.scoring.model import MEASURES
+from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 USES = ("filtering", "mining")
 """Cutting a noisy corpus of pairs; cutting what ``bitext-align`` finds in two files."""
-
-NAMES = (*MEASURES, "joint")
-"""What thresholds are of: the measures, and what ``bitext-align`` makes of two of them."""
 
 _FORMAT = 1
 
@@ -58,7 +55,7 @@ class Threshold:
     use: str
     """One of ``USES``."""
     measure: str
-    """One of ``NAMES``."""
+    """One of ``THRESHOLD_MEASURES``."""
     threshold: float
     """In the measure's own range."""
     goal: str
@@ -82,7 +79,7 @@ class Threshold:
 
     def __post_init__(self) -> None:
         """Check all fields, whatever their types are."""
-        for name, known in (("use", USES), ("measure", NAMES)):
+        for name, known in (("use", USES), ("measure", THRESHOLD_MEASURES)):
             if not isinstance(value := getattr(self, name), str) or value not in known:
                 raise ValueError(f"{name} {value!r} is none of {', '.join(known)}")
         if not _is_number(self.threshold):
@@ -133,7 +130,8 @@ def merged(old: Iterable[Threshold], new: Iterable[Threshold]) -> list[Threshold
     """Return both, new ones in the place of old ones of the same key; by use and measure."""
     latest = {threshold.key: threshold for threshold in (*old, *new)}
     return sorted(
-        latest.values(), key=lambda t: (USES.index(t.use), NAMES.index(t.measure), t.goal)
+        latest.values(),
+        key=lambda t: (USES.index(t.use), THRESHOLD_MEASURES.index(t.measure), t.goal),
     )
 
 

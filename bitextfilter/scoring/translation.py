@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Indices, Scores
 from bitextfilter.errors import SettingsError
+from bitextfilter.scoring.measures import TRANSLATION_MEASURES
 from bitextfilter.scoring.model import distinct
 from bitextfilter.translation.translator import PairScorer, Translator, dual_cross_entropy
 
@@ -79,12 +80,12 @@ class Evidence:
 
     def score(self, rows: Indices, columns: Indices, measures: Sequence[str]) -> Scores:
         """Score pairs by places of source and target, ``(n,)`` each → float32 ``(n, m)``."""
-        pairs = _Pairs(self, rows, columns)
-        found = [JUDGED[name].score(pairs) for name in measures]
+        pairs = PairEvidence(self, rows, columns)
+        found = [TRANSLATION_MEASURES[name].score(pairs) for name in measures]
         return np.stack(found, axis=1).astype(np.float32)
 
 
-class _Pairs:
+class PairEvidence:
     """Pairs by their places: each judge is asked once."""
 
     def __init__(self, evidence: Evidence, rows: Indices, columns: Indices) -> None:
@@ -92,10 +93,12 @@ class _Pairs:
 
     @cached_property
     def forward(self) -> Floats:
+        """Log-probabilities of targets given sources, ``(n,)``."""
         return self._evidence.forward(self._rows, self._columns)
 
     @cached_property
     def backward(self) -> Floats:
+        """Log-probabilities of sources given targets, ``(n,)``."""
         return self._evidence.backward(self._columns, self._rows)
 
     def directions(self) -> list[Floats]:
@@ -110,6 +113,18 @@ class _Pairs:
         sides = (source, self._rows), (target, self._columns)
         return [values[places] for values, places in sides if values is not None]
 
+    def translation(self) -> Floats:
+        """Return the mean log-probability of a subword over the directions, ``(n,)``."""
+        return np.asarray(np.mean(self.directions(), axis=0))
+
+    def dual(self) -> Floats:
+        """Return the dual conditional cross-entropy as a score, 0 to 1, ``(n,)``."""
+        return dual_cross_entropy(self.forward, self.backward)
+
+    def fluency(self) -> Floats:
+        """Return the mean log-probability of a token over the language models, ``(n,)``."""
+        return np.asarray(np.mean(self.fluencies(), axis=0))
+
     def log_linear(self) -> Floats:
         """Return the weighted sum."""
         parts = [self.forward, self.backward, *self.fluencies()]
@@ -117,59 +132,12 @@ class _Pairs:
         return np.array(weights) @ np.stack(parts)
 
 
-@dataclass(frozen=True)
-class JudgedMeasure:
-    """One measure: how it scores pairs, its range, and what it is (for the help)."""
-
-    score: Callable[[_Pairs], Floats]
-    range: str
-    text: str
-    translators: int = 0
-    """How many it needs at least."""
-    language_models: int = 0
-
-
-JUDGED: dict[str, JudgedMeasure] = {
-    "translation": JudgedMeasure(
-        lambda pairs: np.mean(pairs.directions(), axis=0),
-        "-inf to 0",
-        "mean log-probability of a subword, by the translators",
-        translators=1,
-    ),
-    "dual": JudgedMeasure(
-        lambda pairs: dual_cross_entropy(pairs.forward, pairs.backward),
-        "0 to 1",
-        "dual conditional cross-entropy, by translators both ways",
-        translators=2,
-    ),
-    "language-model": JudgedMeasure(
-        lambda pairs: np.mean(pairs.fluencies(), axis=0),
-        "-inf to 0",
-        "mean log-probability of a token, by language models",
-        language_models=1,
-    ),
-    "log-linear": JudgedMeasure(
-        lambda pairs: pairs.log_linear(),
-        "-inf to 0",
-        "weighted sum of translators both ways and both language models",
-        translators=2,
-        language_models=2,
-    ),
-}
-"""The measures by name; for all of them, higher is better. All logarithms are natural.
-
-``translation``: the length-normalised posterior of Kim et al. 2019, table 1, the mean of both
-directions where there are two. ``dual``: Junczys-Dowmunt 2018, eq. 1. ``log-linear``: the
-combination of Rossenbach et al. 2018; weights are the user's, equal ones are ours.
-"""
-
-
 def check_judges(judges: Judges, measures: Sequence[str]) -> None:
     """Raise SettingsError for measures that these judges are too few for."""
     translators = sum(judge is not None for judge in (judges.forward, judges.backward))
     models = sum(model is not None for model in judges.fluency)
     for name in measures:
-        measure = JUDGED[name]
+        measure = TRANSLATION_MEASURES[name]
         if translators < measure.translators:
             folders = "DIR,DIR" if measure.translators == 2 else "DIR"
             raise SettingsError(f"{name} needs --translator {folders}")
@@ -181,7 +149,7 @@ def check_judges(judges: Judges, measures: Sequence[str]) -> None:
 def judged_pairs(
     judges: Judges, sources: Sequence[str], targets: Sequence[str], measures: Sequence[str]
 ) -> tuple[Scores, NDArray[np.bool_]]:
-    """Score ``n`` pairs by ``m`` names of ``JUDGED`` → float32 ``(n, m)``; higher is better.
+    """Score ``n`` pairs by ``m`` translation measures → float32 ``(n, m)``; higher is better.
 
     Each score depends on its pair and the judges alone. Also returns of which pairs a sentence is
     longer than ``LONGEST`` subwords, so that its end was not read: ``(n,)``.

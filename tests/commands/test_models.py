@@ -24,7 +24,7 @@ from bitextfilter.errors import ModelError
 from bitextfilter.models import folders
 from bitextfilter.models.checkpoint import load_tensors, save_tensors, writing_folder
 from bitextfilter.models.folders import digest
-from bitextfilter.scoring.model import MEASURES
+from bitextfilter.scoring.measures import MEASURES
 from bitextfilter.scoring.thresholds import Threshold, write_thresholds
 from bitextfilter.translation.registry import load_translator
 

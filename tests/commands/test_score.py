@@ -21,7 +21,8 @@ from toys import sentences, toy_model, toy_words_model
 
 from bitextfilter.commands import score
 from bitextfilter.commands.score import ScoredLines
-from bitextfilter.scoring.model import MEASURES, Model, distinct, load, score_pairs
+from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
+from bitextfilter.scoring.model import Model, distinct, load, score_pairs
 from bitextfilter.scoring.score_columns import Columns, VectorColumns
 from bitextfilter.text import language
 
@@ -337,5 +338,5 @@ def test_the_environment_may_name_the_model(
 
 def test_the_help_tells_each_measure_as_it_is() -> None:
     text = " ".join(CliRunner().invoke(score.main, ["--help"]).stdout.split())
-    for name, measure in MEASURES.items():
+    for name, measure in [*MEASURES.items(), *TRANSLATION_MEASURES.items()]:
         assert f"{name} {measure.range} {measure.text}" in text

@@ -21,7 +21,7 @@ from toys import sentences, toy_model
 from bitextfilter.commands import score
 from bitextfilter.io import cache as cache_module
 from bitextfilter.io.cache import FILE
-from bitextfilter.scoring.model import MEASURES
+from bitextfilter.scoring.measures import MEASURES
 
 SOURCES, TARGETS = sentences(300, 7)
 LINES = [f"{s}\t{t}\n".encode() for s, t in zip(SOURCES, TARGETS, strict=True)]

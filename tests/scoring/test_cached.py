@@ -19,7 +19,8 @@ from bitextfilter.io.cache import Cache
 from bitextfilter.scoring import cached as contexts_module
 from bitextfilter.scoring.background import FILE, Reference
 from bitextfilter.scoring.cached import CachedScores, VectorContexts, _keys
-from bitextfilter.scoring.model import MEASURES, Model, load, score_pairs
+from bitextfilter.scoring.measures import MEASURES
+from bitextfilter.scoring.model import Model, load, score_pairs
 
 SOURCES, TARGETS = sentences(200, 5)
 ALL = list(MEASURES)

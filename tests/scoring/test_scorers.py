@@ -12,14 +12,8 @@ from toys import sentences, toy_model, toy_words_model
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring import model as scorers
 from bitextfilter.scoring.background import Reference
-from bitextfilter.scoring.model import (
-    MEASURES,
-    Model,
-    check_measures,
-    distinct,
-    load,
-    score_pairs,
-)
+from bitextfilter.scoring.measures import MEASURES
+from bitextfilter.scoring.model import Model, check_measures, distinct, load, score_pairs
 from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
 
 SOURCES, TARGETS = sentences(600, 5)

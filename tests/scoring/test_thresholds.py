@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from bitextfilter.errors import ModelError
 from bitextfilter.models.folders import THRESHOLDS
+from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 from bitextfilter.scoring.thresholds import (
-    NAMES,
     Threshold,
     merged,
     printable,
@@ -55,7 +55,7 @@ PARTS = st.floats(0, 1)
 
 
 @given(
-    st.floats(allow_nan=False, allow_infinity=False), PARTS, st.sampled_from(NAMES),
+    st.floats(allow_nan=False, allow_infinity=False), PARTS, st.sampled_from(THRESHOLD_MEASURES),
     st.text().map(printable), st.integers(min_value=1),
 )  # fmt: skip
 def test_any_threshold_comes_back(

@@ -12,7 +12,8 @@ from translators import CASES, network, processor
 from bitextfilter.arrays import Floats
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring import translation as module
-from bitextfilter.scoring.translation import JUDGED, Evidence, Judges, check_judges, judged_pairs
+from bitextfilter.scoring.measures import TRANSLATION_MEASURES
+from bitextfilter.scoring.translation import Evidence, Judges, check_judges, judged_pairs
 from bitextfilter.translation.translator import Translator
 
 RANDOM = np.random.default_rng(3)
@@ -55,7 +56,7 @@ def naive(source: str, target: str) -> dict[str, float]:
 
 
 def test_each_measure_is_what_it_says_whatever_the_company() -> None:
-    names = list(JUDGED)
+    names = list(TRANSLATION_MEASURES)
     rows = [*range(40), 3, 3, 7]
     sources, targets = [SOURCES[i] for i in rows], [TARGETS[i] for i in rows]
     scores, cut = judged_pairs(judges(), sources, targets, names)
@@ -102,7 +103,7 @@ def test_long_sentences_are_cut_and_counted(monkeypatch: pytest.MonkeyPatch) -> 
 def test_every_source_with_every_target() -> None:
     evidence = Evidence(judges(), SOURCES[:4], TARGETS[:5])
     rows, columns = np.repeat(np.arange(4), 5), np.tile(np.arange(5), 4)
-    scores = evidence.score(rows, columns, list(JUDGED))
+    scores = evidence.score(rows, columns, list(TRANSLATION_MEASURES))
     for place in (0, 7, 19):
         expected = naive(SOURCES[rows[place]], TARGETS[columns[place]])
         np.testing.assert_allclose(scores[place], list(expected.values()), rtol=1e-6)

@@ -62,7 +62,7 @@ def share(value: str) -> float:
 
 def check_measure(name: str | None) -> None:
     """Raise UsageError if there is no measure of that *name*."""
-    from bitextfilter.scoring.model import MEASURES
+    from bitextfilter.scoring.measures import MEASURES
 
     if name is not None and name not in MEASURES:
         raise click.UsageError(f"similarity {name!r} is none of {', '.join(MEASURES)}")

@@ -140,7 +140,7 @@ def _scorer(run: Run, where: Judging) -> tuple[ModelScorer | None, dict[str, str
     """Return what scores pairs, None for a column, with the facts for the signature."""
     if where.column is not None:
         return None, {"column": where.column}
-    from bitextfilter.scoring.model import MEASURES
+    from bitextfilter.scoring.measures import MEASURES
 
     if where.measure not in MEASURES:
         known = ", ".join(MEASURES)

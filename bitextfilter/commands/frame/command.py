@@ -55,10 +55,10 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import click
 
@@ -127,6 +127,8 @@ def run_of(values: dict[str, Any]) -> Run:
     return run
 
 
+_Function = TypeVar("_Function", bound=Callable[..., None])
+
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -192,6 +194,39 @@ def _kept(text: str) -> str:
     paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(text))
     marked = [f"\b\n{part}" if part.startswith((" ", "-")) else part for part in paragraphs]
     return "\n\n".join(marked)
+
+
+class Listed(Protocol):
+    """A member of a registry that a help text lists."""
+
+    @property
+    def range(self) -> str:
+        """The range of its values."""
+
+    @property
+    def text(self) -> str:
+        """Its meaning, in a few words."""
+
+
+def lists(**registries: Mapping[str, Listed]) -> Callable[[_Function], _Function]:
+    """Replace a line of a function's docstring that names a registry with the registry's members.
+
+    Each member takes a line: its name, range and text.
+    """
+
+    def decorate(function: _Function) -> _Function:
+        text = inspect.cleandoc(function.__doc__ or "")
+        for name, members in registries.items():
+            wide = max(len(member.range) for member in members.values())
+            rows = [
+                f"    {key:{max(map(len, members))}}  {member.range:{wide}}  {member.text}\n"
+                for key, member in members.items()
+            ]
+            text = text.replace(f"    {name}\n", "".join(rows))
+        function.__doc__ = text
+        return function
+
+    return decorate
 
 
 def _version_option(name: str) -> click.Option:

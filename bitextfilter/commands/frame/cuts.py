@@ -11,11 +11,10 @@ import click
 from bitextfilter.commands.frame.options import DEFAULT_MODEL, score_value
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import SettingsError
+from bitextfilter.scoring.measures import THRESHOLD_MEASURES, default_measure
 
 NONE: Literal["none"] = "none"
 RECOMMENDED: Literal["recommended"] = "recommended"
-
-_MEASURES = ("cosine", "euclidean", "csls", "ratio", "distance", "mlp", "joint")
 
 MinScore = float | Literal["recommended"]
 
@@ -39,7 +38,7 @@ def similarity_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return --similarity."""
     return click.option(
         "--similarity",
-        type=click.Choice(_MEASURES),
+        type=click.Choice(THRESHOLD_MEASURES),
         help="What the score is, for the recommended cut  [default: by header, or bitext-score's]",
     )
 
@@ -81,16 +80,14 @@ def measure_of(model: str, similarity: str | None, column: str | None) -> str:
     name that is no measure.
     """
     from bitextfilter.models.folders import find, read_config
-    from bitextfilter.scoring.model import default_measure
-    from bitextfilter.scoring.thresholds import NAMES
 
     if similarity is not None:
         return similarity
     if column is None:
         return default_measure("classifier" in read_config(find(model)))
-    if column not in NAMES:
+    if column not in THRESHOLD_MEASURES:
         raise SettingsError(
             f"what is the column {column!r} a score of? --similarity says:"
-            f" one of {', '.join(NAMES)}"
+            f" one of {', '.join(THRESHOLD_MEASURES)}"
         )
     return column

@@ -197,9 +197,9 @@ def judge_options() -> list[click.Parameter]:
 
 def check_judge_options(options: dict[str, Any], measures: Sequence[str]) -> None:
     """Raise UsageError for options that no measure asked for needs."""
-    from bitextfilter.scoring.translation import JUDGED
+    from bitextfilter.scoring.measures import TRANSLATION_MEASURES
 
-    asked = [JUDGED[name] for name in measures if name in JUDGED]
+    asked = [TRANSLATION_MEASURES[name] for name in measures if name in TRANSLATION_MEASURES]
     used = {
         "translator": any(measure.translators for measure in asked),
         "language_models": any(measure.language_models for measure in asked),

@@ -15,7 +15,7 @@ from bitextfilter.commands.evaluate.main import main
 from bitextfilter.commands.evaluate.recovery import _BASELINES, _JUDGED, _VECTORS
 from bitextfilter.evaluation.recovery import BASELINES, MATRICES, recover
 from bitextfilter.models.folders import digest
-from bitextfilter.scoring.translation import JUDGED
+from bitextfilter.scoring.measures import TRANSLATION_MEASURES
 from bitextfilter.translation.registry import load_translator
 
 
@@ -47,7 +47,9 @@ def table(result: Result) -> dict[str, list[str]]:
 
 def test_names_are_those_there_are() -> None:
     assert (_VECTORS, _BASELINES) == (MATRICES, BASELINES)
-    assert set(_JUDGED) == {name for name, measure in JUDGED.items() if measure.translators}
+    assert set(_JUDGED) == {
+        name for name, measure in TRANSLATION_MEASURES.items() if measure.translators
+    }
 
 
 def test_the_classifier_is_asked_for(model: Path, pairs: Path) -> None:

@@ -1,0 +1,121 @@
+"""The measures of sentence pairs by name: range, meaning and requirements. Imports nothing heavy.
+
+For every measure, higher is better. All logarithms are natural.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bitextfilter.arrays import Floats, Scores
+    from bitextfilter.scoring.model import Window
+    from bitextfilter.scoring.translation import PairEvidence
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure of an encoder's vectors: its function, its range and its meaning (for help)."""
+
+    score: Callable[[Window], Scores]
+    range: str
+    text: str
+    needs: str = ""
+    """``neighbours`` or ``classifier``, if it needs one."""
+
+
+MEASURES: dict[str, Measure] = {
+    "cosine": Measure(lambda window: window.cosines, "-1 to 1", "cosine of the two vectors"),
+    "euclidean": Measure(
+        lambda window: window.euclidean,
+        "-inf to 0",
+        "negative Euclidean distance, in the vectors' own unit",
+    ),
+    "csls": Measure(
+        lambda window: window.margin("csls"),
+        "-4 to 4",
+        "2 cosine - the mean cosines of both sides to their neighbours",
+        "neighbours",
+    ),
+    "ratio": Measure(
+        lambda window: window.margin("ratio"),
+        "-100 to 100",
+        "cosine / the mean of those two means; 1 is unremarkable",
+        "neighbours",
+    ),
+    "distance": Measure(
+        lambda window: window.margin("distance"),
+        "-2 to 2",
+        "cosine - the mean of those two means: half of csls",
+        "neighbours",
+    ),
+    "mlp": Measure(
+        lambda window: window.probabilities,
+        "0 to 1",
+        "probability of a good translation, by the model's classifier",
+        "classifier",
+    ),
+}
+"""The measures of a model of sentence vectors."""
+
+THRESHOLD_MEASURES = (*MEASURES, "joint")
+"""The measures a model recommends thresholds for; ``bitext-align`` combines several in joint."""
+
+
+@dataclass(frozen=True)
+class TranslationMeasure:
+    """One measure of translators and language models, and the fewest of each that it needs."""
+
+    score: Callable[[PairEvidence], Floats]
+    range: str
+    text: str
+    translators: int = 0
+    language_models: int = 0
+
+
+TRANSLATION_MEASURES: dict[str, TranslationMeasure] = {
+    "translation": TranslationMeasure(
+        lambda pairs: pairs.translation(),
+        "-inf to 0",
+        "mean log-probability of a subword, by the translators",
+        translators=1,
+    ),
+    "dual": TranslationMeasure(
+        lambda pairs: pairs.dual(),
+        "0 to 1",
+        "dual conditional cross-entropy, by translators of both directions",
+        translators=2,
+    ),
+    "language-model": TranslationMeasure(
+        lambda pairs: pairs.fluency(),
+        "-inf to 0",
+        "mean log-probability of a token, by the language models",
+        language_models=1,
+    ),
+    "log-linear": TranslationMeasure(
+        lambda pairs: pairs.log_linear(),
+        "-inf to 0",
+        "weighted sum of both directions and both language models",
+        translators=2,
+        language_models=2,
+    ),
+}
+"""The measures of translators and language models.
+
+``translation``: the length-normalised posterior of Kim et al. 2019, table 1, the mean of both
+directions where there are two. ``dual``: Junczys-Dowmunt 2018, eq. 1. ``log-linear``: the
+combination of Rossenbach et al. 2018; the user sets the weights, equal ones are our default.
+"""
+
+
+def possible_measures(classifier: bool, reference: bool) -> list[str]:
+    """Return the names in ``MEASURES`` for a model with or without a classifier and neighbours."""
+    parts = {"": True, "classifier": classifier, "neighbours": reference}
+    return [name for name, measure in MEASURES.items() if parts[measure.needs]]
+
+
+def default_measure(classifier: bool) -> str:
+    """Return the default measure of a model: ``mlp`` with a classifier, else ``cosine``."""
+    return "mlp" if classifier else "cosine"
