@@ -36,7 +36,7 @@ def make_encoders(names: Sequence[str], sentences: list[str], words: int) -> dic
     import torch
 
     from bitextfilter.encoders.base import NetworkEncoder
-    from bitextfilter.encoders.registry import architecture_settings, build_network
+    from bitextfilter.encoders.registry import ENCODERS
     from bitextfilter.text.normalise import Normalisation
     from bitextfilter.text.processor import TextProcessor
     from bitextfilter.text.segment import SegmenterSettings
@@ -52,9 +52,7 @@ def make_encoders(names: Sequence[str], sentences: list[str], words: int) -> dic
     )
     text.learn_trigrams(sentences, sentences, TrigramSettings())
     return {
-        name: NetworkEncoder(
-            text, build_network(name, architecture_settings(name, {}), text.sizes())
-        )
+        name: NetworkEncoder(text, ENCODERS.build(name, ENCODERS.settings(name, {}), text.sizes()))
         for name in names
     }
 

@@ -69,7 +69,7 @@ def train(variant: str, updates: int, threads: int) -> None:
     from bitextfilter.training.loop import make_optimiser, update
     from bitextfilter.training.settings import TranslatorSettings
     from bitextfilter.training.translator import TranslationLearner, translation_stream
-    from bitextfilter.translation.registry import architecture_settings, build_network
+    from bitextfilter.translation.registry import TRANSLATORS
 
     torch.manual_seed(1)
     torch.set_num_threads(threads)
@@ -82,7 +82,9 @@ def train(variant: str, updates: int, threads: int) -> None:
         for _ in range(2)
     ]
     settings = TranslatorSettings(precision="bfloat16")
-    network = build_network("transformer", architecture_settings("transformer", {}), PIECES)
+    network = TRANSLATORS.build(
+        "transformer", TRANSLATORS.settings("transformer", {}), {"pieces": PIECES}
+    )
     learner = TranslationLearner(network, settings)
     change(variant, learner)
     optimiser = make_optimiser(learner, settings)

@@ -34,14 +34,14 @@ def random_translator(name: str, threads: int) -> Translator:
     from bitextfilter.text.normalise import Normalisation
     from bitextfilter.text.processor import TextProcessor
     from bitextfilter.text.segment import SegmenterSettings
-    from bitextfilter.translation.registry import architecture_settings, build_network
+    from bitextfilter.translation.registry import TRANSLATORS
     from bitextfilter.translation.translator import Translator
 
     torch.manual_seed(1)
     words = [f"w{number}" for number in range(WORDS)]
     segmentation = SegmenterSettings("none", vocabulary_size=WORDS)
     text = TextProcessor.learn(words, words, ("aa", "bb"), Normalisation(), segmentation)
-    network = build_network(name, architecture_settings(name, {}), len(text.vocabulary))
+    network = TRANSLATORS.build(name, TRANSLATORS.settings(name, {}), text.sizes())
     return Translator(text, network, threads=threads)
 
 

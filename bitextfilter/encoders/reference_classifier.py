@@ -9,8 +9,9 @@ network gives.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,14 +29,10 @@ from bitextfilter.encoders.base import (
 )
 from bitextfilter.encoders.combination import Average, FoldedPart, Part
 from bitextfilter.models.cached_projections import FoldedDirection
-from bitextfilter.models.checkpoint import load_network, save_network
-from bitextfilter.models.folders import read_config, read_part
+from bitextfilter.models.registry import Architecture, Registry
 from bitextfilter.settings import check, setting
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES
-
-_PART = "reference_classifier"
-"""Of a model's configuration."""
 
 
 class LastState(Part):
@@ -86,8 +83,10 @@ class ReferenceSettings:
 class ReferenceNetwork(Network):
     """Sentences to logits ``(n, 1)``: above 0, a sentence is more probably a person's."""
 
-    def __init__(self, settings: ReferenceSettings, vocabulary: int) -> None:
+    def __init__(self, settings: ReferenceSettings, sizes: Mapping[str, int]) -> None:
+        """``sizes``: the number of ids by view."""
         super().__init__(1)
+        vocabulary = sizes[PIECES]
         self.settings = settings
         self.embedding = piece_vectors(vocabulary, settings.embedding)
         self.reader = READERS[settings.architecture](vocabulary, settings.embedding)
@@ -138,27 +137,33 @@ class ReferenceClassifier:
         return probabilities
 
 
+class _ReferenceClassifiers(Registry[ReferenceNetwork, TextProcessor]):
+    """Architectures whose settings hold their name."""
+
+    def settings(self, name: str, values: Mapping[str, Any]) -> ReferenceSettings:
+        """See :meth:`Registry.settings`."""
+        settings: ReferenceSettings = super().settings(name, {"architecture": name, **values})
+        return settings
+
+
+REFERENCE_CLASSIFIERS = _ReferenceClassifiers(
+    "reference_classifier",
+    dict.fromkeys(READERS, Architecture(ReferenceSettings, ReferenceNetwork)),
+    TextProcessor.load,
+)
+
+
 def save_reference_classifier(
     folder: Path, network: ReferenceNetwork, processor: TextProcessor
 ) -> None:
-    """Write the model into an existing folder."""
-    processor.save(folder)
-    config = {**processor.config(), _PART: asdict(network.settings)}
-    save_network(folder, _PART, network, config)
+    """Write a classifier into an existing folder."""
+    kind = network.settings.architecture, network.settings
+    REFERENCE_CLASSIFIERS.save(folder, kind, network, processor)
 
 
 def load_reference_classifier(
     folder: Path, device: str = "cpu", threads: int = 1
 ) -> ReferenceClassifier:
-    """Read a model folder.
-
-    Raises:
-        NotFoundError: no model there, or a file of it is missing.
-        ModelError: it is another kind of model, damaged, or of a newer version.
-    """
-    config = read_config(folder)
-    settings = read_part(folder, config, _PART, lambda values: ReferenceSettings(**values))
-    processor = TextProcessor.load(folder, config)
-    size = len(processor.vocabulary)
-    network = load_network(folder, _PART, lambda: ReferenceNetwork(settings, size))
-    return ReferenceClassifier(processor, network, device, threads)
+    """Load the classifier of a model folder. Errors as :meth:`Registry.load`."""
+    model = REFERENCE_CLASSIFIERS.load(folder)
+    return ReferenceClassifier(model.processor, model.network, device, threads)

@@ -108,27 +108,8 @@ def load_into(module: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> N
     module.load_state_dict(dict(tensors))
 
 
-def save_network(
-    folder: Path, part: str, network: nn.Module, config: Mapping[str, Any], quantise: bool = False
-) -> None:
-    """Write a network and the model's configuration into an existing folder.
-
-    Args:
-        folder: of the model.
-        part: what the model is, one of ``folders.KINDS``; names the file of tensors.
-        network: whose parameters are written.
-        config: what ``config.json`` is to hold, the section *part* among it.
-        quantise: keep matrices as int8.
-
-    Raises:
-        OutputError: the tensors cannot be written.
-    """
-    save_tensors(folder / f"{part}.safetensors", network.state_dict(), quantise)
-    write_config(folder, config)
-
-
 def load_network(folder: Path, part: str, build: Callable[[], Module]) -> Module:
-    """Return the network that *build* makes, filled with what :func:`save_network` wrote.
+    """Return the network that *build* makes, with the tensors of a *part* of a model folder.
 
     Raises:
         NotFoundError: the tensors are missing.

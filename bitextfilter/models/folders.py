@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from bitextfilter.errors import ModelError, NotFoundError, SettingsError
+from bitextfilter.errors import ModelError, NotFoundError
 
 CONFIG = "config.json"
 """The file that makes a folder a model."""
@@ -31,14 +31,12 @@ THRESHOLDS = "thresholds.json"
 UNDIGESTED = (CARD, ATTRIBUTION, THRESHOLDS)
 """No score depends on these files."""
 
-_KINDS = {
+MAKERS = {
     "encoder": "bitext-train-encoder",
     "translator": "bitext-train-translator",
     "reference_classifier": "bitext-paraphrase train",
 }
-"""What a model is by the part of its configuration of that name, and the command that makes one."""
-
-_Settings = TypeVar("_Settings")
+"""Kinds of models, each named as its section of the configuration → the command that makes one."""
 
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
 
@@ -88,44 +86,8 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def kind_of(config: Mapping[str, Any]) -> str | None:
-    """Return which of ``_KINDS`` a model is by its configuration; None for none."""
-    return next((kind for kind in _KINDS if kind in config), None)
-
-
-def read_part(
-    folder: Path, config: Mapping[str, Any], part: str, read: Callable[[dict[str, Any]], _Settings]
-) -> _Settings:
-    """Return what *read* makes of one of ``_KINDS`` in a model's configuration.
-
-    Raises ModelError where the model is of another kind, or *read* finds fault with the values.
-    """
-    if part not in config:
-        other = kind_of(config)
-        made = "" if other is None else f" (this is of {_KINDS[other]})"
-        kind = part.replace("_", " ")
-        raise ModelError(f"{folder}: no {kind}; {_KINDS[part]} makes one{made}")
-    try:
-        return read(dict(config[part]))
-    except (KeyError, TypeError, ValueError, SettingsError) as error:
-        raise ModelError(f"{folder}: the configuration's {part} is unusable: {error}") from error
-
-
-def read_architecture(
-    folder: Path,
-    config: Mapping[str, Any],
-    part: str,
-    settings_of: Callable[[str, dict[str, Any]], _Settings],
-) -> tuple[str, _Settings]:
-    """Return the architecture that a part of a model names, and what its settings make.
-
-    Raises ModelError as :func:`read_part` does.
-    """
-
-    def read(values: dict[str, Any]) -> tuple[str, _Settings]:
-        name = values.pop("architecture")
-        return name, settings_of(name, values)
-
-    return read_part(folder, config, part, read)
+    """Return which of ``MAKERS`` a model is by its configuration; None for none."""
+    return next((kind for kind in MAKERS if kind in config), None)
 
 
 def digest(folder: Path) -> str:

@@ -178,7 +178,7 @@ def _part_size(pairs: int, threads: int) -> int:
 def describe(name_or_folder: str | Path) -> dict[str, Any]:
     """Return what a user needs to know of a model, as JSON takes it, by name.
 
-    ``kind`` is one of ``folders.KINDS``; only an encoder has measures. ``dimension`` is that of the
+    ``kind`` is one of ``folders.MAKERS``; only an encoder has measures. ``dimension`` is that of
     sentence vectors, or None where neither a classifier nor neighbours say it; ``vocabulary`` and
     ``trigrams`` count ids; ``neighbours`` are sentences of either side, or None. ``card`` and
     ``attribution`` are the names of those files, or None.

@@ -12,7 +12,7 @@ words of the source; here the LSTM has two directions, and subwords stand for co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from bitextfilter.models.attention import ATTENTIONS, Attention, Memory
 from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent, mean_pool, padding_mask
 from bitextfilter.settings import check, setting
+from bitextfilter.text.ragged import PIECES
 from bitextfilter.translation.network import Rows, State, TranslationNetwork
 
 Hidden = tuple[Tensor, ...]
@@ -55,9 +56,11 @@ class RecurrentSettings:
 class RecurrentTranslationNetwork(TranslationNetwork):
     """Bidirectional encoder, unidirectional decoder with attention."""
 
-    def __init__(self, settings: RecurrentSettings, vocabulary: int, more: int = 0) -> None:
-        """``more``: width of what a subclass reads besides the source."""
-        super().__init__(vocabulary, settings.width)
+    def __init__(
+        self, settings: RecurrentSettings, sizes: Mapping[str, int], more: int = 0
+    ) -> None:
+        """``sizes``: the number of ids by view; ``more``: width of a subclass's second input."""
+        super().__init__(sizes[PIECES], settings.width)
         self.settings = settings
         width, dim = settings.width, 2 * settings.hidden
         self.encoder = BidirectionalRecurrent(
@@ -162,9 +165,9 @@ class ControlledNetwork(RecurrentTranslationNetwork):
 
     settings: ControlledSettings
 
-    def __init__(self, settings: ControlledSettings, vocabulary: int) -> None:
+    def __init__(self, settings: ControlledSettings, sizes: Mapping[str, int]) -> None:
         width, dim = settings.template_width, 2 * settings.template_width
-        super().__init__(settings, vocabulary, more=dim)
+        super().__init__(settings, sizes, more=dim)
         self.symbols = nn.Embedding(settings.symbols, width)
         self.template_encoder = BidirectionalRecurrent(settings.cell, width, width, 1)
         self.template_attention = ATTENTIONS[settings.attention](2 * settings.hidden, dim)

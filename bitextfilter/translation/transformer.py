@@ -6,6 +6,7 @@ Normalising first (Xiong et al. 2020) trains without a long warm-up.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -16,6 +17,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.models.attention import KeysValues, MultiHeadAttention, sinusoids
 from bitextfilter.models.recurrent import padding_mask
 from bitextfilter.settings import check, setting
+from bitextfilter.text.ragged import PIECES
 from bitextfilter.translation.network import Rows, State, TranslationNetwork
 
 
@@ -120,8 +122,9 @@ class DecoderLayer(Layer):
 class TransformerNetwork(TranslationNetwork):
     """Encoder and decoder of as many layers."""
 
-    def __init__(self, settings: TransformerSettings, vocabulary: int) -> None:
-        super().__init__(vocabulary, settings.width)
+    def __init__(self, settings: TransformerSettings, sizes: Mapping[str, int]) -> None:
+        """``sizes``: the number of ids by view."""
+        super().__init__(sizes[PIECES], settings.width)
         self.settings = settings
         self.scale = settings.width**0.5
         layers = range(settings.layers)

@@ -12,13 +12,7 @@ from typing import Any, TypeVar
 from bitextfilter.encoders.autoencoder import AutoencoderSettings
 from bitextfilter.encoders.averaging import AveragingSettings
 from bitextfilter.encoders.combination import CombinationSettings
-from bitextfilter.encoders.registry import (
-    ARCHITECTURES,
-    PIVOT,
-    architecture_settings,
-    sees_order,
-    views,
-)
+from bitextfilter.encoders.registry import ENCODERS, PIVOT, sees_order, views
 from bitextfilter.errors import SettingsError
 from bitextfilter.settings import check_groups, from_mapping, listed
 from bitextfilter.text.normalise import Normalisation
@@ -84,7 +78,7 @@ class EncoderConfig:
         check_groups([part.name for part in dataclasses.fields(cls)], values)
         name = str(values.get("architecture", RECIPE["architecture"]))
         usual = RECIPE if name == RECIPE["architecture"] else {"training": _objectives(name)}
-        shape = type(architecture_settings(name, {}))
+        shape = ENCODERS.find(name).settings
 
         def made(kind: type[Group], group: str) -> Group:
             return from_mapping(kind, values.get(group, {}), group, usual.get(group))
@@ -206,7 +200,7 @@ def settings_rows() -> list[tuple[str, str, str, str]]:
 
 def _objectives(architecture: str) -> dict[str, float]:
     """The objectives if nothing is said: without a decoder for what needs none."""
-    without = () if architecture in ARCHITECTURES else ("translation", "autoencoding")
+    without = () if architecture in ENCODERS else ("translation", "autoencoding")
     if architecture == PIVOT:
         without = ("autoencoding", "ranking")
     return dict.fromkeys(without, 0.0)

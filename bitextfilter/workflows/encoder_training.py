@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.encoders.base import Encoder, Network, NetworkEncoder
-from bitextfilter.encoders.registry import (
-    architecture_settings,
-    build_network,
-    load_network,
-    save_encoder,
-    views,
-)
+from bitextfilter.encoders.registry import ENCODERS, views
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.recovery import recover
 from bitextfilter.models.checkpoint import check_replaceable, writing_folder
@@ -63,7 +57,7 @@ class EncoderTraining:
         """
         self.given = self.plan = plan
         self.material, self.where = material, where
-        self.settings = architecture_settings(plan.architecture, plan.shape)
+        self.settings = ENCODERS.settings(plan.architecture, plan.shape)
         plan.check_files(material)
         self._device = resolve_device(where.device)
         check_replaceable(where.output)
@@ -133,7 +127,7 @@ class EncoderTraining:
         described = {"material": self.material.described(), **self.plan.to_dict()}
         described |= {"validation": progress.history}
         with writing_folder(self.where.output) as folder:
-            save_encoder(
+            ENCODERS.save(
                 folder,
                 (self.plan.architecture, self.settings),
                 network,
@@ -142,7 +136,7 @@ class EncoderTraining:
             )
             text = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
             (folder / _RECORD).write_text(text, encoding="utf-8")
-            encoder = self._encoder(load_network(folder)[2])
+            encoder = self._encoder(ENCODERS.load(folder).network)
             Reference(*_both(encoder, self._sample)).save(folder / REFERENCE)
 
     def _encoder(self, network: Network) -> NetworkEncoder:
@@ -217,11 +211,11 @@ class EncoderTraining:
     def _make_network(self) -> Network:
         """A network at its starting point."""
         plan, material, note = self.plan, self.material, self.where.note
-        network = build_network(plan.architecture, self.settings, self.processor.sizes())
+        network = ENCODERS.build(plan.architecture, self.settings, self.processor.sizes())
         if plan.training.initial == "uniform":
             start_small(network, plan.training.seed)
         if material.start is not None:
-            taken = start_from(network, load_network(material.start)[2])
+            taken = start_from(network, ENCODERS.load(material.start).network)
             note(f"from {material.start.name}: {', '.join(taken)}")
         if material.vectors is not None:
             vocabulary = self.processor.vocabulary

@@ -149,7 +149,7 @@ def train_references(
     check_replaceable(where.output)
     start_torch(settings.seed, where.threads)
     processor = _processor(data, parts[0], plan)
-    network = ReferenceNetwork(plan.shape, len(processor.vocabulary))
+    network = ReferenceNetwork(plan.shape, processor.sizes())
     development, test = ((part, [data[each][0] for each in part]) for part in parts[1:])
 
     def measure(trained: ReferenceNetwork, sides: _Sides) -> Accuracy:

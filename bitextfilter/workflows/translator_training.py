@@ -20,21 +20,14 @@ from bitextfilter.settings import check_groups, from_mapping, listed
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.parses import TemplateSymbols
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.text.ragged import Ragged
+from bitextfilter.text.ragged import PIECES, Ragged
 from bitextfilter.text.segment import SegmenterSettings, load_segmenter
 from bitextfilter.training.data import Corpus, Sentences, read_templated
 from bitextfilter.training.loop import Hooks, Progress, learn, start_torch
 from bitextfilter.training.settings import TranslatorSettings
 from bitextfilter.training.translator import TranslationLearner, translation_stream
 from bitextfilter.translation.network import TranslationNetwork
-from bitextfilter.translation.registry import (
-    ARCHITECTURES,
-    FOLLOWING,
-    architecture_settings,
-    build_network,
-    save_translator,
-    settings_kind,
-)
+from bitextfilter.translation.registry import TEMPLATED, TRANSLATORS
 from bitextfilter.translation.translator import SearchSettings, Translator
 from bitextfilter.workflows.encoder_config import Environment, TrainingFiles
 from bitextfilter.workflows.resuming import begin_state, check_resumable
@@ -64,9 +57,10 @@ class TranslatorConfig:
         """
         check_groups([part.name for part in dataclasses.fields(cls)], values)
         name = str(values.get("architecture", "transformer"))
+        shape = TRANSLATORS.find(name).settings
         return cls(
             name,
-            dataclasses.asdict(from_mapping(settings_kind(name), values.get("shape", {}), "shape")),
+            dataclasses.asdict(from_mapping(shape, values.get("shape", {}), "shape")),
             from_mapping(Normalisation, values.get("normalisation", {}), "normalisation", CASED),
             from_mapping(SegmenterSettings, values.get("segmentation", {}), "segmentation", SMALL),
             from_mapping(TranslatorSettings, values.get("training", {}), "training"),
@@ -81,10 +75,12 @@ def settings_rows() -> list[tuple[str, str, str, str]]:
     """Every setting of a translator's training."""
     plan = TranslatorConfig.from_dict({})
     shapes = [
-        row for name, (kind, _) in ARCHITECTURES.items() for row in listed(kind(), "shape", name)
+        row
+        for name in TRANSLATORS
+        for row in listed(TRANSLATORS.find(name).settings(), "shape", name)
     ]
     return [
-        ("architecture", plan.architecture, ", ".join(ARCHITECTURES), "the network"),
+        ("architecture", plan.architecture, ", ".join(TRANSLATORS), "the network"),
         *shapes,
         *listed(plan.normalisation, "normalisation"),
         *listed(plan.segmentation, "segmentation"),
@@ -111,7 +107,7 @@ class TranslatorTraining:
             OutputError: something other than a model stands at the output.
         """
         self.plan, self.material, self.where = plan, material, where
-        self.settings = architecture_settings(plan.architecture, plan.shape)
+        self.settings = TRANSLATORS.settings(plan.architecture, plan.shape)
         self._device = resolve_device(where.device)
         check_replaceable(where.output)
         if plan.training.validation == "bleu":
@@ -128,10 +124,10 @@ class TranslatorTraining:
         if templates:
             self.processor.templates = TemplateSymbols.learn(templates, self.settings.symbols)
         self.corpus = self._make_corpus((sources, targets), weights, templates)
-        size = len(self.processor.vocabulary)
-        self.network = build_network(plan.architecture, self.settings, size)
+        sizes = self.processor.sizes()
+        self.network = TRANSLATORS.build(plan.architecture, self.settings, sizes)
         parameters = sum(part.numel() for part in self.network.parameters())
-        where.note(f"{size} subwords, {parameters} parameters")
+        where.note(f"{sizes[PIECES]} subwords, {parameters} parameters")
 
     def run(self) -> Progress:
         """Train to the end, or on from where an interrupted run was last validated."""
@@ -162,7 +158,7 @@ class TranslatorTraining:
         described |= {"validation": progress.history}
         with writing_folder(self.where.output) as folder:
             kind = (self.plan.architecture, self.settings)
-            save_translator(folder, kind, network, self.processor, self.where.quantise)
+            TRANSLATORS.save(folder, kind, network, self.processor, self.where.quantise)
             _write_json(folder / "training.json", described)
 
     def _learn_text(self, sources: list[str], targets: list[str]) -> TextProcessor:
@@ -199,7 +195,7 @@ class TranslatorTraining:
 
 def _check_templates(plan: TranslatorConfig, material: TrainingFiles) -> None:
     """Raise SettingsError unless all files have templates, or none, as the architecture wants."""
-    wanted = plan.architecture in FOLLOWING
+    wanted = plan.architecture in TEMPLATED
     for file in (*material.pairs, material.development):
         given = file.target is None and isinstance(file.columns, TemplatedColumns)
         if given != wanted:

@@ -22,7 +22,7 @@ from toys import toy_model
 
 from bitextfilter.commands import embed, score
 from bitextfilter.encoders.averaging import AveragingNetwork, AveragingSettings
-from bitextfilter.encoders.registry import save_encoder
+from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.models.checkpoint import load_tensors, save_tensors, writing_folder
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
@@ -140,7 +140,7 @@ def english_german(tmp_path_factory: pytest.TempPathFactory) -> Path:
     network = AveragingNetwork(settings, processor.sizes())
     folder = tmp_path_factory.mktemp("models") / "en-de"
     with writing_folder(folder) as draft:
-        save_encoder(draft, ("averaging", settings), network, processor)
+        ENCODERS.save(draft, ("averaging", settings), network, processor)
     return folder
 
 

@@ -283,7 +283,7 @@ def test_a_classifier_of_references_is_shown_and_verified(tmp_path: Path) -> Non
     torch.manual_seed(1)
     settings = ReferenceSettings("averaging", 4)
     with writing_folder(folder) as draft:
-        network = ReferenceNetwork(settings, len(text.vocabulary))
+        network = ReferenceNetwork(settings, text.sizes())
         save_reference_classifier(draft, network, text)
     assert facts_of(invoke("show", folder))["kind"] == ["reference_classifier"]
     assert invoke("verify", folder).stdout == f"{folder}\t{digest(folder)}\tok\n"

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from console import command
 
 from bitextfilter.commands import train_encoder
-from bitextfilter.encoders.registry import load_encoder, load_network
+from bitextfilter.encoders.registry import ENCODERS, load_encoder
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.model import load
 from bitextfilter.text.vocabulary import END
@@ -126,9 +126,9 @@ def test_the_third_language_is_not_in_the_model(home: Path) -> None:
     assert model.languages == ("aa", "bb") and model.reference is not None
     pieces = (home / "model" / "vocabulary.tsv").read_text().split("\n")[1:-1]
     assert {piece.lstrip("▁")[0] for piece in pieces} == {"a", "b"}
-    name, _, network, _ = load_network(home / "model")
-    assert name == "pivot"
-    assert {key.split(".")[0] for key in network.state_dict()} == {"embedding", "encoders"}
+    loaded = ENCODERS.load(home / "model")
+    assert loaded.architecture == "pivot"
+    assert {key.split(".")[0] for key in loaded.network.state_dict()} == {"embedding", "encoders"}
     kept = json.loads((home / "model" / "training.json").read_text())
     assert kept["material"]["pivot"] == {
         "language": "cc",

@@ -11,7 +11,7 @@ import torch
 
 from bitextfilter.encoders.base import Network, Padded
 from bitextfilter.encoders.combination import PARTS
-from bitextfilter.encoders.registry import architecture_settings, build_network
+from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 
 VOCABULARY = 20
@@ -20,7 +20,7 @@ SENTENCES = [[4, 7, 4, 11], [5], [6, 19, 6, 6, 8, 9, 10]]
 
 def network(name: str, **shape: object) -> Network:
     torch.manual_seed(7)
-    made = build_network(name, architecture_settings(name, shape), {"pieces": VOCABULARY})
+    made = ENCODERS.build(name, ENCODERS.settings(name, shape), {"pieces": VOCABULARY})
     for parameter in made.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     return made.eval()
@@ -180,7 +180,7 @@ def naive(made: Network, expression: str, sentences: dict[str, list[int]]) -> np
 def test_parts_sums_and_concatenations(expression: str) -> None:
     torch.manual_seed(7)
     sizes = {PIECES: VOCABULARY, TRIGRAMS: VOCABULARY}
-    made = build_network(expression, architecture_settings(expression, {"embedding": 6}), sizes)
+    made = ENCODERS.build(expression, ENCODERS.settings(expression, {"embedding": 6}), sizes)
     for parameter in made.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     made.eval()

@@ -40,7 +40,7 @@ def made(architecture: str) -> tuple[TextProcessor, ReferenceNetwork]:
         WORDS, WORDS, ("und", "und"), Normalisation(apart=True), SegmenterSettings("none")
     )
     torch.manual_seed(5)
-    network = ReferenceNetwork(ReferenceSettings(architecture, 24), len(text.vocabulary))
+    network = ReferenceNetwork(ReferenceSettings(architecture, 24), text.sizes())
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.mul_(2.0)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bitextfilter.encoders.registry import architecture_settings, build_network, save_encoder
+from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.scoring.background import FILE, Reference
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
@@ -82,16 +82,16 @@ def toy_model(
     )
     name = "autoencoder" if recurrent else "averaging"
     shape = {"hidden": dim // 2, "average": True} if recurrent else {}
-    settings = architecture_settings(name, {"embedding": dim, **shape})
+    settings = ENCODERS.settings(name, {"embedding": dim, **shape})
     torch.manual_seed(1)
-    network = build_network(name, settings, processor.sizes())
+    network = ENCODERS.build(name, settings, processor.sizes())
     with torch.no_grad():
         for source, target in zip(*every, strict=True):
             (one,), (other,) = processor.ids([source], "aa")[0], processor.ids([target], "bb")[0]
             network.embedding.weight[int(other)] = network.embedding.weight[int(one)]
             network.embedding.weight[int(other)] += 0.05 * torch.randn(dim) * dim**-0.5
     with writing_folder(folder) as draft:
-        save_encoder(draft, (name, settings), network, processor)
+        ENCODERS.save(draft, (name, settings), network, processor)
         if classifier:
             save(Classifier(ClassifierSettings(dim, hidden=16)), draft)
         if reference:

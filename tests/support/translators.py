@@ -13,12 +13,7 @@ from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.vocabulary import END
 from bitextfilter.translation.network import Rows, TranslationNetwork
-from bitextfilter.translation.registry import (
-    FOLLOWING,
-    architecture_settings,
-    build_network,
-    save_translator,
-)
+from bitextfilter.translation.registry import TEMPLATED, TRANSLATORS
 
 SHAPES: dict[str, list[dict[str, object]]] = {
     "transformer": [
@@ -48,7 +43,7 @@ def network(
 ) -> TranslationNetwork:
     """An untrained network whose every parameter is random."""
     torch.manual_seed(seed)
-    made = build_network(name, architecture_settings(name, shape), vocabulary)
+    made = TRANSLATORS.build(name, TRANSLATORS.settings(name, shape), {"pieces": vocabulary})
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.add_(0.6 * torch.randn_like(parameter))
@@ -101,8 +96,8 @@ def text_template(sentence: str) -> str:
 def saved(folder: Path, case: int = 0, letters: str = "ab") -> Path:
     """The folder of a translator from the first language to the second."""
     name, shape = CASES[case]
-    text = processor(letters=letters, symbols=name in FOLLOWING)
+    text = processor(letters=letters, symbols=name in TEMPLATED)
     with writing_folder(folder) as draft:
         made = network(name, shape, len(text.vocabulary), seed=1 + case)
-        save_translator(draft, (name, architecture_settings(name, shape)), made, text)
+        TRANSLATORS.save(draft, (name, TRANSLATORS.settings(name, shape)), made, text)
     return folder

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bitextfilter.encoders.registry import architecture_settings, build_network
+from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.training.autoencoder import Batch, BilingualTraining
 from bitextfilter.training.batches import pad, shared_text
 from bitextfilter.training.data import Corpus, Sentences
@@ -25,7 +25,7 @@ def made(
 ) -> tuple[BilingualTraining, Batch, np.ndarray]:
     """A training, a batch of nine pairs, and the vectors of its two sides ``(2, 9, d)``."""
     torch.manual_seed(2)
-    network = build_network(name, architecture_settings(name, {"embedding": 8}), {"pieces": SIZE})
+    network = ENCODERS.build(name, ENCODERS.settings(name, {"embedding": 8}), {"pieces": SIZE})
     model = BilingualTraining(network, "lstm", np.ones(SIZE, dtype=np.int64), settings)
     random = np.random.default_rng(1)
     rows = [random.integers(4, SIZE, random.integers(2, 6)).astype(np.int32) for _ in range(18)]

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from bitextfilter.encoders.combination import PARTS
-from bitextfilter.encoders.registry import architecture_settings, build_network
+from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.training.autoencoder import BilingualTraining
@@ -47,8 +47,8 @@ def model(
     settings: TrainingSettings, name: str = "autoencoder", **shape: object
 ) -> BilingualTraining:
     torch.manual_seed(settings.seed)
-    values = architecture_settings(name, {"embedding": 8, **shape})
-    network = build_network(name, values, {"pieces": VOCABULARY})
+    values = ENCODERS.settings(name, {"embedding": 8, **shape})
+    network = ENCODERS.build(name, values, {"pieces": VOCABULARY})
     counts = np.ones(VOCABULARY, dtype=np.int64)
     return BilingualTraining(network, shape.get("cell", "lstm"), counts, settings)  # type: ignore[arg-type]
 
@@ -262,8 +262,8 @@ def test_the_negatives_of_a_mega_batch_reach_its_mini_batches() -> None:
 
 
 def test_a_decoder_needs_pieces() -> None:
-    values = architecture_settings("trigram", {"embedding": 8})
-    network = build_network("trigram", values, {"trigrams": VOCABULARY})
+    values = ENCODERS.settings("trigram", {"embedding": 8})
+    network = ENCODERS.build("trigram", values, {"trigrams": VOCABULARY})
     with pytest.raises(SettingsError, match=r"training\.translation"):
         BilingualTraining(network, "lstm", np.ones(VOCABULARY, dtype=np.int64), SETTINGS)
 
@@ -274,8 +274,8 @@ def test_validation_falls_between_mega_batches() -> None:
 
 
 def test_one_language_is_read_one_way() -> None:
-    values = architecture_settings("gran", {"embedding": 8, "tables": "separate"})
-    network = build_network("gran", values, {"pieces": VOCABULARY})
+    values = ENCODERS.settings("gran", {"embedding": 8, "tables": "separate"})
+    network = ENCODERS.build("gran", values, {"pieces": VOCABULARY})
     counts = np.ones(VOCABULARY, dtype=np.int64)
     made = BilingualTraining(network, "lstm", counts, replace(SETTINGS, **TRIPLET), True).eval()
     sentences = pad(corpus().source, np.arange(5), ("pieces",))

@@ -11,7 +11,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from bitextfilter.encoders.registry import architecture_settings, build_network
+from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import SettingsError
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.vocabulary import END
@@ -50,8 +50,8 @@ def corpora(counts: tuple[int, int] = (40, 24)) -> tuple[Corpus, Corpus]:
 
 def learner(settings: TrainingSettings, one_language: bool = False) -> PivotLearner:
     torch.manual_seed(settings.seed)
-    shape = architecture_settings("pivot", {"embedding": 6, "hidden": 4})
-    network = build_network("pivot", shape, {PIECES: SIZE})
+    shape = ENCODERS.settings("pivot", {"embedding": 6, "hidden": 4})
+    network = ENCODERS.build("pivot", shape, {PIECES: SIZE})
     counts = np.arange(PIVOT_SIZE)
     return PivotLearner(network, shape.cell, counts, settings, one_language)
 

@@ -49,7 +49,7 @@ def corpus() -> ReferenceCorpus:
 
 def learner(**settings: object) -> ReferenceLearner:
     torch.manual_seed(2)
-    network = ReferenceNetwork(ReferenceSettings("lstm", 6), 40)
+    network = ReferenceNetwork(ReferenceSettings("lstm", 6), {"pieces": 40})
     return ReferenceLearner(network, ReferenceTraining(**settings))  # type: ignore[arg-type]
 
 

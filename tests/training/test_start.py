@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from bitextfilter.encoders.base import Network
-from bitextfilter.encoders.registry import architecture_settings, build_network
+from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.text.ragged import PIECES, TRIGRAMS
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
@@ -23,7 +23,7 @@ SHARED = {"tables": "shared", "composition": "shared"}
 
 def network(seed: int, name: str = "word+gran,trigram", **shape: object) -> Network:
     torch.manual_seed(seed)
-    return build_network(name, architecture_settings(name, {"embedding": 4, **shape}), SIZES)
+    return ENCODERS.build(name, ENCODERS.settings(name, {"embedding": 4, **shape}), SIZES)
 
 
 @pytest.mark.parametrize("twice", ["tables", "composition"])

@@ -22,12 +22,7 @@ from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.vocabulary import END
 from bitextfilter.translation.network import blocks_of
-from bitextfilter.translation.registry import (
-    FOLLOWING,
-    architecture_settings,
-    load_translator,
-    save_translator,
-)
+from bitextfilter.translation.registry import TEMPLATED, TRANSLATORS, load_translator
 from bitextfilter.translation.translator import SearchSettings, Translation, Translator
 
 TEXTS = {False: processor(), True: processor(symbols=True)}
@@ -47,7 +42,7 @@ def sentences(count: int, seed: int = 1, most: int = 14) -> list[str]:
 
 
 def translator(name: str, shape: dict[str, object], threads: int = 1) -> Translator:
-    text = TEXTS[name in FOLLOWING]
+    text = TEXTS[name in TEMPLATED]
     return Translator(text, network(name, shape, len(text.vocabulary)), threads=threads)
 
 
@@ -146,9 +141,9 @@ def test_a_saved_translator_is_read_back_exactly(
     name: str, shape: dict[str, object], tmp_path: Path
 ) -> None:
     made, lines = translator(name, shape), sentences(5)
-    kind = (name, architecture_settings(name, shape))
+    kind = (name, TRANSLATORS.settings(name, shape))
     with writing_folder(tmp_path / "model") as folder:
-        save_translator(folder, kind, made.network, made.processor)
+        TRANSLATORS.save(folder, kind, made.network, made.processor)
     read = load_translator(tmp_path / "model")
     assert translate(read, lines) == translate(as_loaded(made), lines)
     assert len(digest(tmp_path / "model")) == 12
@@ -158,8 +153,8 @@ def test_a_recurrent_model_from_before_there_was_a_choice_of_attention(tmp_path:
     name, shape = "recurrent", {"width": 6, "hidden": 4}
     made, lines = translator(name, shape), sentences(5)
     with writing_folder(tmp_path / "model") as folder:
-        save_translator(
-            folder, (name, architecture_settings(name, shape)), made.network, made.processor
+        TRANSLATORS.save(
+            folder, (name, TRANSLATORS.settings(name, shape)), made.network, made.processor
         )
     path = tmp_path / "model" / "config.json"
     config = json.loads(path.read_text())
@@ -205,8 +200,8 @@ def test_symbols_of_templates_that_are_damaged(
 ) -> None:
     (name, shape), made = CASES[-1], translator(*CASES[-1])
     with writing_folder(tmp_path / "model") as folder:
-        kind = (name, architecture_settings(name, shape))
-        save_translator(folder, kind, made.network, made.processor)
+        kind = (name, TRANSLATORS.settings(name, shape))
+        TRANSLATORS.save(folder, kind, made.network, made.processor)
     path = tmp_path / "model" / "config.json"
     config = {**json.loads(path.read_text()), **change}
     if config["templates"] is None:
@@ -235,7 +230,7 @@ def test_what_is_no_translator_is_said_to_be_none(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_cannot_be_built_is_refused(name: str, shape: dict[str, object]) -> None:
     with pytest.raises(SettingsError):
-        architecture_settings(name, shape)
+        TRANSLATORS.settings(name, shape)
 
 
 @pytest.mark.parametrize("changes", [{"width": 0}, {"maximum_length": 0}, {"temperature": 0.0}])

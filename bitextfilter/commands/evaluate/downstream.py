@@ -165,7 +165,7 @@ def _task(run: Run, file: str, options: dict[str, Any]) -> DownstreamTask:
     """Return what all systems have in common."""
     from bitextfilter.io.rows import Columns
     from bitextfilter.training.data import PairFile
-    from bitextfilter.translation.registry import FOLLOWING
+    from bitextfilter.translation.registry import TEMPLATED
     from bitextfilter.workflows.downstream import DownstreamTask
     from bitextfilter.workflows.subsets import ScoredFile
     from bitextfilter.workflows.translator_training import TranslatorConfig
@@ -183,7 +183,7 @@ def _task(run: Run, file: str, options: dict[str, Any]) -> DownstreamTask:
             raise click.UsageError("training.seed is not set here: give --seeds")
         values = {**values, "training": {"patience": 0, **training}}
     plan = TranslatorConfig.from_dict(values)
-    if plan.architecture in FOLLOWING:
+    if plan.architecture in TEMPLATED:
         raise click.UsageError(f"{plan.architecture} writes by templates, of which FILE has none")
     theirs = Columns(options["dev_scol"], options["dev_tcol"])
     return DownstreamTask(

@@ -181,7 +181,7 @@ POINTS = [
     ("bitextfilter.training.loop.update", 5, True),
     ("bitextfilter.training.loop.save_state", 2, False),
     ("bitextfilter.training.loop.save_state", 3, True),
-    ("bitextfilter.workflows.translator_training.save_translator", 2, True),
+    ("bitextfilter.models.registry.write_config", 2, True),
     ("bitextfilter.workflows.downstream.load_translator", 1, False),
     ("bitextfilter.workflows.downstream.write_whole", 1, False),
     ("bitextfilter.workflows.downstream.write_whole", 2, True),

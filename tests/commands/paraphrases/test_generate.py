@@ -14,11 +14,7 @@ from translators import CASES, network, processor
 from bitextfilter.commands.paraphrase.main import main
 from bitextfilter.commands.translate import main as translate
 from bitextfilter.models.checkpoint import writing_folder
-from bitextfilter.translation.registry import (
-    architecture_settings,
-    load_translator,
-    save_translator,
-)
+from bitextfilter.translation.registry import TRANSLATORS, load_translator
 from bitextfilter.translation.translator import SearchSettings, Translator
 
 WORDS = ("a0", "a1", "b0", "b1")
@@ -44,8 +40,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (name, shape), made = CASES[3], toy()
     path = tmp_path_factory.mktemp("models") / "toy"
     with writing_folder(path) as draft:
-        kind = (name, architecture_settings(name, shape))
-        save_translator(draft, kind, made.network, made.processor)
+        kind = (name, TRANSLATORS.settings(name, shape))
+        TRANSLATORS.save(draft, kind, made.network, made.processor)
     return path
 
 
@@ -58,7 +54,7 @@ def controlled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with torch.no_grad():
         made.symbols.weight.mul_(4.0)
     with writing_folder(path) as draft:
-        save_translator(draft, (name, architecture_settings(name, shape)), made, text)
+        TRANSLATORS.save(draft, (name, TRANSLATORS.settings(name, shape)), made, text)
     return path
 
 

@@ -19,11 +19,7 @@ from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import make_rule
 from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.models.folders import digest
-from bitextfilter.translation.registry import (
-    architecture_settings,
-    load_translator,
-    save_translator,
-)
+from bitextfilter.translation.registry import TRANSLATORS, load_translator
 from bitextfilter.translation.translator import SearchSettings
 
 RANDOM = np.random.default_rng(1)
@@ -45,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("models") / "toy"
     with writing_folder(path) as draft:
         made = network(name, shape, len(text.vocabulary))
-        save_translator(draft, (name, architecture_settings(name, shape)), made, text)
+        TRANSLATORS.save(draft, (name, TRANSLATORS.settings(name, shape)), made, text)
     return path
 
 

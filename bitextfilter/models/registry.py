@@ -1,0 +1,150 @@
+"""Registries of network architectures: settings by name, and model folders written and read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from torch import nn
+
+from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.models.checkpoint import load_network, save_tensors, write_config
+from bitextfilter.models.folders import MAKERS, read_config
+
+
+class Text(Protocol):
+    """The text processing of a model."""
+
+    def save(self, folder: Path) -> None:
+        """Write its files into a model folder."""
+
+    def config(self) -> dict[str, Any]:
+        """Return its part of ``config.json``."""
+
+    def sizes(self) -> dict[str, int]:
+        """Return the number of ids by view of the text."""
+
+
+Network = TypeVar("Network", bound=nn.Module)
+Processor = TypeVar("Processor", bound=Text)
+
+
+class Architecture(NamedTuple):
+    """A settings dataclass, and a network made of such settings and the sizes of the views."""
+
+    settings: type[Any]
+    network: Callable[[Any, Mapping[str, int]], Any]
+
+
+@dataclass(frozen=True)
+class Loaded(Generic[Network, Processor]):
+    """A model folder in memory."""
+
+    architecture: str
+    settings: Any
+    network: Network
+    processor: Processor
+
+
+class Registry(Generic[Network, Processor]):
+    """The architectures of one kind of model, by name."""
+
+    def __init__(
+        self,
+        part: str,
+        architectures: Mapping[str, Architecture],
+        load_text: Callable[[Path, dict[str, Any]], Processor],
+    ) -> None:
+        """Register architectures.
+
+        Args:
+            part: the section of ``config.json`` and the name of the tensors' file: a key of
+                ``folders.MAKERS``.
+            architectures: by name.
+            load_text: reads the text processing of a model folder, given its configuration.
+        """
+        self._part, self._architectures, self._load_text = part, architectures, load_text
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names."""
+        return iter(self._architectures)
+
+    def find(self, name: str) -> Architecture:
+        """Return the architecture of a name. Raises SettingsError for unknown names."""
+        if name not in self._architectures:
+            raise SettingsError(f"architecture {name!r} is none of {', '.join(self)}")
+        return self._architectures[name]
+
+    def settings(self, name: str, values: Mapping[str, Any]) -> Any:
+        """Return the settings of an architecture. Raises SettingsError for unknown names."""
+        kind = self.find(name).settings
+        if unknown := sorted(set(values) - set(kind.__dataclass_fields__)):
+            raise SettingsError(f"{unknown[0]!r} is no setting of the architecture {name}")
+        return kind(**values)
+
+    def build(self, name: str, settings: Any, sizes: Mapping[str, int]) -> Network:
+        """Return a freshly initialised network; ``sizes``: the number of ids by view."""
+        network: Network = self.find(name).network(settings, sizes)
+        return network
+
+    def save(
+        self,
+        folder: Path,
+        kind: tuple[str, Any],
+        network: Network,
+        processor: Processor,
+        quantise: bool = False,
+    ) -> None:
+        """Write a model into an existing folder.
+
+        Args:
+            folder: of the model.
+            kind: architecture and settings.
+            network: its parameters are written.
+            processor: the text processing.
+            quantise: store matrices as int8.
+
+        Raises:
+            OutputError: the tensors cannot be written.
+        """
+        name, settings = kind
+        processor.save(folder)
+        save_tensors(folder / f"{self._part}.safetensors", network.state_dict(), quantise)
+        section = {"architecture": name, **asdict(settings)}
+        write_config(folder, {**processor.config(), self._part: section})
+
+    def load(self, folder: Path) -> Loaded[Network, Processor]:
+        """Read a model folder.
+
+        Raises:
+            NotFoundError: the folder holds no model, or one of its files is missing.
+            ModelError: the model is of another kind, damaged, or of a newer version.
+        """
+        config = read_config(folder)
+        name, settings = self._described(folder, config)
+        processor = self._load_text(folder, config)
+        sizes = processor.sizes()
+        try:
+            network = load_network(folder, self._part, lambda: self.build(name, settings, sizes))
+        except KeyError as error:
+            raise ModelError(
+                f"{folder}: {name} needs {error}, which its text side lacks"
+            ) from error
+        return Loaded(name, settings, network, processor)
+
+    def _described(self, folder: Path, config: Mapping[str, Any]) -> tuple[str, Any]:
+        """Return the architecture and settings that a configuration describes."""
+        if self._part not in config:
+            wanted = f"{folder}: no {self._part.replace('_', ' ')}; {MAKERS[self._part]} makes one"
+            other = next((f" (this is of {MAKERS[kind]})" for kind in MAKERS if kind in config), "")
+            raise ModelError(wanted + other)
+        try:
+            values = dict(config[self._part])
+            name = values.pop("architecture")
+            return name, self.settings(name, values)
+        except (KeyError, TypeError, ValueError, SettingsError) as error:
+            raise ModelError(
+                f"{folder}: the configuration's {self._part} is unusable: {error}"
+            ) from error
