@@ -5,7 +5,7 @@
 >>> model.score(["Good morning!"], ["Guten Morgen!"], "cosine")
 
 The names in ``__all__`` are the public ones; docs/python.md describes them. Each is imported on
-first use, so that ``import bitextfilter`` costs nothing.
+first use, so that ``import bitextfilter`` is quick.
 """
 
 from __future__ import annotations
@@ -14,31 +14,36 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-# MKL reads this at its first product. By default the sums of a row may take another order where
-# the row begins elsewhere in memory, as on AMD's processors: then a score depends on its company.
+# MKL reads this at its first product. By default its sums depend on where a row begins in memory,
+# as on AMD's processors: a score would depend on the other rows.
 os.environ.setdefault("MKL_CBWR", "AUTO")
 
 if TYPE_CHECKING:
-    from bitextfilter.api.cleaning import Filter as Filter
-    from bitextfilter.api.cleaning import deduplicate as deduplicate
-    from bitextfilter.api.cleaning import filter_pairs as filter_pairs
-    from bitextfilter.api.cleaning import fix as fix
-    from bitextfilter.api.cleaning import noise as noise
-    from bitextfilter.api.cleaning import rank as rank
-    from bitextfilter.api.finding import align_documents as align_documents
-    from bitextfilter.api.finding import mine as mine
-    from bitextfilter.api.finding import recovery as recovery
-    from bitextfilter.api.reading import read_rows as read_rows
-    from bitextfilter.errors import BitextError as BitextError
-    from bitextfilter.errors import DeviceError as DeviceError
-    from bitextfilter.errors import InputError as InputError
-    from bitextfilter.errors import ModelError as ModelError
-    from bitextfilter.errors import NotFoundError as NotFoundError
-    from bitextfilter.errors import OutputError as OutputError
-    from bitextfilter.errors import SettingsError as SettingsError
-    from bitextfilter.errors import WorkerError as WorkerError
-    from bitextfilter.scoring.model import Model as Model
-    from bitextfilter.scoring.model import load as load
+    from bitextfilter.api import (
+        Filter,
+        align_documents,
+        deduplicate,
+        filter_pairs,
+        fix,
+        mine,
+        noise,
+        rank,
+        read_rows,
+        recovery,
+    )
+    from bitextfilter.errors import (
+        BitextError,
+        DeviceError,
+        InputError,
+        ModelError,
+        NotFoundError,
+        OutputError,
+        SettingsError,
+        WorkerError,
+    )
+    from bitextfilter.scoring.model import Model, load
+
+__version__ = "0.1.0"
 
 __all__ = [
     "BitextError",
@@ -64,23 +69,18 @@ __all__ = [
     "recovery",
 ]
 
-__version__ = "0.1.0"
-
-
-_HOMES = {
-    "api.cleaning": ("Filter", "deduplicate", "filter_pairs", "fix", "noise", "rank"),
-    "api.finding": ("align_documents", "mine", "recovery"),
-    "api.reading": ("read_rows",),
-    "scoring.model": ("Model", "load"),
+_MODULES = {
+    "errors": {name for name in __all__ if name.endswith("Error")},
+    "scoring.model": {"Model", "load"},
 }
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name when it is first asked for."""
+    """Import a public name on first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    homes = (home for home, names in _HOMES.items() if name in names)
-    return getattr(import_module(f"{__name__}.{next(homes, 'errors')}"), name)
+    module = next((module for module, names in _MODULES.items() if name in names), "api")
+    return getattr(import_module(f"{__name__}.{module}"), name)
 
 
 def __dir__() -> list[str]:

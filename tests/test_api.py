@@ -204,10 +204,10 @@ def test_duplicates_go_as_the_command_drops_them(
 
 
 def test_pairs_that_wait_come_after_those_that_did_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bitextfilter.api import reading
+    from bitextfilter import api
     from bitextfilter.io.key_table import KeyTable
 
-    monkeypatch.setattr(reading, "_WINDOW", 7)
+    monkeypatch.setattr(api, "_WINDOW", 7)
     rooms = iter([True, True] + [False] * 99)
     monkeypatch.setattr(KeyTable, "has_room", lambda *_: next(rooms))
     pairs = [(str(n % 23), str(n % 23)) for n in range(60)]

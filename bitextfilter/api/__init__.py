@@ -1,1 +1,0 @@
-"""The public functions: the work of the commands on values of Python."""
