@@ -24,10 +24,11 @@ from bitextfilter.workflows.encoder_config import EncoderConfig
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
-TEXTS = sorted([*ROOT.glob("*.md"), *PAGES, *ROOT.glob("examples/**/*.md")])
+TEXTS = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *ROOT.glob("examples/**/*.md")])
 SCRIPTS = sorted(scripts())
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]\b")
+FILES = re.compile(r"(?<![\w*./-])[\w-]+(?:/[\w-]+)*/[\w-]+\.(?:py|sh)\b")
 FENCE = re.compile(r"^(<!-- run -->\n+)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -112,6 +113,22 @@ def test_links_lead_somewhere(path: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
     local = [target for target in targets if "://" not in target]
     assert [target for target in local if not (path.parent / target).exists()] == []
+
+
+def test_files_that_pages_name_exist() -> None:
+    texts = [*TEXTS, *ROOT.glob("*/README.md")]
+    found = {
+        (named(path), file)
+        for path in texts
+        for file in FILES.findall(path.read_text(encoding="utf-8"))
+        if not any((start / file).exists() for start in (ROOT, ROOT / "bitextfilter", path.parent))
+    }
+    assert sorted(found) == []
+
+
+def test_files_that_pages_name_are_found() -> None:
+    text = "`io/rows.py`, benchmarks/score.py; `encoders/parts.py` (`score.py`, `rows_*.py`)"
+    assert FILES.findall(text) == ["io/rows.py", "benchmarks/score.py", "encoders/parts.py"]
 
 
 def test_readme_opens_with_an_example_and_names_the_two_commands() -> None:
