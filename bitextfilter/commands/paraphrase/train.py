@@ -53,8 +53,8 @@ def train(run: Run, files: tuple[str, ...], folder: str, as_json: bool, **option
     Example:
 
         bitext-paraphrase train -o references paraphrases.tsv
-        bitext-paraphrase train --set training.negatives=hardest --architecture averaging
-        -o references ten.tsv
+        bitext-paraphrase train --set training.negatives=hardest --architecture averaging \\
+            -o references ten.tsv
     """
     from bitextfilter.workflows.encoder_config import Environment
     from bitextfilter.workflows.reference_training import ReferenceConfig, train_references
