@@ -25,11 +25,11 @@ from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.commands.frame.command import prepare
 
 if TYPE_CHECKING:
-    from bitextfilter.io.links import Link
+    from bitextfilter.io.links import LinkedIndices
     from bitextfilter.mining.document_vectors import VectorPairing
     from bitextfilter.scoring.model import Model
 
-Made = tuple[list[str], list[str], "list[Link]"]
+Made = tuple[list[str], list[str], "list[LinkedIndices]"]
 
 
 def read_pairs(paths: list[str], number: int) -> list[tuple[str, str]]:
@@ -48,7 +48,7 @@ def made_documents(pairs: list[tuple[str, str]], left_out: float = 0.05, seed: i
     generator = random.Random(seed)
     source: list[str] = []
     target: list[str] = []
-    links: list[Link] = []
+    links: list[LinkedIndices] = []
     place = 0
     while place < len(pairs):
         kind = generator.choices(("one", "join", "source", "target"), weights)[0]

@@ -30,7 +30,7 @@ from bitextfilter.encoders.base import LONG, LONGEST
 from bitextfilter.io.batches import blocks_by_length, map_blocks
 from bitextfilter.io.files import read_lines
 from bitextfilter.models import cached_projections
-from bitextfilter.models.cached_projections import FoldedRecurrent
+from bitextfilter.models.cached_projections import CachedRecurrent
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.models.recurrent import BidirectionalRecurrent, max_pool
 from bitextfilter.text.ragged import Ragged
@@ -85,7 +85,7 @@ class Bench:
         def run() -> Tensor:
             setattr(cached_projections, "product_type", lambda _: kind)  # noqa: B010
             with one_torch_thread():
-                folded = FoldedRecurrent(self.layers, self.vectors)
+                folded = CachedRecurrent(self.layers, self.vectors)
 
                 def encode(batch: tuple[Tensor, Tensor, int]) -> Tensor:
                     with torch.inference_mode():

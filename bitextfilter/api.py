@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import open_input
-from bitextfilter.io.rows import BadRow, Columns, Row, RowReader, Wanted, is_blank, number_of
+from bitextfilter.io.rows import BadRow, ColumnPlace, Columns, Row, RowReader, is_blank, number_of
 from bitextfilter.text.tokens import sentence_list
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from bitextfilter.corpus.duplicate_keys import DedupSettings
     from bitextfilter.evaluation.recovery import Recovery, RowScorer
-    from bitextfilter.io.ranking import Choice
+    from bitextfilter.io.ranking import SelectionSettings
     from bitextfilter.scoring.model import Model
 
 Pair = TypeVar("Pair", bound=Sequence[Any])
@@ -79,10 +79,12 @@ def read_rows(
 class _Columns(Columns):
     score: int | str | None = None
 
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[ColumnPlace, ...]:
         """Return the columns, the score last."""
         places = {"source": self.source, "target": self.target, "score": self.score}
-        return tuple(Wanted(n, f"{n}=", place) for n, place in places.items() if place is not None)
+        return tuple(
+            ColumnPlace(n, f"{n}=", place) for n, place in places.items() if place is not None
+        )
 
 
 def _checked_row(row: Row | BadRow, name: str) -> Row | BadRow:
@@ -291,7 +293,7 @@ def rank(
 
     Raises SettingsError for a value that is unknown or out of range.
     """
-    from bitextfilter.io.ranking import Choice
+    from bitextfilter.io.ranking import SelectionSettings
 
     sides = {"source": (0,), "target": (1,), "both": (0, 1)}.get(count_side)
     if sides is None:
@@ -300,21 +302,21 @@ def rank(
     if least < 0 or (top_fraction or 0) > 1:
         raise SettingsError("top_lines and top_words are 0 or more, top_fraction is 0 to 1")
     share = None if top_fraction is None else Fraction(str(top_fraction))
-    choice = Choice(top_lines, top_words, share, min_score)
+    choice = SelectionSettings(top_lines, top_words, share, min_score)
     return _best([pair for window in _windows(pairs, 3) for pair in window], choice, sides)
 
 
-def _best(rows: Sequence[Pair], choice: Choice, sides: Sequence[int]) -> list[Pair]:
+def _best(rows: Sequence[Pair], choice: SelectionSettings, sides: Sequence[int]) -> list[Pair]:
     import numpy as np
 
-    from bitextfilter.io.ranking import select
+    from bitextfilter.io.ranking import select_rows
     from bitextfilter.text.units import count_words
 
     counts = [count_words([row[side] for row in rows]) for side in sides]
     sizes = np.array([sum(row) for row in zip(*counts, strict=True)], np.uint32)
     keys = np.array([-_member_number(row, -1) for row in rows], np.float64)
     order = keys.argsort(kind="stable").astype(np.uint64)
-    kept = select(choice, keys, sizes, order).verdicts == 0
+    kept = select_rows(choice, keys, sizes, order).verdicts == 0
     return [rows[place] for place in order[kept].tolist()]
 
 

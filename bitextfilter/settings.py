@@ -250,7 +250,7 @@ def with_override(values: dict[str, Any], assignment: str) -> dict[str, Any]:
     return {**values, group: {**before, name: value}}
 
 
-def listed(
+def group_rows(
     settings: object, group: str = "", of: str = "", other: object | None = None
 ) -> list[tuple[str, str, str, str]]:
     """Name, default, range and meaning of each setting of a group.
@@ -284,7 +284,7 @@ def _cell(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def table(rows: Iterable[tuple[str, str, str, str]]) -> str:
+def settings_table(rows: Iterable[tuple[str, str, str, str]]) -> str:
     """Settings as a table in Markdown."""
     lines = ["| setting | default | range | meaning |", "|---|---|---|---|"]
     for name, value, values, meaning in rows:

@@ -13,7 +13,7 @@ from bitextfilter.commands.frame.cuts import NONE
 from bitextfilter.commands.frame.options import language_pair
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, NotFoundError
-from bitextfilter.io.document_list import Listed, Paths, listed
+from bitextfilter.io.document_list import ListedPair, Paths, read_document_list
 from bitextfilter.io.files import open_input, open_output, stream_name
 from bitextfilter.io.links import link_line
 from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, TextColumn, is_blank
@@ -61,7 +61,7 @@ class DocumentReader:
 
     def pair(self, source: str, target: str) -> DocumentPair:
         """Return two files as documents; UsageError if one is written by this run."""
-        wanted = Listed(source, target)
+        wanted = ListedPair(source, target)
         problem = self._paths().problem(wanted)
         if problem is not None:
             raise click.UsageError(problem)
@@ -75,7 +75,7 @@ class DocumentReader:
         paths, name = self._paths(path), stream_name(path)
         if paths.both():
             raise click.UsageError(f"{path} is written by this run")
-        for number, found in listed(self._run.input(path), name):
+        for number, found in read_document_list(self._run.input(path), name):
             place = f"{name}:{number}"
             problem = None if isinstance(found, InputError) else paths.problem(found)
             if problem is not None:
@@ -92,7 +92,7 @@ class DocumentReader:
         settings = self._run.row_settings
         return Paths([settings.output, settings.rejects, self._run.common.manifest], read)
 
-    def _both(self, pair: Listed, place: str) -> tuple[_Document, _Document]:
+    def _both(self, pair: ListedPair, place: str) -> tuple[_Document, _Document]:
         """Read the source, then the target."""
         return self._side(pair.source, place, 0), self._side(pair.target, place, 1)
 

@@ -24,7 +24,7 @@ from bitextfilter.corpus.duplicate_keys import (
     MATCH,
     DedupSettings,
 )
-from bitextfilter.io.rows import Columns, Wanted
+from bitextfilter.io.rows import ColumnPlace, Columns
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class _ComparedColumns(Columns):
     by: str = "pair"
     score: int | str | None = None
 
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[ColumnPlace, ...]:
         sides = [side for side in super().wanted() if self.by in (side.name, "pair", "either")]
-        scores = [] if self.score is None else [Wanted("score", "--column", self.score)]
+        scores = [] if self.score is None else [ColumnPlace("score", "--column", self.score)]
         return (*sides, *scores)
 
 

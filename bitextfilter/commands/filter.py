@@ -21,7 +21,7 @@ from bitextfilter.commands.frame.options import column, language_pair, row_optio
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.rows import Lines, RowReader, Wanted
+from bitextfilter.io.rows import ColumnPlace, RawLines, RowReader
 from bitextfilter.io.workers import map_in_order
 
 if TYPE_CHECKING:
@@ -100,9 +100,9 @@ def _recommended(run: Run, choices: _Choices, column: str) -> float:
 
 
 def _languages_of(model: str) -> tuple[str, str]:
-    from bitextfilter.models.folders import find, read_config
+    from bitextfilter.models.folders import find_model, read_config
 
-    source, target = read_config(find(model))["languages"]
+    source, target = read_config(find_model(model))["languages"]
     return source, target
 
 
@@ -218,11 +218,11 @@ def _places(rows: RowReader, rules: Sequence[Rule]) -> dict[str, int]:
             if where != "score":
                 raise click.UsageError(f"a column can only be named with --header: {name}")
             where = -1
-        places[name] = rows.place(Wanted(name, "--rule", where))
+        places[name] = rows.place(ColumnPlace(name, "--rule", where))
     return places
 
 
-def _filter(run: Run, windows: Iterable[Lines], judge: LineJudge, output: BinaryIO) -> Tally:
+def _filter(run: Run, windows: Iterable[RawLines], judge: LineJudge, output: BinaryIO) -> Tally:
     """Write what passes and keep what does not; returns the counts."""
     from bitextfilter.filters.pipeline import Tally
 

@@ -13,7 +13,7 @@ from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.repair import DEFAULTS, REPAIRS, Repairer
-from bitextfilter.io.rows import BadRow, Lines, Row, RowParser
+from bitextfilter.io.rows import BadRow, RawLines, Row, RowParser
 from bitextfilter.io.workers import map_in_order
 
 _NAME = click.Choice(list(REPAIRS))
@@ -104,7 +104,7 @@ class _Worker:
     repairer: Repairer
     explain: bool
 
-    def __call__(self, window: Lines) -> _Fixed:
+    def __call__(self, window: RawLines) -> _Fixed:
         """Parse and repair the lines."""
         rows = window.rows(self.parser)
         bad = [row for row in rows if isinstance(row, BadRow)]

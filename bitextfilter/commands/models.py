@@ -54,7 +54,7 @@ def recommend(
         bitext-models recommend my-model cut.json -o my-model
     """
     from bitextfilter.models.checkpoint import check_replaceable, writing_folder
-    from bitextfilter.models.folders import digest, find, read_config
+    from bitextfilter.models.folders import find_model, model_digest, read_config
     from bitextfilter.scoring.measures import THRESHOLD_MEASURES
     from bitextfilter.scoring.thresholds import merged, write_thresholds
 
@@ -63,9 +63,9 @@ def recommend(
             f"similarity {similarity!r} is none of {', '.join(THRESHOLD_MEASURES)}"
         )
     check_replaceable(Path(folder))
-    source = find(name)
+    source = find_model(name)
     read_config(source)
-    own, output = digest(source), run.output("-")
+    own, output = model_digest(source), run.output("-")
     new = [threshold for path in results for threshold in _suggested(run, path, own, similarity)]
     thresholds = merged(_own_thresholds(run, source, own), new)
     with writing_folder(Path(folder)) as draft:
@@ -159,12 +159,12 @@ def list_models(run: Run) -> None:
 
         bitext-models list | cut -f 1
     """
-    from bitextfilter.models.folders import digest, file_sizes, read_config, shipped
+    from bitextfilter.models.folders import file_sizes, model_digest, read_config, shipped_models
 
     output = run.output("-")
     run.counts["models"] = 0
-    for name, folder in shipped().items():
-        cells = [name, *read_config(folder)["languages"], digest(folder)]
+    for name, folder in shipped_models().items():
+        cells = [name, *read_config(folder)["languages"], model_digest(folder)]
         output.write("\t".join([*cells, f"{sum(file_sizes(folder).values())}\n"]).encode())
         run.counts["models"] += 1
 
@@ -193,14 +193,14 @@ def show_model(run: Run, name: str, text: str | None, as_json: bool) -> None:
         bitext-models show en-de | grep ^threshold.filtering.mlp
         bitext-models show --card en-de
     """
-    from bitextfilter.models.folders import find
+    from bitextfilter.models.folders import find_model
     from bitextfilter.scoring.model import describe
 
     output = run.output("-")
     if text is not None:
         if as_json:
             raise click.UsageError("--json goes with neither --card nor --attribution")
-        output.write(_text_of(find(name), text))
+        output.write(_text_of(find_model(name), text))
         return
     facts = describe(name)
     thresholds = _own_thresholds(run, Path(facts["folder"]), facts["digest"])
@@ -245,13 +245,13 @@ def inspect_model(run: Run, name: str) -> None:
 
         bitext-models inspect en-de
     """
-    from bitextfilter.models.folders import digest, file_sizes, find, read_config
+    from bitextfilter.models.folders import file_sizes, find_model, model_digest, read_config
 
-    folder = find(name)
+    folder = find_model(name)
     facts = {
         "name": name,
         "folder": str(folder),
-        "digest": digest(folder),
+        "digest": model_digest(folder),
         "files": file_sizes(folder),
         "config": read_config(folder),
     }
@@ -275,15 +275,14 @@ def verify_models(run: Run, names: tuple[str, ...], digest: str | None) -> None:
 
         bitext-models verify en-de my-model
     """
-    from bitextfilter.models.folders import digest as digest_of
-    from bitextfilter.models.folders import find
+    from bitextfilter.models.folders import find_model, model_digest
     from bitextfilter.scoring.soundness import check_model
 
     output = run.output("-")
     for name in names:
-        folder = find(name)
+        folder = find_model(name)
         check_model(folder)
-        found = digest_of(folder)
+        found = model_digest(folder)
         if digest not in (None, found):
             raise ModelError(f"{folder}: its digest is {found}, not {digest}")
         output.write(f"{name}\t{found}\tok\n".encode())

@@ -36,7 +36,7 @@ from bitextfilter.io.files import without_ending
 from bitextfilter.io.rows import Row
 
 if TYPE_CHECKING:
-    from bitextfilter.io.ranking import Choice, Ranked, RankedRows, Scored, Selection
+    from bitextfilter.io.ranking import Ranked, RankedRows, ScoredRows, Selection, SelectionSettings
     from bitextfilter.text.units import Counter
 
 
@@ -80,12 +80,12 @@ class _Settings:
         side = self.count_side or "target"
         return _SIDES if side == "both" else (side,) if self.unit else ()
 
-    def choice(self, least: float | None) -> Choice:
+    def choice(self, least: float | None) -> SelectionSettings:
         """Return what to keep, with the number that --min-score is."""
-        from bitextfilter.io.ranking import Choice
+        from bitextfilter.io.ranking import SelectionSettings
 
         limits = (self.top_lines, self.top_words, self.top_fraction, least)
-        choice = Choice(*limits, self.fold, self.sample)
+        choice = SelectionSettings(*limits, self.fold, self.sample)
         return choice if self.seed is None else replace(choice, seed=self.seed)
 
 
@@ -212,7 +212,7 @@ class _Incoming:
             self._run.advance(len(window))
         return self._ranking.finish()
 
-    def _look_at(self, window: Scored) -> None:
+    def _look_at(self, window: ScoredRows) -> None:
         """Warn of a header that is taken for a row; end a last line that may not stay the last."""
         first, last = window.lines[0], window.lines[-1]
         if self._newline is None:

@@ -14,7 +14,7 @@ from bitextfilter.commands.frame.options import column, language_pair, needs_own
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import DeviceError, OutputError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import Columns, Row, RowReader, Wanted, number_of
+from bitextfilter.io.rows import ColumnPlace, Columns, Row, RowReader, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.reports.page import Report
@@ -32,10 +32,10 @@ class _ScoredColumns(Columns):
     scores: tuple[int | str, ...] = (-1,)
     label: int | str | None = None
 
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[ColumnPlace, ...]:
         """Return source, target, scores, label."""
-        scores = (Wanted("score", "--column", where) for where in self.scores)
-        label = () if self.label is None else (Wanted("label", "--label", self.label),)
+        scores = (ColumnPlace("score", "--column", where) for where in self.scores)
+        label = () if self.label is None else (ColumnPlace("label", "--label", self.label),)
         return (*super().wanted(), *scores, *label)
 
 

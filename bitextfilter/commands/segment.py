@@ -86,8 +86,7 @@ def _learn(run: Run, files: tuple[str, ...], folder: str, lowercase: bool, **cho
         bitext-segment learn --kind bpe --merges 20000 -o pieces pairs.tsv.gz
     """
     from bitextfilter.text.normalise import Normalisation
-    from bitextfilter.text.segment import SegmenterSettings, save_segmenter
-    from bitextfilter.text.segment import learn as learn_segmenter
+    from bitextfilter.text.segment import SegmenterSettings, learn_segmenter, save_segmenter
 
     normalise = Normalisation(lowercase=lowercase)
     settings = SegmenterSettings(**choices)  # type: ignore[arg-type]

@@ -193,9 +193,9 @@ def _plan(options: dict[str, Any], threads: int) -> EmbeddingConfig:
 def _cut(options: dict[str, Any], language: str) -> _Cut:
     """Return what makes tokens of sentences of a language."""
     if options["segmenter"] is None:
-        from bitextfilter.text.units import Units
+        from bitextfilter.text.units import TokenUnits
 
-        units = Units("tokens", options["lowercase"])
+        units = TokenUnits("tokens", options["lowercase"])
         return lambda sentences: [units(sentence) for sentence in sentences]
     from bitextfilter.commands.segment import normalisation_of
     from bitextfilter.text.segment import load_segmenter

@@ -19,7 +19,7 @@ from bitextfilter.commands.frame.training import Rows, settings_options, setting
 from bitextfilter.io.rows import BadRow, TextColumn
 
 if TYPE_CHECKING:
-    from bitextfilter.text.units import Units
+    from bitextfilter.text.units import TokenUnits
     from bitextfilter.training.ngrams import Trained
 
 
@@ -28,10 +28,10 @@ _ORDERS = {"characters": 5}
 
 
 def _rows() -> Rows:
-    from bitextfilter.settings import listed
+    from bitextfilter.settings import group_rows
     from bitextfilter.training.ngrams import NgramSettings
 
-    return listed(NgramSettings())
+    return group_rows(NgramSettings())
 
 
 @command(
@@ -77,12 +77,12 @@ def main(
     """
     from bitextfilter.settings import from_mapping
     from bitextfilter.text.ngram_model import write_arpa
-    from bitextfilter.text.units import Units
+    from bitextfilter.text.units import TokenUnits
     from bitextfilter.training.ngrams import NgramSettings, TokenCorpus, estimate
 
     defaults = {"order": _ORDERS[unit]} if unit in _ORDERS else {}
     settings = from_mapping(NgramSettings, settings_values(options), defaults=defaults)
-    units = Units(unit, lowercase)
+    units = TokenUnits(unit, lowercase)
     sentences, output = _sentences(run, where, units), run.output()
     trained = estimate(TokenCorpus(sentences), settings, units)
     write_arpa(trained.model, output)
@@ -90,7 +90,7 @@ def main(
     _tell(run, trained)
 
 
-def _sentences(run: Run, where: int | str | None, units: Units) -> Iterator[list[str]]:
+def _sentences(run: Run, where: int | str | None, units: TokenUnits) -> Iterator[list[str]]:
     """Yield the tokens of every good row, none for a blank one."""
     rows = run.rows(TextColumn(where, blank=True))
     return (

@@ -6,8 +6,9 @@ import random
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bitextfilter.corpus.damage import KINDS, NEGATIONS, Pair, PairWindow, Surroundings, WordRange
+from bitextfilter.corpus.damage import KINDS, Pair, PairWindow, Surroundings, WordRange
 from bitextfilter.errors import SettingsError
+from bitextfilter.text.negations import REMOVABLE_NEGATIONS
 from bitextfilter.text.segment import sample
 
 CLEAN = "clean"
@@ -45,8 +46,8 @@ class NoiseSettings:
         """Return what is missing for *kind* of noise, or None if it can be made."""
         if kind == "wrong-language" and not self._foreign():
             return f"foreign sentences (--foreign) of {self.words[0]} to {self.words[1]} words"
-        if kind == "negation" and not set(self.languages) & set(NEGATIONS):
-            return f"a language (--languages) of {', '.join(NEGATIONS)}"
+        if kind == "negation" and not set(self.languages) & set(REMOVABLE_NEGATIONS):
+            return f"a language (--languages) of {', '.join(REMOVABLE_NEGATIONS)}"
         return None
 
     def _foreign(self) -> list[str]:

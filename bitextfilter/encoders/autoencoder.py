@@ -20,14 +20,14 @@ from torch import Tensor, nn
 
 from bitextfilter.encoders.averaging import WeightedAverage, mean_of_rows
 from bitextfilter.encoders.base import (
-    Folded,
+    CachedNetwork,
     Inputs,
     Network,
     Tokens,
     piece_vectors,
 )
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.cached_projections import FoldedRecurrent
+from bitextfilter.models.cached_projections import CachedRecurrent
 from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent, max_pool
 from bitextfilter.settings import check, setting
 from bitextfilter.text.ragged import PIECES
@@ -87,21 +87,21 @@ class AutoencoderNetwork(Network):
         """See :meth:`Network.piece_tables`."""
         return (self.embedding,)
 
-    def fold(self, tokens: Mapping[str, Tokens], side: int) -> Folded:
-        """See :meth:`Network.fold`."""
+    def cached(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
+        """See :meth:`Network.cached`."""
         ids = tokens[PIECES].ids
         vectors = self.embedding(ids)
         encoder = self.encoders[side]
         assert isinstance(encoder, BidirectionalRecurrent)
-        folded = FoldedRecurrent(encoder, vectors, self.threads)
+        cached = CachedRecurrent(encoder, vectors, self.threads)
         if not self.settings.average:
-            return lambda inputs: folded.max_pooled(inputs[PIECES].ids, inputs[PIECES].lengths)
+            return lambda inputs: cached.max_pooled(inputs[PIECES].ids, inputs[PIECES].lengths)
         weighted = self.average.weighted(vectors, ids)
 
         def encode(inputs: Inputs) -> Tensor:
             rows, lengths = inputs[PIECES].ids, inputs[PIECES].lengths
             average = mean_of_rows(weighted, rows, lengths)
-            return average + self.gain * folded.max_pooled(rows, lengths) + self.offset
+            return average + self.gain * cached.max_pooled(rows, lengths) + self.offset
 
         return encode
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
 from bitextfilter.encoders.base import (
-    Folded,
+    CachedNetwork,
     Inputs,
     Network,
     Padded,
@@ -103,8 +103,8 @@ class AveragingNetwork(Network):
         """See :meth:`Network.piece_tables`."""
         return (self.embedding,)
 
-    def fold(self, tokens: Mapping[str, Tokens], side: int) -> Folded:
-        """See :meth:`Network.fold`."""
+    def cached(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
+        """See :meth:`Network.cached`."""
         weights = self.average.weights(tokens[PIECES].ids)
         encode = folded_mean(self.embedding.weight, tokens[PIECES], weights)
         return lambda inputs: encode(inputs[PIECES])

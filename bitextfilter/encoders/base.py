@@ -46,7 +46,7 @@ class Tokens:
 Inputs = Mapping[str, Padded]
 """Sentences by view."""
 
-Folded = Callable[[Inputs], Tensor]
+CachedNetwork = Callable[[Inputs], Tensor]
 """From places in the distinct tokens, padded, to sentence vectors ``(n, dim)``."""
 
 
@@ -82,7 +82,7 @@ class Network(nn.Module, ABC):
         """Sentences, by view → sentence vectors ``(n, dim)``."""
 
     @abstractmethod
-    def fold(self, tokens: Mapping[str, Tokens], side: int) -> Folded:
+    def cached(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
         """Do once what depends on a token alone.
 
         Args:
@@ -157,7 +157,7 @@ class NetworkEncoder:
         if not len(out):
             return out
         with one_torch_thread(), torch.inference_mode():
-            encode = self._folded(views, self.languages.index(language))
+            encode = self._cached(views, self.languages.index(language))
 
         def run(block: Block) -> None:
             with torch.inference_mode():
@@ -176,7 +176,7 @@ class NetworkEncoder:
         sequences = self.network.sequences
         return {name: v.one_by_one() if name in sequences else v for name, v in read.items()}
 
-    def _folded(self, views: dict[str, View], side: int) -> Folded:
+    def _cached(self, views: dict[str, View], side: int) -> CachedNetwork:
         tokens = {
             name: Tokens(
                 torch.from_numpy(view.tokens.flat.astype(np.int64)).to(self.device),
@@ -184,7 +184,7 @@ class NetworkEncoder:
             )
             for name, view in views.items()
         }
-        return self.network.fold(tokens, side)
+        return self.network.cached(tokens, side)
 
     def _padded(self, sentences: Ragged, block: Block) -> Padded:
         """The rows of a block, filled up; a missing row is one token 0."""

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from bitextfilter.encoders.averaging import WeightedAverage, folded_mean, mean_of_rows
-from bitextfilter.encoders.base import Folded, Inputs, Network, Padded, Tokens, piece_vectors
+from bitextfilter.encoders.base import CachedNetwork, Inputs, Network, Padded, Tokens, piece_vectors
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.cached_projections import FoldedDirection, FoldedRecurrent, in_blocks
+from bitextfilter.models.cached_projections import CachedDirection, CachedRecurrent, in_blocks
 from bitextfilter.models.recurrent import (
     BidirectionalRecurrent,
     LeakyGru,
@@ -31,7 +31,7 @@ from bitextfilter.models.recurrent import (
 from bitextfilter.settings import check, setting
 from bitextfilter.text.ragged import PIECES, TRIGRAMS
 
-FoldedPart = Callable[[Padded], Tensor]
+CachedPart = Callable[[Padded], Tensor]
 """From places in the distinct tokens, padded, to ``(n, e)``."""
 
 
@@ -46,7 +46,7 @@ class Part(nn.Module, ABC):
         """Token vectors ``(n, t, e)`` → ``(n, e)``."""
 
     @abstractmethod
-    def fold(self, table: Tensor, tokens: Tokens) -> FoldedPart:
+    def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
         """Do once what depends on a token alone; ``table (v, e)``: the vectors of all ids."""
 
 
@@ -60,8 +60,8 @@ class Average(Part):
         """See :meth:`Part.forward`."""
         return mean_pool(vectors, sentences.lengths)
 
-    def fold(self, table: Tensor, tokens: Tokens) -> FoldedPart:
-        """See :meth:`Part.fold`."""
+    def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`Part.cached`."""
         return folded_mean(table, tokens)
 
 
@@ -83,8 +83,8 @@ class Weighted(Part):
         average: Tensor = self.average(vectors, sentences.ids, sentences.lengths)
         return average
 
-    def fold(self, table: Tensor, tokens: Tokens) -> FoldedPart:
-        """See :meth:`Part.fold`."""
+    def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`Part.cached`."""
         return folded_mean(table, tokens, self.average.weights(tokens.ids))
 
 
@@ -101,9 +101,9 @@ class Recurrent(Part):
         """See :meth:`Part.forward`."""
         return mean_pool(self.cells(vectors)[0], sentences.lengths)
 
-    def fold(self, table: Tensor, tokens: Tokens) -> FoldedPart:
-        """See :meth:`Part.fold`."""
-        direction = FoldedDirection(self.cells, table[tokens.ids])
+    def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`Part.cached`."""
+        direction = CachedDirection(self.cells, table[tokens.ids])
         return lambda rows: direction.mean(rows.ids, rows.lengths)
 
 
@@ -123,11 +123,11 @@ class Bidirectional(Part):
         # The order of the states does not matter to their mean.
         return mean_pool((self.ahead(vectors)[0] + self.back(backward)[0]) / 2, sentences.lengths)
 
-    def fold(self, table: Tensor, tokens: Tokens) -> FoldedPart:
-        """See :meth:`Part.fold`."""
+    def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`Part.cached`."""
         vectors = table[tokens.ids]
-        ahead = FoldedDirection(self.ahead, vectors)
-        back = FoldedDirection(self.back, vectors, backward=True)
+        ahead = CachedDirection(self.ahead, vectors)
+        back = CachedDirection(self.back, vectors, backward=True)
 
         def encode(rows: Padded) -> Tensor:
             return (ahead.mean(rows.ids, rows.lengths) + back.mean(rows.ids, rows.lengths)) / 2
@@ -153,10 +153,10 @@ class MaxPooled(Part):
         """See :meth:`Part.forward`."""
         return max_pool(self.layers(vectors, sentences.lengths), sentences.lengths)
 
-    def fold(self, table: Tensor, tokens: Tokens) -> FoldedPart:
-        """See :meth:`Part.fold`."""
-        folded = FoldedRecurrent(self.layers, table[tokens.ids])
-        return lambda rows: folded.max_pooled(rows.ids, rows.lengths)
+    def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`Part.cached`."""
+        cached = CachedRecurrent(self.layers, table[tokens.ids])
+        return lambda rows: cached.max_pooled(rows.ids, rows.lengths)
 
 
 class Gated(Part):
@@ -183,10 +183,10 @@ class Gated(Part):
         gates = torch.sigmoid(self.from_vector(vectors) + self.from_state(states))
         return mean_pool(vectors * gates, sentences.lengths)
 
-    def fold(self, table: Tensor, tokens: Tokens) -> FoldedPart:
-        """See :meth:`Part.fold`."""
+    def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`Part.cached`."""
         vectors = table[tokens.ids]
-        direction = FoldedDirection(self.cells, vectors)
+        direction = CachedDirection(self.cells, vectors)
         gate_inputs = in_blocks(
             lambda rows, out: out.copy_(self.from_vector(rows)), vectors, vectors.shape[1]
         )
@@ -332,14 +332,14 @@ class CombinationNetwork(Network):
             encoded[name] = part(vectors[part.view], rows)
         return self._combined(encoded)
 
-    def fold(self, tokens: Mapping[str, Tokens], side: int) -> Folded:
-        """See :meth:`Network.fold`."""
-        folded: dict[str, tuple[str, FoldedPart]] = {
-            name: (part.view, part.fold(self._table(side, part.view).weight, tokens[part.view]))
+    def cached(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
+        """See :meth:`Network.cached`."""
+        cached: dict[str, tuple[str, CachedPart]] = {
+            name: (part.view, part.cached(self._table(side, part.view).weight, tokens[part.view]))
             for name, part in self._parts(side).items()
         }
         return lambda inputs: self._combined(
-            {name: encode(inputs[view]) for name, (view, encode) in folded.items()}
+            {name: encode(inputs[view]) for name, (view, encode) in cached.items()}
         )
 
     def _table(self, side: int, view: str) -> nn.Embedding:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bitextfilter.encoders.base import (
-    Folded,
+    CachedNetwork,
     Inputs,
     Network,
     NetworkEncoder,
@@ -27,8 +27,8 @@ from bitextfilter.encoders.base import (
     Tokens,
     piece_vectors,
 )
-from bitextfilter.encoders.combination import Average, FoldedPart, Part
-from bitextfilter.models.cached_projections import FoldedDirection
+from bitextfilter.encoders.combination import Average, CachedPart, Part
+from bitextfilter.models.cached_projections import CachedDirection
 from bitextfilter.models.registry import Architecture, Registry
 from bitextfilter.settings import check, setting
 from bitextfilter.text.processor import TextProcessor
@@ -49,9 +49,9 @@ class LastState(Part):
         states: Tensor = self.cells(vectors)[0]
         return states[torch.arange(len(states), device=states.device), sentences.lengths - 1]
 
-    def fold(self, table: Tensor, tokens: Tokens) -> FoldedPart:
-        """See :meth:`Part.fold`."""
-        direction = FoldedDirection(self.cells, table[tokens.ids])
+    def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`Part.cached`."""
+        direction = CachedDirection(self.cells, table[tokens.ids])
 
         def encode(rows: Padded) -> Tensor:
             last = table.new_zeros(len(rows.ids), table.shape[1])
@@ -102,9 +102,9 @@ class ReferenceNetwork(Network):
         rows = inputs[PIECES]
         return self._logits(self.reader(self.embedding(rows.ids), rows))
 
-    def fold(self, tokens: Mapping[str, Tokens], side: int) -> Folded:
-        """See :meth:`Network.fold`."""
-        read = self.reader.fold(self.embedding.weight, tokens[PIECES])
+    def cached(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
+        """See :meth:`Network.cached`."""
+        read = self.reader.cached(self.embedding.weight, tokens[PIECES])
         return lambda inputs: self._logits(read(inputs[PIECES]))
 
     def _logits(self, vectors: Tensor) -> Tensor:

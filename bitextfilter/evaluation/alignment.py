@@ -16,7 +16,7 @@ import numpy as np
 
 from bitextfilter.arrays import Floats
 from bitextfilter.evaluation.filtering import Bootstrap, Estimate, estimates
-from bitextfilter.io.links import Link
+from bitextfilter.io.links import LinkedIndices
 
 _FIGURES = [(how, what) for how in ("strict", "lax") for what in ("precision", "recall", "f1")]
 
@@ -52,14 +52,14 @@ class Aligned:
         return f"{self.how}.{self.measure} = {self.estimate.value:.4f}"
 
 
-def compare_links(gold: Iterable[Link], found: Iterable[Link]) -> LinkCounts:
+def compare_links(gold: Iterable[LinkedIndices], found: Iterable[LinkedIndices]) -> LinkCounts:
     """Hold the links found in a document against its gold links; copies count once."""
     known, given = ({link for link in links if any(link)} for links in (gold, found))
     known_whole, given_whole = ({link for link in links if all(link)} for links in (known, given))
     return LinkCounts(_right(given, known), _right(known_whole, given_whole))
 
 
-def _right(links: Collection[Link], reference: Collection[Link]) -> Floats:
+def _right(links: Collection[LinkedIndices], reference: Collection[LinkedIndices]) -> Floats:
     """How many links are in the reference, only overlap it on both sides, do neither."""
     joined: dict[int, set[int]] = {}
     for sources, targets in reference:

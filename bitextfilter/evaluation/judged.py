@@ -12,10 +12,10 @@ from bitextfilter.io.files import open_input
 from bitextfilter.io.rows import (
     REMEDY,
     BadRow,
+    ColumnPlace,
     Columns,
     Row,
     RowReader,
-    Wanted,
     is_blank,
     number_of,
     strict,
@@ -29,11 +29,11 @@ class JudgedColumns(Columns):
     """Columns that hold a number, then the sides of the pair, if they are read at all."""
 
     blank: bool = True
-    numbers: tuple[Wanted, ...] = ()
+    numbers: tuple[ColumnPlace, ...] = ()
     """The human score first."""
-    sides: tuple[Wanted, ...] = ()
+    sides: tuple[ColumnPlace, ...] = ()
 
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[ColumnPlace, ...]:
         """Return the numbers and the sides."""
         return (*self.numbers, *self.sides)
 
@@ -90,8 +90,8 @@ class JudgedPairs(NamedTuple):
 
 
 _IN_ORDER = JudgedColumns(
-    numbers=(Wanted("human score", "column", 1),),
-    sides=(Wanted("source", "column", 2), Wanted("target", "column", 3)),
+    numbers=(ColumnPlace("human score", "column", 1),),
+    sides=(ColumnPlace("source", "column", 2), ColumnPlace("target", "column", 3)),
 )
 
 

@@ -18,7 +18,7 @@ from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.rule import Bounded, Cost, Languages
 from bitextfilter.io.files import open_input
 from bitextfilter.text.ngram_model import arpa_units, read_arpa
-from bitextfilter.text.units import Units
+from bitextfilter.text.units import TokenUnits
 
 _BITS = math.log2(10)
 """Bits in one unit of log10."""
@@ -30,7 +30,7 @@ _MAGIC = b"mmap lm "
 class LanguageModel:
     """A model of sentences: of which tokens, and how probable they are."""
 
-    def __init__(self, units: Units, score: Callable[[Sequence[list[str]]], Floats]) -> None:
+    def __init__(self, units: TokenUnits, score: Callable[[Sequence[list[str]]], Floats]) -> None:
         """Take what *tokens* are, and what gives the log10 probability of n sentences, ``(n,)``."""
         self._units = units
         self._score = score
@@ -56,8 +56,8 @@ def load_language_model(
     with open_input(path) as stream:
         binary = stream.read(len(_MAGIC)) == _MAGIC
     said = None if binary else arpa_units(path)
-    said = said or Units("words", lowercase=False)
-    made_of = Units(units or said.unit, said.lowercase if lowercase is None else lowercase)
+    said = said or TokenUnits("words", lowercase=False)
+    made_of = TokenUnits(units or said.unit, said.lowercase if lowercase is None else lowercase)
     return LanguageModel(made_of, _kenlm_scorer(path, binary) or read_arpa(path).scores)
 
 
@@ -105,7 +105,7 @@ class _Fluency(Bounded):
         if self.minimum is None and self.maximum is None:
             raise SettingsError(f"{self.name}: needs a bound, such as maximum=NUMBER")
         if self.units is not None:
-            Units(self.units)
+            TokenUnits(self.units)
 
     def prepare(self, languages: Languages) -> None:
         """Load the models; raises what ``load_language_model`` does."""

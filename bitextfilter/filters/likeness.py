@@ -200,6 +200,6 @@ class ParaphraseScore(Bounded):
 @functools.lru_cache(maxsize=4)
 def _encoder(model: str) -> Encoder:
     from bitextfilter.encoders.registry import load_encoder
-    from bitextfilter.models.folders import find
+    from bitextfilter.models.folders import find_model
 
-    return load_encoder(find(model))
+    return load_encoder(find_model(model))

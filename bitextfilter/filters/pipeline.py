@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.rule import Rule
-from bitextfilter.io.rows import BadRow, Lines, Row, RowParser, number_of, reject_line
+from bitextfilter.io.rows import BadRow, RawLines, Row, RowParser, number_of, reject_line
 
 KEEP = "keep"
 """The verdict of a pair that passes every rule."""
@@ -173,7 +173,7 @@ class LineJudge:
     keep_rejects: bool = False
     """Return what is dropped or rejected, too."""
 
-    def __call__(self, lines: Lines) -> _Outcome:
+    def __call__(self, lines: RawLines) -> _Outcome:
         """Judge a window."""
         rows = lines.rows(self.parser)
         good = [row for row in rows if isinstance(row, Row)]

@@ -23,7 +23,7 @@ from bitextfilter.errors import BitextError, InputError, OutputError
 KEY_BYTES = 16
 """The width of a key, which must be a digest: evenly distributed."""
 
-FILE = "scores.sqlite"
+CACHE_FILE = "scores.sqlite"
 _FORMAT = 1
 """The table's ``user_version``."""
 
@@ -52,7 +52,7 @@ class Cache:
     def __init__(self, folder: str | Path) -> None:
         """Open the cache; raises InputError where *folder* is something else, or damaged."""
         self._folder = Path(folder)
-        self._file = self._folder / FILE
+        self._file = self._folder / CACHE_FILE
         self._base: sqlite3.Connection | None = None
         self._opened: os.stat_result | None = None
         self._pending: dict[bytes, float] = {}

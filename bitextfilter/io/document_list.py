@@ -15,7 +15,7 @@ _ROW = "a row has a source file, a target file, and perhaps a file for the resul
 _OBJECT = 'an object has "source" and "target", each a text or a list of sentences'
 
 
-class Listed(NamedTuple):
+class ListedPair(NamedTuple):
     """Two documents, each the path of a file or its lines, and where their result goes."""
 
     source: str | list[bytes]
@@ -24,7 +24,9 @@ class Listed(NamedTuple):
     """None for the output of the run."""
 
 
-def listed(stream: Iterable[bytes], name: str) -> Iterator[tuple[int, Listed | InputError]]:
+def read_document_list(
+    stream: Iterable[bytes], name: str
+) -> Iterator[tuple[int, ListedPair | InputError]]:
     """Yield what each line of a list says, or what is wrong with it, with its number from 1.
 
     Blank lines say nothing. Raises InputError where all are.
@@ -37,7 +39,7 @@ def listed(stream: Iterable[bytes], name: str) -> Iterator[tuple[int, Listed | I
         some = True
         is_object = text.lstrip().startswith(b"{")
         try:
-            found: Listed | InputError = (_object if is_object else _row)(text)
+            found: ListedPair | InputError = (_object if is_object else _row)(text)
         except ValueError as error:
             remedy = _OBJECT if is_object else _ROW
             found = InputError(str(error), file=name, line=number, remedy=remedy)
@@ -46,7 +48,7 @@ def listed(stream: Iterable[bytes], name: str) -> Iterator[tuple[int, Listed | I
         raise InputError("no documents", file=name)
 
 
-def _row(line: bytes) -> Listed:
+def _row(line: bytes) -> ListedPair:
     """Read a row of files; ValueError says what is wrong."""
     columns = os.fsdecode(line).rstrip("\r\n").split("\t")
     if len(columns) not in (2, 3):
@@ -54,7 +56,7 @@ def _row(line: bytes) -> Listed:
     source, target, output = (*map(_path, columns), None)[:3]
     assert source is not None
     assert target is not None
-    return Listed(source, target, None if output == "-" else output)
+    return ListedPair(source, target, None if output == "-" else output)
 
 
 def _path(name: object) -> str:
@@ -68,7 +70,7 @@ def _path(name: object) -> str:
     return name
 
 
-def _object(line: bytes) -> Listed:
+def _object(line: bytes) -> ListedPair:
     """Read a JSON object; ValueError says what is wrong."""
     try:
         found = json.loads(line)
@@ -78,7 +80,7 @@ def _object(line: bytes) -> Listed:
         raise ValueError(f"no JSON: {problem}") from problem
     source, target = (_lines(found.get(side), side) for side in ("source", "target"))
     output = None if found.get("output") is None else _path(found["output"])
-    return Listed(source, target, None if output == "-" else output)
+    return ListedPair(source, target, None if output == "-" else output)
 
 
 def _lines(text: object, side: str) -> list[bytes]:
@@ -106,7 +108,7 @@ class Paths:
         """Say whether one of the files to begin with is read and written."""
         return bool(self._written & self._read)
 
-    def problem(self, pair: Listed) -> str | None:
+    def problem(self, pair: ListedPair) -> str | None:
         """Return what is wrong with the files of a pair of documents, and remember them."""
         for side in (pair.source, pair.target):
             if not isinstance(side, str):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import BOM, lines_of
 
-Link = tuple[tuple[int, ...], tuple[int, ...]]
+LinkedIndices = tuple[tuple[int, ...], tuple[int, ...]]
 """The numbers of the source sentences and of the target sentences."""
 
 _SIDE = rb"\[\s*((?:\d{1,9}(?:\s*,\s*\d{1,9})*)?)\s*\]"
@@ -25,7 +25,7 @@ def link_line(source: Sequence[int], target: Sequence[int], score: str) -> bytes
     return f"{sides}:{score}\n".encode()
 
 
-def read_links(stream: Iterable[bytes], name: str) -> list[Link]:
+def read_links(stream: Iterable[bytes], name: str) -> list[LinkedIndices]:
     """Return the links of a binary stream, called *name* in messages; blank lines are none.
 
     Raises InputError for a line that is no link, and where the stream cannot be read further.

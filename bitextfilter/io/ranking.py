@@ -19,7 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bitextfilter.io.rows import BadRow, Columns, Lines, RowParser, RowReader, Wanted, number_of
+from bitextfilter.io.rows import (
+    BadRow,
+    ColumnPlace,
+    Columns,
+    RawLines,
+    RowParser,
+    RowReader,
+    number_of,
+)
 from bitextfilter.io.spill import Spill
 
 _BLOCK = 1 << 13
@@ -29,7 +37,7 @@ _Order = npt.NDArray[np.unsignedinteger[Any]]
 """Row numbers from 0, in as few bytes as they need."""
 
 
-class Verdict(IntEnum):
+class Decision(IntEnum):
     """What became of a row: kept, or left out by its fold, its score, chance, or its rank."""
 
     KEPT = 0
@@ -40,7 +48,7 @@ class Verdict(IntEnum):
 
 
 @dataclass(frozen=True)
-class Choice:
+class SelectionSettings:
     """Which rows to keep.
 
     First *fold* ``(i, k)`` takes the i-th of k equal parts, of which 1 is the worst; of that,
@@ -72,7 +80,7 @@ class Choice:
 class Selection:
     """The rows that a choice kept."""
 
-    choice: Choice
+    choice: SelectionSettings
     verdicts: npt.NDArray[np.uint8]
     """The Verdict on each row, best first."""
     count: int
@@ -86,12 +94,12 @@ class Selection:
     def reason(self, rank: int, score: float) -> str:
         """Return why the row of this *rank*, from 0, and *score* was left out."""
         verdict, choice = self.verdicts[rank], self.choice
-        if verdict == Verdict.FOLD and choice.fold is not None:
+        if verdict == Decision.FOLD and choice.fold is not None:
             return "not in fold {}/{}".format(*choice.fold)
-        if verdict == Verdict.SCORE and choice.min_score is not None:
+        if verdict == Decision.SCORE and choice.min_score is not None:
             least = _shortest(choice.min_score)
             return "no score" if isnan(score) else f"score {_shortest(score)} < {least}"
-        if verdict == Verdict.SAMPLE:
+        if verdict == Decision.SAMPLE:
             return "not in the sample"
         return f"rank {rank + 1} > {self.end}"
 
@@ -101,8 +109,11 @@ def _shortest(score: float) -> str:
     return repr(score).removesuffix(".0")
 
 
-def select(
-    choice: Choice, keys: npt.NDArray[np.float64], sizes: npt.NDArray[np.uint32], order: _Order
+def select_rows(
+    choice: SelectionSettings,
+    keys: npt.NDArray[np.float64],
+    sizes: npt.NDArray[np.uint32],
+    order: _Order,
 ) -> Selection:
     """Return what *choice* keeps of ``n`` rows.
 
@@ -113,26 +124,26 @@ def select(
         order: rows, best first ``(n,)``.
     """
     start, stop = choice.bounds(len(order))
-    verdicts = np.full(len(order), Verdict.FOLD, np.uint8)
-    verdicts[start:stop] = Verdict.KEPT
+    verdicts = np.full(len(order), Decision.FOLD, np.uint8)
+    verdicts[start:stop] = Decision.KEPT
     base = stop - start
     if choice.min_score is not None:
         passing = int(np.count_nonzero(keys <= -choice.min_score))
-        verdicts[max(start, passing) : stop] = Verdict.SCORE
+        verdicts[max(start, passing) : stop] = Decision.SCORE
         stop = max(start, min(stop, passing))
     if choice.sample is not None:
         base = min(choice.sample, stop - start)
         taken = np.zeros(stop - start, np.bool_)
         taken[:base] = True
         np.random.default_rng(choice.seed).shuffle(taken)
-        verdicts[start:stop][~taken] = Verdict.SAMPLE
+        verdicts[start:stop][~taken] = Decision.SAMPLE
     count, size, end = _cut(choice, verdicts[:stop], (start, choice.most(base)), sizes, order)
     threshold = 0.0 - float(keys[order[end - 1]]) if count else None
     return Selection(choice, verdicts, count, size, end, threshold)
 
 
 def _cut(
-    choice: Choice,
+    choice: SelectionSettings,
     verdicts: npt.NDArray[np.uint8],
     bounds: tuple[int, int],
     sizes: npt.NDArray[np.uint32],
@@ -146,7 +157,7 @@ def _cut(
     count = size = 0
     end, most = bounds
     for low in range(end, len(verdicts), _BLOCK):
-        ranks = low + np.flatnonzero(verdicts[low : low + _BLOCK] == Verdict.KEPT)
+        ranks = low + np.flatnonzero(verdicts[low : low + _BLOCK] == Decision.KEPT)
         totals = size + np.cumsum(sizes[order[ranks]], dtype=np.int64)
         fits = min(len(ranks), most - count)
         if choice.size is not None:
@@ -155,7 +166,7 @@ def _cut(
             count, size, end = count + fits, int(totals[fits - 1]), int(ranks[fits - 1]) + 1
         if fits < len(ranks):
             rest = verdicts[end:]
-            rest[rest == Verdict.KEPT] = Verdict.RANK
+            rest[rest == Decision.KEPT] = Decision.RANK
             break
     return count, size, end
 
@@ -270,9 +281,9 @@ class Ranked:
         """Return the sum of the sizes of all rows."""
         return int(self._sizes.sum(dtype=np.int64))
 
-    def select(self, choice: Choice) -> Selection:
+    def select(self, choice: SelectionSettings) -> Selection:
         """Return what *choice* keeps."""
-        return select(choice, self._keys, self._sizes, self._order)
+        return select_rows(choice, self._keys, self._sizes, self._order)
 
     def read(self, selection: Selection, everything: bool = False) -> Iterator[RankedRows]:
         """Yield rows, a few at a time, best first or in input order, as the Ranking was made.
@@ -322,14 +333,14 @@ class ScoredColumns(Columns):
     score: int | str = -1
     sides: tuple[str, ...] = ()
 
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[ColumnPlace, ...]:
         """Return the score, then the sides."""
         sides = (side for side in super().wanted() if side.name in self.sides)
-        return (Wanted("score", "--column", self.score), *sides)
+        return (ColumnPlace("score", "--column", self.score), *sides)
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredRows:
     """Consecutive rows: of the good ones, lines with endings, scores and texts."""
 
     lines: list[bytes]
@@ -345,7 +356,7 @@ class Scored:
         return len(self.lines) + len(self.bad)
 
 
-def scored_windows(reader: RowReader, columns: ScoredColumns) -> Iterator[Scored]:
+def scored_windows(reader: RowReader, columns: ScoredColumns) -> Iterator[ScoredRows]:
     """Yield the rows of a reader of *columns*, some thousands at a time."""
     place, *sides = (reader.place(wanted) for wanted in columns.wanted())
     for window in reader.lines(_WINDOW):
@@ -353,7 +364,9 @@ def scored_windows(reader: RowReader, columns: ScoredColumns) -> Iterator[Scored
         yield _row_by_row(window, reader.parser, len(sides)) if scored is None else scored
 
 
-def _all_good(window: Lines, parser: RowParser, place: int, sides: Sequence[int]) -> Scored | None:
+def _all_good(
+    window: RawLines, parser: RowParser, place: int, sides: Sequence[int]
+) -> ScoredRows | None:
     """Parse a window at once; None unless every row is good.
 
     A score that is a number, and sides that are UTF-8 without NUL, make a row good; only where
@@ -370,7 +383,7 @@ def _all_good(window: Lines, parser: RowParser, place: int, sides: Sequence[int]
         return None
     if sides and b"\0" in b"".join(window.raw):
         return None
-    return Scored(window.raw, scores, texts, [])
+    return ScoredRows(window.raw, scores, texts, [])
 
 
 def _numbers(fields: list[bytes]) -> list[float]:
@@ -381,9 +394,9 @@ def _numbers(fields: list[bytes]) -> list[float]:
     return list(map(number_of, fields))
 
 
-def _row_by_row(window: Lines, parser: RowParser, sides: int) -> Scored:
+def _row_by_row(window: RawLines, parser: RowParser, sides: int) -> ScoredRows:
     """Parse a window that holds bad rows."""
-    scored = Scored([], [], [[] for _ in range(sides)], [])
+    scored = ScoredRows([], [], [[] for _ in range(sides)], [])
     for row, raw in zip(window.rows(parser), window.raw, strict=True):
         if isinstance(row, BadRow):
             scored.bad.append((len(scored.lines), row))

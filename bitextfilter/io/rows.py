@@ -23,7 +23,7 @@ _FEWEST_WORDS, _MANY_WORDS = 4, 8
 """A sentence has so many words and ends like one, or so many words anyway; names have fewer."""
 
 
-class Wanted(NamedTuple):
+class ColumnPlace(NamedTuple):
     """One column to read: what it is called, its option, and where it is."""
 
     name: str
@@ -40,9 +40,12 @@ class Columns:
     blank: bool = False
     """Whether a side may be empty."""
 
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[ColumnPlace, ...]:
         """Return the two columns, source first."""
-        return (Wanted("source", "--scol", self.source), Wanted("target", "--tcol", self.target))
+        return (
+            ColumnPlace("source", "--scol", self.source),
+            ColumnPlace("target", "--tcol", self.target),
+        )
 
 
 @dataclass(frozen=True)
@@ -51,9 +54,9 @@ class TemplatedColumns(Columns):
 
     template: int | str = 3
 
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[ColumnPlace, ...]:
         """Return the columns, the template last."""
-        return (*super().wanted(), Wanted("template", "--template-column", self.template))
+        return (*super().wanted(), ColumnPlace("template", "--template-column", self.template))
 
 
 @dataclass(frozen=True)
@@ -64,11 +67,11 @@ class TextColumn:
     blank: bool = False
     """Whether it may be empty."""
 
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[ColumnPlace, ...]:
         """Return the column, or nothing for the whole line."""
         if self.column is None:
             return ()
-        return (Wanted("sentence", "--column", self.column),)
+        return (ColumnPlace("sentence", "--column", self.column),)
 
 
 @dataclass(frozen=True)
@@ -77,14 +80,16 @@ class TemplatedText(TextColumn):
 
     template: int | str = 2
 
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[ColumnPlace, ...]:
         """Return the two columns, the sentence first."""
         where = 1 if self.column is None else self.column
-        template = Wanted("template", "--template-column", self.template)
-        return (Wanted("sentence", "--column", where), template)
+        template = ColumnPlace("template", "--template-column", self.template)
+        return (ColumnPlace("sentence", "--column", where), template)
 
 
-def check_header(header: bytes, wanted: Sequence[Wanted], places: Sequence[int], file: str) -> None:
+def check_header(
+    header: bytes, wanted: Sequence[ColumnPlace], places: Sequence[int], file: str
+) -> None:
     """Raise InputError if a header looks like a row: a score in it, or two sentences.
 
     Not where a column is *wanted* by its name, and so the header is one.
@@ -188,7 +193,7 @@ class RowParser:
     def __init__(
         self,
         name: str,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[ColumnPlace],
         places: Sequence[int],
         remedy: str = REMEDY,
         blank: bool = False,
@@ -251,7 +256,7 @@ class _UnusableError(Exception):
     """Why a row is bad."""
 
 
-def _missing(wanted: Wanted, place: int, count: int) -> str:
+def _missing(wanted: ColumnPlace, place: int, count: int) -> str:
     needed = -place if place < 0 else place + 1
     columns = "1 column" if count == 1 else f"{count} columns"
     return f"{columns}, expected at least {needed} ({wanted.option} {wanted.where})"
@@ -288,7 +293,7 @@ def row_windows(
         yield window
 
 
-class Lines(NamedTuple):
+class RawLines(NamedTuple):
     """Consecutive lines that are yet to be parsed, perhaps in another process."""
 
     first: int
@@ -342,7 +347,7 @@ class RowReader:
         for number, raw in self._lines:
             yield parse(number, raw)
 
-    def lines(self, size: int, most_bytes: int = WINDOW_BYTES) -> Iterator[Lines]:
+    def lines(self, size: int, most_bytes: int = WINDOW_BYTES) -> Iterator[RawLines]:
         """Yield the remaining lines in windows as ``row_windows`` does, to be parsed elsewhere."""
         first, raws, held = 0, [], 0
         for number, raw in self._lines:
@@ -350,10 +355,10 @@ class RowReader:
             raws.append(raw)
             held += len(raw)
             if len(raws) >= size or held >= most_bytes:
-                yield Lines(first, raws)
+                yield RawLines(first, raws)
                 first, raws, held = 0, [], 0
         if raws:
-            yield Lines(first, raws)
+            yield RawLines(first, raws)
 
     def first_line(self, names: Sequence[str] = ()) -> bytes:
         """Return what stands before the rows: the BOM, and the header with *names* appended.
@@ -377,7 +382,7 @@ class RowReader:
         self.starts = False
         self._shift = number - (1 if self.header is None else 2)
 
-    def place(self, wanted: Wanted) -> int:
+    def place(self, wanted: ColumnPlace) -> int:
         """Return the index of a column, negative from the end.
 
         Raises InputError for a name that is not in the header, or is there twice.

@@ -268,7 +268,7 @@ def mean(read: States, lengths: Tensor) -> Tensor:
     return total / lengths[:, None]
 
 
-class FoldedDirection:
+class CachedDirection:
     """One direction of a layer over a set of distinct tokens."""
 
     def __init__(
@@ -300,13 +300,13 @@ class FoldedDirection:
         return mean(self.states(ids, lengths), lengths)
 
 
-class FoldedRecurrent:
+class CachedRecurrent:
     """The layers of a :class:`BidirectionalRecurrent` over a set of distinct tokens."""
 
     def __init__(self, layers: BidirectionalRecurrent, vectors: Tensor, threads: int = 1) -> None:
         """``vectors (u, e)``: the word vectors of the distinct tokens."""
         self._first = [
-            FoldedDirection(cells, vectors, bool(side), threads)
+            CachedDirection(cells, vectors, bool(side), threads)
             for side, cells in enumerate(layers.directions(0))
         ]
         self._upper = [

@@ -108,7 +108,7 @@ def load_into(module: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> N
     module.load_state_dict(dict(tensors))
 
 
-def load_network(folder: Path, part: str, build: Callable[[], Module]) -> Module:
+def load_parameters(folder: Path, part: str, build: Callable[[], Module]) -> Module:
     """Return the network that *build* makes, with the tensors of a *part* of a model folder.
 
     Raises:

@@ -41,15 +41,15 @@ MAKERS = {
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
 
 
-def shipped() -> dict[str, Path]:
+def shipped_models() -> dict[str, Path]:
     """Return the models that come with the package, by name."""
     folders = sorted(PRETRAINED.iterdir()) if PRETRAINED.is_dir() else []
     return {folder.name: folder for folder in folders if (folder / CONFIG).is_file()}
 
 
-def find(name_or_folder: str | Path) -> Path:
+def find_model(name_or_folder: str | Path) -> Path:
     """Return the folder of a shipped model's name, or the one given. Raises NotFoundError."""
-    name, known = str(name_or_folder), shipped()
+    name, known = str(name_or_folder), shipped_models()
     if name in known:
         return known[name]
     if (folder := Path(name)).is_dir():
@@ -90,12 +90,12 @@ def kind_of(config: Mapping[str, Any]) -> str | None:
     return next((kind for kind in MAKERS if kind in config), None)
 
 
-def digest(folder: Path) -> str:
-    """Twelve hexadecimal digits that name a model: the start of :func:`full_digest`."""
-    return full_digest(folder)[:12]
+def model_digest(folder: Path) -> str:
+    """Twelve hexadecimal digits that name a model: the start of :func:`full_model_digest`."""
+    return full_model_digest(folder)[:12]
 
 
-def full_digest(folder: Path) -> str:
+def full_model_digest(folder: Path) -> str:
     """SHA-256 over the files that scores depend on, in hexadecimal digits."""
     total = hashlib.sha256()
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):

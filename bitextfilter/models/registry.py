@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from torch import nn
 
 from bitextfilter.errors import ModelError, SettingsError
-from bitextfilter.models.checkpoint import load_network, save_tensors, write_config
+from bitextfilter.models.checkpoint import load_parameters, save_tensors, write_config
 from bitextfilter.models.folders import MAKERS, read_config
 
 
@@ -127,7 +127,7 @@ class Registry(Generic[Network, Processor]):
         processor = self._load_text(folder, config)
         sizes = processor.sizes()
         try:
-            network = load_network(folder, self._part, lambda: self.build(name, settings, sizes))
+            network = load_parameters(folder, self._part, lambda: self.build(name, settings, sizes))
         except KeyError as error:
             raise ModelError(
                 f"{folder}: {name} needs {error}, which its text side lacks"

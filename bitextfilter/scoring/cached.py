@@ -24,7 +24,7 @@ from bitextfilter.arrays import Scores
 from bitextfilter.errors import ModelError
 from bitextfilter.io.cache import KEY_BYTES, Cache
 from bitextfilter.models.device import arithmetic, resolve_device
-from bitextfilter.models.folders import full_digest
+from bitextfilter.models.folders import full_model_digest
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 from bitextfilter.scoring.model import check_measures, distinct
 from bitextfilter.scoring.translation import LONGEST
@@ -153,7 +153,7 @@ def judged_context(judges: Judges, measure: str) -> bytes:
 
 def _of_model(model: Model) -> list[object]:
     """Return what the scores of a model depend on whatever the measure."""
-    digest = full_digest(model.folder)
+    digest = full_model_digest(model.folder)
     if not digest.startswith(model.digest):
         raise ModelError(f"{model.folder}: has changed since it was read")
     return [*_circumstances(arithmetic(model.encoder.device)), digest]

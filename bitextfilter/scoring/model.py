@@ -20,10 +20,10 @@ from bitextfilter.io.batches import map_blocks
 from bitextfilter.models.folders import (
     ATTRIBUTION,
     CARD,
-    digest,
     file_sizes,
-    find,
+    find_model,
     kind_of,
+    model_digest,
     read_config,
 )
 from bitextfilter.scoring import background as neighbours
@@ -186,7 +186,7 @@ def describe(name_or_folder: str | Path) -> dict[str, Any]:
     Raises NotFoundError where there is no such model, or a file is missing; ModelError where one
     of those that are read is damaged. Tensors are not looked at.
     """
-    folder = find(name_or_folder)
+    folder = find_model(name_or_folder)
     config = read_config(folder)
     sizes = TextProcessor.load(folder, config).sizes()
     kind = kind_of(config)
@@ -197,7 +197,7 @@ def describe(name_or_folder: str | Path) -> dict[str, Any]:
     return {
         "name": str(name_or_folder),
         "folder": str(folder),
-        "digest": digest(folder),
+        "digest": model_digest(folder),
         "kind": kind,
         "languages": config["languages"],
         "architecture": architecture,
@@ -336,7 +336,7 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
         ModelError: the model is damaged, or of a newer version.
         DeviceError: the device is not there.
     """
-    folder = find(name_or_folder)
+    folder = find_model(name_or_folder)
     encoder = load_encoder(folder, device, threads)
     classifier = classifiers.load(folder)
     if classifier is not None and classifier.settings.dim != encoder.dim:
@@ -347,5 +347,5 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
     path = folder / neighbours.FILE
     reference = Reference.load(path, encoder.dim) if path.exists() else None
     return Model(
-        str(name_or_folder), folder, digest(folder), encoder, classifier, reference, threads
+        str(name_or_folder), folder, model_digest(folder), encoder, classifier, reference, threads
     )

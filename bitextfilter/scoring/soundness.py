@@ -9,7 +9,7 @@ from pathlib import Path
 from bitextfilter.encoders.reference_classifier import load_reference_classifier
 from bitextfilter.errors import ModelError
 from bitextfilter.models.checkpoint import load_tensors
-from bitextfilter.models.folders import THRESHOLDS, digest, kind_of, read_config
+from bitextfilter.models.folders import THRESHOLDS, kind_of, model_digest, read_config
 from bitextfilter.scoring.measures import possible_measures
 from bitextfilter.scoring.model import load
 from bitextfilter.scoring.thresholds import own_thresholds
@@ -33,7 +33,7 @@ def check_model(folder: Path) -> None:
 
 def _check_thresholds(folder: Path) -> None:
     """Raise ModelError for thresholds that no score of this model can be held against."""
-    own, others = own_thresholds(folder, digest(folder))
+    own, others = own_thresholds(folder, model_digest(folder))
     if others:
         raise ModelError(
             f"{folder / THRESHOLDS}: {others} thresholds were estimated with other weights:"

@@ -3,7 +3,7 @@
 Kim et al. 2019: q(a, b) in (0, 1) from two hidden layers of 512 ReLU units over
 [a; b], and one sigmoid. Ours differs in three ways: each vector is first scaled to the length √d
 (so that all encoders' numbers are of one size), |a − b| and a ⊙ b may stand beside [a; b], the
-vectors may be followed by a description of the sentence's surface (its look is treated like the
+vectors may be followed by a description of the sentence's surface (its surface is treated like the
 vector, the rest is compared), and the logit is divided by a temperature (1 until it is calibrated).
 There may be a second logit: see ``Answers``.
 """
@@ -35,7 +35,14 @@ from bitextfilter.similarity.pair_classifier import (
     sigmoid,
 )
 from bitextfilter.similarity.vectors import on_grid, unit_rows
-from bitextfilter.text.features import FIGURES, LOOK, NAMES, WIDTH, WORDS, describe
+from bitextfilter.text.features import (
+    FIGURE_BAG,
+    NAME_BAG,
+    SURFACE,
+    SURFACE_WIDTH,
+    WORD_BAG,
+    surface_features,
+)
 
 COMPARISONS = 13
 """Numbers that a comparison has."""
@@ -51,12 +58,12 @@ def compare(a: Tensor, b: Tensor) -> Tensor:
     side) and words are in both, or in one side only; and the words in both as parts of either
     side's, from 0 to 2. Exact: a row does not depend on the others.
     """
-    words, others = a[:, WORDS], b[:, WORDS]
+    words, others = a[:, WORD_BAG], b[:, WORD_BAG]
     counts = torch.cat(
         [
-            _shared(a[:, FIGURES], b[:, FIGURES]),
-            _shared(a[:, NAMES], others),
-            _shared(b[:, NAMES], words)[:, :2],
+            _shared(a[:, FIGURE_BAG], b[:, FIGURE_BAG]),
+            _shared(a[:, NAME_BAG], others),
+            _shared(b[:, NAME_BAG], words)[:, :2],
             _shared(words, others),
         ],
         dim=1,
@@ -128,8 +135,10 @@ class ClassifierSettings:
         check_worth(self.worth)
         if self.layers > MOST_LAYERS:
             raise SettingsError(f"layers must be at most {MOST_LAYERS}")
-        if self.surface not in (0, WIDTH):
-            raise SettingsError(f"surface is {self.surface}: this version has {WIDTH}, or 0")
+        if self.surface not in (0, SURFACE_WIDTH):
+            raise SettingsError(
+                f"surface is {self.surface}: this version has {SURFACE_WIDTH}, or 0"
+            )
 
 
 class Classifier(nn.Module):
@@ -144,7 +153,7 @@ class Classifier(nn.Module):
         self._features, times = FEATURES[settings.features]
         inputs = times * settings.dim
         if settings.surface:
-            inputs += times * LOOK.stop + COMPARISONS
+            inputs += times * SURFACE.stop + COMPARISONS
         sizes = [inputs, *[settings.hidden] * settings.layers, settings.answers]
         self.layers = nn.ModuleList(
             nn.Linear(inward, outward) for inward, outward in pairwise(sizes)
@@ -173,11 +182,11 @@ class Classifier(nn.Module):
         rows = [unit * math.sqrt(self.settings.dim) for unit in units]
         if not self.settings.surface:
             return self._features(*rows)
-        looks = [
-            torch.hstack([row, surface[:, LOOK]])
+        features = [
+            torch.hstack([row, surface[:, SURFACE]])
             for row, surface in zip(rows, surfaces, strict=True)
         ]
-        return torch.hstack([self._features(*looks), compare(*surfaces)])
+        return torch.hstack([self._features(*features), compare(*surfaces)])
 
     def scoring(self, encode: Encode, threads: int = 1) -> Scoring:
         """Return what scores pairs of sentences by their vectors."""
@@ -199,7 +208,9 @@ class Classifier(nn.Module):
 
     def rows(self, vectors: Vectors, sentences: Sequence[str]) -> Vectors:
         """Return vectors and, where it wants them, descriptions of sentences, ``(n, width)``."""
-        return np.hstack([vectors, describe(sentences)]) if self.settings.surface else vectors
+        return (
+            np.hstack([vectors, surface_features(sentences)]) if self.settings.surface else vectors
+        )
 
     def probabilities(self, a: Vectors, b: Vectors, threads: int = 1) -> Scores:
         """Score ``(n,)`` in [0, 1] of row i of ``a`` and row i of ``b``, as ``PairScorer`` tells.

@@ -51,7 +51,7 @@ class ReadWords:
     table: Tensor
     """``(u, columns)``, float16; the empty word, number 0, is as no word."""
     spelling: Spelling
-    """Of the words of the table, without their looks and hashes."""
+    """Of the words of the table, without their features and hashes."""
 
 
 class WordMemory:
@@ -60,19 +60,19 @@ class WordMemory:
     def __init__(
         self,
         row: Callable[[Tensor, Tensor], Tensor],
-        look: Callable[[Spelling], NDArray[np.float32]],
+        features_of: Callable[[Spelling], NDArray[np.float32]],
         encode: Callable[[Sequence[str]], Vectors],
         most: int = _MOST,
     ) -> None:
         """Begin with no word.
 
         Args:
-            row: vectors ``(u, dim)`` and looks ``(u, LOOKS)`` → rows of the table.
-            look: how words are spelt → their looks.
+            row: vectors ``(u, dim)`` and features ``(u, WORD_FEATURES)`` → rows of the table.
+            features_of: how words are spelt → their features.
             encode: words → vectors.
             most: with more words, it begins anew.
         """
-        self._row, self._look, self._encode, self._most = row, look, encode, most
+        self._row, self._features_of, self._encode, self._most = row, features_of, encode, most
         self._lock = Lock()
         self._forget()
 
@@ -96,13 +96,13 @@ class WordMemory:
 
     def _learn(self, words: list[str]) -> None:
         added, old = spellings(words), self._spelling
-        vectors, looks = map(torch.from_numpy, (self._encode(words), self._look(added)))
+        vectors, features = map(torch.from_numpy, (self._encode(words), self._features_of(added)))
         with torch.inference_mode(), one_torch_thread():
             for first in range(0, len(words), _BLOCK):
-                block = [_filled(part[first : first + _BLOCK]) for part in (vectors, looks)]
+                block = [_filled(part[first : first + _BLOCK]) for part in (vectors, features)]
                 self._add(self._row(*block)[: len(words) - first].clamp(-_LARGEST, _LARGEST))
         self._spelling = Spelling(
-            old.looks,
+            old.features,
             np.concatenate([old.letters, added.letters]),
             np.concatenate([old.figures, added.figures]),
             old.hashes,
@@ -124,7 +124,7 @@ class WordMemory:
 
 def _without_looks(spelling: Spelling) -> Spelling:
     """What the table has of words need not be kept."""
-    return replace(spelling, looks=spelling.looks[:0], hashes=spelling.hashes[:0])
+    return replace(spelling, features=spelling.features[:0], hashes=spelling.hashes[:0])
 
 
 def _filled(rows: Tensor) -> Tensor:
@@ -162,23 +162,23 @@ class WordClassifier(nn.Module):
         """The layer of the answers."""
         return self.network.out
 
-    def looks(self, side: int, spelling: Spelling) -> NDArray[np.float32]:
-        """Looks of words ``(u, LOOKS)`` of a side, 0 or 1, with their rarity.
+    def features(self, side: int, spelling: Spelling) -> NDArray[np.float32]:
+        """Features of words ``(u, WORD_FEATURES)`` of a side, 0 or 1, with their rarity.
 
         That of a word never met is 1, unless one of its bucket was.
         """
-        looks: NDArray[np.float32] = spelling.looks.copy()
+        features: NDArray[np.float32] = spelling.features.copy()
         times = self.counts[side].numpy()[self.buckets(spelling)].astype(np.float32)
-        looks[:, RARITY] = np.maximum(0, 1 - np.log1p(times) / math.log(_COMMON))
-        return looks
+        features[:, RARITY] = np.maximum(0, 1 - np.log1p(times) / math.log(_COMMON))
+        return features
 
     def buckets(self, spelling: Spelling) -> Indices:
         """Where words are counted, ``(u,)``."""
         return spelling.hashes % self.settings.buckets
 
-    def table(self, vectors: Tensor, looks: Tensor) -> Tensor:
-        """The encoder's word vectors ``(u, dim)`` and looks → table of words ``(u, columns)``."""
-        rows: Tensor = self.network.table(vectors / self.settings.word_length, looks)
+    def table(self, vectors: Tensor, features: Tensor) -> Tensor:
+        """The encoder's word vectors ``(u, dim)``, features → table of words ``(u, columns)``."""
+        rows: Tensor = self.network.table(vectors / self.settings.word_length, features)
         return rows
 
     def forward(self, tables: Sequence[Tensor], pairs: Sequence[Sentences]) -> Tensor:
@@ -200,7 +200,7 @@ class WordScoring:
         self._memories = [
             WordMemory(
                 classifier.table,
-                partial(classifier.looks, side),
+                partial(classifier.features, side),
                 partial(_encode_side, encode, side),
             )
             for side in (0, 1)

@@ -18,7 +18,7 @@ like go through one hidden layer to one logit, or two.
 What depends on a word alone comes first (:meth:`WordNetwork.table`), so that it need be computed
 only once for each distinct word.
 
-Kinds of words are learnt; beside them stand the traits that their spelling tells, and rarity.
+Kinds of words are learnt; beside them stand the flags of their spelling, and rarity.
 
 Letters: n pairs, t words a sentence, u words, e the encoder's width, w ours, m that of words by
 themselves, c kinds of words.
@@ -40,7 +40,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.models.layers import Dropout
 from bitextfilter.models.recurrent import padding_mask
 from bitextfilter.similarity.pair_classifier import check_whole_numbers, check_worth
-from bitextfilter.text.features import LOOKS, TRAITS, Spelling, repeats
+from bitextfilter.text.features import WORD_FEATURES, WORD_FLAGS, Spelling, repeats
 from bitextfilter.text.ragged import Ragged
 
 
@@ -198,7 +198,7 @@ _SENTENCE_UNITS = 96
 _WORD_SCALE, _SENTENCE_SCALE, _COSINE_SCALE = 6.0, 10.0, 3.0
 """Factors that bring numbers of unit vectors near 1, where networks learn best."""
 _DROPOUT = 0.1
-_TRAITS = TRAITS.stop - TRAITS.start
+_TRAITS = WORD_FLAGS.stop - WORD_FLAGS.start
 
 
 @dataclass(frozen=True)
@@ -232,8 +232,8 @@ class _Read:
     """``(2 n, t, w)``, of length 1: the same, to find each other by."""
     kinds: Tensor
     """``(2 n, t, c)``, from 0 to 1."""
-    looks: Tensor
-    """``(2 n, t, LOOKS)``."""
+    features: Tensor
+    """``(2 n, t, WORD_FEATURES)``."""
 
 
 class WordNetwork(nn.Module):
@@ -244,8 +244,8 @@ class WordNetwork(nn.Module):
         dim, width, kinds = settings.dim, settings.width, settings.word_kinds
         meaning, hidden = settings.meaning, settings.hidden
         self.meaning = nn.Linear(dim, meaning, bias=False)
-        self.contexts = nn.Linear(dim + LOOKS, 3 * width, bias=False)
-        self.kinds = nn.Linear(dim + LOOKS, kinds)
+        self.contexts = nn.Linear(dim + WORD_FEATURES, 3 * width, bias=False)
+        self.kinds = nn.Linear(dim + WORD_FEATURES, kinds)
         self.places = nn.Linear(4, width + kinds, bias=False)
         self.sides = nn.Parameter(torch.zeros(2, width))
         self.wider = nn.Linear(3 * width, width)
@@ -255,21 +255,21 @@ class WordNetwork(nn.Module):
         self.compare = nn.Linear(4 * width + kinds + _TRAITS + SCALARS, width)
         self.compared = nn.Linear(width, width)
         self.sentence = nn.Linear(2 * dim, _SENTENCE_UNITS)
-        side = (kinds + _TRAITS + 1) * FEATURES + kinds + 2 * width + 3 * LOOKS + 1
-        self.hidden = nn.Linear(2 * side + LOOKS + _SENTENCE_UNITS + 1, hidden)
+        side = (kinds + _TRAITS + 1) * FEATURES + kinds + 2 * width + 3 * WORD_FEATURES + 1
+        self.hidden = nn.Linear(2 * side + WORD_FEATURES + _SENTENCE_UNITS + 1, hidden)
         self.out = nn.Linear(hidden, settings.answers)
         self.dropout = Dropout(_DROPOUT)
-        self._columns = [3 * width, meaning, kinds, LOOKS]
+        self._columns = [3 * width, meaning, kinds, WORD_FEATURES]
 
-    def table(self, vectors: Tensor, looks: Tensor) -> Tensor:
-        """Word vectors ``(u, e)`` of about length 1, and looks ``(u, LOOKS)`` → ``(u, columns)``.
+    def table(self, vectors: Tensor, features: Tensor) -> Tensor:
+        """Word vectors ``(u, e)`` of length 1 or so, features ``(u, f)`` → ``(u, columns)``.
 
         A row is what the network takes of a word, of that word alone. A row of zeros stands for
         no word.
         """
-        words = torch.cat([vectors * _WORD_SCALE, looks], dim=1)
+        words = torch.cat([vectors * _WORD_SCALE, features], dim=1)
         meanings = normalize(self.meaning(vectors), dim=1)
-        return torch.cat([self.contexts(words), meanings, self.kinds(words), looks], dim=1)
+        return torch.cat([self.contexts(words), meanings, self.kinds(words), features], dim=1)
 
     def forward(self, tables: Sequence[Tensor], pairs: Sequence[Sentences]) -> Tensor:
         """Both sides' tables of words, and both sides of n pairs → answers ``(n, 1 or 2)``.
@@ -283,7 +283,7 @@ class WordNetwork(nn.Module):
             torch.cat([some.repeats for some in pairs]),
         )
         sides = self._sides(both, self._covering(both, pairs)).chunk(2)
-        source, target = density(both.looks).chunk(2)
+        source, target = density(both.features).chunk(2)
         seen = torch.cat([*sides, self._sentences(*pairs), (source - target).abs()], dim=1)
         answers: Tensor = self.out(self.dropout(torch.relu(self.hidden(seen))))
         return answers
@@ -292,7 +292,7 @@ class WordNetwork(nn.Module):
         """Rows of the tables, ``(2 n, t, columns)``, and so on → words in their contexts."""
         extent = Extent(lengths, rows.shape[1])
         inside = extent.inside[:, :, None]
-        contexts, meanings, kinds, looks = torch.split(rows, self._columns, dim=2)
+        contexts, meanings, kinds, features = torch.split(rows, self._columns, dim=2)
         edges = torch.stack([extent.first, extent.last], dim=2)
         places = self.places(torch.cat([repeats, edges], dim=2))
         sides, width = self.sides.repeat_interleave(len(rows) // 2, dim=0), self.sides.shape[1]
@@ -304,7 +304,7 @@ class WordNetwork(nn.Module):
         kinds = kinds + places[:, :, width:] + self.kinds_in_context(states)
         queries = normalize(self.query(states), dim=2) * inside
         return _Read(
-            extent, meanings, self.dropout(states), queries, torch.sigmoid(kinds) * inside, looks
+            extent, meanings, self.dropout(states), queries, torch.sigmoid(kinds) * inside, features
         )
 
     def _covering(self, both: _Read, pairs: Sequence[Sentences]) -> Covering:
@@ -323,18 +323,18 @@ class WordNetwork(nn.Module):
         return covering(scores, ways, both.extent, both.extent.swapped())
 
     def _sides(self, both: _Read, covered: Covering) -> Tensor:
-        """What is counted and compared of each side's words, and its looks → ``(2 n, width)``."""
+        """The compared and counted words of each side, and its features → ``(2 n, width)``."""
         extent = both.extent
-        kinds = torch.cat([both.kinds, both.looks[:, :, TRAITS]], dim=2)
+        kinds = torch.cat([both.kinds, both.features[:, :, WORD_FLAGS]], dim=2)
         found = covered.attention @ swapped(both.states)
         words = [both.states, found, (both.states - found).abs(), both.states * found]
         compared = torch.relu(self.compare(torch.cat([*words, kinds, covered.scalars], dim=2)))
         compared = torch.relu(self.compared(compared)) * extent.inside[:, :, None]
         mean = compared.sum(dim=1) / extent.lengths[:, None]
         every = torch.cat([kinds, extent.inside[:, :, None]], dim=2)
-        last = (both.looks * extent.last[:, :, None]).sum(dim=1)
+        last = (both.features * extent.last[:, :, None]).sum(dim=1)
         parts = [pooled(every, covered.features, extent.lengths), density(both.kinds), mean]
-        parts += [compared.amax(dim=1), density(both.looks), both.looks[:, 0], last]
+        parts += [compared.amax(dim=1), density(both.features), both.features[:, 0], last]
         return torch.cat([*parts, extent.lengths.log()[:, None]], dim=1)
 
     def _sentences(self, source: Sentences, target: Sentences) -> Tensor:

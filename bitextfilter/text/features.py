@@ -1,10 +1,8 @@
-"""Surface features of sentences and words that sentence vectors do not capture.
+"""Surface features of sentences, and spelling features of their words, that vectors blur.
 
 Vectors of meaning hardly tell 5 from 6, one name from another, or a whole sentence from its first
-half. A description holds just that: a *look* (length, punctuation, capitals, negations), and bags
-of figures, names and words as they are spelt, which ``similarity/surface.py`` compares.
-
-Words are runs of letters and digits, in their own case; each punctuation mark is a word of its own.
+half. A sentence's words are runs of letters here; those of a ``WordReader`` are runs of letters and
+digits, and each punctuation mark is a word of its own.
 """
 
 from __future__ import annotations
@@ -16,67 +14,57 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bitextfilter.arrays import Integers, Mask, Vectors
+from bitextfilter.text.negations import NEGATION_PARTS, NEGATION_WORDS
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged, View, numbered
 
 MARKS = [",", ".", ";", ":", "?", "!", "([{", ")]}", "<", ">", "/\\", "|", "%", "&", "$€£", "@"]
 MARKS += ["#*=_~^", "-–—", '"„“”«»', "'‘’", "…", "•·", "©®™", "ÃÂâ"]
-"""Punctuation marks and symbols by kind; the last are letters that mojibake is full of."""
+"""Punctuation marks and symbols by kind; the last are frequent letters of mojibake."""
 _ENDS = [".", "?", "!", ":", ",;", ")]}>", "\"“”«»'’", "…"]
-NEGATIONS = frozenset(
-    """
-    not never no none nobody nothing neither nor without cannot nicht nie niemals nichts niemand
-    kein keine keinen keinem keiner keines weder ohne pas jamais rien aucun aucune sans non nunca
-    jamás não nem niet geen nooit inte aldrig ikke ej není nikdy bez не нет ни никогда без
-    """.split()  # noqa: SIM905 - a list would be a page long
-)
 _FIGURE = re.compile(r"\d+(?:[.,\u00a0\u202f' ]\d{3}(?!\d))*(?:[.,:]\d+)?")
 _WORD = re.compile(r"[^\W\d_]+")
 
-_COUNTS = 8 + len(MARKS)
-_EDGES = len(_ENDS) + 4
+SURFACE = slice(0, 8 + len(MARKS) + len(_ENDS) + 4)
+"""Columns of counts, and of how the sentence starts and ends."""
+FIGURE_BAG = slice(SURFACE.stop, SURFACE.stop + 64)
+"""Columns of the hashed figures: the count of each bucket, at most 3."""
+NAME_BAG = slice(FIGURE_BAG.stop, FIGURE_BAG.stop + 256)
+"""Columns of the hashed words with a capital, but for the first word: 1 for each bucket hit."""
+WORD_BAG = slice(NAME_BAG.stop, NAME_BAG.stop + 256)
+"""Columns of all hashed words in lower case; a word has the same bucket here and in NAME_BAG."""
+SURFACE_WIDTH = WORD_BAG.stop
+"""Features of a sentence."""
 
-LOOK = slice(0, _COUNTS + _EDGES)
-"""Where a description has its look."""
-FIGURES = slice(LOOK.stop, LOOK.stop + 64)
-"""Where it has the bag of figures: how many fall into each bucket, at most 3."""
-NAMES = slice(FIGURES.stop, FIGURES.stop + 256)
-"""Where it has the bag of words with a capital, the first word aside: 1 for each bucket hit."""
-WORDS = slice(NAMES.stop, NAMES.stop + 256)
-"""Where it has the bag of all words in lower case; a word has one bucket here and in NAMES."""
-WIDTH = WORDS.stop
-"""Numbers in a description."""
-
-_MOST = 3
+_MOST_FIGURES = 3
 
 
-def describe(sentences: Sequence[str]) -> NDArray[np.float32]:
-    """Describe ``n`` sentences → float32 ``(n, WIDTH)``, each by itself.
+def surface_features(sentences: Sequence[str]) -> Vectors:
+    """Return features of ``n`` sentences, float32 ``(n, SURFACE_WIDTH)``, each by itself.
 
     Logarithms of counts (characters, words, figures, capitals, negations, repeated word pairs,
-    kinds of punctuation), what the sentence starts and ends with, and bags of its figures (without
-    separators, so that 1,500 and 1.500 are the same), of its words with capitals and of all its
-    words, each hashed into buckets. All are multiples of 2**-12, from 0 to about 8.
+    kinds of punctuation), the sentence's start and end, and hashed bags of its figures (without
+    separators: 1,500 and 1.500 are the same), its words with capitals and all its words. All are
+    multiples of 2**-12, from 0 to about 8.
     """
-    found = [_Found(unicodedata.normalize("NFC", sentence)) for sentence in sentences]
-    rows = np.zeros((len(found), WIDTH), dtype=np.float32)
-    for row, one in zip(rows, found, strict=True):
-        row[LOOK] = (*_counts(one), *_edges(one.text))
-    rows[:, LOOK] = np.round(rows[:, LOOK] * 4096) / 4096
-    rows[:, FIGURES] = _bags([one.figures for one in found], FIGURES, _MOST)
-    rows[:, NAMES] = _bags([one.names for one in found], NAMES, 1)
-    rows[:, WORDS] = _bags([one.words for one in found], WORDS, 1)
+    texts = [_Text(unicodedata.normalize("NFC", sentence)) for sentence in sentences]
+    rows = np.zeros((len(texts), SURFACE_WIDTH), dtype=np.float32)
+    for row, text in zip(rows, texts, strict=True):
+        row[SURFACE] = (*text.counts(), *text.edges())
+    rows[:, SURFACE] = np.round(rows[:, SURFACE] * 4096) / 4096
+    rows[:, FIGURE_BAG] = _bags([text.figures for text in texts], FIGURE_BAG, _MOST_FIGURES)
+    rows[:, NAME_BAG] = _bags([text.names for text in texts], NAME_BAG, 1)
+    rows[:, WORD_BAG] = _bags([text.words for text in texts], WORD_BAG, 1)
     return rows
 
 
-class _Found:
-    """The words, names and figures of a text."""
+class _Text:
+    """The words, names and figures of a sentence."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -86,104 +74,97 @@ class _Found:
         self.names = [lower for word, lower in pairs if word[0] != lower[0]]
         self.figures = [re.sub(r"\D", "", figure) for figure in _FIGURE.findall(text)]
 
+    def counts(self) -> list[float]:
+        """Return log(1 + count) of characters, words, figures, names, negations, repeats, marks."""
+        text, words = self.text, self.words
+        counts = [
+            len(text) / 4,
+            len(words),
+            len(self.figures),
+            len(self.names),
+            sum(word in NEGATION_WORDS for word in words) + text.count("n't") + text.count("n’t"),
+            max(0, len(words) - 1) - len(set(pairwise(words))),
+            len(words) - len(set(words)),
+            sum(map(len, words)) / max(1, len(words)),
+            *[sum(map(text.count, marks)) for marks in MARKS],
+        ]
+        return [math.log1p(count) for count in counts]
 
-def _counts(found: _Found) -> list[float]:
-    """Return log(1 + count) of characters, words, figures, names, negations, repeats, marks."""
-    text, words = found.text, found.words
-    counts = [
-        len(text) / 4,
-        len(words),
-        len(found.figures),
-        len(found.names),
-        sum(word in NEGATIONS for word in words) + text.count("n't") + text.count("n’t"),
-        max(0, len(words) - 1) - len(set(pairwise(words))),
-        len(words) - len(set(words)),
-        sum(map(len, words)) / max(1, len(words)),
-        *[sum(map(text.count, marks)) for marks in MARKS],
-    ]
-    return [math.log1p(count) for count in counts]
-
-
-def _edges(text: str) -> list[float]:
-    """Say how a text ends and starts: 2 for what is so."""
-    start, end = text[:1], text[-1:]
-    ends = [bool(end) and end in marks for marks in _ENDS]
-    true = [*ends, start.isupper(), start.islower(), start.isdigit(), end.isalnum()]
-    return [2.0 * value for value in true]
+    def edges(self) -> list[float]:
+        """Return flags of the end and the start, each 0 or 2."""
+        start, end = self.text[:1], self.text[-1:]
+        ends = [bool(end) and end in marks for marks in _ENDS]
+        flags = [*ends, start.isupper(), start.islower(), start.isdigit(), end.isalnum()]
+        return [2.0 * flag for flag in flags]
 
 
-def _bags(items: Sequence[Sequence[str]], where: slice, most: int) -> NDArray[np.int64]:
+def _bags(items: Sequence[Sequence[str]], columns: slice, most: int) -> Integers:
     """Count the items of each text by hash, up to *most* → ``(n, buckets)``."""
-    buckets = where.stop - where.start
+    buckets = columns.stop - columns.start
     rows = np.repeat(np.arange(len(items)), [len(some) for some in items])
-    hashes = np.array([_hash_item(item) for some in items for item in some], dtype=np.int64)
+    hashes = np.array([_hash(item) for some in items for item in some], dtype=np.int64)
     counts = np.bincount(rows * buckets + hashes % buckets, minlength=len(items) * buckets)
     return np.minimum(counts.reshape(-1, buckets), most)
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def _hash_item(item: str) -> int:
-    return crc32(item.encode())
+def _hash(item: str) -> int:
+    return crc32(item.encode("utf-8", "surrogatepass"))
 
 
 _NORMALISATION = Normalisation(lowercase=False, apart=True)
-_TRAITS = 8
-LOOKS = _TRAITS + len(MARKS)
-"""Numbers that the look of a word has: traits, then what marks are in it."""
-TRAITS = slice(1, _TRAITS)
-"""Of these, those that are so, 1, or not, 0: it has figures, begins with a capital, is all
-capitals, is a mark, has other letters than ASCII's, is a negation; and the rarity."""
-RARITY = 7
-"""The place of a word's rarity, from 0 to 1. Here it is 0: it is not the spelling that tells."""
+_FIGURES, _CAPITAL, _ALL_CAPITALS, _MARK, _NOT_ASCII, _NEGATION, RARITY = range(1, 8)
+"""Columns of a word's features. The first, 0, is its length; the rarity, 0 to 1, is left to those
+who know frequencies: it is 0 here."""
+WORD_FLAGS = slice(_FIGURES, RARITY + 1)
+"""The columns of flags, 0 or 1, and of the rarity."""
+_FIRST_MARK = RARITY + 1
+WORD_FEATURES = _FIRST_MARK + len(MARKS)
+"""Features of a word: length, flags, rarity, and the kinds of marks in it."""
 
-_MARKS = [frozenset(marks) for marks in MARKS]
-_NEGATIONS = NEGATIONS | {"t", "n", "hardly", "kaum", "nein", "nirgends", "nirgendwo", "ni"}
-"""Some are parts of words here: don't is three words, and n'est, too."""
+_MARK_SETS = [frozenset(marks) for marks in MARKS]
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """How ``u`` words are spelt."""
+    """The spelling of ``u`` words."""
 
-    looks: NDArray[np.float32]
-    """``(u, LOOKS)``, from 0 to about 3: its length, figures, capitals, what marks are in it."""
-    letters: NDArray[np.int64]
+    features: Vectors
+    """``(u, WORD_FEATURES)``, from 0 to about 3."""
+    letters: Integers
     """``(u,)``: equal for words that are equal in lower case, and else different."""
-    figures: NDArray[np.int64]
+    figures: Integers
     """``(u,)``: equal for words of the same digits, 0 for those without any."""
-    hashes: NDArray[np.int64]
-    """``(u,)``: below 2³², of the word in lower case; always the same, which letters are not."""
+    hashes: Integers
+    """``(u,)``: of the word in lower case, below 2³²; the same in every run, unlike ``letters``."""
 
-    def take(self, places: NDArray[np.int64]) -> Spelling:
-        """Return how the words at some places are spelt."""
+    def take(self, places: Integers) -> Spelling:
+        """Return the spelling of the words at some places."""
         figures, hashes = self.figures[places], self.hashes[places]
-        return Spelling(self.looks[places], self.letters[places], figures, hashes)
+        return Spelling(self.features[places], self.letters[places], figures, hashes)
 
 
 class WordReader:
-    """Reads sentences as words, and numbers the words in the order they come.
-
-    What stands between white space is looked at once.
-    """
+    """Reads sentences as words, numbered in order of appearance; each token is read once."""
 
     def __init__(self) -> None:
         """Begin with the empty word, number 0: it is the only word of a blank sentence."""
         self.words = [""]
         """The distinct words so far."""
         self.characters = 0
-        """How many there are in what it remembers."""
+        """Characters of the tokens kept in memory."""
         self._numbers = {"": 0}
         self._read: dict[str, list[int]] = {}
 
     def read(self, sentences: Sequence[str]) -> Ragged:
         """Return the numbers of the words of each sentence."""
-        rows, between = numbered(sentences)
+        rows, tokens = numbered(sentences)
         read = self._read
-        for text in between:
-            if text not in read:
-                read[text] = [self._number(word) for word in _NORMALISATION(text, "").split()]
-                self.characters += len(text)
-        parts = Ragged.of_lists([read[text] for text in between])
+        for token in tokens:
+            if token not in read:
+                read[token] = [self._number(word) for word in _NORMALISATION(token, "").split()]
+                self.characters += len(token)
+        parts = Ragged.of_lists([read[token] for token in tokens])
         return View(rows, parts).ids().filled(0)
 
     def _number(self, word: str) -> int:
@@ -194,47 +175,43 @@ class WordReader:
 
 
 def spellings(words: Sequence[str]) -> Spelling:
-    """Return how each of the words is spelt."""
+    """Return the spelling of each of the words."""
     lower = [word.lower() for word in words]
-    looks = np.zeros((len(words), LOOKS), dtype=np.float32)
-    looks[:, 0] = np.log1p(np.fromiter(map(len, words), np.float64, len(words)))
-    traits = [_traits(*both) for both in zip(words, lower, strict=True)]
-    rows = np.repeat(np.arange(len(words)), [len(some) for some in traits])
-    looks[rows, [trait for some in traits for trait in some]] = 1
+    features = np.zeros((len(words), WORD_FEATURES), dtype=np.float32)
+    features[:, 0] = np.log1p(np.fromiter(map(len, words), np.float64, len(words)))
+    flags = [_flags(*both) for both in zip(words, lower, strict=True)]
+    rows = np.repeat(np.arange(len(words)), [len(some) for some in flags])
+    features[rows, [flag for some in flags for flag in some]] = 1
     figures = ("" if word.isalpha() else "".join(filter(str.isdigit, word)) for word in words)
     return Spelling(
-        looks,
+        features,
         np.fromiter(map(hash, lower), np.int64, len(words)),
         np.fromiter((hash(some) if some else 0 for some in figures), np.int64, len(words)),
-        np.fromiter(map(_hash_word, lower), np.int64, len(words)),
+        np.fromiter(map(_hash, lower), np.int64, len(words)),
     )
 
 
-def _hash_word(word: str) -> int:
-    return crc32(word.encode("utf-8", "surrogatepass"))
-
-
-def _traits(word: str, lower: str) -> list[int]:
-    """Return the places in a look of what is so of a word."""
-    found = [6] if lower in _NEGATIONS else []
+def _flags(word: str, lower: str) -> list[int]:
+    """Return the columns of a word's features that are 1."""
+    found = [_NEGATION] if lower in NEGATION_PARTS else []
     if word != lower and word[0].isupper():
-        found.append(2)
+        found.append(_CAPITAL)
         if len(word) > 1 and word.isupper():
-            found.append(3)
+            found.append(_ALL_CAPITALS)
     if not word.isascii():
-        found.append(5)
+        found.append(_NOT_ASCII)
     elif word.isalpha():
         return found
     if any(map(str.isdigit, word)):
-        found.append(1)
+        found.append(_FIGURES)
     if not any(map(str.isalnum, word)):
-        found.append(4)
-    marks = (_TRAITS + kind for kind, some in enumerate(_MARKS) if not some.isdisjoint(word))
-    return [*found, *marks]
+        found.append(_MARK)
+    kinds = enumerate(_MARK_SETS, _FIRST_MARK)
+    return [*found, *(column for column, marks in kinds if not marks.isdisjoint(word))]
 
 
-def repeats(rows: Ragged, letters: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Say of every word of every sentence whether it stood there before, in lower case.
+def repeats(rows: Ragged, letters: Integers) -> Vectors:
+    """Mark every word that occurred before in its sentence, in lower case.
 
     Args:
         rows: the words of each sentence, as places in *letters*.
@@ -242,7 +219,7 @@ def repeats(rows: Ragged, letters: NDArray[np.int64]) -> NDArray[np.float32]:
 
     Returns:
         float32 ``(sum of lengths, 2)``: 1 where the word, and where it with the word before it,
-        stood in the sentence before.
+        occurred before.
     """
     sentences = np.repeat(np.arange(len(rows)), rows.lengths)
     word = np.unique(letters, return_inverse=True)[1][rows.flat]
@@ -253,9 +230,8 @@ def repeats(rows: Ragged, letters: NDArray[np.int64]) -> NDArray[np.float32]:
     return np.stack(again, axis=1).astype(np.float32)
 
 
-def _again(keys: NDArray[Any]) -> NDArray[np.bool_]:
-    """Say of each key whether it stood before."""
-    first = np.unique(keys, return_index=True)[1]
+def _again(keys: Integers) -> Mask:
+    """Return True for each key that occurred before."""
     again = np.ones(len(keys), dtype=bool)
-    again[first] = False
+    again[np.unique(keys, return_index=True)[1]] = False
     return again

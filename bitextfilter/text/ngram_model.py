@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.errors import InputError, ModelError
 from bitextfilter.io.files import lines_of, open_input
-from bitextfilter.text.units import Units
+from bitextfilter.text.units import TokenUnits
 
 MARKS = ("<unk>", "<s>", "</s>")
 """The tokens that every model has, in the order of their numbers."""
@@ -62,7 +62,7 @@ class NgramModel:
     """
 
     def __init__(
-        self, words: Sequence[str], levels: Sequence[Level], units: Units | None = None
+        self, words: Sequence[str], levels: Sequence[Level], units: TokenUnits | None = None
     ) -> None:
         """Take the *words* (first ``MARKS``), a level for each length, and what tokens are."""
         self.words = words
@@ -161,7 +161,7 @@ def _columns(model: NgramModel, n: int, keys: NDArray[np.int64]) -> list[NDArray
     return [keys, *reversed(columns)]
 
 
-def arpa_units(path: str | Path) -> Units | None:
+def arpa_units(path: str | Path) -> TokenUnits | None:
     """Return what the head of an ARPA file says its tokens are; None if it does not.
 
     Raises ModelError if the file is no ARPA file, NotFoundError if it cannot be opened.
@@ -226,13 +226,13 @@ class _Lines:
         return line
 
 
-def _read_head(lines: _Lines) -> Units | None:
+def _read_head(lines: _Lines) -> TokenUnits | None:
     """Read up to ``\\data\\``, and return what is said of the tokens."""
     units = None
     while (line := lines.next()) != b"\\data\\":
         if line.startswith((b"mmap lm", b"\\1-grams:")) or lines.number > 1000:
             raise lines.fault("no \\data\\ before this: not an ARPA file")
-        units = Units.from_note(line.decode("utf-8", "replace")) or units
+        units = TokenUnits.from_note(line.decode("utf-8", "replace")) or units
     return units
 
 

@@ -15,12 +15,12 @@ import numpy.typing as npt
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.parses import TemplateSymbols
-from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged, View, numbered, split
+from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged, View, numbered, split_words
 from bitextfilter.text.segment import (
     UNKNOWN,
     Segmenter,
     SegmenterSettings,
-    learn,
+    learn_segmenter,
     load_segmenter,
     save_segmenter,
 )
@@ -112,7 +112,7 @@ class TextProcessor:
         ]
         everything = (sentence for side in sides for sentence in side)
         if isinstance(segmentation, SegmenterSettings):
-            segmenter, settings = learn(everything, segmentation), segmentation
+            segmenter, settings = learn_segmenter(everything, segmentation), segmentation
         else:
             segmenter, settings = segmentation, SegmenterSettings()
         known = segmenter.inventory()
@@ -191,7 +191,7 @@ class TextProcessor:
     def _number_trigrams(self, words: Sequence[str]) -> Ragged:
         """Return the ids of the trigrams of *words*, which may have spaces in them."""
         assert self.trigrams is not None
-        single, counts = split(words)
+        single, counts = split_words(words)
         return self.trigrams(single).merged(counts)
 
     @property

@@ -158,7 +158,7 @@ def numbered(sentences: Sequence[str]) -> tuple[Ragged, list[str]]:
     return Ragged(places[places > 0], lengths), ["", *islice(number, 1, None)]
 
 
-def split(normalised: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
+def split_words(normalised: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
     """Return the words of normalised sentences in one list, and how many each sentence has.
 
     A list for each would keep the garbage collector busy.

@@ -21,7 +21,7 @@ from subword_nmt import apply_bpe, learn_bpe
 from bitextfilter.errors import DeviceError, InputError, ModelError, NotFoundError, SettingsError
 from bitextfilter.io.files import write_whole
 from bitextfilter.settings import check, setting
-from bitextfilter.text.ragged import Ragged, split
+from bitextfilter.text.ragged import Ragged, split_words
 
 WORD_START = "\u2581"
 """U+2581 begins each piece that begins a word, in every segmentation but ``none``."""
@@ -144,7 +144,7 @@ class WordSegmenter(Segmenter):
         """Return the function from normalised sentences to the ids of their words."""
 
         def number(sentences: Sequence[str]) -> Ragged:
-            words, counts = split(sentences)
+            words, counts = split_words(sentences)
             ids = (index.get(word, UNKNOWN) for word in words)
             return Ragged(np.fromiter(ids, dtype=np.int32, count=len(words)), counts)
 
@@ -373,7 +373,7 @@ def learn_sentencepiece(
 
 _DESCRIPTION = "segmenter.json"
 _CONTENT = "segmenter.model"
-KINDS: dict[str, type[Segmenter]] = {
+SEGMENTERS: dict[str, type[Segmenter]] = {
     "unigram": SentencePieceSegmenter,
     "sentencepiece-bpe": SentencePieceSegmenter,
     "bpe": MergeSegmenter,
@@ -383,7 +383,7 @@ KINDS: dict[str, type[Segmenter]] = {
 """The name of every segmentation and the class that does it."""
 
 
-_LEARNT = "kind=" + "|".join(kind for kind in KINDS if kind != "none")
+_LEARNT = "kind=" + "|".join(kind for kind in SEGMENTERS if kind != "none")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -395,7 +395,7 @@ class SegmenterSettings:
     are learnt from and held in memory.
     """
 
-    kind: str = setting("unigram", "how words are cut; `none`: not at all", choices=KINDS)
+    kind: str = setting("unigram", "how words are cut; `none`: not at all", choices=SEGMENTERS)
     vocabulary_size: int = setting(
         32_000,
         "pieces, or words if `kind` is none; 0 in the training of an encoder: by the number of"
@@ -421,7 +421,7 @@ class SegmenterSettings:
         check(self)
 
 
-def learn(sentences: Iterable[str], settings: SegmenterSettings) -> Segmenter:
+def learn_segmenter(sentences: Iterable[str], settings: SegmenterSettings) -> Segmenter:
     """Learn from normalised *sentences*; the same ones in the same order give the same result.
 
     InputError if there is no text, SettingsError if *settings* are unknown or cannot be met.
@@ -458,14 +458,14 @@ def load_segmenter(folder: Path) -> Segmenter:
     """
     try:
         described = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
-        segmenter, checksum = KINDS[described["kind"]], described["sha256"]
+        segmenter, checksum = SEGMENTERS[described["kind"]], described["sha256"]
         content = (folder / _CONTENT).read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise NotFoundError(f"{error.filename}: missing") from error
     except OSError as error:
         raise ModelError(f"{error.filename}: cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
-        known = ", ".join(KINDS)
+        known = ", ".join(SEGMENTERS)
         raise ModelError(f"{folder / _DESCRIPTION}: damaged, or not one of {known}") from error
     if hashlib.sha256(content).hexdigest() != checksum:
         raise ModelError(f"{folder / _CONTENT}: damaged: it is not what was saved")

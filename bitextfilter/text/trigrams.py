@@ -20,7 +20,7 @@ from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.segment import UNKNOWN
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
 
-KINDS = ("counted", "hashed")
+TRIGRAM_KINDS = ("counted", "hashed")
 _BITS = 21
 """Bits that hold any code point."""
 _WORDS = 1 << 16
@@ -42,7 +42,7 @@ class TrigramSettings:
         "counted",
         "the most frequent trigrams, others passed over; or each has one of `size` places, which"
         " others may share",
-        choices=KINDS,
+        choices=TRIGRAM_KINDS,
     )
     size: int = setting(100_000, "trigrams, or places", within=">= 1")
 

@@ -28,7 +28,7 @@ _NOTE = re.compile(r"# bitextfilter unit=(\w+) lowercase=(yes|no)")
 
 
 @dataclass(frozen=True)
-class Units:
+class TokenUnits:
     """How a sentence becomes tokens.
 
     It is normalised (:class:`Normalisation`: NFC, single spaces, nothing invisible; lower-cased
@@ -68,7 +68,7 @@ class Units:
         return f"# bitextfilter unit={self.unit} lowercase={'yes' if self.lowercase else 'no'}"
 
     @classmethod
-    def from_note(cls, line: str) -> Units | None:
+    def from_note(cls, line: str) -> TokenUnits | None:
         """Read what :meth:`note` gave; None for any other line, ModelError for a newer one."""
         if not line.startswith("# bitextfilter "):
             return None

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.settings import check, setting
 from bitextfilter.text.ngram_model import BEGIN, END, MARKS, Level, NgramModel
-from bitextfilter.text.units import Units
+from bitextfilter.text.units import TokenUnits
 
 FALLBACK = (0.5, 1.0, 1.5)
 """Discounts of counts 1, 2 and 3 up where the counts of counts give none, as in ``lmplz``."""
@@ -97,7 +97,9 @@ class _Counts(NamedTuple):
     """How often each stands in the text."""
 
 
-def estimate(corpus: TokenCorpus, settings: NgramSettings, units: Units | None = None) -> Trained:
+def estimate(
+    corpus: TokenCorpus, settings: NgramSettings, units: TokenUnits | None = None
+) -> Trained:
     """Estimate a model from *corpus*, of whose tokens *units* are said in the model.
 
     The same corpus gives the same model. Memory: some 30 bytes a token and 50 an n-gram.

@@ -18,13 +18,13 @@ from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.models.device import torch_threads
 from bitextfilter.models.folders import THRESHOLDS
 from bitextfilter.scoring.model import Model, distinct
-from bitextfilter.settings import check, from_mapping, listed, setting
+from bitextfilter.settings import check, from_mapping, group_rows, setting
 from bitextfilter.similarity import classifiers
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.classifiers import PairClassifier, Shape
 from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.similarity.word_network import WordClassifierSettings
-from bitextfilter.text.features import WIDTH
+from bitextfilter.text.features import SURFACE_WIDTH
 from bitextfilter.training.classifier import ClassifierReport, train_classifier
 from bitextfilter.training.labelled_pairs import (
     LabelledPairs,
@@ -127,8 +127,8 @@ def settings_rows() -> list[tuple[str, str, str, str]]:
     """Every setting of a run; in brackets the default of a classifier of words."""
     sentences, words = (ClassifierConfig.from_dict({}, kind=kind) for kind in _SHAPE)
     return [
-        *listed(sentences, other=words),
-        *listed(sentences.training, "training", other=words.training),
+        *group_rows(sentences, other=words),
+        *group_rows(sentences.training, "training", other=words.training),
     ]
 
 
@@ -242,7 +242,7 @@ def _by_vectors(
     model: Model, sides: _Sides, worths: NDArray[np.float32], plan: ClassifierConfig
 ) -> tuple[Shape, LabelledPairs]:
     """Encode the pairs for a classifier of sentences, and say which shape it has."""
-    surface = WIDTH if plan.surface else 0
+    surface = SURFACE_WIDTH if plan.surface else 0
     shape = ClassifierSettings(
         model.encoder.dim, plan.features, plan.hidden, surface, worth=plan.worth
     )

@@ -12,7 +12,7 @@ import numpy as np
 from bitextfilter.arrays import Vectors
 from bitextfilter.errors import InputError
 from bitextfilter.models.device import resolve_device
-from bitextfilter.settings import check_groups, from_mapping, listed
+from bitextfilter.settings import check_groups, from_mapping, group_rows
 from bitextfilter.training.mapping import (
     Adversarial,
     Induced,
@@ -64,7 +64,7 @@ class EmbeddingConfig:
 def settings_rows() -> list[tuple[str, str, str, str]]:
     """Every setting of a run."""
     plan = EmbeddingConfig()
-    groups = [listed(getattr(plan, part.name), part.name) for part in fields(plan)]
+    groups = [group_rows(getattr(plan, part.name), part.name) for part in fields(plan)]
     return [row for group in groups for row in group if not row[0].endswith(".threads")]
 
 

@@ -14,7 +14,7 @@ from bitextfilter.encoders.averaging import AveragingSettings
 from bitextfilter.encoders.combination import CombinationSettings
 from bitextfilter.encoders.registry import ENCODERS, PIVOT, sees_order, views
 from bitextfilter.errors import SettingsError
-from bitextfilter.settings import check_groups, from_mapping, listed
+from bitextfilter.settings import check_groups, from_mapping, group_rows
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import TRIGRAMS
 from bitextfilter.text.segment import SegmenterSettings
@@ -188,13 +188,13 @@ def settings_rows() -> list[tuple[str, str, str, str]]:
     meaning = "parts such as word+lstm,trigram, autoencoder, pivot or averaging"
     return [
         ("architecture", plan.architecture, "", meaning),
-        *listed(parts, "shape", "parts", CombinationSettings()),
-        *listed(AutoencoderSettings(), "shape", "autoencoder and pivot"),
-        *listed(AveragingSettings(), "shape", "averaging"),
-        *listed(plan.normalisation, "normalisation", other=Normalisation()),
-        *listed(plan.segmentation, "segmentation", other=SegmenterSettings()),
-        *listed(plan.trigrams, "trigrams", other=TrigramSettings()),
-        *listed(plan.training, "training", other=TrainingSettings()),
+        *group_rows(parts, "shape", "parts", CombinationSettings()),
+        *group_rows(AutoencoderSettings(), "shape", "autoencoder and pivot"),
+        *group_rows(AveragingSettings(), "shape", "averaging"),
+        *group_rows(plan.normalisation, "normalisation", other=Normalisation()),
+        *group_rows(plan.segmentation, "segmentation", other=SegmenterSettings()),
+        *group_rows(plan.trigrams, "trigrams", other=TrigramSettings()),
+        *group_rows(plan.training, "training", other=TrainingSettings()),
     ]
 
 

@@ -22,7 +22,7 @@ from bitextfilter.encoders.reference_classifier import (
 from bitextfilter.errors import InputError
 from bitextfilter.models.checkpoint import check_replaceable, writing_folder
 from bitextfilter.models.device import resolve_device
-from bitextfilter.settings import check, check_groups, from_mapping, listed, setting
+from bitextfilter.settings import check, check_groups, from_mapping, group_rows, setting
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import Ragged
@@ -101,9 +101,9 @@ def settings_rows() -> list[tuple[str, str, str, str]]:
     """Every setting of a run."""
     plan = ReferenceConfig()
     return [
-        *listed(plan.shape, "shape"),
-        *listed(plan),
-        *listed(plan.training, "training"),
+        *group_rows(plan.shape, "shape"),
+        *group_rows(plan),
+        *group_rows(plan.training, "training"),
     ]
 
 

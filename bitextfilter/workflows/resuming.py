@@ -12,7 +12,7 @@ from typing import Any, cast
 from bitextfilter.errors import NotFoundError, OutputError, SettingsError
 from bitextfilter.filters.rule import Rule
 from bitextfilter.io.work_folder import PLAN, check_plan, read_plan, write_plan
-from bitextfilter.models.folders import CONFIG, digest, find, shipped
+from bitextfilter.models.folders import CONFIG, find_model, model_digest, shipped_models
 from bitextfilter.training.loop import PROGRESS
 from bitextfilter.workflows.encoder_config import Environment
 
@@ -51,8 +51,8 @@ def _named(value: Any) -> list[str]:
     if not isinstance(value, str):
         return []
     found = [content(value)] if _is_file(Path(value)) else []
-    if value in shipped() or _is_file(Path(value) / CONFIG):
-        found.append(_model(find(value)))
+    if value in shipped_models() or _is_file(Path(value) / CONFIG):
+        found.append(_model(find_model(value)))
     return found
 
 
@@ -93,4 +93,4 @@ def _model(folder: Path) -> str:
 @functools.cache
 def _model_digest(folder: Path, _: tuple[tuple[str, int, int], ...]) -> str:
     """Read a model once for as long as its files are the same."""
-    return digest(folder)
+    return model_digest(folder)

@@ -18,12 +18,12 @@ from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.filters.pipeline import LineJudge, Pipeline
 from bitextfilter.filters.rule import Rule
 from bitextfilter.io.files import open_input, open_output
-from bitextfilter.io.ranking import Choice, Ranking
+from bitextfilter.io.ranking import Ranking, SelectionSettings
 from bitextfilter.io.rows import (
+    ColumnPlace,
     Columns,
     Row,
     RowReader,
-    Wanted,
     is_blank,
     number_of,
     row_windows,
@@ -49,12 +49,12 @@ class System:
     label: str | None = None
     """Rows with this label are drawn by chance."""
 
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[ColumnPlace, ...]:
         """Return the column that is read besides the two sides, if any."""
         if self.column is None:
             return ()
         option = "--scores" if self.label is None else "--oracle"
-        return (Wanted("score" if self.label is None else "label", option, self.column),)
+        return (ColumnPlace("score" if self.label is None else "label", option, self.column),)
 
     def folder(self, seed: int) -> str:
         """Return a folder's name, which no other system and no other seed has."""
@@ -69,9 +69,9 @@ class _Columns(Columns):
     """The two sides, and what a system reads besides; blank so that there may be no score."""
 
     blank: bool = True
-    besides: tuple[Wanted, ...] = ()
+    besides: tuple[ColumnPlace, ...] = ()
 
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[ColumnPlace, ...]:
         return (*super().wanted(), *self.besides)
 
 
@@ -84,7 +84,7 @@ class ScoredFile:
     header: bool = False
 
     @contextmanager
-    def reader(self, besides: Sequence[Wanted] = ()) -> Iterator[RowReader]:
+    def reader(self, besides: Sequence[ColumnPlace] = ()) -> Iterator[RowReader]:
         """Open the file. Raises NotFoundError, and InputError for an unknown column."""
         wanted = _Columns(self.columns.source, self.columns.target, besides=tuple(besides))
         with open_input(self.path) as stream:
@@ -174,7 +174,7 @@ def write_subset(file: ScoredFile, system: System, words: int, seed: int, path: 
             lines = [row.line + b"\n" for row in rows]
             ranking.add(lines, scores, words_of([row.target for row in rows]))
         ranked = ranking.finish()
-        selection = ranked.select(Choice(size=words, min_score=-inf))
+        selection = ranked.select(SelectionSettings(size=words, min_score=-inf))
         if not selection.count:
             raise _nothing(file, system, eligible, words)
         with open_output(path) as output:

@@ -16,7 +16,7 @@ from bitextfilter.evaluation.bleu import bleu, check_bleu
 from bitextfilter.io.rows import TemplatedColumns
 from bitextfilter.models.checkpoint import check_replaceable, writing_folder
 from bitextfilter.models.device import resolve_device
-from bitextfilter.settings import check_groups, from_mapping, listed
+from bitextfilter.settings import check_groups, from_mapping, group_rows
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.parses import TemplateSymbols
 from bitextfilter.text.processor import TextProcessor
@@ -77,14 +77,14 @@ def settings_rows() -> list[tuple[str, str, str, str]]:
     shapes = [
         row
         for name in TRANSLATORS
-        for row in listed(TRANSLATORS.find(name).settings(), "shape", name)
+        for row in group_rows(TRANSLATORS.find(name).settings(), "shape", name)
     ]
     return [
         ("architecture", plan.architecture, ", ".join(TRANSLATORS), "the network"),
         *shapes,
-        *listed(plan.normalisation, "normalisation"),
-        *listed(plan.segmentation, "segmentation"),
-        *listed(plan.training, "training"),
+        *group_rows(plan.normalisation, "normalisation"),
+        *group_rows(plan.segmentation, "segmentation"),
+        *group_rows(plan.training, "training"),
     ]
 
 

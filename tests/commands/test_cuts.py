@@ -11,7 +11,7 @@ from toys import sentences, toy_model
 
 from bitextfilter.commands import align, rank
 from bitextfilter.commands import filter as filtering
-from bitextfilter.models.folders import digest
+from bitextfilter.models.folders import model_digest
 from bitextfilter.scoring.thresholds import Threshold, write_thresholds
 
 MODULES = {"rank": rank, "filter": filtering, "align": align}
@@ -31,7 +31,7 @@ def cut(model: str, use: str, measure: str, least: float, goal: str = "f1") -> T
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that recommends a cut for mlp and csls, for joint, and for cosine by two goals."""
     folder = toy_model(tmp_path_factory.mktemp("cuts") / "toy")
-    own = digest(folder)
+    own = model_digest(folder)
     cuts = [
         cut(own, "filtering", "mlp", 0.25),
         cut(own, "filtering", "mlp", 0.9, "precision>=0.99"),
@@ -56,7 +56,7 @@ def kept(result: Result) -> list[str]:
 
 
 def said(model: Path, what: str, use: str = "filtering") -> str:
-    return CUT.format(what, use, digest(model))
+    return CUT.format(what, use, model_digest(model))
 
 
 def test_rank_takes_the_default_measure_or_the_one_that_is_named(

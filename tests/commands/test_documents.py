@@ -16,7 +16,7 @@ from bitextfilter.commands.align_documents import DocumentReader
 from bitextfilter.commands.evaluate import main
 from bitextfilter.commands.frame.options import Common
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.io.document_list import Listed
+from bitextfilter.io.document_list import ListedPair
 from bitextfilter.mining import documents
 from bitextfilter.mining.documents import Alignment
 from bitextfilter.mining.link_costs import LinkSettings
@@ -255,7 +255,7 @@ def test_each_side_is_divided_by_its_own_rules() -> None:
     reader = DocumentReader(Run("x", [], Common()), ("de", "en"))
     line = "Am 3. Mai kam er."
     rows = [f"{line}\n".encode()]
-    source, target = reader._both(Listed(rows, rows), "x:1")
+    source, target = reader._both(ListedPair(rows, rows), "x:1")
     assert source.sentences == [line]
     assert target.sentences == ["Am 3.", "Mai kam er."]
     assert target.numbers == [0, 0]

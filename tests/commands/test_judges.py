@@ -17,9 +17,9 @@ from toys import toy_model
 from translators import saved
 
 from bitextfilter.commands.score import main
-from bitextfilter.models.folders import digest
+from bitextfilter.models.folders import model_digest
 from bitextfilter.text.ngram_model import write_arpa
-from bitextfilter.text.units import Units
+from bitextfilter.text.units import TokenUnits
 from bitextfilter.training.ngrams import NgramSettings, TokenCorpus, estimate
 from bitextfilter.translation.registry import load_translator
 
@@ -42,7 +42,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     saved(path / "elsewhere", 0, "ac")
     saved(path / "same", 0, "aa")
     toy_model(path / "vectors")
-    units = Units("words", lowercase=False)
+    units = TokenUnits("words", lowercase=False)
     for side, name in enumerate(("source", "target")):
         corpus = TokenCorpus(units(row[side]) for row in ROWS)
         with open(path / f"{name}.arpa", "wb") as stream:
@@ -90,7 +90,7 @@ def test_no_model_of_vectors_is_read_where_none_is_asked(
     assert [float(row[0]) for row in columns(result)] == pytest.approx(expected.tolist(), rel=1e-6)
     written = json.loads(manifest.read_text())
     facts = written["facts"]
-    assert facts["translators"] == f"there {digest(folders / 'there')}"
+    assert facts["translators"] == f"there {model_digest(folders / 'there')}"
     assert written["counts"]["overlong"] == 0 and "model" not in facts
 
 
@@ -122,7 +122,7 @@ def test_an_interrupted_run_can_go_on(folders: Path, tmp_path: Path) -> None:
     whole = call(folders, *words).stdout
     assert call(folders, *words, *shards, "--manifest", tmp_path / "run.json").stdout == whole
     facts = json.loads((tmp_path / "run.json").read_text())["facts"]
-    named = [f"{name} {digest(folders / name)}" for name in ("there", "back")]
+    named = [f"{name} {model_digest(folders / name)}" for name in ("there", "back")]
     assert facts["translators"] == ", ".join(named)
 
 

@@ -23,7 +23,7 @@ from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError
 from bitextfilter.models import folders
 from bitextfilter.models.checkpoint import load_tensors, save_tensors, writing_folder
-from bitextfilter.models.folders import digest
+from bitextfilter.models.folders import model_digest
 from bitextfilter.scoring.measures import MEASURES
 from bitextfilter.scoring.thresholds import Threshold, write_thresholds
 from bitextfilter.translation.registry import load_translator
@@ -53,7 +53,7 @@ def test_list_has_a_line_for_each_shipped_model(
     monkeypatch.setattr(folders, "PRETRAINED", folder.parent)
     size = sum(path.stat().st_size for path in folder.iterdir())
     result = invoke("list")
-    assert result.stdout == f"aa-bb\taa\tbb\t{digest(folder)}\t{size}\n"
+    assert result.stdout == f"aa-bb\taa\tbb\t{model_digest(folder)}\t{size}\n"
     assert "1 models" in result.stderr
 
 
@@ -94,7 +94,7 @@ def facts_of(result: Result) -> dict[str, list[str]]:
 def test_show_says_a_fact_a_line(folder: Path) -> None:
     facts = facts_of(invoke("show", folder))
     assert facts["name"] == facts["folder"] == [str(folder)]
-    assert facts["digest"] == [digest(folder)]
+    assert facts["digest"] == [model_digest(folder)]
     assert facts["languages"] == ["aa,bb"]
     assert facts["architecture"] == ["averaging"]
     assert "embedding=32" in facts["shape"][0].split()
@@ -105,7 +105,7 @@ def test_show_says_a_fact_a_line(folder: Path) -> None:
 
 
 def test_show_has_thresholds_with_their_figures(folder: Path) -> None:
-    one = threshold(model=digest(folder))
+    one = threshold(model=model_digest(folder))
     mined = replace(one, use="mining", measure="csls", threshold=-0.5, noise_share=None)
     write_thresholds(folder, [one, mined])
     result = invoke("show", folder)
@@ -123,7 +123,7 @@ def test_show_has_thresholds_with_their_figures(folder: Path) -> None:
 
 
 def test_show_leaves_out_thresholds_of_other_weights(folder: Path) -> None:
-    write_thresholds(folder, [threshold(model=digest(folder)), threshold("0" * 12, "cosine")])
+    write_thresholds(folder, [threshold(model=model_digest(folder)), threshold("0" * 12, "cosine")])
     result = invoke("show", folder)
     assert result.exit_code == 0
     assert "1 thresholds left out" in result.stderr
@@ -132,13 +132,13 @@ def test_show_leaves_out_thresholds_of_other_weights(folder: Path) -> None:
 
 
 def test_verify_finds_thresholds_of_no_score(folder: Path, tmp_path: Path) -> None:
-    write_thresholds(folder, [threshold(model=digest(folder)), threshold("0" * 12, "cosine")])
+    write_thresholds(folder, [threshold(model=model_digest(folder)), threshold("0" * 12, "cosine")])
     result = invoke("verify", folder)
     assert (result.exit_code, result.stdout) == (65, "")
     where = f"{folder / 'thresholds.json'}: "
     assert f"{where}1 thresholds were estimated with other weights" in result.stderr
     plain = toy_model(tmp_path / "plain", classifier=False)
-    write_thresholds(plain, [threshold(model=digest(plain))])
+    write_thresholds(plain, [threshold(model=model_digest(plain))])
     result = invoke("verify", plain)
     assert (result.exit_code, result.stdout) == (65, "")
     assert "a threshold of mlp, and the model has no classifier" in result.stderr
@@ -174,22 +174,22 @@ def test_the_shipped_models_say_whose_data_they_were_trained_on() -> None:
 def test_inspect_says_all(folder: Path) -> None:
     facts = json.loads(invoke("inspect", folder).stdout)
     assert set(facts) == {"name", "folder", "digest", "files", "config"}
-    assert facts["digest"] == digest(folder)
+    assert facts["digest"] == model_digest(folder)
     assert facts["files"]["card.md"] == len("# A toy\n")
     assert facts["config"]["languages"] == ["aa", "bb"]
 
 
 def test_verify_passes_sound_models_one_line_each(folder: Path) -> None:
-    line = f"{folder}\t{digest(folder)}\tok\n"
+    line = f"{folder}\t{model_digest(folder)}\tok\n"
     result = invoke("verify", folder, folder)
     assert (result.exit_code, result.stdout) == (0, line + line)
 
 
 def test_verify_compares_the_digest(folder: Path) -> None:
-    assert invoke("verify", folder, "--digest", digest(folder)).exit_code == 0
+    assert invoke("verify", folder, "--digest", model_digest(folder)).exit_code == 0
     result = invoke("verify", folder, "--digest", "0123456789ab")
     assert (result.exit_code, result.stdout) == (65, "")
-    assert digest(folder) in result.stderr
+    assert model_digest(folder) in result.stderr
 
 
 @pytest.mark.parametrize("command", ["show", "inspect", "verify"])
@@ -252,14 +252,14 @@ def test_verify_finds_damage(folder: Path, name: str, damage: object, code: int)
 
 
 def test_a_changed_byte_changes_the_digest_but_the_card_does_not(folder: Path) -> None:
-    before = digest(folder)
+    before = model_digest(folder)
     (folder / "card.md").write_text("Other words\n", encoding="utf-8")
-    assert digest(folder) == before
+    assert model_digest(folder) == before
     path = folder / "encoder.safetensors"
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
-    assert digest(folder) != before
+    assert model_digest(folder) != before
 
 
 @pytest.mark.parametrize("case", range(len(CASES)))
@@ -268,7 +268,7 @@ def test_translators_are_shown_and_verified(case: int, tmp_path: Path) -> None:
     facts = facts_of(invoke("show", folder))
     assert facts["kind"] == ["translator"] and facts["architecture"] == [CASES[case][0]]
     assert facts["measures"] == [""] and facts["default measure"] == ["none"]
-    sound = f"{folder}\t{digest(folder)}\tok\n"
+    sound = f"{folder}\t{model_digest(folder)}\tok\n"
     assert invoke("verify", folder).stdout == sound
     path = folder / "translator.safetensors"
     tensors = load_tensors(path)
@@ -286,7 +286,7 @@ def test_a_classifier_of_references_is_shown_and_verified(tmp_path: Path) -> Non
         network = ReferenceNetwork(settings, text.sizes())
         save_reference_classifier(draft, network, text)
     assert facts_of(invoke("show", folder))["kind"] == ["reference_classifier"]
-    assert invoke("verify", folder).stdout == f"{folder}\t{digest(folder)}\tok\n"
+    assert invoke("verify", folder).stdout == f"{folder}\t{model_digest(folder)}\tok\n"
 
 
 def test_a_model_of_another_kind_is_said_to_be_one(folder: Path, tmp_path: Path) -> None:

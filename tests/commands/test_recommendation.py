@@ -12,7 +12,7 @@ from toys import sentences, toy_model
 
 from bitextfilter.commands.evaluate.main import main as evaluate
 from bitextfilter.commands.models import main
-from bitextfilter.models.folders import digest
+from bitextfilter.models.folders import model_digest
 from bitextfilter.scoring.model import load
 from bitextfilter.scoring.thresholds import read_thresholds
 
@@ -62,10 +62,10 @@ def test_what_is_suggested_is_kept(shared: Path, tmp_path: Path) -> None:
             assert getattr(threshold, name) == cut[name]["value"]
         facts = (threshold.use, threshold.goal, threshold.noise_share, threshold.rows)
         assert facts == ("filtering", "f1", 0.3, 150)
-        assert (threshold.file, threshold.model) == ("clean.tsv", digest(new))
+        assert (threshold.file, threshold.model) == ("clean.tsv", model_digest(new))
         assert threshold.command.startswith("bitext-evaluate filtering --suggest-threshold --json")
         assert threshold.command.endswith("--device cpu --model toy clean.tsv")
-    assert load(new).digest == digest(shared / "toy")
+    assert load(new).digest == model_digest(shared / "toy")
     shown = CliRunner().invoke(main, ["show", str(new)]).stdout
     assert shown.endswith(result.stdout)
     assert result.stdout.startswith(f"threshold.filtering.cosine.f1\t{cosine.threshold!r}\t")
@@ -94,7 +94,7 @@ def test_a_model_keeps_others_and_its_texts(toy: Path, shared: Path) -> None:
     first, second = read_thresholds(toy)
     assert (first.measure, first.noise_share, second) == ("csls", 0.5, new)
     assert (toy / "card.md").read_text() == "# A toy\n"
-    assert digest(toy) == digest(shared / "toy")
+    assert model_digest(toy) == model_digest(shared / "toy")
 
 
 def test_thresholds_of_other_weights_go(toy: Path, shared: Path) -> None:
@@ -123,7 +123,7 @@ def test_labelled_rows_do_not_name_their_measure(toy: Path) -> None:
     (threshold,) = read_thresholds(toy)
     facts = (threshold.measure, threshold.threshold, threshold.noise_share, threshold.rows)
     assert facts == ("ratio", 0.6, 0.5, 4)
-    assert (threshold.file, threshold.model) == ("stdin", digest(toy))
+    assert (threshold.file, threshold.model) == ("stdin", model_digest(toy))
 
 
 def test_mined_pairs(toy: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from toys import sentences, toy_model
 
 from bitextfilter.commands import score
 from bitextfilter.io import cache as cache_module
-from bitextfilter.io.cache import FILE
+from bitextfilter.io.cache import CACHE_FILE
 from bitextfilter.scoring.measures import MEASURES
 
 SOURCES, TARGETS = sentences(300, 7)
@@ -89,7 +89,7 @@ def test_rejected_rows_are_neither_cached_nor_scored(folder: Path, cache: Path) 
         assert result.stdout_bytes == call(folder, *words, data=data).stdout_bytes
         assert counted(result) == expected
         assert "6 rows, 3 rejected, " in result.stderr
-    with closing(sqlite3.connect(cache / FILE)) as base:
+    with closing(sqlite3.connect(cache / CACHE_FILE)) as base:
         (entries,) = base.execute("select count(*) from scores").fetchone()
     assert entries == 2 * len(MEASURES)
 
@@ -157,7 +157,7 @@ def test_a_cache_is_no_output(folder: Path, cache: Path, option: str) -> None:
 def test_damaged_entries_are_computed_again(folder: Path, cache: Path) -> None:
     plain = call(folder, *ALL).stdout_bytes
     call(folder, *ALL, "--cache", cache)
-    with closing(sqlite3.connect(cache / FILE)) as base, base:
+    with closing(sqlite3.connect(cache / CACHE_FILE)) as base, base:
         base.execute("update scores set entry = entry + 1 where key < x'20'")
         base.execute("update scores set entry = null where key > x'e0'")
     result = call(folder, *ALL, "--cache", cache)
@@ -168,12 +168,12 @@ def test_damaged_entries_are_computed_again(folder: Path, cache: Path) -> None:
 
 def test_a_damaged_cache_is_named_with_the_remedy(folder: Path, cache: Path) -> None:
     call(folder, *ALL, "--cache", cache)
-    data = (cache / FILE).read_bytes()
-    (cache / FILE).write_bytes(data[: len(data) // 2])
+    data = (cache / CACHE_FILE).read_bytes()
+    (cache / CACHE_FILE).write_bytes(data[: len(data) // 2])
     result = call(folder, *ALL, "--cache", cache)
     remedy = "delete it, and its scores are computed again"
     assert result.exit_code == 65
-    assert result.stderr.endswith(f"bitext-score: {cache / FILE}: damaged cache; {remedy}\n")
+    assert result.stderr.endswith(f"bitext-score: {cache / CACHE_FILE}: damaged cache; {remedy}\n")
 
 
 def test_a_full_disk_is_exit_74(folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +185,7 @@ def test_a_full_disk_is_exit_74(folder: Path, cache: Path, monkeypatch: pytest.M
     monkeypatch.setattr(cache_module.sqlite3, "connect", small)
     result = call(folder, *ALL, "--cache", cache)
     assert result.exit_code == 74
-    assert f"{cache / FILE}: cannot be used: database or disk is full\n" in result.stderr
+    assert f"{cache / CACHE_FILE}: cannot be used: database or disk is full\n" in result.stderr
 
 
 def start(folder: Path, cache: Path, data: Path, output: Path) -> subprocess.Popen[bytes]:

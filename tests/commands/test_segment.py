@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bitextfilter.commands.segment import _KINDS, main
-from bitextfilter.text.segment import KINDS
+from bitextfilter.text.segment import SEGMENTERS
 
 TEXT = "Das Haus\tthe house\nEin kleiner Baum\ta small tree\n" * 30
 
@@ -29,7 +29,7 @@ def learnt(folder: Path, *options: str) -> Path:
 
 
 def test_kinds_are_those_there_are() -> None:
-    assert set(_KINDS) == set(KINDS)
+    assert set(_KINDS) == set(SEGMENTERS)
 
 
 @pytest.mark.parametrize("kind", _KINDS)

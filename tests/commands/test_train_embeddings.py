@@ -13,7 +13,7 @@ from bitextfilter.commands.evaluate.main import main as evaluate
 from bitextfilter.commands.train_embeddings import main
 from bitextfilter.io.word_vectors import read_word_vectors, write_word_vectors
 from bitextfilter.text.normalise import Normalisation
-from bitextfilter.text.segment import SegmenterSettings, learn, save_segmenter
+from bitextfilter.text.segment import SegmenterSettings, learn_segmenter, save_segmenter
 
 SKIP_GRAM = ("dim=12", "epochs=8", "minimum_count=2", "longest=0", "subsampling=1")
 SETTINGS = [part for value in SKIP_GRAM for part in ("--set", f"skip_gram.{value}")]
@@ -162,7 +162,9 @@ def test_pieces_of_a_segmenter(home: Path, tmp_path: Path) -> None:
         home / "text.bb"
     ).read_text().splitlines()
     normalise = Normalisation()
-    segmenter = learn([normalise(line, "") for line in lines], SegmenterSettings("bpe", merges=30))
+    segmenter = learn_segmenter(
+        [normalise(line, "") for line in lines], SegmenterSettings("bpe", merges=30)
+    )
     save_segmenter(segmenter, tmp_path)
     config = {"normalisation": normalise.to_dict(), "segmentation": segmenter.kind}
     (tmp_path / "config.json").write_text(json.dumps(config))

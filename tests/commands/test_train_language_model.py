@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from bitextfilter.commands.train_language_model import main
 from bitextfilter.text.ngram_model import read_arpa
-from bitextfilter.text.units import UNITS, Units
+from bitextfilter.text.units import UNITS, TokenUnits
 
 LINES = ["The house is old.", "the  House, red", "", "is the red house old?", "a tree"]
 TEXT = "".join(f"{line}\n" for line in LINES)
@@ -26,7 +26,7 @@ def test_writes_an_arpa_file_that_says_how_it_was_made() -> None:
     done = trained("-q")
     assert (done.exit_code, done.stderr) == (0, "")
     lines = done.stdout.split("\n")
-    assert lines[:2] == [Units("tokens").note(), "\\data\\"]
+    assert lines[:2] == [TokenUnits("tokens").note(), "\\data\\"]
     assert lines[2:5] == ["ngram 1=13", "ngram 2=19", "ngram 3=16"]
     assert lines[-2:] == ["\\end\\", ""]
 
@@ -37,7 +37,7 @@ def test_units_orders_and_case(unit: str, tmp_path: Path) -> None:
     assert trained("-q", "--unit", unit, "--keep-case", "-o", path).exit_code == 0
     assert path.read_bytes().startswith(gzip.compress(b"")[:2])
     model = read_arpa(path)
-    assert model.units == Units(unit, lowercase=False)
+    assert model.units == TokenUnits(unit, lowercase=False)
     assert model.order == (5 if unit == "characters" else 3)
     assert model.units is not None
     assert {token for line in LINES for token in model.units(line)} == set(model.words[3:])

@@ -13,7 +13,7 @@ import toys
 from click.testing import CliRunner, Result
 
 from bitextfilter.commands.train_translator import main
-from bitextfilter.models.folders import digest
+from bitextfilter.models.folders import model_digest
 from bitextfilter.translation import registry
 from bitextfilter.translation.registry import load_translator
 
@@ -81,10 +81,10 @@ def test_the_error_is_the_cross_entropy_of_a_subword_of_the_development_pairs(
 
 def test_the_settings_of_a_model_make_it_again(home: Path) -> None:
     train(home)
-    first = digest(home / "model")
+    first = model_digest(home / "model")
     (home / "settings.json").write_bytes((home / "model" / "training.json").read_bytes())
     train(home)
-    assert digest(home / "model") == first
+    assert model_digest(home / "model") == first
     train(home, "--parallel", home / "train.a", home / "train.b", pairs=False)
     first_tensors = (home / "model" / "translator.safetensors").read_bytes()
     train(home)
@@ -95,7 +95,7 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train(home)
-    whole = digest(home / "model")
+    whole = model_digest(home / "model")
     from bitextfilter.training import loop
 
     real, calls = loop.update, Mock()
@@ -109,10 +109,10 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
     with monkeypatch.context() as patch:
         patch.setattr("bitextfilter.training.loop.update", interrupted)
         train(home, code=130)
-    assert digest(home / "model") != whole
+    assert model_digest(home / "model") != whole
     train(home, "--set", "training.passes=3", "--resume", code=78)
     train(home, "--resume")
-    assert digest(home / "model") == whole
+    assert model_digest(home / "model") == whole
 
 
 def test_the_recurrent_architecture_int8_and_the_other_direction(home: Path) -> None:
@@ -149,10 +149,10 @@ def test_the_controlled_architecture(parsed: Path) -> None:
     train(parsed, *CONTROLLED, *columns, "--set", "shape.symbols=5")
     config = json.loads((parsed / "model" / "config.json").read_text())
     assert config["templates"] == ["(", ")", "NP"]  # S and NP are as frequent
-    first = digest(parsed / "model")
+    first = model_digest(parsed / "model")
     (parsed / "settings.json").write_bytes((parsed / "model" / "training.json").read_bytes())
     train(parsed, *columns)
-    assert digest(parsed / "model") == first
+    assert model_digest(parsed / "model") == first
     translator = load_translator(parsed / "model")
     assert translator.translate(["a1"], None, ["( S ( NP ) )"])[0].hypotheses
 

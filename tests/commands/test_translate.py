@@ -14,7 +14,7 @@ from translators import CASES, network, processor
 
 from bitextfilter.commands.translate import main
 from bitextfilter.models.checkpoint import writing_folder
-from bitextfilter.models.folders import digest
+from bitextfilter.models.folders import model_digest
 from bitextfilter.translation.registry import TRANSLATORS, load_translator
 from bitextfilter.translation.translator import SearchSettings
 
@@ -52,7 +52,7 @@ def test_one_line_for_each_line_in_order(folder: Path) -> None:
         assert alone == f"{written}\n"
         assert translator.translate([line])[0].hypotheses
     assert "12 rows, 0 rejected, 0 overlong, " in result.stderr
-    assert f"model toy {digest(folder)}" in result.stderr
+    assert f"model toy {model_digest(folder)}" in result.stderr
 
 
 @pytest.mark.parametrize("more", [(), ("--beam", 1), ("--n-best", 3, "--digits", 9), ("--sample",)])
@@ -124,7 +124,7 @@ def test_samples_follow_the_seed(folder: Path) -> None:
 def test_the_manifest_has_the_model(folder: Path, tmp_path: Path) -> None:
     call(folder, "--sample", "--manifest", tmp_path / "m.json")
     facts = json.loads((tmp_path / "m.json").read_text())
-    assert digest(folder) in json.dumps(facts) and facts["counts"]["rows"] == 12
+    assert model_digest(folder) in json.dumps(facts) and facts["counts"]["rows"] == 12
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,20 @@ from bitextfilter.evaluation.alignment import (
     measure_alignment,
 )
 from bitextfilter.evaluation.filtering import Bootstrap
-from bitextfilter.io.links import Link
+from bitextfilter.io.links import LinkedIndices
 
-GOLD: list[Link] = [((0,), (0,)), ((1, 2), (1,)), ((), (2,)), ((3,), (3, 4)), ((4,), (5,))]
-FOUND: list[Link] = [((0,), (0,)), ((1,), (1,)), ((2,), ()), ((), (2,)), ((3,), (5,)), ((4,), (3,))]
+GOLD: list[LinkedIndices] = [((0,), (0,)), ((1, 2), (1,)), ((), (2,)), ((3,), (3, 4)), ((4,), (5,))]
+FOUND: list[LinkedIndices] = [
+    ((0,), (0,)),
+    ((1,), (1,)),
+    ((2,), ()),
+    ((), (2,)),
+    ((3,), (5,)),
+    ((4,), (3,)),
+]
 
 
-def values(gold: list[Link], found: list[Link]) -> dict[str, float]:
+def values(gold: list[LinkedIndices], found: list[LinkedIndices]) -> dict[str, float]:
     results = measure_alignment(compare_links(gold, found), Bootstrap(10))
     return {f"{result.how} {result.measure}": result.estimate.value for result in results}
 
@@ -33,7 +40,7 @@ def test_by_hand() -> None:
     assert got["strict f1"] == pytest.approx(2 * (2 / 6) * (1 / 4) / (2 / 6 + 1 / 4))
 
 
-def random_links(seed: int) -> list[Link]:
+def random_links(seed: int) -> list[LinkedIndices]:
     generator, links, i, j = random.Random(seed), [], 0, 0
     while i < 20 and j < 20:
         a, b = generator.choice([(1, 1), (1, 1), (1, 1), (2, 1), (1, 2), (0, 1), (1, 0), (0, 0)])
@@ -42,7 +49,7 @@ def random_links(seed: int) -> list[Link]:
     return links
 
 
-def laxly(link: Link, links: list[Link]) -> bool:
+def laxly(link: LinkedIndices, links: list[LinkedIndices]) -> bool:
     return any(set(link[0]) & set(other[0]) and set(link[1]) & set(other[1]) for other in links)
 
 
@@ -60,7 +67,7 @@ def test_by_definition(seed: int) -> None:
 
 
 def test_copies_and_links_of_nothing_do_not_count() -> None:
-    nothing: Link = ((), ())
+    nothing: LinkedIndices = ((), ())
     assert values(GOLD, [*FOUND, *FOUND, nothing]) == values([*GOLD, nothing, GOLD[0]], FOUND)
 
 
@@ -85,6 +92,6 @@ def test_all_wrong_is_nothing_not_an_error() -> None:
 
 
 @pytest.mark.parametrize(("gold", "found"), [([], FOUND), (GOLD, []), ([((), (1,))], FOUND)])
-def test_without_links(gold: list[Link], found: list[Link]) -> None:
+def test_without_links(gold: list[LinkedIndices], found: list[LinkedIndices]) -> None:
     with pytest.raises(ValueError, match="no links"):
         measure_alignment(compare_links(gold, found), Bootstrap(10))

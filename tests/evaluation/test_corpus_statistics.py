@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from bitextfilter.evaluation import corpus_statistics
 from bitextfilter.evaluation.corpus_statistics import CorpusStatistics, CorpusTally
-from bitextfilter.text.units import Units
+from bitextfilter.text.units import TokenUnits
 
 WORDS = st.sampled_from(["a", "of", "the", "cat", "dogs", ",", "Äpfel"]) | st.text(max_size=4)
 SENTENCES = st.lists(st.lists(WORDS, max_size=12).map(" ".join), min_size=1, max_size=12)
 
 
 def tally(sentences: Sequence[str], size: int = 1000, unit: str = "words") -> CorpusTally:
-    made = CorpusTally(Units(unit))
+    made = CorpusTally(TokenUnits(unit))
     for first in range(0, len(sentences), size):
         made.add(sentences[first : first + size])
     return made
@@ -40,8 +40,8 @@ def again(rows: list[list[tuple[str, ...]]]) -> float | None:
 
 def naive(sentences: list[str], others: list[str]) -> CorpusStatistics:
     """In the words of the definitions."""
-    rows = [Units()(sentence) for sentence in sentences]
-    other = [set(Units()(sentence)) for sentence in others]
+    rows = [TokenUnits()(sentence) for sentence in sentences]
+    other = [set(TokenUnits()(sentence)) for sentence in others]
     tokens = [token for row in rows for token in row]
     trigrams = [list(zip(row, row[1:], row[2:], strict=False)) for row in rows]
     df = {token: max(1, sum(token in row for row in other)) for token in set(tokens)}
@@ -71,7 +71,7 @@ def same(found: CorpusStatistics, expected: CorpusStatistics) -> None:
 @given(SENTENCES, st.integers(1, 5))
 def test_formulas(sentences: list[str], size: int) -> None:
     made = tally(sentences, size)
-    if not any(Units()(sentence) for sentence in sentences):
+    if not any(TokenUnits()(sentence) for sentence in sentences):
         with pytest.raises(ValueError, match="no tokens"):
             made.statistics()
         return
@@ -81,7 +81,7 @@ def test_formulas(sentences: list[str], size: int) -> None:
 
 @given(SENTENCES, SENTENCES)
 def test_frequencies_of_other_sentences(sentences: list[str], others: list[str]) -> None:
-    if any(Units()(sentence) for sentence in sentences):
+    if any(TokenUnits()(sentence) for sentence in sentences):
         found = tally(sentences).statistics(tally(others, 3))
         same(found, naive(sentences, others))
 
@@ -105,7 +105,7 @@ def test_trigrams_are_counted_in_bounded_pieces(monkeypatch: pytest.MonkeyPatch)
     """What waits is never much more than what is there, and nothing is lost on the way."""
     monkeypatch.setattr(corpus_statistics, "_PENDING", 4)
     sentences = [f"a b c d{n % 7} e{n % 3}" for n in range(60)]
-    made = CorpusTally(Units())
+    made = CorpusTally(TokenUnits())
     for sentence in sentences:
         made.add([sentence])
         assert made._trigrams._waiting < max(4, len(made._trigrams._keys))

@@ -8,7 +8,7 @@ import pytest
 
 from bitextfilter.errors import InputError
 from bitextfilter.evaluation.judged import JudgedColumns, complete_rows, read_judged_pairs
-from bitextfilter.io.rows import BadRow, RowReader, Wanted
+from bitextfilter.io.rows import BadRow, ColumnPlace, RowReader
 
 
 def test_a_file_is_read_without_the_rows_that_have_no_score(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_a_bad_row_is_named(tmp_path: Path, row: str, message: str) -> None:
 
 
 def test_bad_rows_are_handed_on_once() -> None:
-    columns = JudgedColumns(numbers=(Wanted("score", "--column", 2),))
+    columns = JudgedColumns(numbers=(ColumnPlace("score", "--column", 2),))
     reader = RowReader([b"x\t1\n", b"x\n", b"x\t?\n", b"x\t\n", b"x\t2\n"], "rows", columns)
     rejected: list[BadRow] = []
     found = list(complete_rows(reader, columns, "rows", rejected.append))

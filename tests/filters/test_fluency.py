@@ -14,7 +14,7 @@ from bitextfilter.filters.fluency import CrossEntropy, Perplexity, load_language
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import make_rule, parse_rule
 from bitextfilter.text.ngram_model import write_arpa
-from bitextfilter.text.units import Units
+from bitextfilter.text.units import TokenUnits
 from bitextfilter.training.ngrams import NgramSettings, TokenCorpus, estimate
 
 WORDS = ["Haus", "Baum", "alt", "rot", "ist", "das", "ein", "grün."]
@@ -25,7 +25,7 @@ def text(seed: int, count: int) -> list[str]:
     return [" ".join(drawn.choices(WORDS, k=drawn.randrange(1, 9))) for _ in range(count)]
 
 
-def arpa(path: Path, units: Units, order: int = 3) -> str:
+def arpa(path: Path, units: TokenUnits, order: int = 3) -> str:
     corpus = TokenCorpus(units(sentence) for sentence in text(1, 200))
     with open(path, "wb") as stream:
         write_arpa(estimate(corpus, NgramSettings(order), units).model, stream)
@@ -34,7 +34,7 @@ def arpa(path: Path, units: Units, order: int = 3) -> str:
 
 @pytest.mark.parametrize("unit", ["words", "tokens", "characters"])
 def test_a_file_says_what_its_tokens_are(unit: str, tmp_path: Path) -> None:
-    path = arpa(tmp_path / "model.arpa", Units(unit))
+    path = arpa(tmp_path / "model.arpa", TokenUnits(unit))
     logprobs, counts = load_language_model(path).scores(["Das HAUS.", ""])
     assert counts.tolist() == [{"words": 3, "tokens": 4, "characters": 12}[unit], 1]
     assert logprobs.tolist() == load_language_model(path).scores(["das haus.", " "])[0].tolist()
@@ -48,7 +48,7 @@ def test_kenlm_and_our_reader_agree(
     order: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("kenlm")
-    path = arpa(tmp_path / "model.arpa", Units("characters"), order)
+    path = arpa(tmp_path / "model.arpa", TokenUnits("characters"), order)
     sentences = [*text(2, 100), "", "漢字 <s> \u0301"]
     by_kenlm, counts = load_language_model(path).scores(sentences)
     monkeypatch.setitem(sys.modules, "kenlm", None)
@@ -62,7 +62,7 @@ def test_kenlm_and_our_reader_agree(
 
 @pytest.mark.parametrize("order", [1, 7])
 def test_orders_that_kenlm_does_not_take(order: int, tmp_path: Path) -> None:
-    path = arpa(tmp_path / "model.arpa", Units("characters"), order)
+    path = arpa(tmp_path / "model.arpa", TokenUnits("characters"), order)
     assert (load_language_model(path).scores(text(2, 3))[0] < 0).all()
 
 
@@ -90,7 +90,7 @@ def test_rules_find_bad_files_before_they_judge(tmp_path: Path) -> None:
         rule.prepare(None)
     with pytest.raises(NotFoundError):
         make_rule("perplexity", {"target": str(tmp_path / "none"), "maximum": 9}).prepare(None)
-    good = arpa(tmp_path / "good.arpa", Units())
+    good = arpa(tmp_path / "good.arpa", TokenUnits())
     both = {"source": good, "source-general": str(tmp_path / "none")}
     with pytest.raises(NotFoundError):
         make_rule("cross-entropy-difference", both).prepare(None)
@@ -117,7 +117,7 @@ def test_settings(spec: str, message: str) -> None:
 
 def test_values_are_what_they_are_called(tmp_path: Path) -> None:
     """From the probability of five tokens, or of four words, and the end."""
-    path = arpa(tmp_path / "model.arpa", Units("tokens"))
+    path = arpa(tmp_path / "model.arpa", TokenUnits("tokens"))
     sentence = "das Haus ist grün."
     probability = 10 ** load_language_model(path).scores([sentence])[0][0]
     perplexity, by_token, by_word = (

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.errors import InputError, OutputError
-from bitextfilter.io.cache import FILE, Cache
+from bitextfilter.io.cache import CACHE_FILE, Cache
 
 
 def keys_of(numbers: range) -> list[bytes]:
@@ -120,20 +120,23 @@ def test_a_cache_that_is_open_follows_the_others(tmp_path: Path) -> None:
 
 def damaged(data: bytes, folder: Path, numbers: range) -> list[int] | None:
     """Which of these are missing where the table is this *data*; None where it is refused."""
-    (folder / FILE).write_bytes(data)
+    (folder / CACHE_FILE).write_bytes(data)
     try:
         return missing(folder, numbers)
     except (InputError, OutputError) as error:
         refusal = str(error)
-    reasons = f"{folder / FILE}: damaged cache; delete it", f"{folder}: not a cache of this version"
-    assert refusal.startswith((*reasons, f"{folder / FILE}: cannot be used"))
+    reasons = (
+        f"{folder / CACHE_FILE}: damaged cache; delete it",
+        f"{folder}: not a cache of this version",
+    )
+    assert refusal.startswith((*reasons, f"{folder / CACHE_FILE}: cannot be used"))
     return None
 
 
 def test_a_flipped_bit_never_changes_a_number(tmp_path: Path) -> None:
     """Bits all over a table of five hundred entries: each is harmless, a loss or an error."""
     fill(tmp_path, range(500))
-    good = (tmp_path / FILE).read_bytes()
+    good = (tmp_path / CACHE_FILE).read_bytes()
     outcomes = set()
     places = random.Random(1)
     for bit in [*range(0, 800, 16), *(places.randrange(len(good) * 8) for _ in range(100))]:
@@ -146,7 +149,7 @@ def test_a_flipped_bit_never_changes_a_number(tmp_path: Path) -> None:
 
 def test_every_bit_of_an_entry_is_guarded(tmp_path: Path) -> None:
     fill(tmp_path, range(4))
-    good = (tmp_path / FILE).read_bytes()
+    good = (tmp_path / CACHE_FILE).read_bytes()
     start = good.index(keys_of(range(2, 3))[0])
     for bit in range(8 * start, 8 * (start + 24)):
         bad = bytearray(good)
@@ -156,7 +159,7 @@ def test_every_bit_of_an_entry_is_guarded(tmp_path: Path) -> None:
 
 def test_an_entry_that_was_damaged_can_be_added_again(tmp_path: Path) -> None:
     fill(tmp_path, range(20))
-    data = bytearray((tmp_path / FILE).read_bytes())
+    data = bytearray((tmp_path / CACHE_FILE).read_bytes())
     data[data.index(keys_of(range(5, 6))[0]) + 17] ^= 1
     assert damaged(bytes(data), tmp_path, range(20)) == [5]
     fill(tmp_path, range(5, 6))
@@ -166,12 +169,12 @@ def test_an_entry_that_was_damaged_can_be_added_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [1, 99, 5000, 20000, -1])
 def test_a_torn_table_is_refused_or_loses_entries(tmp_path: Path, size: int) -> None:
     fill(tmp_path, range(2000))
-    lost = damaged((tmp_path / FILE).read_bytes()[:size], tmp_path, range(2000))
+    lost = damaged((tmp_path / CACHE_FILE).read_bytes()[:size], tmp_path, range(2000))
     assert lost is None or lost
 
 
 def test_a_process_killed_before_its_first_entry_leaves_an_empty_cache(tmp_path: Path) -> None:
-    (tmp_path / FILE).touch()
+    (tmp_path / CACHE_FILE).touch()
     assert missing(tmp_path, range(3)) == [0, 1, 2]
     fill(tmp_path, range(3))
     assert missing(tmp_path, range(3)) == []
@@ -187,16 +190,18 @@ def test_what_is_no_cache_is_refused_and_left_alone(tmp_path: Path, make: str) -
         (path / "notes.txt").write_bytes(b"else\n")
     elif make == "newer":
         fill(path, range(1))
-        with sqlite3.connect(path / FILE) as base:
+        with sqlite3.connect(path / CACHE_FILE) as base:
             base.execute("pragma user_version = 99")
         base.close()
     else:
         path.mkdir()
-        (path / FILE).write_bytes(b"else\n")
+        (path / CACHE_FILE).write_bytes(b"else\n")
     before = {file: file.is_file() and file.read_bytes() for file in tmp_path.rglob("*")}
     message = "not a cache of this version of bitextfilter; name a new folder, or an empty one"
     message = (
-        f"{path / FILE}: damaged cache; delete it" if make == "other" else f"{path}: {message}"
+        f"{path / CACHE_FILE}: damaged cache; delete it"
+        if make == "other"
+        else f"{path}: {message}"
     )
     with pytest.raises(InputError, match=message):
         Cache(path)
@@ -209,7 +214,9 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path) -> None:
         cache.put(keys_of(range(10, 2000)), values_of(range(10, 2000)))
         assert cache._base is not None
         cache._base.execute("pragma max_page_count = 10")
-        with pytest.raises(OutputError, match=f"{FILE}: cannot be used: database or disk is full"):
+        with pytest.raises(
+            OutputError, match=f"{CACHE_FILE}: cannot be used: database or disk is full"
+        ):
             cache.keep()
         assert missing(tmp_path, range(20)) == list(range(10, 20))
         assert cache.get(keys_of(range(2000)))[1].all()
@@ -271,7 +278,7 @@ def test_several_processes_add_at_once(tmp_path: Path) -> None:
         process.communicate(timeout=120)
         assert process.returncode == 0
     assert missing(tmp_path, range(8000)) == []
-    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+    assert [path.name for path in tmp_path.iterdir()] == [CACHE_FILE]
 
 
 def test_killed_at_any_point(tmp_path: Path) -> None:
@@ -285,7 +292,7 @@ def test_killed_at_any_point(tmp_path: Path) -> None:
     assert missing(tmp_path, range((kept or [0])[-1] + 40)) == []
     fill(tmp_path, range(30000, 30010))
     assert missing(tmp_path, range(30000, 30010)) == []
-    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+    assert [path.name for path in tmp_path.iterdir()] == [CACHE_FILE]
 
 
 def test_a_folder_that_was_deleted_is_made_again(tmp_path: Path) -> None:
@@ -303,7 +310,7 @@ def test_a_table_that_another_process_made_anew_is_not_written_beside(tmp_path: 
     with Cache(tmp_path) as cache:
         cache.put(keys_of(range(5)), values_of(range(5)))
         cache.keep()
-        (tmp_path / FILE).unlink()
+        (tmp_path / CACHE_FILE).unlink()
         fill(tmp_path, range(5, 7))
         cache.put(keys_of(range(7, 9)), values_of(range(7, 9)))
     assert missing(tmp_path, range(9)) == [0, 1, 2, 3, 4]
@@ -311,7 +318,7 @@ def test_a_table_that_another_process_made_anew_is_not_written_beside(tmp_path: 
 
 def test_a_damaged_name_of_the_table_is_damage(tmp_path: Path) -> None:
     fill(tmp_path, range(5))
-    data = (tmp_path / FILE).read_bytes().replace(b"scores", b"shores")
-    (tmp_path / FILE).write_bytes(data)
+    data = (tmp_path / CACHE_FILE).read_bytes().replace(b"scores", b"shores")
+    (tmp_path / CACHE_FILE).write_bytes(data)
     with pytest.raises(InputError, match="damaged cache; delete it"):
         missing(tmp_path, range(5))

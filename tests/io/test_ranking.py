@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.io import ranking
-from bitextfilter.io.ranking import Choice, Ranked, Ranking, Verdict
+from bitextfilter.io.ranking import Decision, Ranked, Ranking, SelectionSettings
 from bitextfilter.io.spill import Spill
 
 Rows = list[tuple[float, int]]
@@ -23,7 +23,7 @@ SCORES = st.sampled_from([0.5, 0.25, -1.0, 0.0, -0.0, inf, -inf, nan]) | st.floa
 ROWS = st.lists(st.tuples(SCORES, st.integers(0, 9)), max_size=40)
 FOLDS = st.integers(1, 12).flatmap(lambda k: st.tuples(st.integers(1, k), st.just(k)))
 CUTS = st.builds(
-    Choice,
+    SelectionSettings,
     rows=st.none() | st.integers(0, 45),
     size=st.none() | st.integers(0, 200),
     fraction=st.none() | st.fractions(0, 1, max_denominator=20),
@@ -63,7 +63,7 @@ def naive_folds(order: list[int], parts: int) -> Iterator[list[int]]:
         start = stop
 
 
-def naive_kept(rows: Rows, choice: Choice) -> list[int]:
+def naive_kept(rows: Rows, choice: SelectionSettings) -> list[int]:
     """The rows that a choice without a sample keeps, best first: one after the other."""
     best = naive_order(rows)
     if choice.fold is not None:
@@ -86,31 +86,31 @@ def naive_kept(rows: Rows, choice: Choice) -> list[int]:
     return kept
 
 
-def kept_lines(ranked: Ranked, choice: Choice, everything: bool = False) -> list[int]:
+def kept_lines(ranked: Ranked, choice: SelectionSettings, everything: bool = False) -> list[int]:
     selection = ranked.select(choice)
     return [
         int(line)
         for rows in ranked.read(selection, everything)
         for line, verdict in zip(rows.lines, rows.verdicts, strict=True)
-        if verdict == Verdict.KEPT
+        if verdict == Decision.KEPT
     ]
 
 
 @given(ROWS, CUTS, st.booleans())
-def test_every_cut_in_ranked_order(rows: Rows, choice: Choice, everything: bool) -> None:
+def test_every_cut_in_ranked_order(rows: Rows, choice: SelectionSettings, everything: bool) -> None:
     with Spill() as spill:
         assert kept_lines(ranked(rows, spill), choice, everything) == naive_kept(rows, choice)
 
 
 @given(ROWS, CUTS)
-def test_every_cut_in_input_order(rows: Rows, choice: Choice) -> None:
+def test_every_cut_in_input_order(rows: Rows, choice: SelectionSettings) -> None:
     with Spill() as spill:
         lines = kept_lines(ranked(rows, spill, best_first=False), choice)
     assert lines == sorted(naive_kept(rows, choice))
 
 
 @given(ROWS, CUTS)
-def test_what_a_selection_says_of_itself(rows: Rows, choice: Choice) -> None:
+def test_what_a_selection_says_of_itself(rows: Rows, choice: SelectionSettings) -> None:
     kept = naive_kept(rows, choice)
     with Spill() as spill:
         made = ranked(rows, spill)
@@ -128,9 +128,9 @@ def test_what_a_selection_says_of_itself(rows: Rows, choice: Choice) -> None:
 
 @given(ROWS, CUTS, st.none() | st.integers(0, 45), st.booleans())
 def test_every_row_comes_back_with_its_place(
-    rows: Rows, choice: Choice, sample: int | None, best_first: bool
+    rows: Rows, choice: SelectionSettings, sample: int | None, best_first: bool
 ) -> None:
-    choice = Choice(**{**vars(choice), "sample": sample})
+    choice = SelectionSettings(**{**vars(choice), "sample": sample})
     order = naive_order(rows)
     with Spill() as spill:
         made = ranked(rows, spill, best_first)
@@ -148,7 +148,7 @@ def test_folds_are_a_partition_into_equal_parts(rows: Rows, parts: int) -> None:
     folds = []
     for part in range(1, parts + 1):
         with Spill() as spill:
-            folds.append(kept_lines(ranked(rows, spill), Choice(fold=(part, parts))))
+            folds.append(kept_lines(ranked(rows, spill), SelectionSettings(fold=(part, parts))))
     assert [row for fold in reversed(folds) for row in fold] == naive_order(rows)
     assert max(map(len, folds)) - min(map(len, folds)) <= 1
 
@@ -156,35 +156,35 @@ def test_folds_are_a_partition_into_equal_parts(rows: Rows, parts: int) -> None:
 def test_the_first_fold_is_the_worst() -> None:
     with Spill() as spill:
         rows = [(score, 0) for score in (0.3, 0.1, 0.2, 0.4)]
-        assert kept_lines(ranked(rows, spill), Choice(fold=(1, 4))) == [1]
+        assert kept_lines(ranked(rows, spill), SelectionSettings(fold=(1, 4))) == [1]
 
 
 def test_fractions_are_exact() -> None:
     """29 % of 100 rows are 29, which floats deny."""
     assert int(0.29 * 100) == 28
-    assert Choice(fraction=Fraction("0.29")).most(100) == 29
+    assert SelectionSettings(fraction=Fraction("0.29")).most(100) == 29
 
 
 @given(ROWS, CUTS, st.integers(0, 45), st.integers(0, 3))
 def test_a_sample_is_of_what_passes_and_is_cut_like_any_rows(
-    rows: Rows, choice: Choice, sample: int, seed: int
+    rows: Rows, choice: SelectionSettings, sample: int, seed: int
 ) -> None:
     fold, least = choice.fold, choice.min_score
-    passing = naive_kept(rows, Choice(fold=fold, min_score=least))
-    drawn = Choice(fold=fold, min_score=least, sample=sample, seed=seed)
+    passing = naive_kept(rows, SelectionSettings(fold=fold, min_score=least))
+    drawn = SelectionSettings(fold=fold, min_score=least, sample=sample, seed=seed)
     with Spill() as spill:
         made = ranked(rows, spill)
         sampled = made.select(drawn)
-        cut = made.select(Choice(**{**vars(choice), "sample": sample, "seed": seed}))
+        cut = made.select(SelectionSettings(**{**vars(choice), "sample": sample, "seed": seed}))
         again = kept_lines(made, drawn)
     order = naive_order(rows)
-    kept = [order[rank] for rank in (sampled.verdicts == Verdict.KEPT).nonzero()[0]]
+    kept = [order[rank] for rank in (sampled.verdicts == Decision.KEPT).nonzero()[0]]
     assert kept == again
     assert len(kept) == min(sample, len(passing))
     assert set(kept) <= set(passing)
     chosen = [rows[row] for row in kept]
-    without = Choice(rows=choice.rows, size=choice.size, fraction=choice.fraction)
-    ranks = (cut.verdicts == Verdict.KEPT).nonzero()[0]
+    without = SelectionSettings(rows=choice.rows, size=choice.size, fraction=choice.fraction)
+    ranks = (cut.verdicts == Decision.KEPT).nonzero()[0]
     assert [order[rank] for rank in ranks] == [kept[i] for i in naive_kept(chosen, without)]
 
 
@@ -194,28 +194,28 @@ def test_every_sample_is_as_likely_as_any_other() -> None:
     with Spill() as spill:
         made = ranked([(float(i), 0) for i in range(4)], spill)
         for seed in range(3000):
-            verdicts = made.select(Choice(sample=2, seed=seed)).verdicts
-            drawn = tuple((verdicts == Verdict.KEPT).nonzero()[0].tolist())
+            verdicts = made.select(SelectionSettings(sample=2, seed=seed)).verdicts
+            drawn = tuple((verdicts == Decision.KEPT).nonzero()[0].tolist())
             counts[drawn] = counts.get(drawn, 0) + 1
     assert len(counts) == 6
     assert all(abs(count - 500) < 5 * (3000 / 6 * 5 / 6) ** 0.5 for count in counts.values())
 
 
 REASONS = [
-    (Choice(rows=2), ["rank 3 > 2", "rank 4 > 2"]),
-    (Choice(rows=0), [f"rank {rank} > 0" for rank in (1, 2, 3, 4)]),
-    (Choice(size=3), ["rank 3 > 2", "rank 4 > 2"]),
-    (Choice(min_score=0.25), ["score 0.125 < 0.25", "no score"]),
-    (Choice(rows=1, min_score=0.25), ["rank 2 > 1", "score 0.125 < 0.25", "no score"]),
-    (Choice(min_score=5), [*(f"score {s} < 5" for s in (4, 0.25, 0.125)), "no score"]),
-    (Choice(fold=(2, 2), rows=1), ["rank 2 > 1", "not in fold 2/2", "not in fold 2/2"]),
-    (Choice(fold=(1, 2), rows=1), ["not in fold 1/2", "not in fold 1/2", "rank 4 > 3"]),
-    (Choice(sample=0), ["not in the sample"] * 4),
+    (SelectionSettings(rows=2), ["rank 3 > 2", "rank 4 > 2"]),
+    (SelectionSettings(rows=0), [f"rank {rank} > 0" for rank in (1, 2, 3, 4)]),
+    (SelectionSettings(size=3), ["rank 3 > 2", "rank 4 > 2"]),
+    (SelectionSettings(min_score=0.25), ["score 0.125 < 0.25", "no score"]),
+    (SelectionSettings(rows=1, min_score=0.25), ["rank 2 > 1", "score 0.125 < 0.25", "no score"]),
+    (SelectionSettings(min_score=5), [*(f"score {s} < 5" for s in (4, 0.25, 0.125)), "no score"]),
+    (SelectionSettings(fold=(2, 2), rows=1), ["rank 2 > 1", "not in fold 2/2", "not in fold 2/2"]),
+    (SelectionSettings(fold=(1, 2), rows=1), ["not in fold 1/2", "not in fold 1/2", "rank 4 > 3"]),
+    (SelectionSettings(sample=0), ["not in the sample"] * 4),
 ]
 
 
 @pytest.mark.parametrize(("choice", "reasons"), REASONS)
-def test_why_a_row_was_left_out(choice: Choice, reasons: list[str]) -> None:
+def test_why_a_row_was_left_out(choice: SelectionSettings, reasons: list[str]) -> None:
     with Spill() as spill:
         made = ranked([(nan, 1), (4.0, 1), (0.25, 2), (0.125, 1)], spill)
         selection = made.select(choice)
@@ -227,13 +227,15 @@ def test_why_a_row_was_left_out(choice: Choice, reasons: list[str]) -> None:
 def test_runs_may_end_by_bytes(rows: Rows) -> None:
     with pytest.MonkeyPatch.context() as patch, Spill() as spill:
         patch.setattr(ranking, "RUN_BYTES", 5)
-        assert kept_lines(ranked(rows, spill, run_rows=1000), Choice()) == naive_order(rows)
+        assert kept_lines(ranked(rows, spill, run_rows=1000), SelectionSettings()) == naive_order(
+            rows
+        )
 
 
 def test_many_rows_in_blocks_and_runs() -> None:
     """More rows than any block or buffer holds."""
     rows = [((i * 7919) % 5003 / 8, i % 4) for i in range(20_000)]
-    choice = Choice(size=17_001, fraction=Fraction(3, 4))
+    choice = SelectionSettings(size=17_001, fraction=Fraction(3, 4))
     with Spill() as spill:
         assert kept_lines(ranked(rows, spill, run_rows=700), choice) == naive_kept(rows, choice)
     with Spill() as spill:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.io.ranking import Scored, ScoredColumns, scored_windows
+from bitextfilter.io.ranking import ScoredColumns, ScoredRows, scored_windows
 from bitextfilter.io.rows import Row, RowReader, number_of
 
 FIELDS = st.sampled_from(
@@ -26,7 +26,7 @@ COLUMNS = st.builds(
 )
 
 
-def windows_of(data: bytes, columns: ScoredColumns) -> list[Scored]:
+def windows_of(data: bytes, columns: ScoredColumns) -> list[ScoredRows]:
     return list(scored_windows(RowReader(io.BytesIO(data), "rows.tsv", columns), columns))
 
 

@@ -21,7 +21,7 @@ from bitextfilter.models.checkpoint import (
 from bitextfilter.models.folders import (
     CONFIG,
     FORMAT,
-    digest,
+    model_digest,
     read_config,
 )
 
@@ -94,11 +94,11 @@ def test_tensors_that_do_not_fit_are_named(tmp_path: Path) -> None:
 
 def test_the_digest_follows_the_content_but_for_the_card(tmp_path: Path) -> None:
     write_config(tmp_path, {"a": 1})
-    before = digest(tmp_path)
+    before = model_digest(tmp_path)
     (tmp_path / "card.md").write_text("new words")
-    assert digest(tmp_path) == before
+    assert model_digest(tmp_path) == before
     write_config(tmp_path, {"a": 2})
-    assert digest(tmp_path) != before
+    assert model_digest(tmp_path) != before
     assert len(before) == 12
 
 

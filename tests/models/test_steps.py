@@ -10,7 +10,7 @@ from torch import nn
 
 from bitextfilter.models import cached_projections, device
 from bitextfilter.models.cached_projections import (
-    FoldedDirection,
+    CachedDirection,
     Product,
     in_blocks,
     in_order,
@@ -57,7 +57,7 @@ def test_states_are_those_of_the_whole_layer(
     cells, vectors = made(name)
     rows = reverse_padded(vectors[IDS], LENGTHS) if backward else vectors[IDS]
     expected = states_of(cells, rows)
-    direction = FoldedDirection(cells, vectors, backward)
+    direction = CachedDirection(cells, vectors, backward)
     for step, hidden in direction.states(IDS, LENGTHS):
         for row, length in enumerate(LENGTHS):
             if step < length:
@@ -72,9 +72,9 @@ def test_bfloat16_rounds_the_factors_of_products_only(
 ) -> None:
     cells, vectors = made(name)
     exact(monkeypatch)
-    before = FoldedDirection(cells, vectors).highest(IDS, LENGTHS)
+    before = CachedDirection(cells, vectors).highest(IDS, LENGTHS)
     monkeypatch.setattr(cached_projections, "product_type", lambda _: torch.bfloat16)
-    after = FoldedDirection(cells, vectors).highest(IDS, LENGTHS)
+    after = CachedDirection(cells, vectors).highest(IDS, LENGTHS)
     assert after.dtype == torch.float32
     assert not torch.equal(before, after)
     torch.testing.assert_close(before, after, atol=0.01, rtol=0)
@@ -92,7 +92,7 @@ def test_a_product_is_added_in_place(kind: torch.dtype) -> None:
 def test_steps_start_anew_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     exact(monkeypatch)
     cells, vectors = made("lstm")
-    direction = FoldedDirection(cells, vectors)
+    direction = CachedDirection(cells, vectors)
     first, other = direction.states(IDS, LENGTHS), direction.states(IDS, LENGTHS)
     for (_, one), (_, two) in zip(first, other, strict=True):
         torch.testing.assert_close(one, two)

@@ -11,7 +11,7 @@ import pytest
 from toys import DIM, WORDS, toy_model
 
 from bitextfilter.errors import ModelError, NotFoundError
-from bitextfilter.models.folders import CONFIG, digest
+from bitextfilter.models.folders import CONFIG, model_digest
 from bitextfilter.scoring.model import describe, load
 from bitextfilter.text.vocabulary import RESERVED
 
@@ -87,9 +87,9 @@ def test_missing_and_damaged_files_are_named(tmp_path: Path) -> None:
 
 def test_neither_card_nor_attribution_nor_thresholds_change_the_digest(tmp_path: Path) -> None:
     folder = toy_model(tmp_path / "toy")
-    before = digest(folder)
+    before = model_digest(folder)
     for name in ("card.md", "attribution.md", "thresholds.json"):
         (folder / name).write_text("anything")
-        assert digest(folder) == before
+        assert model_digest(folder) == before
     (folder / "other.md").write_text("anything")
-    assert digest(folder) != before
+    assert model_digest(folder) != before

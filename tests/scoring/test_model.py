@@ -13,7 +13,7 @@ from toys import toy_model
 import bitextfilter
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.models import folders
-from bitextfilter.models.folders import digest, find, shipped
+from bitextfilter.models.folders import find_model, model_digest, shipped_models
 from bitextfilter.scoring.background import Reference
 from bitextfilter.scoring.model import load
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
@@ -33,7 +33,7 @@ def folder(whole: Path, tmp_path: Path) -> Path:
 
 def test_a_model_knows_what_it_is(whole: Path) -> None:
     model = load(whole)
-    assert (model.name, model.folder, model.digest) == (str(whole), whole, digest(whole))
+    assert (model.name, model.folder, model.digest) == (str(whole), whole, model_digest(whole))
     assert model.languages == model.processor.languages == ("aa", "bb")
     assert model.encode(["a1 a2", "a3"], "aa").shape == (2, 32)
     with pytest.raises(SettingsError, match="'cc'"):
@@ -51,9 +51,9 @@ def test_names_come_before_folders(
     monkeypatch.setattr(folders, "PRETRAINED", whole.parent)
     (tmp_path / "aa-bb").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert shipped() == {"aa-bb": whole}
-    assert find("aa-bb") == whole
-    assert find("./aa-bb") == Path("aa-bb")
+    assert shipped_models() == {"aa-bb": whole}
+    assert find_model("aa-bb") == whole
+    assert find_model("./aa-bb") == Path("aa-bb")
     assert load("aa-bb").name == "aa-bb"
     with pytest.raises(NotFoundError, match=r"en-xx: .*shipped model \(they are: aa-bb\)"):
         load("en-xx")
@@ -63,7 +63,7 @@ def test_names_come_before_folders(
 
 def test_no_shipped_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders, "PRETRAINED", tmp_path / "nowhere")
-    assert shipped() == {}
+    assert shipped_models() == {}
     with pytest.raises(NotFoundError, match="they are: none"):
         load("en-de")
 

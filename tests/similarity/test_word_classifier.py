@@ -82,14 +82,14 @@ class Naive:
         words = [reader.words[number] for number in rows.flat]
         spelling = spellings(words)
         vectors = encode(words, side).astype(np.float64) / SETTINGS.word_length
-        looks = spelling.looks.astype(np.float64)
+        features = spelling.features.astype(np.float64)
         times = self.p["counts"][side][
             [crc32(w.lower().encode()) % SETTINGS.buckets for w in words]
         ]
-        looks[:, 7] = [max(0.0, 1 - math.log(1 + t, 64)) for t in times]
-        both = np.hstack([vectors * 6, looks])
+        features[:, 7] = [max(0.0, 1 - math.log(1 + t, 64)) for t in times]
+        both = np.hstack([vectors * 6, features])
         before, here, after = np.split(half(self.linear("contexts", both)), 3, axis=1)
-        looks = half(looks)
+        features = half(features)
         again = repeats(rows, spellings(reader.words).letters)
         n = len(words)
         edges = np.array([[float(i == 0), float(i == n - 1)] for i in range(n)])
@@ -126,7 +126,7 @@ class Naive:
             "states": state_rows,
             "queries": unit(self.linear("query", state_rows)),
             "kinds": 1 / (1 + np.exp(-logits)),
-            "looks": looks,
+            "features": features,
             "letters": spelling.letters,
             "figures": spelling.figures,
         }
@@ -144,16 +144,16 @@ class Naive:
         attended = found.attention[0, :n, :m].numpy() @ b["states"]
         features, scalars = found.features[0, :n].numpy(), found.scalars[0, :n].numpy()
         both = [a["states"], attended, abs(a["states"] - attended), a["states"] * attended]
-        every = np.hstack([a["kinds"], a["looks"][:, 1:8]])
+        every = np.hstack([a["kinds"], a["features"][:, 1:8]])
         compared = np.maximum(self.linear("compare", np.hstack([*both, every, scalars])), 0)
         compared = np.maximum(self.linear("compared", compared), 0)
         kinds = np.hstack([every, np.ones((n, 1))])
         pooled = [
             (kind[:, None] * features).sum(axis=0) / (kind.sum() + 0.05 * n) for kind in kinds.T
         ]
-        counts = np.log1p(a["kinds"].sum(axis=0)), np.log1p(a["looks"].sum(axis=0))
+        counts = np.log1p(a["kinds"].sum(axis=0)), np.log1p(a["features"].sum(axis=0))
         parts = [*pooled, counts[0], compared.mean(axis=0), compared.max(axis=0), counts[1]]
-        return np.concatenate([*parts, a["looks"][0], a["looks"][-1], [np.log(n)]])
+        return np.concatenate([*parts, a["features"][0], a["features"][-1], [np.log(n)]])
 
     def answers(self, source: str, target: str) -> list[float]:
         a, b = self.read(source, 0), self.read(target, 1)
@@ -167,7 +167,7 @@ class Naive:
         texts = enumerate((source, target))
         u, v = (unit(encode([text], side).astype(np.float64))[0] for side, text in texts)
         both = np.concatenate([abs(u - v), u * v]) * 10
-        contrast = [np.log1p(some["looks"].sum(axis=0)) for some in (a, b)]
+        contrast = [np.log1p(some["features"].sum(axis=0)) for some in (a, b)]
         seen = np.concatenate(
             [
                 self.side(a, b, alike),
@@ -250,14 +250,14 @@ def test_rarity_is_that_of_the_side_whatever_the_case() -> None:
     classifier, words = WordClassifier(SETTINGS), spellings(["Tom", "tom", "", "Ann"])
     classifier.counts[1, classifier.buckets(words)[0]] = 7
     classifier.counts[1, classifier.buckets(words)[3]] = 200
-    assert classifier.looks(0, words)[:, 7].tolist() == [1, 1, 1, 1]
-    np.testing.assert_allclose(classifier.looks(1, words)[:, 7], [0.5, 0.5, 1, 0])
-    assert np.array_equal(classifier.looks(1, words)[:, :7], words.looks[:, :7])
+    assert classifier.features(0, words)[:, 7].tolist() == [1, 1, 1, 1]
+    np.testing.assert_allclose(classifier.features(1, words)[:, 7], [0.5, 0.5, 1, 0])
+    assert np.array_equal(classifier.features(1, words)[:, :7], words.features[:, :7])
 
 
 def test_the_memory_begins_anew_and_nothing_changes() -> None:
     classifier = make()
-    parts = classifier.table, partial(classifier.looks, 0), partial(encode, side=0)
+    parts = classifier.table, partial(classifier.features, 0), partial(encode, side=0)
     small, large = WordMemory(*parts, most=4), WordMemory(*parts)
     found = []
     for memory in (small, large):
@@ -271,7 +271,7 @@ def test_the_memory_begins_anew_and_nothing_changes() -> None:
 
 def test_the_memory_of_few_but_long_texts_begins_anew() -> None:
     classifier = make()
-    parts = classifier.table, partial(classifier.looks, 0), partial(encode, side=0)
+    parts = classifier.table, partial(classifier.features, 0), partial(encode, side=0)
     memory = WordMemory(*parts, most=8)
     memory.read(["one"])
     memory.read(["two-" * 80])
@@ -280,7 +280,7 @@ def test_the_memory_of_few_but_long_texts_begins_anew() -> None:
 
 def test_the_memory_grows_and_what_it_gave_stays() -> None:
     classifier = make()
-    parts = classifier.table, partial(classifier.looks, 0), partial(encode, side=0)
+    parts = classifier.table, partial(classifier.features, 0), partial(encode, side=0)
     memory = WordMemory(*parts, most=8)
     before = memory.read(["one two three"])
     copy = before.table.clone()

@@ -14,7 +14,7 @@ import pytest
 
 from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.text.ngram_model import NgramModel, arpa_units, read_arpa, write_arpa
-from bitextfilter.text.units import Units
+from bitextfilter.text.units import TokenUnits
 
 ARPA = """\
 # bitextfilter unit=words lowercase=no
@@ -109,7 +109,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     stream = io.BytesIO()
     write_arpa(model, stream)
     again = model_of(stream.getvalue(), tmp_path)
-    assert (again.words, again.units) == (model.words, Units("words", lowercase=False))
+    assert (again.words, again.units) == (model.words, TokenUnits("words", lowercase=False))
     for level, other in zip(model.levels, again.levels, strict=True):
         for one, two in zip(level, other, strict=True):
             assert (one.tolist(), one.dtype) == (two.tolist(), two.dtype)
@@ -121,7 +121,7 @@ def test_compressed_by_name(name: str, pack: object, tmp_path: Path) -> None:
     assert callable(pack)
     (tmp_path / name).write_bytes(pack(ARPA.encode()))
     assert read_arpa(tmp_path / name).order == 3
-    assert arpa_units(tmp_path / name) == Units("words", lowercase=False)
+    assert arpa_units(tmp_path / name) == TokenUnits("words", lowercase=False)
 
 
 def test_other_heads(tmp_path: Path) -> None:

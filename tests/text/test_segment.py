@@ -15,11 +15,11 @@ from subword_nmt import apply_bpe
 from bitextfilter.errors import DeviceError, InputError, ModelError, NotFoundError, SettingsError
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.segment import (
-    KINDS,
+    SEGMENTERS,
     UNKNOWN,
     Segmenter,
     SegmenterSettings,
-    learn,
+    learn_segmenter,
     load_segmenter,
     sample,
     save_segmenter,
@@ -42,10 +42,10 @@ def sentences() -> tuple[str, ...]:
 
 @functools.cache
 def learnt(kind: str) -> Segmenter:
-    return learn(sentences(), SegmenterSettings(kind, vocabulary_size=80, merges=40))
+    return learn_segmenter(sentences(), SegmenterSettings(kind, vocabulary_size=80, merges=40))
 
 
-every_kind = pytest.mark.parametrize("kind", KINDS)
+every_kind = pytest.mark.parametrize("kind", SEGMENTERS)
 
 
 @every_kind
@@ -107,7 +107,7 @@ def test_learning_again_gives_the_same_files(
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
         settings = SegmenterSettings(kind, vocabulary_size=80, merges=40, sample_size=100)
-        save_segmenter(learn(iter(sentences()), settings), tmp_path / name)
+        save_segmenter(learn_segmenter(iter(sentences()), settings), tmp_path / name)
         contents.append({f.name: f.read_bytes() for f in (tmp_path / name).iterdir()})
     assert contents[0] == contents[1]
     assert {f.name for f in tmp_path.iterdir()} == {"first", "second"}
@@ -124,18 +124,18 @@ def test_all_but_none_share_pieces_between_words(kind: str) -> None:
 @every_kind
 def test_nothing_to_learn_from(kind: str) -> None:
     with pytest.raises(InputError, match="no text"):
-        learn(["", ""], SegmenterSettings(kind))
+        learn_segmenter(["", ""], SegmenterSettings(kind))
 
 
 def test_too_small_a_vocabulary_says_so(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SettingsError, match=r"vocabulary of 5 cannot be learnt: .* 5 vs [0-9]+\.$"):
-        learn(sentences(), SegmenterSettings("unigram", vocabulary_size=5))
+        learn_segmenter(sentences(), SegmenterSettings("unigram", vocabulary_size=5))
     assert capfd.readouterr() == ("", "")
 
 
 def test_unknown_kind() -> None:
     with pytest.raises(SettingsError, match="unigram"):
-        learn(sentences(), SegmenterSettings("syllables"))
+        learn_segmenter(sentences(), SegmenterSettings("syllables"))
 
 
 @every_kind
@@ -167,7 +167,7 @@ def test_bpe_cuts_as_subword_nmt_does() -> None:
 
 
 def test_bpe_needs_a_pair_to_merge() -> None:
-    assert learn(["a b", "c"], SegmenterSettings("bpe")).segment("ab") == ["▁a", "b"]
+    assert learn_segmenter(["a b", "c"], SegmenterSettings("bpe")).segment("ab") == ["▁a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -175,18 +175,18 @@ def test_bpe_needs_a_pair_to_merge() -> None:
 )
 def test_damaged_merges(content: bytes) -> None:
     with pytest.raises(ModelError, match=r"segmenter\.model"):
-        KINDS["bpe"].from_bytes("bpe", content)
+        SEGMENTERS["bpe"].from_bytes("bpe", content)
 
 
 @pytest.mark.parametrize("content", [b"", b"x haus\n", b"\xff"])
 def test_damaged_morphs(content: bytes) -> None:
     with pytest.raises(ModelError, match=r"segmenter\.model"):
-        KINDS["morfessor"].from_bytes("morfessor", content)
+        SEGMENTERS["morfessor"].from_bytes("morfessor", content)
 
 
 def test_morfessor_keeps_what_it_learnt_and_pythons_generator() -> None:
     state = random.getstate()
-    segmenter = learn(sentences(), SegmenterSettings("morfessor"))
+    segmenter = learn_segmenter(sentences(), SegmenterSettings("morfessor"))
     assert random.getstate() == state
     words = [line.split(" ") for line in segmenter.to_bytes().decode().splitlines()]
     assert {"".join(morphs) for _, *morphs in words} == set(" ".join(sentences()).split())
@@ -197,7 +197,7 @@ def test_morfessor_keeps_what_it_learnt_and_pythons_generator() -> None:
 def test_morfessor_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "morfessor", None)
     with pytest.raises(DeviceError, match=r"bitextfilter\[morfessor\]"):
-        learn(sentences(), SegmenterSettings("morfessor"))
+        learn_segmenter(sentences(), SegmenterSettings("morfessor"))
 
 
 def test_sample_is_seeded_and_even() -> None:

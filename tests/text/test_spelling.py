@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from bitextfilter.text.features import (
-    LOOKS,
     RARITY,
+    WORD_FEATURES,
     WordReader,
     repeats,
     spellings,
@@ -53,21 +53,21 @@ def test_a_word_keeps_its_number() -> None:
 
 def test_what_a_word_looks_like() -> None:
     found = spellings(["", "Tom", "tom", "USA", "1.5", "15", "nicht", "Ü", "!", "don"])
-    assert found.looks.shape == (10, LOOKS)
-    _, tom, small, usa, dotted, plain, no, umlaut, mark, _ = found.looks
+    assert found.features.shape == (10, WORD_FEATURES)
+    _, tom, small, usa, dotted, plain, no, umlaut, mark, _ = found.features
     assert tom[0] == small[0] == usa[0] == pytest.approx(np.log(4))
     assert [tom[2], small[2], usa[2], usa[3], tom[3]] == [1, 0, 1, 1, 0]
     assert [dotted[1], plain[1], tom[1]] == [1, 1, 0]
     assert [no[6], tom[6]] == [1, 0]
     assert [umlaut[5], tom[5]] == [1, 0]
     assert [mark[4], tom[4], mark[8:].sum(), tom[8:].sum()] == [1, 0, 1, 0]
-    assert not found.looks[:, RARITY].any()
+    assert not found.features[:, RARITY].any()
     assert found.letters[1] == found.letters[2] != found.letters[3]
     assert found.figures[4] == found.figures[5] != 0
     assert found.figures[1] == found.figures[8] == 0
     assert found.hashes[1] == found.hashes[2] == zlib.crc32(b"tom")
     some = found.take(np.array([4, 1]))
-    assert np.array_equal(some.looks, found.looks[[4, 1]])
+    assert np.array_equal(some.features, found.features[[4, 1]])
     assert some.figures.tolist() == found.figures[[4, 1]].tolist()
     assert some.letters.tolist() == found.letters[[4, 1]].tolist()
     assert some.hashes.tolist() == found.hashes[[4, 1]].tolist()

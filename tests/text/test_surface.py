@@ -6,29 +6,29 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.text.features import WIDTH, describe
+from bitextfilter.text.features import SURFACE_WIDTH, surface_features
 
 ODD = st.text(max_size=30)
 
 
 def difference(one: str, other: str) -> float:
-    a, b = describe([one, other])
+    a, b = surface_features([one, other])
     return float(np.abs(a - b).sum())
 
 
 def test_shape() -> None:
-    assert describe([]).shape == (0, WIDTH)
-    rows = describe(["", "One, 2."])
-    assert rows.shape == (2, WIDTH)
+    assert surface_features([]).shape == (0, SURFACE_WIDTH)
+    rows = surface_features(["", "One, 2."])
+    assert rows.shape == (2, SURFACE_WIDTH)
     assert rows.dtype == np.float32
     assert not rows[0].any()
 
 
 @given(sentences=st.lists(ODD, min_size=1, max_size=5))
 def test_a_sentence_is_described_by_itself(sentences: list[str]) -> None:
-    rows = describe(sentences)
-    assert np.array_equal(rows[::-1], describe(sentences[::-1]))
-    assert np.array_equal(rows, np.concatenate([describe([one]) for one in sentences]))
+    rows = surface_features(sentences)
+    assert np.array_equal(rows[::-1], surface_features(sentences[::-1]))
+    assert np.array_equal(rows, np.concatenate([surface_features([one]) for one in sentences]))
     assert np.array_equal(rows * 4096, np.round(rows * 4096))
     assert rows.min() >= 0
 
@@ -46,5 +46,7 @@ def test_what_a_description_shows() -> None:
 
 
 def test_bags_show_what_is_in_both() -> None:
-    a, b, c = describe(["old houses by the sea", "old houses by the lake", "Fisch schmeckt gut"])
+    a, b, c = surface_features(
+        ["old houses by the sea", "old houses by the lake", "Fisch schmeckt gut"]
+    )
     assert a @ b > a @ c

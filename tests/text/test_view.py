@@ -12,9 +12,9 @@ from bitextfilter.text.ragged import (
     PIECES,
     TRIGRAMS,
     numbered,
-    split,
+    split_words,
 )
-from bitextfilter.text.segment import KINDS, UNKNOWN, SegmenterSettings
+from bitextfilter.text.segment import SEGMENTERS, UNKNOWN, SegmenterSettings
 from bitextfilter.text.trigrams import TrigramSettings
 
 TEXT = ["Das Haus, das große.", "ein Baum", "Bäume und Häuser!", "1 + 1 = 2"] * 20
@@ -38,7 +38,7 @@ def test_numbered_and_put_together_again(some: list[str]) -> None:
 
 @given(st.lists(st.text().map(lambda text: Normalisation()(text, "en"))))
 def test_split(some: list[str]) -> None:
-    words, counts = split(some)
+    words, counts = split_words(some)
     stream = iter(words)
     assert [[next(stream) for _ in range(n)] for n in counts] == [s.split() for s in some]
 
@@ -68,7 +68,7 @@ def learnt(kind: str, tokenise: bool) -> TextProcessor:
 
 
 @pytest.mark.parametrize("tokenise", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SEGMENTERS)
 @given(some=sentences)
 @example(some=["", "Das Haus\0Baum", "\0", "\0 \u200b", "Haus"])
 def test_read_is_as_sentence_by_sentence(kind: str, tokenise: bool, some: list[str]) -> None:

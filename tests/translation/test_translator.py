@@ -16,7 +16,7 @@ from translators import CASES, LARGER, network, processor, text_template
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.models.device import product_type
-from bitextfilter.models.folders import digest
+from bitextfilter.models.folders import model_digest
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
@@ -146,7 +146,7 @@ def test_a_saved_translator_is_read_back_exactly(
         TRANSLATORS.save(folder, kind, made.network, made.processor)
     read = load_translator(tmp_path / "model")
     assert translate(read, lines) == translate(as_loaded(made), lines)
-    assert len(digest(tmp_path / "model")) == 12
+    assert len(model_digest(tmp_path / "model")) == 12
 
 
 def test_a_recurrent_model_from_before_there_was_a_choice_of_attention(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from bitextfilter.commands.frame.options import column, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import Columns, Wanted, number_of
+from bitextfilter.io.rows import ColumnPlace, Columns, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.corpus_statistics import CorpusTally
@@ -30,17 +30,17 @@ class _Columns(Columns):
     score: int | str | None = None
 
     @property
-    def sides(self) -> tuple[Wanted, ...]:
+    def sides(self) -> tuple[ColumnPlace, ...]:
         """The columns of sentences: both sides, or one column."""
         if self.sentence is None:
             return super().wanted()
-        return (Wanted("sentence", "--column", self.sentence),)
+        return (ColumnPlace("sentence", "--column", self.sentence),)
 
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[ColumnPlace, ...]:
         """Return the sides and the score."""
         if self.score is None:
             return self.sides
-        return (*self.sides, Wanted("score", "--score-column", self.score))
+        return (*self.sides, ColumnPlace("score", "--score-column", self.score))
 
 
 class _Scores:
@@ -158,9 +158,9 @@ def _tallies(
 ) -> tuple[list[CorpusTally], _Scores]:
     """Count the tokens of each side of *file*, and its scores. InputError if it has no rows."""
     from bitextfilter.evaluation.corpus_statistics import CorpusTally
-    from bitextfilter.text.units import WORD_MARK, Units
+    from bitextfilter.text.units import WORD_MARK, TokenUnits
 
-    units = Units(choices["unit"], choices["lowercase"])
+    units = TokenUnits(choices["unit"], choices["lowercase"])
 
     def tokens(sentence: str) -> list[str]:
         return [token for token in units(sentence) if token != WORD_MARK]

@@ -16,7 +16,7 @@ from bitextfilter.commands.frame.options import column, row_options, score_value
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import BadRow, Wanted, number_of
+from bitextfilter.io.rows import BadRow, ColumnPlace, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.filtering import Bootstrap
@@ -110,8 +110,8 @@ def _compared(run: Run, files: tuple[str, str], options: dict[str, Any]) -> Comp
 def _gold_pairs(run: Run, options: dict[str, Any]) -> set[Pair]:
     """Return the distinct pairs of the input; InputError where there are none."""
     sides = (
-        Wanted("source", "--gold-scol", options["gold_scol"]),
-        Wanted("target", "--gold-tcol", options["gold_tcol"]),
+        ColumnPlace("source", "--gold-scol", options["gold_scol"]),
+        ColumnPlace("target", "--gold-tcol", options["gold_tcol"]),
     )
     windows = run.windows(run.rows(EvaluatedColumns(blank=False, first=sides)))
     rows = (row for window in windows for row in window if not isinstance(row, BadRow))
@@ -125,7 +125,7 @@ def _mined_pairs(run: Run, options: dict[str, Any]) -> dict[Pair, float]:
     """Return the best score of each distinct pair."""
     chosen, file = run.row_settings.columns, stream_name(run.row_settings.input)
     sides = ("source", "target")
-    first = (Wanted("score", "--column", options["column"]),)
+    first = (ColumnPlace("score", "--column", options["column"]),)
     columns = EvaluatedColumns(chosen.source, chosen.target, first=first, sides=sides)
     pairs: dict[Pair, float] = {}
     for row in filled_rows(run, columns, sides):

@@ -22,7 +22,7 @@ from bitextfilter.commands.frame.options import column, model_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import REMEDY, BadRow, Columns, Wanted
+from bitextfilter.io.rows import REMEDY, BadRow, ColumnPlace, Columns
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.result import Record
@@ -39,9 +39,9 @@ class _Columns(Columns):
 
     label: int | str = 1
 
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[ColumnPlace, ...]:
         """Return the label before the sides."""
-        return (Wanted("label", "--label-column", self.label), *super().wanted())
+        return (ColumnPlace("label", "--label-column", self.label), *super().wanted())
 
 
 @dataclass(frozen=True)

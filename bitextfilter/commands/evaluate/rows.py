@@ -20,10 +20,10 @@ from bitextfilter.io.files import COMPRESSIONS, stream_name
 from bitextfilter.io.rows import (
     REMEDY,
     BadRow,
+    ColumnPlace,
     Columns,
     Row,
     RowReader,
-    Wanted,
     is_blank,
     number_of,
 )
@@ -62,10 +62,14 @@ class Judging:
         """What a model scores with."""
         return self.similarity or "cosine"
 
-    def numbers(self) -> list[Wanted]:
+    def numbers(self) -> list[ColumnPlace]:
         """Return the columns that hold a number: the human score, and the score if it is read."""
-        human = Wanted("human score", "--human", self.human)
-        return [human] if self.column is None else [human, Wanted("score", "--column", self.column)]
+        human = ColumnPlace("human score", "--human", self.human)
+        return (
+            [human]
+            if self.column is None
+            else [human, ColumnPlace("score", "--column", self.column)]
+        )
 
     def columns(self, chosen: Columns) -> JudgedColumns:
         """Return the columns to read: numbers, then, where there is a model to score, the sides."""
@@ -175,10 +179,10 @@ class EvaluatedColumns(Columns):
     """Columns to evaluate, which may be empty, and after them some of the *sides* of the pair."""
 
     blank: bool = True
-    first: tuple[Wanted, ...] = ()
+    first: tuple[ColumnPlace, ...] = ()
     sides: tuple[str, ...] = ()
 
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[ColumnPlace, ...]:
         """Return the sides after the others."""
         return (*self.first, *(side for side in super().wanted() if side.name in self.sides))
 
@@ -270,7 +274,7 @@ def _rows(run: Run, where: Labelling, sides: tuple[str, ...]) -> Iterable[Row]:
     first = [("score", "--column", where.column), ("label", "--labels", where.labels)]
     first += [("verdict", "--verdict", where.verdict)] if where.verdict is not None else []
     chosen = run.row_settings.columns
-    wanted = tuple(Wanted(name, option, place) for name, option, place in first if place)
+    wanted = tuple(ColumnPlace(name, option, place) for name, option, place in first if place)
     columns = EvaluatedColumns(chosen.source, chosen.target, first=wanted, sides=sides)
     return filled_rows(run, columns, ("label",))
 
@@ -296,7 +300,7 @@ def words_of(texts: Iterable[str]) -> int:
     return sum(len(text.split()) for text in texts)
 
 
-def full_windows(run: Run, rows: RowReader, sides: Sequence[Wanted]) -> Iterator[list[Row]]:
+def full_windows(run: Run, rows: RowReader, sides: Sequence[ColumnPlace]) -> Iterator[list[Row]]:
     """Yield windows of the good rows of which none of *sides*, their first texts, is empty.
 
     What is empty is bad: it stops the run or is rejected.

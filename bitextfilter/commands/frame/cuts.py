@@ -60,11 +60,11 @@ def recommended_cut(run: Run, model: str, measure: str, use: str | None = None) 
     Raises:
         SettingsError: the model recommends none.
     """
-    from bitextfilter.models.folders import digest, find
+    from bitextfilter.models.folders import find_model, model_digest
     from bitextfilter.scoring.thresholds import recommended
 
-    folder = find(model)
-    found = recommended(folder, digest(folder), measure, use)
+    folder = find_model(model)
+    found = recommended(folder, model_digest(folder), measure, use)
     name = folder.name
     cut = f"{measure}>={found.threshold!r} ({found.use}, {found.goal}, {name} {found.model})"
     run.facts[f"recommended {measure}"] = cut
@@ -79,12 +79,12 @@ def measure_of(model: str, similarity: str | None, column: str | None) -> str:
     what ``bitext-score`` scores by with this model if it is not told. Raises SettingsError for a
     name that is no measure.
     """
-    from bitextfilter.models.folders import find, read_config
+    from bitextfilter.models.folders import find_model, read_config
 
     if similarity is not None:
         return similarity
     if column is None:
-        return default_measure("classifier" in read_config(find(model)))
+        return default_measure("classifier" in read_config(find_model(model)))
     if column not in THRESHOLD_MEASURES:
         raise SettingsError(
             f"what is the column {column!r} a score of? --similarity says:"

@@ -193,16 +193,16 @@ def _plan(run: Run) -> dict[str, str]:
 
 def _identity(option: str, value: object) -> str:
     """Return what tells a value from others: of models and files, also several, their content."""
-    from bitextfilter.models.folders import CONFIG, digest, find
+    from bitextfilter.models.folders import CONFIG, find_model, model_digest
 
     if option == "--model":
-        return digest(find(str(value)))
+        return model_digest(find_model(str(value)))
     if not isinstance(value, str):
         return str(value)
     if (path := Path(value)).is_file():
         return blake2b(path.read_bytes(), digest_size=6).hexdigest()
     if (path / CONFIG).is_file():
-        return digest(path)
+        return model_digest(path)
     parts = value.split(",")
     return value if len(parts) == 1 else ",".join(_identity(option, part) for part in parts)
 

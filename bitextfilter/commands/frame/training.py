@@ -54,9 +54,9 @@ def _show(
 ) -> None:
     """Write the table of settings, and exit."""
     if asked:
-        from bitextfilter.settings import table
+        from bitextfilter.settings import settings_table
 
-        click.echo(table(rows()), nl=False)
+        click.echo(settings_table(rows()), nl=False)
         context.exit()
 
 

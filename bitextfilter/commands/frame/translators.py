@@ -110,12 +110,12 @@ def search_settings(options: dict[str, Any], spare: int = 0) -> SearchSettings:
 
 def load(run: Run, name: str | None, settings: SearchSettings) -> Translator:
     """Load a model; summary and manifest carry its name and digest, and a seed that counts."""
-    from bitextfilter.models.folders import digest
+    from bitextfilter.models.folders import model_digest
     from bitextfilter.translation.registry import load_translator
 
     folder = Path(name or "")
     translator = load_translator(folder, run.common.device, run.common.threads)
-    run.facts.update(model=folder.name, digest=digest(folder))
+    run.facts.update(model=folder.name, digest=model_digest(folder))
     if settings.sample:
         run.facts["seed"] = settings.seed
     return translator
@@ -223,14 +223,14 @@ def load_judges(
     ``languages`` are those of the columns; None for those of the first translator, whose text
     processing is returned, too. Raises SettingsError for languages that do not fit.
     """
-    from bitextfilter.models.folders import full_digest
+    from bitextfilter.models.folders import full_model_digest
     from bitextfilter.scoring.translation import WEIGHTS, Judges, check_judges
 
     folders = options["translator"].split(",") if options["translator"] else []
     if len(folders) > 2:
         raise click.UsageError("--translator takes one folder, or two")
     translators = [_translator(run, Path(folder)) for folder in folders]
-    digests = [full_digest(Path(folder)) for folder in folders]
+    digests = [full_model_digest(Path(folder)) for folder in folders]
     _say(run, "translators", folders, digests)
     processor = translators[0].processor if translators else None
     languages = languages or (processor.languages if processor else ("", ""))
@@ -277,7 +277,7 @@ def _translator(run: Run, folder: Path) -> Translator:
 def _say(run: Run, what: str, paths: Sequence[str], digests: Sequence[str]) -> None:
     """Let summary and manifest carry names and digests, without the folders on the way there."""
     pairs = zip(paths, digests, strict=True)
-    named = [f"{Path(path).name} {digest[:12]}" for path, digest in pairs if path]
+    named = [f"{Path(path).name} {model_digest[:12]}" for path, model_digest in pairs if path]
     if named:
         run.facts[what] = ", ".join(named)
 

@@ -13,7 +13,7 @@ from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import column, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
-from bitextfilter.io.rows import Columns, Wanted, number_of
+from bitextfilter.io.rows import ColumnPlace, Columns, number_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,11 +33,11 @@ class _Columns(Columns):
     blank: bool = True
     probability: int | str | None = None
 
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[ColumnPlace, ...]:
         """Return the sides and the probability."""
         if self.probability is None:
             return super().wanted()
-        return (*super().wanted(), Wanted("probability", "--probability", self.probability))
+        return (*super().wanted(), ColumnPlace("probability", "--probability", self.probability))
 
 
 @command("analyse", row_options(), uses="rows")
@@ -89,9 +89,9 @@ def analyse(run: Run, probability: int | str | None, as_json: bool) -> None:
 def _figures(run: Run, where: _Columns) -> dict[str, Figure]:
     """Return the figures by name."""
     from bitextfilter.evaluation.corpus_statistics import CorpusTally, SentenceTally
-    from bitextfilter.text.units import Units
+    from bitextfilter.text.units import TokenUnits
 
-    units = Units("tokens")
+    units = TokenUnits("tokens")
     tallies, single = (CorpusTally(units), CorpusTally(units)), SentenceTally(units)
     probabilities: list[float] = []
     rows = run.rows(where)

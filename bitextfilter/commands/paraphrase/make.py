@@ -106,7 +106,7 @@ def _rules(run: Run) -> dict[str, Bounded]:
     """Return what is measured, by the names of its columns; it is ready to be."""
     from bitextfilter.filters.length import Length
     from bitextfilter.filters.likeness import NgramOverlap, ParaphraseScore, SentenceBleu
-    from bitextfilter.models.folders import digest, find
+    from bitextfilter.models.folders import find_model, model_digest
 
     rules: dict[str, Bounded] = {"length": Length()}
     rules |= {f"overlap{order}": NgramOverlap(order=order) for order in (1, 2, 3)}
@@ -115,7 +115,7 @@ def _rules(run: Run) -> dict[str, Bounded]:
         rules["paraphrase"] = ParaphraseScore(model=run.model_name)
         rules["paraphrase"].prepare(None)
         run.facts["paraphrase_model"] = Path(run.model_name).name
-        run.facts["paraphrase_digest"] = digest(find(run.model_name))
+        run.facts["paraphrase_digest"] = model_digest(find_model(run.model_name))
     return rules
 
 

@@ -43,12 +43,12 @@ def score(run: Run, where: int | str, digits: int) -> None:
         bitext-paraphrase score --model references < paraphrases.tsv > scored.tsv
     """
     from bitextfilter.encoders.reference_classifier import load_reference_classifier
-    from bitextfilter.models.folders import digest
+    from bitextfilter.models.folders import model_digest
 
     rows, output = run.rows(TextColumn(where)), run.output()
     folder = Path(run.model_name or "")
     classifier = load_reference_classifier(folder, run.common.device, run.common.threads)
-    run.facts.update(model=folder.name, digest=digest(folder))
+    run.facts.update(model=folder.name, digest=model_digest(folder))
     output.write(rows.first_line([NAME]))
     for window in run.windows(rows):
         sentences = [row.text for row in window if not isinstance(row, BadRow)]

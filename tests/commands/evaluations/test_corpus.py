@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bitextfilter.commands.evaluate.main import main
 from bitextfilter.evaluation.corpus_statistics import CorpusTally
-from bitextfilter.text.units import Units
+from bitextfilter.text.units import TokenUnits
 
 HEAD = (
     "file side sentences tokens vocabulary length idf entropy trigram_entropy"
@@ -46,7 +46,7 @@ def table(result: Result, more: str = "") -> list[list[str]]:
 
 
 def tally(sentences: list[str], unit: str = "tokens", lowercase: bool = True) -> CorpusTally:
-    made = CorpusTally(Units(unit, lowercase))
+    made = CorpusTally(TokenUnits(unit, lowercase))
     made.add(sentences)
     return made
 

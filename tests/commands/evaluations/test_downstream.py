@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from bitextfilter.commands.evaluate.main import main
 from bitextfilter.evaluation.filtering import Bootstrap
-from bitextfilter.models.folders import digest
+from bitextfilter.models.folders import model_digest
 from bitextfilter.training import loop
 from bitextfilter.translation.registry import load_translator
 from bitextfilter.workflows.downstream import SystemResult, result_lines
@@ -121,9 +121,9 @@ def test_means_and_deviations(whole: tuple[Path, str], files: Path) -> None:
 
 def test_the_same_rows_make_the_same_model(whole: tuple[Path, str]) -> None:
     work, table = whole
-    assert digest(work / "good.1" / "model") == digest(work / "alike.1" / "model")
-    assert digest(work / "good.1" / "model") != digest(work / "good.2" / "model")
-    assert digest(work / "good.1" / "model") != digest(work / "bad.1" / "model")
+    assert model_digest(work / "good.1" / "model") == model_digest(work / "alike.1" / "model")
+    assert model_digest(work / "good.1" / "model") != model_digest(work / "good.2" / "model")
+    assert model_digest(work / "good.1" / "model") != model_digest(work / "bad.1" / "model")
     figures = {(row["system"], row["test"], row["seed"]): row["bleu"] for row in lines(table)}
     assert figures["good", "test.tsv", "2"] == figures["alike", "test.tsv", "2"]
 
@@ -217,7 +217,9 @@ def test_it_goes_on_after_a_kill_at_any_point(
     expected = [row for row in lines(whole[1]) if row["seed"] == "1"]
     assert found == [row for row in expected if row["system"] in ("bad", "good")]
     for system in ("bad.1", "good.1"):
-        assert digest(tmp_path / "work" / system / "model") == digest(whole[0] / system / "model")
+        assert model_digest(tmp_path / "work" / system / "model") == model_digest(
+            whole[0] / system / "model"
+        )
 
 
 def test_a_training_goes_on_whatever_the_development_file_is_called(

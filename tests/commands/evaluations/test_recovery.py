@@ -14,7 +14,7 @@ from translators import saved
 from bitextfilter.commands.evaluate.main import main
 from bitextfilter.commands.evaluate.recovery import _BASELINES, _JUDGED, _VECTORS
 from bitextfilter.evaluation.recovery import BASELINES, MATRICES, recover
-from bitextfilter.models.folders import digest
+from bitextfilter.models.folders import model_digest
 from bitextfilter.scoring.measures import TRANSLATION_MEASURES
 from bitextfilter.translation.registry import load_translator
 
@@ -171,7 +171,7 @@ def test_translators_both_ways(tmp_path: Path) -> None:
     ]
     expected = recover(*sides, np.array(scores, dtype=np.float32))
     assert found[:2] == [f"{expected.forward:.2f}", f"{expected.backward:.2f}"]
-    named = ",".join(f"{folder.name}:{digest(folder)}" for folder in (there, back))
+    named = ",".join(f"{folder.name}:{model_digest(folder)}" for folder in (there, back))
     assert f"sim:translation translators:{named} " in found[3] and "model:" not in found[3]
 
 

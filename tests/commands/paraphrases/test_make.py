@@ -18,7 +18,7 @@ from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import make_rule
 from bitextfilter.models.checkpoint import writing_folder
-from bitextfilter.models.folders import digest
+from bitextfilter.models.folders import model_digest
 from bitextfilter.translation.registry import TRANSLATORS, load_translator
 from bitextfilter.translation.translator import SearchSettings
 
@@ -188,7 +188,7 @@ def test_what_is_too_long_is_said(folder: Path, tmp_path: Path) -> None:
     assert "line 2: its last 3 subwords were not read (--max-length)" in result.stderr
     assert "1 overlong" in result.stderr and result.stdout.count("\n") == 2
     facts = json.loads(manifest.read_text())
-    assert facts["counts"]["pairs"] == 2 and digest(folder) in json.dumps(facts)
+    assert facts["counts"]["pairs"] == 2 and model_digest(folder) in json.dumps(facts)
 
 
 def test_models_that_are_none(folder: Path, encoder: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from toys import toy_model
 
 from bitextfilter.commands.paraphrase.main import main
 from bitextfilter.encoders.reference_classifier import load_reference_classifier
-from bitextfilter.models.folders import digest
+from bitextfilter.models.folders import model_digest
 from bitextfilter.training.references import ReferenceTraining
 from bitextfilter.workflows.reference_training import _parts
 
@@ -140,7 +140,7 @@ def test_the_seed_decides_and_threads_do_not(different: Path, tmp_path: Path) ->
     few = ("--set", "training.epochs=1", "--architecture", "averaging")
     for name, more in (("one", ()), ("same", ("--threads", 2)), ("other", ("--seed", 2))):
         call("train", *QUICK, *few, *more, "-o", tmp_path / name, different)
-    digests = [digest(tmp_path / name) for name in ("one", "same", "other")]
+    digests = [model_digest(tmp_path / name) for name in ("one", "same", "other")]
     assert digests[0] == digests[1] != digests[2]
 
 
@@ -180,7 +180,7 @@ def test_rows_get_a_probability(model: Path) -> None:
     assert [row[2] for row in rows] == [f"{p:.4f}" for p in expected]
     first = scored(model, "--column", 1, "--digits", 2, data=lines_of(PAIRS)).stdout.split("\n")[0]
     assert float(first.split("\t")[2]) > 0.9 and float(rows[0][2]) < 0.1
-    assert f"model references {digest(model)}" in result.stderr
+    assert f"model references {model_digest(model)}" in result.stderr
 
 
 def test_a_probability_has_no_company(model: Path, different: Path) -> None:
