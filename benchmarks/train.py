@@ -66,7 +66,7 @@ def train(variant: str, updates: int, threads: int) -> None:
     import torch
 
     from bitextfilter.training.data import Corpus, Sentences
-    from bitextfilter.training.loop import make_optimiser, update
+    from bitextfilter.training.loop import update
     from bitextfilter.training.settings import TranslatorSettings
     from bitextfilter.training.translator import TranslationLearner, translation_stream
     from bitextfilter.translation.registry import TRANSLATORS
@@ -87,7 +87,7 @@ def train(variant: str, updates: int, threads: int) -> None:
     )
     learner = TranslationLearner(network, settings)
     change(variant, learner)
-    optimiser = make_optimiser(learner, settings)
+    optimiser = learner.optimiser()
     stream = translation_stream(
         Corpus(sides[0], sides[1], np.ones(20_000)), settings, torch.device("cpu")
     )

@@ -1,21 +1,17 @@
-"""Training of pair classifiers: the loss, the loop, and the calibration of probabilities.
-
-See ``Answers`` of :mod:`bitextfilter.similarity.pair_classifier`.
-
-A batch always has the same parts, each with a copy of the classifier and a source of noise of its
-own, however many threads there are: so their number changes nothing.
+"""Training of pair classifiers: the loss, the learner, and the calibration of probabilities.
 
 Kim et al. 2019, section 3.3: binary cross-entropy on clean pairs and negatives (eq. 15, whose
-second term should read log(1 - q)). To give a smoother score than theirs, the weights decay, the
-labels may be smoothed, and a temperature is fitted to pairs kept apart. And where pairs with a
-small mistake are known, two questions are taught apart: is it a translation, with a small mistake
-perhaps; and has it none, if it is one.
+second term should read log(1 - q)). For a smoother score than theirs, weights decay, labels may be
+smoothed, and a temperature is fitted to pairs kept apart. Where pairs with a minor error are
+known, two logits are trained: of a translation, minor errors allowed; and of one without an
+error, given that it is a translation.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,39 +29,41 @@ from bitextfilter.similarity.classifiers import PairClassifier, Shape, build
 from bitextfilter.similarity.pair_classifier import expected
 from bitextfilter.similarity.separation import roc_auc
 from bitextfilter.training.labelled_pairs import LabelledPairs, Noise
+from bitextfilter.training.loop import Learner, Progress, Stream, learn_in_memory
 from bitextfilter.training.settings import ClassifierTraining
 
 
-def answers_loss(answers: Tensor, worths: Tensor, smoothing: float) -> Tensor:
-    """Mean cross-entropy of answers ``(n, 1 or 2)`` against smoothed labels, in nats.
+def logits_loss(logits: Tensor, qualities: Tensor, smoothing: float) -> Tensor:
+    """Mean cross-entropy of logits ``(n, 1 or 2)`` against smoothed labels, in nats.
 
-    Two answers are a chain of questions: of the n pairs, whether they are worth anything; and of
-    those that are, whether they are worth 1. So unsmoothed, their sum is the cross-entropy of three
-    kinds of pairs. One answer is taught the worths ``(n,)`` themselves.
+    One logit is trained on the qualities ``(n,)`` themselves. Of two, the first is trained on all
+    pairs, with label 1 for a quality above 0; the second on those alone, with label 1 for a
+    quality of 1. Unsmoothed, their sum is the cross-entropy of three classes of pairs.
     """
-    ever = torch.ones_like(worths)
-    chain = [(ever, (worths > 0).float()), (worths > 0, (worths == 1).float())]
-    questions = chain if answers.shape[1] == 2 else [(ever, worths)]
+    every, right = torch.ones_like(qualities), (qualities > 0).float()
+    tasks = [(every, qualities)]
+    if logits.shape[1] == 2:
+        tasks = [(every, right), (right, (qualities == 1).float())]
     loss = torch.zeros(())
-    for logits, (asked, labels) in zip(answers.T, questions, strict=True):
+    for column, (mask, labels) in zip(logits.T, tasks, strict=True):
         smooth = labels * (1 - smoothing) + smoothing / 2
-        each = binary_cross_entropy_with_logits(logits, smooth, reduction="none")
-        loss = loss + (each * asked).mean()
+        each = binary_cross_entropy_with_logits(column, smooth, reduction="none")
+        loss = loss + (each * mask).mean()
     return loss
 
 
 @torch.no_grad()
-def weigh_answers(classifier: PairClassifier, sharpness: float, lenience: float) -> None:
-    """Make the first of two answers *sharpness* (c + *lenience*), c being what it was.
+def rescale_translation_logit(classifier: PairClassifier, scale: float, bias: float) -> None:
+    """Replace the first of two logits, c, by *scale* (c + *bias*).
 
-    Text of another kind than that of the training has translations whose words a classifier has
-    not seen together: lenience forgives them, and sharpness still drops what is surely none.
-    Lenience alone is as if for each pair that is none there were e^lenience times as many
-    translations, those with a small mistake among them.
+    For text of another domain than the training's, whose translations have words that the
+    classifier has not seen together: the bias accepts more of them, the scale still drops clear
+    non-translations. A bias of b alone equals e^b times as many translations per negative in
+    training.
     """
     if classifier.settings.answers == 2:
-        classifier.last.weight[0] *= sharpness
-        classifier.last.bias[0] = sharpness * (classifier.last.bias[0] + lenience)
+        classifier.last.weight[0] *= scale
+        classifier.last.bias[0] = scale * (classifier.last.bias[0] + bias)
 
 
 TENTHS = 10
@@ -74,55 +72,55 @@ _COLDEST, _HOTTEST = 0.05, 100.0
 
 @dataclass(frozen=True)
 class Metrics:
-    """What the probabilities of ``n`` pairs are worth."""
+    """Quality of the probabilities of ``n`` pairs."""
 
     accuracy: float
-    """Part that is on the right side of .5."""
+    """Part on the right side of .5."""
     auc: float
     """Chance that a positive scores above a negative; a tie counts half."""
     calibration_error: float
-    """Expected calibration error (Guo et al. 2017) over tenths: by how much a probability differs
-    from the part of positives among the pairs with about that probability. What is worth a part of
-    a positive counts as that."""
+    """Expected calibration error (Guo et al. 2017) over tenths: the mean difference between the
+    probability and the part of positives among the pairs with about that probability. A pair with
+    a minor error counts as a part of a positive."""
     positives: tuple[int, ...]
     """Positives with a score in 0-.1, .1-.2, ..., .9-1."""
     negatives: tuple[int, ...]
     """Negatives likewise."""
 
 
-def measure(logits: Floats, worths: Scores, temperature: float = 1.0) -> Metrics:
-    """Measure the probabilities of logits ``(n,)`` against worths ``(n,)``, 1 for a positive.
+def measure(logits: Floats, qualities: Scores, temperature: float = 1.0) -> Metrics:
+    """Measure the probabilities of logits ``(n,)`` against qualities ``(n,)``, 1 for a positive.
 
-    A negative is worth less than 1/2. Raises ValueError if either kind is missing.
+    A negative has a quality below 1/2. Raises ValueError if either class is missing.
     """
-    labels = worths > 0.5
+    labels = qualities > 0.5
     if labels.all() or not labels.any():
-        raise ValueError("figures need positives and negatives")
+        raise ValueError("metrics need positives and negatives")
     probabilities = _sigmoid(logits / temperature)
     tenths = np.minimum((probabilities * TENTHS).astype(np.int64), TENTHS - 1)
     counts = np.stack([np.bincount(tenths[labels == kind], minlength=TENTHS) for kind in (1, 0)])
-    said = np.bincount(tenths, weights=probabilities - worths, minlength=TENTHS)
+    excess = np.bincount(tenths, weights=probabilities - qualities, minlength=TENTHS)
     return Metrics(
         accuracy=float(np.mean((probabilities > 0.5) == labels)),
         auc=roc_auc(logits[labels], logits[~labels]),
-        calibration_error=float(np.abs(said).sum() / len(labels)),
+        calibration_error=float(np.abs(excess).sum() / len(labels)),
         positives=tuple(counts[0].tolist()),
         negatives=tuple(counts[1].tolist()),
     )
 
 
-def fit_temperature(logits: Floats, worths: Scores) -> float:
-    """Return the T that makes sigmoid(logit / T) most probable, between .05 and 100.
+def fit_temperature(logits: Floats, qualities: Scores) -> float:
+    """Return the T, between .05 and 100, that makes sigmoid(logit / T) most probable.
 
-    Temperature scaling (Guo et al. 2017) with Platt's targets (1999): a positive, worth 1, counts
-    as (p + 1) / (p + 2) and a negative of no worth as 1 / (q + 2), where p and q are their numbers,
-    so that T stays above 0 even where no pair is on the wrong side; others count as what they are
-    worth. The likelihood is concave in 1 / T: its slope is followed to 0 by bisection.
+    Temperature scaling (Guo et al. 2017) with Platt's targets (1999): of p positives (quality 1)
+    each counts as (p + 1) / (p + 2), of q negatives (quality 0) each as 1 / (q + 2), so that T
+    stays above 0 even where no pair is on the wrong side; others count as their quality. The
+    likelihood is concave in 1 / T: its slope is followed to 0 by bisection.
     """
-    positives, negatives = np.count_nonzero(worths == 1), np.count_nonzero(worths == 0)
-    targets = worths.astype(np.float64)
-    targets[worths == 1] = (positives + 1) / (positives + 2)
-    targets[worths == 0] = 1 / (negatives + 2)
+    positives, negatives = np.count_nonzero(qualities == 1), np.count_nonzero(qualities == 0)
+    targets = qualities.astype(np.float64)
+    targets[qualities == 1] = (positives + 1) / (positives + 2)
+    targets[qualities == 0] = 1 / (negatives + 2)
     low, high = 1 / _HOTTEST, 1 / _COLDEST
     for _ in range(60):
         middle = (low + high) / 2
@@ -135,69 +133,78 @@ def _sigmoid(logits: Floats) -> Floats:
     return np.asarray(0.5 * (1 + np.tanh(0.5 * logits)))
 
 
-_PARTS = 2
-"""Smaller parts would be computed no faster: operations take time of their own."""
+class ClassifierLearner(Learner):
+    """A classifier that learns from every n-th pair of a mini-batch; its *others* take the rest.
+
+    The parts of a mini-batch are the same for any number of threads, and so are their sums.
+    """
+
+    network: PairClassifier
+    settings: ClassifierTraining
+
+    def __init__(self, network: PairClassifier, pairs: LabelledPairs, noise: Noise) -> None:
+        super().__init__()
+        self.network, self.settings = network.train(), noise.training
+        self._pairs, self._noise = pairs, noise
+        self.others: Sequence[ClassifierLearner] = ()
+        """Learners with weights in the same memory, and gradients of their own."""
+        self.threads = 1
+        for module in network.modules():
+            if isinstance(module, Dropout):
+                module.generator = noise.generator
+
+    def forward(self, batch: Indices) -> dict[str, Tensor]:
+        """The mean loss of some pairs."""
+        logits = self._pairs.logits(self.network, batch, self._noise)
+        qualities = torch.from_numpy(self._pairs.qualities[batch])
+        return {"classification": logits_loss(logits, qualities, self.settings.label_smoothing)}
+
+    def weighted(self, losses: dict[str, Tensor]) -> Tensor:
+        """See :meth:`Learner.weighted`: the only loss."""
+        return losses["classification"]
+
+    def gradients(self, batch: Indices) -> dict[str, float]:
+        """See :meth:`Learner.gradients`: summed over the learners, in their order."""
+        learners = [self, *self.others]
+
+        def compute(number: int) -> dict[str, float]:
+            part = batch[number :: len(learners)]
+            learners[number].zero_grad()
+            return learners[number].backward(part, len(part) / len(batch)) if len(part) else {}
+
+        losses: Counter[str] = Counter()
+        for found in map_blocks(compute, range(len(learners)), self.threads):
+            losses.update(found)
+        for weights in zip(*(each.parameters() for each in learners), strict=True):
+            parts = [weight.grad for weight in weights if weight.grad is not None]
+            weights[0].grad = torch.stack(parts).sum(dim=0) if parts else None
+        return dict(losses)
+
+    def optimiser(self) -> torch.optim.Optimizer:
+        """Adam with decoupled weight decay."""
+        rate, decay = self.settings.learning_rate, self.settings.weight_decay
+        return torch.optim.AdamW(self.parameters(), rate, weight_decay=decay)
 
 
-class Step:
-    """Computes the gradients of a classifier's weights."""
-
-    def __init__(
-        self,
-        classifier: PairClassifier,
-        pairs: LabelledPairs,
-        training: ClassifierTraining,
-        threads: int,
-    ) -> None:
-        """Make the copies, and draw the seeds of their noise."""
-        self.classifier, self.pairs, self.training = classifier, pairs, training
-        self._threads = threads
-        self._copies = [_copy_of(classifier) for _ in range(_PARTS)]
-        seeds = torch.randint(2**62, (_PARTS,)).tolist()
-        self._noises = [Noise(training, torch.Generator().manual_seed(seed)) for seed in seeds]
-        for each, noise in zip(self._copies, self._noises, strict=True):
-            for module in each.modules():
-                if isinstance(module, Dropout):
-                    module.generator = noise.generator
-
-    def gradients(self, rows: Indices) -> None:
-        """Give the classifier's weights the gradients of the mean loss of some pairs.
-
-        They are sums over the parts, in their order; every second pair is in the same part.
-        """
-
-        def compute(part: int) -> None:
-            some, each, noise = rows[part::_PARTS], self._copies[part], self._noises[part]
-            each.zero_grad()
-            if len(some):
-                answers = self.pairs.answers(each, some, noise)
-                worths = torch.from_numpy(self.pairs.worths[some])
-                loss = answers_loss(answers, worths, self.training.label_smoothing)
-                torch.autograd.backward(loss * (len(some) / len(rows)))
-
-        map_blocks(compute, range(_PARTS), self._threads)
-        weights = zip(*(each.parameters() for each in self._copies), strict=True)
-        for weight, parts in zip(self.classifier.parameters(), weights, strict=True):
-            found = [part.grad for part in parts if part.grad is not None]
-            weight.grad = torch.stack(found).sum(dim=0) if found else None
-
-
-def _copy_of(classifier: PairClassifier) -> PairClassifier:
-    """A copy with the same weights in the same memory, which gets gradients of its own."""
-    made = copy.deepcopy(classifier).train()
-    for own, shared in zip(made.parameters(), classifier.parameters(), strict=True):
+def parallel_learner(
+    network: PairClassifier, pairs: LabelledPairs, training: ClassifierTraining, threads: int
+) -> ClassifierLearner:
+    """Make a learner and one other: with more, parts would be too small to be computed faster."""
+    networks = [network, copy.deepcopy(network)]
+    for own, shared in zip(networks[1].parameters(), network.parameters(), strict=True):
         own.data = shared.data
-    return made
-
-
-_CLIP = 5.0
-_WARMUP = 0.01
-"""The part of all updates in which the learning rate rises."""
+    seeds = torch.randint(2**62, (len(networks),)).tolist()
+    noises = [Noise(training, torch.Generator().manual_seed(seed)) for seed in seeds]
+    learner, *learner.others = (
+        ClassifierLearner(each, pairs, noise) for each, noise in zip(networks, noises, strict=True)
+    )
+    learner.threads = threads
+    return learner
 
 
 @dataclass(frozen=True)
 class ClassifierReport:
-    """How a training went: what was used, and figures on the held-out part."""
+    """Result of a training, with metrics of the held-out part."""
 
     pairs: tuple[int, int, int]
     """For training, for tuning, and held out."""
@@ -225,12 +232,16 @@ def split_groups(groups: Sequence[str], part: float, seed: int) -> tuple[Indices
     return training, tuning, held_out
 
 
+def _no_notice(_epoch: int, _loss: float) -> None:
+    """Ignore an epoch."""
+
+
 def train_classifier(
     pairs: LabelledPairs,
     groups: Sequence[str],
     shape: Shape,
     training: ClassifierTraining,
-    notify: Callable[[int, float], None] = lambda _epoch, _loss: None,
+    notify: Callable[[int, float], None] = _no_notice,
 ) -> tuple[PairClassifier, ClassifierReport]:
     """Train a classifier on some of the pairs, tune it on others, measure it on the rest.
 
@@ -238,34 +249,37 @@ def train_classifier(
         pairs: positives and negatives.
         groups: for each pair, what it shares with others (its source text): never in two parts.
         shape: of the classifier.
-        training: how it is trained; the same pairs and settings give the same classifier,
-            with any number of torch's threads.
-        notify: told the epoch and the tuning loss after each.
+        training: its settings; the same pairs and settings give the same classifier, with any
+            number of torch's threads.
+        notify: called with the epoch and the tuning loss after each.
 
     Raises:
         SettingsError: too few pairs for each part to have both kinds.
+        ModelError: the loss is not a number.
     """
     parts = split_groups(groups, training.held_out, training.seed)
-    _both_kinds(pairs, *parts)
+    _check_kinds(pairs, *parts)
     classifier, losses, epoch = fit_classifier(pairs, parts[:2], shape, training, notify)
-    weigh_answers(classifier, training.sharpness, training.lenience)
+    rescale_translation_logit(classifier, training.sharpness, training.lenience)
     with one_torch_thread():
-        tuning, held_out = (_logits(classifier, pairs, part, training) for part in parts[1:])
+        tuning, held_out = (
+            _logits(classifier, pairs, part, training.batch_size) for part in parts[1:]
+        )
     if training.calibrate:
-        classifier.temperature.fill_(fit_temperature(tuning, pairs.worths[parts[1]]))
+        classifier.temperature.fill_(fit_temperature(tuning, pairs.qualities[parts[1]]))
     temperature = float(classifier.temperature)
     report = ClassifierReport(
         pairs=(len(parts[0]), len(parts[1]), len(parts[2])),
         epoch=epoch,
         tuning_losses=tuple(losses),
         temperature=temperature,
-        before=measure(held_out, pairs.worths[parts[2]]),
-        after=measure(held_out, pairs.worths[parts[2]], temperature),
+        before=measure(held_out, pairs.qualities[parts[2]]),
+        after=measure(held_out, pairs.qualities[parts[2]], temperature),
     )
     return classifier, report
 
 
-def _both_kinds(pairs: LabelledPairs, *parts: Indices) -> None:
+def _check_kinds(pairs: LabelledPairs, *parts: Indices) -> None:
     """Raise SettingsError for a part of the pairs that lacks positives or negatives."""
     if any(len(set(pairs.labels[part])) < 2 for part in parts):
         raise SettingsError("too few pairs: each part needs positives and negatives")
@@ -276,7 +290,7 @@ def fit_classifier(
     parts: tuple[Indices, Indices],
     shape: Shape,
     training: ClassifierTraining,
-    notify: Callable[[int, float], None] = lambda _epoch, _loss: None,
+    notify: Callable[[int, float], None] = _no_notice,
 ) -> tuple[PairClassifier, list[float], int]:
     """Train on the first part of the pairs, and stop by the second.
 
@@ -286,61 +300,45 @@ def fit_classifier(
 
     Raises:
         SettingsError: too few pairs for each part to have both kinds.
+        ModelError: the loss is not a number.
     """
-    _both_kinds(pairs, *parts)
-    threads = torch.get_num_threads()
+    _check_kinds(pairs, *parts)
+    threads, size = torch.get_num_threads(), training.batch_size
+    epoch = -(-len(parts[0]) // size)
+    tuning = torch.from_numpy(pairs.qualities[parts[1]].astype(np.float64))
+
+    def batches(_: int) -> Iterator[Indices]:
+        while True:
+            yield from pairs.batches(parts[0], size)
+
+    def validate(network: PairClassifier) -> float:
+        logits = torch.from_numpy(_logits(network, pairs, parts[1], size))
+        return float(binary_cross_entropy_with_logits(logits, tuning))
+
+    def report(progress: Progress, _: int) -> None:
+        if progress.update % epoch == 0:
+            notify(progress.update // epoch, progress.history[-1]["error"])
+
     with torch.random.fork_rng(devices=[]), one_torch_thread():
         torch.manual_seed(training.seed)
         classifier = build(shape)
         pairs.prepare(classifier)
-        step = Step(classifier, pairs, training, threads)
-        losses, epoch = _fit(step, parts, notify)
-    return classifier.eval(), losses, epoch
-
-
-def _fit(
-    step: Step, parts: tuple[Indices, Indices], notify: Callable[[int, float], None]
-) -> tuple[list[float], int]:
-    """Train, leave the classifier as after its best epoch, and return the losses and that epoch."""
-    classifier, pairs, training = step.classifier, step.pairs, step.training
-    optimiser = torch.optim.AdamW(
-        classifier.parameters(), training.learning_rate, weight_decay=training.weight_decay
-    )
-    total = training.epochs * -(-len(parts[0]) // training.batch_size)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda update: min((update + 1) / (_WARMUP * total), 1 - update / total)
-    )
-    worths = torch.from_numpy(pairs.worths[parts[1]].astype(np.float64))
-    losses: list[float] = []
-    best: dict[str, Tensor] = {}
-    for epoch in range(1, training.epochs + 1):
-        for rows in pairs.batches(parts[0], training.batch_size):
-            step.gradients(rows)
-            torch.nn.utils.clip_grad_norm_(classifier.parameters(), _CLIP)
-            optimiser.step()
-            schedule.step()
-        tuning = torch.from_numpy(_logits(classifier, pairs, parts[1], training))
-        losses.append(float(binary_cross_entropy_with_logits(tuning, worths)))
-        notify(epoch, losses[-1])
-        lowest = losses.index(min(losses)) + 1
-        if lowest == epoch:
-            best = copy.deepcopy(classifier.state_dict())
-        elif epoch - lowest == training.patience:
-            break
-    classifier.load_state_dict(best)
-    return losses, lowest
+        learner = parallel_learner(classifier, pairs, training, threads)
+        stream = Stream(training.epochs * epoch, batches, epoch)
+        progress = learn_in_memory(learner, stream, validate, report)
+    losses = [row["error"] for row in progress.history]
+    return classifier, losses, progress.best_update // epoch
 
 
 @torch.no_grad()
 def _logits(
-    classifier: PairClassifier, pairs: LabelledPairs, rows: Indices, training: ClassifierTraining
+    classifier: PairClassifier, pairs: LabelledPairs, rows: Indices, size: int
 ) -> NDArray[np.float64]:
-    """Return the logits of what some pairs are expected to be worth, ``(rows,)``."""
-    classifier.eval()
+    """Return the logits of the expected quality of some pairs, ``(rows,)``."""
     worth, logits = classifier.settings.worth, np.empty(len(rows), dtype=np.float64)
     places = np.empty(len(pairs.labels), dtype=np.int64)
     places[rows] = np.arange(len(rows))
     with torch.random.fork_rng(devices=[]):
-        for some in pairs.batches(rows, training.batch_size):
-            logits[places[some]] = expected(pairs.answers(classifier, some).numpy(), worth)
+        for some in pairs.batches(rows, size):
+            logits[places[some]] = expected(pairs.logits(classifier, some).numpy(), worth)
     return logits

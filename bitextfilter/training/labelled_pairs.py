@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -24,66 +24,52 @@ from bitextfilter.training.settings import ClassifierTraining
 
 @dataclass(frozen=True)
 class Noise:
-    """How much noise pairs get in training, and what draws it."""
+    """The amount of noise that pairs get in training, and the generator that draws it."""
 
     training: ClassifierTraining
     generator: torch.Generator
 
 
-class LabelledPairs(Protocol):
-    """``n`` pairs as a kind of classifiers takes them, and whether they are translations."""
+class LabelledPairs(ABC):
+    """``n`` pairs in the form that one kind of classifier takes, with their quality."""
+
+    qualities: NDArray[np.float32]
+    """``(n,)``: 1 for a translation, the classifier's ``worth`` for one with a minor error, 0 for
+    any other pair."""
 
     @property
     def labels(self) -> NDArray[np.bool_]:
-        """``(n,)``."""
-        ...
+        """Whether each pair is a translation, ``(n,)``."""
+        return self.qualities > 0.5
 
-    @property
-    def worths(self) -> NDArray[np.float32]:
-        """``(n,)``: 1 for a translation, the classifier's worth for nearly one, 0 for any other."""
-        ...
+    def prepare(self, classifier: PairClassifier) -> None:  # noqa: B027
+        """Give a fresh classifier the statistics of all pairs that it keeps."""
 
-    def prepare(self, classifier: PairClassifier) -> None:
-        """Tell a fresh classifier what it is to know of all pairs."""
-        ...
-
+    @abstractmethod
     def batches(self, rows: Indices, size: int) -> Iterator[Indices]:
         """Yield all of some rows in an order drawn by torch, at most *size* at a time."""
-        ...
 
-    def answers(
+    @abstractmethod
+    def logits(
         self, classifier: PairClassifier, rows: Indices, noise: Noise | None = None
     ) -> Tensor:
-        """Return the answers ``(rows, 1 or 2)`` to some pairs: as they are, or with noise."""
-        ...
+        """Return the logits ``(rows, 1 or 2)`` of some pairs, with noise if it is given."""
 
 
 @dataclass(frozen=True)
-class LabelledVectors:
-    """Vectors of ``n`` pairs, each ``(n, dim)`` float32, and how much of a translation they are.
-
-    Implements ``LabelledPairs``.
-    """
+class LabelledVectors(LabelledPairs):
+    """Labelled pairs for the classifier of sentences: their vectors, ``(n, dim)`` float32."""
 
     source: NDArray[np.float32]
     target: NDArray[np.float32]
-    worths: NDArray[np.float32]
-    """See ``LabelledPairs``."""
-
-    @property
-    def labels(self) -> NDArray[np.bool_]:
-        """See ``LabelledPairs``."""
-        return self.worths > 0.5
-
-    def prepare(self, classifier: PairClassifier) -> None:
-        """See ``LabelledPairs``: that is nothing here."""
+    qualities: NDArray[np.float32]
 
     def batches(self, rows: Indices, size: int) -> Iterator[Indices]:
         """See ``LabelledPairs``."""
         order = rows[torch.randperm(len(rows)).numpy()]
         return (order[start : start + size] for start in range(0, len(order), size))
 
-    def answers(
+    def logits(
         self, classifier: PairClassifier, rows: Indices, noise: Noise | None = None
     ) -> Tensor:
         """See ``LabelledPairs``."""
@@ -92,12 +78,12 @@ class LabelledVectors:
         if noise is not None:
             dim = classifier.settings.dim
             sides = [_blurred_rows(side, dim, noise) for side in sides]
-        answers: Tensor = classifier(*sides)
-        return answers
+        logits: Tensor = classifier(*sides)
+        return logits
 
 
 def _blurred_rows(rows: Tensor, dim: int, noise: Noise) -> Tensor:
-    """Add noise to the vectors of rows: of a length from 0 to *noise*, drawn for each by itself."""
+    """Add noise to the vectors of rows, of a length from 0 to *noise* drawn for each row."""
     vectors = torch.nn.functional.normalize(rows[:, :dim], dim=1)
     most = noise.training.vector_noise / dim**0.5
     lengths = torch.rand(len(rows), 1, generator=noise.generator) * most
@@ -110,19 +96,19 @@ _WINDOW = 65536
 
 
 @dataclass(frozen=True)
-class ReadSide:
-    """One side of pairs: its distinct sentences, and which of them each pair has."""
+class WordSide:
+    """One side of pairs: its distinct sentences, with the place of each pair's among them."""
 
     rows: Indices
     """``(n,)``."""
     words: WordRows
     word_vectors: NDArray[np.float16]
-    """``(u, dim)``; halves of a float are fine enough for what gets noise."""
+    """``(u, dim)``; 16 bits are precise enough, for noise is added."""
     vectors: NDArray[np.float16]
     """``(s, dim)``, of the distinct sentences, of length 1."""
 
     @classmethod
-    def of(cls, sentences: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> ReadSide:
+    def of(cls, sentences: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> WordSide:
         """Read the sentences of one side of pairs."""
         places: dict[str, int] = {}
         rows = [places.setdefault(sentence, len(places)) for sentence in sentences]
@@ -162,18 +148,12 @@ def _units(vectors: NDArray[np.float16]) -> NDArray[np.float16]:
 
 
 @dataclass(frozen=True)
-class LabelledWords:
-    """``n`` pairs, word by word, and how much of a translation they are. Is a ``LabelledPairs``."""
+class LabelledWords(LabelledPairs):
+    """Labelled pairs for the classifier of words."""
 
-    source: ReadSide
-    target: ReadSide
-    worths: NDArray[np.float32]
-    """See ``LabelledPairs``."""
-
-    @property
-    def labels(self) -> NDArray[np.bool_]:
-        """See ``LabelledPairs``."""
-        return self.worths > 0.5
+    source: WordSide
+    target: WordSide
+    qualities: NDArray[np.float32]
 
     @property
     def lengths(self) -> Indices:
@@ -187,9 +167,9 @@ class LabelledWords:
         return float(np.sqrt((rows * rows).sum(axis=1)).mean())
 
     def prepare(self, classifier: PairClassifier) -> None:
-        """See ``LabelledPairs``: how often words stand in the distinct translations, less once.
+        """Count the words of the distinct translations, less one each.
 
-        So a word that one translation has is as rare there as others are that were never met.
+        So a word of a single translation is as rare there as a word never met.
         """
         assert isinstance(classifier, WordClassifier)
         for number, side in enumerate((self.source, self.target)):
@@ -199,13 +179,13 @@ class LabelledWords:
             classifier.counts[number] = torch.from_numpy(times.clip(0, 255))
 
     def batches(self, rows: Indices, size: int) -> Iterator[Indices]:
-        """See ``LabelledPairs``: pairs of like length together, the batches mixed."""
+        """Yield pairs of similar length together, the batches shuffled."""
         lengths = self.lengths[rows] + torch.rand(len(rows)).numpy() * _JITTER
         order = rows[np.argsort(lengths, kind="stable")]
         starts = torch.randperm(-(-len(order) // size)) * size
         return (order[start : start + size] for start in starts.tolist())
 
-    def answers(
+    def logits(
         self, classifier: PairClassifier, rows: Indices, noise: Noise | None = None
     ) -> Tensor:
         """See ``LabelledPairs``."""
@@ -225,8 +205,8 @@ class LabelledWords:
             tables.append(classifier.table(vectors, features) * (places > 0)[:, None])
             words = torch.arange(len(places)).view(-1, size)
             pairs.append(replace(sentences, words=words))
-        answers: Tensor = classifier(tables, pairs)
-        return answers
+        logits: Tensor = classifier(tables, pairs)
+        return logits
 
 
 def _hidden(vectors: Tensor, size: int, noise: Noise) -> Tensor:

@@ -1,16 +1,19 @@
-"""The training loop: here alone are networks updated, validated, saved and resumed.
+"""The training loop: updates, validations, saved states, resumed runs, of every network.
 
-Encoders and translators go through the same one; what differs is the :class:`Learner`, which has
-the objectives, and where its mini-batches come from.
+A :class:`Learner` brings the network and its losses, a :class:`Stream` the mini-batches. The
+adversarial mapping alone stands apart: its two optimisers learn against each other
+(:mod:`bitextfilter.training.mapping`).
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import math
 import time
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,11 +26,10 @@ from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.models.checkpoint import load_into, load_tensors, save_tensors
 from bitextfilter.training.data import Corpus
 from bitextfilter.training.lazy_adam import LazyAdam, clip_norm
-from bitextfilter.training.settings import validation_interval
 
 
 class LoopSettings(Protocol):
-    """What the loop asks of settings; see :class:`TrainingSettings`."""
+    """The settings that the loop reads; see :class:`TrainingSettings`."""
 
     @property
     def passes(self) -> float: ...  # noqa: D102
@@ -42,36 +44,65 @@ class LoopSettings(Protocol):
     @property
     def precision(self) -> str: ...  # noqa: D102
     @property
-    def validate_every(self) -> int: ...  # noqa: D102
-    @property
     def patience(self) -> int: ...  # noqa: D102
 
     def learning_rate_at(self, update: int, updates: int) -> float:
-        """Learning rate of an update, counted from 0, of a run of that many updates."""
+        """Learning rate of an update, counted from 0, in a run of *updates*."""
 
 
 class Learner(nn.Module, ABC):
-    """A network with what only its training needs."""
+    """A network with its losses, and all else that only its training needs."""
 
     network: nn.Module
-    """What is validated and kept."""
+    """Validated and kept."""
     settings: LoopSettings
-    """How it is trained."""
 
     @abstractmethod
     def forward(self, batch: Any) -> dict[str, Tensor]:
         """The losses of a mini-batch by name, as scalars."""
 
-    def parts(self, batch: Any) -> Sequence[tuple[Any, float]]:
-        """Cut a mini-batch into what memory can hold at a time, with their shares of the losses.
-
-        The shares' sum is 1, and the losses of the whole are the weighted means of the parts'.
-        """
-        return [(batch, 1.0)]
-
     @abstractmethod
     def weighted(self, losses: dict[str, Tensor]) -> Tensor:
         """The one number to minimise."""
+
+    def parts(self, batch: Any) -> Sequence[tuple[Any, float]]:
+        """Cut a mini-batch into parts that memory can hold, with their shares of the losses.
+
+        The shares sum to 1; the losses of the whole are the weighted means of the parts'.
+        """
+        return [(batch, 1.0)]
+
+    def gradients(self, batch: Any) -> dict[str, float]:
+        """Add the gradients of a mini-batch's loss to the parameters; returns the losses."""
+        losses: Counter[str] = Counter()
+        for part, share in self.parts(batch):
+            losses.update(self.backward(part, share))
+        return dict(losses)
+
+    def backward(self, part: Any, share: float) -> dict[str, float]:
+        """Add the gradients of *share* times the loss of a part; returns the losses times it."""
+        with _autocast(self.settings, next(self.parameters()).device):
+            losses = self(part)
+        (self.weighted(losses) * share).backward()  # type: ignore[no-untyped-call]
+        return {name: share * loss.item() for name, loss in losses.items()}
+
+    def optimiser(self) -> torch.optim.Optimizer:
+        """Adam, Adam for sparse gradients, or plain SGD as in Kim et al. 2019."""
+        rate, kind = self.settings.learning_rate, self.settings.optimiser
+        if kind == "sgd":
+            return torch.optim.SGD(self.parameters(), lr=rate)
+        if kind == "lazy-adam":
+            return LazyAdam(self.parameters(), rate)
+        return torch.optim.Adam(self.parameters(), lr=rate, fused=True)
+
+
+def _autocast(
+    settings: LoopSettings, device: torch.device
+) -> contextlib.AbstractContextManager[object]:
+    """bfloat16 arithmetic where it is safe, if the settings ask for it."""
+    if settings.precision == "bfloat16":
+        return torch.autocast(device.type, dtype=torch.bfloat16)
+    return contextlib.nullcontext()
 
 
 TENSORS = "state.safetensors"
@@ -91,6 +122,11 @@ class Progress:
     """A row a validation: update, error, mean of each objective since the last one."""
     sums: dict[str, float] = field(default_factory=dict)
     """Each loss, summed over the updates since the last validation."""
+
+    @property
+    def best_update(self) -> int:
+        """The update that the kept network comes from: of equal errors the last."""
+        return int(max(row["update"] for row in self.history if row["error"] == self.best))
 
     def losses(self) -> dict[str, float]:
         """The mean of each loss since the last validation."""
@@ -167,25 +203,27 @@ SAVE_SECONDS = 300.0
 
 @dataclass(frozen=True)
 class Stream:
-    """Where mini-batches come from."""
+    """A source of mini-batches."""
 
     updates: int
-    """How many a run has."""
+    """Updates of a run."""
     batches: Callable[[int], Iterator[Any]]
     """Endless mini-batches on the network's device, from the given one on."""
+    interval: int
+    """Updates between validations."""
     block: int = 1
     """Mini-batches that are made together: between them no state is saved."""
 
 
 @dataclass(frozen=True)
 class Hooks:
-    """What the caller does while a run goes on."""
+    """Callbacks of a run."""
 
     validate: Callable[[Any], float]
     """Error of a network (lower is better); it must not touch torch's random state."""
-    better: Callable[[Any, Progress], None]
-    """Keep the network: it has the lowest error so far."""
-    report: Callable[[Progress, int], None]
+    keep: Callable[[Any, Progress], None]
+    """Called with a network that has the lowest error so far."""
+    report: Callable[[Progress, int], None] = lambda *_: None
     """Called after every update, and its validation if it had one, with the run's updates."""
 
 
@@ -200,17 +238,8 @@ def count_updates(corpus: Corpus, settings: LoopSettings) -> int:
     return max(1, round(settings.passes * float(corpus.weights.sum()) / settings.batch_size))
 
 
-def make_optimiser(model: nn.Module, settings: LoopSettings) -> torch.optim.Optimizer:
-    """Adam, Adam for sparse gradients, or plain SGD as in Kim et al. 2019."""
-    if settings.optimiser == "sgd":
-        return torch.optim.SGD(model.parameters(), lr=settings.learning_rate)
-    if settings.optimiser == "lazy-adam":
-        return LazyAdam(model.parameters(), settings.learning_rate)
-    return torch.optim.Adam(model.parameters(), lr=settings.learning_rate, fused=True)
-
-
 def learn(
-    model: Learner, stream: Stream, hooks: Hooks, folder: Path, resume: bool = False
+    model: Learner, stream: Stream, hooks: Hooks, folder: Path | None = None, resume: bool = False
 ) -> Progress:
     """Train to the end of the run or until validation stops improving.
 
@@ -218,15 +247,16 @@ def learn(
         model: the network to train, in place, on the device it lies on.
         stream: its mini-batches.
         hooks: validation, keeping the best network, progress.
-        folder: an existing folder for the state; with ``resume`` it is read first.
+        folder: an existing folder for the state; with ``resume`` it is read first. None: no
+            state is saved.
 
     Raises:
         ModelError: a loss is not a number; the last state is from before that.
     """
     settings, updates = model.settings, stream.updates
-    optimiser = make_optimiser(model, settings)
-    progress = load_state(folder, model, optimiser) if resume else Progress()
-    every = settings.validate_every or validation_interval(updates, settings.passes, stream.block)
+    optimiser, progress = model.optimiser(), Progress()
+    if resume and folder is not None:
+        progress = load_state(folder, model, optimiser)
     saved = time.monotonic()
     for batch in stream.batches(progress.update):
         if progress.update >= updates or 0 < settings.patience <= progress.stale:
@@ -235,14 +265,32 @@ def learn(
         progress.update += 1
         for name, value in losses.items():
             progress.sums[name] = progress.sums.get(name, 0.0) + value
-        validates = progress.update % every == 0 or progress.update == updates
+        validates = progress.update % stream.interval == 0 or progress.update == updates
         if validates:
-            record_validation(model, hooks, progress)
-        late = time.monotonic() - saved >= SAVE_SECONDS
-        if validates or (late and progress.update % stream.block == 0):
+            _validate(model, hooks, progress)
+        late = time.monotonic() - saved >= SAVE_SECONDS and progress.update % stream.block == 0
+        if folder is not None and (validates or late):
             save_state(folder, model, optimiser, progress)
             saved = time.monotonic()
         hooks.report(progress, updates)
+    return progress
+
+
+def learn_in_memory(
+    model: Learner,
+    stream: Stream,
+    validate: Callable[[Any], float],
+    report: Callable[[Progress, int], None] = lambda *_: None,
+) -> Progress:
+    """Train as :func:`learn` does, without a state, and leave the network as after its best."""
+    best: dict[str, Tensor] = {}
+
+    def keep(network: nn.Module, _: Progress) -> None:
+        best.update(copy.deepcopy(network.state_dict()))
+
+    progress = learn(model, stream, Hooks(validate, keep, report))
+    model.network.load_state_dict(best)
+    model.eval()
     return progress
 
 
@@ -255,25 +303,18 @@ def update(
         group["lr"] = settings.learning_rate_at(*position)
     model.train()
     optimiser.zero_grad()
-    found: dict[str, float] = {}
-    for part, share in model.parts(batch):
-        with autocast(settings, next(model.parameters()).device):
-            losses = model(part)
-        total = model.weighted(losses)
-        if not torch.isfinite(total):
-            raise ModelError(
-                f"the loss is not a number at update {position[0] + 1}; lower the learning rate"
-            )
-        (total * share).backward()  # type: ignore[no-untyped-call]
-        for name, loss in losses.items():
-            found[name] = found.get(name, 0.0) + share * loss.item()
+    losses = model.gradients(batch)
+    if not all(map(math.isfinite, losses.values())):
+        raise ModelError(
+            f"the loss is not a number at update {position[0] + 1}; lower the learning rate"
+        )
     if settings.clip:
         clip_norm(model.parameters(), settings.clip)
     optimiser.step()
-    return found
+    return losses
 
 
-def record_validation(model: Learner, hooks: Hooks, progress: Progress) -> None:
+def _validate(model: Learner, hooks: Hooks, progress: Progress) -> None:
     """Validate the network, add a row to the history, and keep the network if it is the best.
 
     Of equally good ones the last is kept, but only a better one counts as progress.
@@ -286,13 +327,4 @@ def record_validation(model: Learner, hooks: Hooks, progress: Progress) -> None:
     progress.stale = 0 if error < best else progress.stale + 1
     if error <= best:
         progress.best = error
-        hooks.better(model.network, progress)
-
-
-def autocast(
-    settings: LoopSettings, device: torch.device
-) -> contextlib.AbstractContextManager[object]:
-    """bfloat16 arithmetic where it is safe, if the settings ask for it."""
-    if settings.precision == "bfloat16":
-        return torch.autocast(device.type, dtype=torch.bfloat16)
-    return contextlib.nullcontext()
+        hooks.keep(model.network, progress)

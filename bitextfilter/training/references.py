@@ -57,9 +57,6 @@ class ReferenceTraining:
         within="> 0, < 0.5",
     )
     seed: int = setting(1, "of everything that is drawn", within=">= 0")
-    validate_every: int = 1
-    """Updates between validations: those of an epoch, as :func:`stream_of` counts them."""
-
     optimiser = "adam"
     clip = 0.0
     precision = "float32"
@@ -170,21 +167,20 @@ class ReferenceLearner(Learner):
 
 
 def reference_stream(
-    corpus: ReferenceCorpus, places: Indices, settings: ReferenceTraining, device: torch.device
+    corpus: ReferenceCorpus, settings: ReferenceTraining, device: torch.device
 ) -> Stream:
-    """Mini-batches of some references in an order drawn for each epoch, by the seed."""
-    size = settings.batch_size
+    """Mini-batches of all references in an order drawn for each epoch, by the seed."""
+    count_all, size = len(corpus.references), settings.batch_size
 
     def examples() -> Iterator[ReferenceBatch]:
         for epoch in count():
             random = np.random.default_rng([settings.seed, epoch])
-            order = random.permutation(places)
+            order = random.permutation(count_all)
             for start in range(0, len(order), size):
                 yield _examples(corpus, order[start : start + size], settings, random, device)
 
-    return Stream(
-        settings.epochs * -(-len(places) // size), lambda skip: islice(examples(), skip, None)
-    )
+    epoch = -(-count_all // size)
+    return Stream(settings.epochs * epoch, lambda skip: islice(examples(), skip, None), epoch)
 
 
 def _examples(

@@ -271,9 +271,22 @@ class ClassifierTraining:
     calibrate: bool = setting(True, "whether a temperature is fitted")
     seed: int = setting(1, "of everything that is drawn", within=">= 0")
 
+    optimiser = "adamw"
+    clip = 5.0
+    precision = "float32"
+
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
+        """Refuse values that do not fit."""
         check(self)
+
+    @property
+    def passes(self) -> float:
+        """Times over the pairs."""
+        return float(self.epochs)
+
+    def learning_rate_at(self, update: int, updates: int) -> float:
+        """Learning rate of an update: it rises over the first 1 % of *updates*, then falls to 0."""
+        return self.learning_rate * min((update + 1) / (0.01 * updates), 1 - update / updates)
 
 
 @dataclass(frozen=True)

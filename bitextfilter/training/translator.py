@@ -15,7 +15,7 @@ from bitextfilter.text.ragged import PIECES, Ragged
 from bitextfilter.training.data import Corpus, endless_batches
 from bitextfilter.training.loop import Learner, Stream, count_updates
 from bitextfilter.training.output import output_loss
-from bitextfilter.training.settings import TranslatorSettings
+from bitextfilter.training.settings import TranslatorSettings, validation_interval
 from bitextfilter.translation.network import Rows, TranslationNetwork
 from bitextfilter.translation.translator import shifted
 
@@ -88,4 +88,6 @@ def translation_stream(
                 source = source._replace(templates=templates)
             yield _Pairs(source, target)
 
-    return Stream(settings.updates or count_updates(corpus, settings), batches)
+    updates = settings.updates or count_updates(corpus, settings)
+    interval = settings.validate_every or validation_interval(updates, settings.passes)
+    return Stream(updates, batches, interval)

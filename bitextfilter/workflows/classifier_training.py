@@ -30,7 +30,7 @@ from bitextfilter.training.labelled_pairs import (
     LabelledPairs,
     LabelledVectors,
     LabelledWords,
-    ReadSide,
+    WordSide,
 )
 from bitextfilter.training.negatives import Negatives, drawn, last_of_best, repaired
 from bitextfilter.training.settings import ClassifierTraining
@@ -217,29 +217,29 @@ def train_on_pairs(
     sources, targets = ([pair[side] for pair in rows] for side in (0, 1))
     counts = [len(kind) for kind in kinds]
     plan = plan.fitting(examples)
-    worths = np.repeat(np.array([1, 0, plan.worth], dtype=np.float32), counts)
+    qualities = np.repeat(np.array([1, 0, plan.worth], dtype=np.float32), counts)
     read = _by_words if plan.kind == WordClassifier.kind else _by_vectors
-    shape, pairs = read(model, (sources, targets), worths, plan)
+    shape, pairs = read(model, (sources, targets), qualities, plan)
     with torch_threads(model.threads):
         return train_classifier(pairs, sources, shape, plan.training, notify)
 
 
 def _by_words(
-    model: Model, sides: _Sides, worths: NDArray[np.float32], plan: ClassifierConfig
+    model: Model, sides: _Sides, qualities: NDArray[np.float32], plan: ClassifierConfig
 ) -> tuple[Shape, LabelledPairs]:
     """Read the pairs for a classifier of words, and say which shape it has."""
     source, target = (
-        ReadSide.of(side, partial(model.encode, language=language))
+        WordSide.of(side, partial(model.encode, language=language))
         for side, language in zip(sides, model.languages, strict=True)
     )
-    pairs = LabelledWords(source, target, worths)
+    pairs = LabelledWords(source, target, qualities)
     dim, length = model.encoder.dim, pairs.word_length
     settings = WordClassifierSettings(dim, length, plan.width, hidden=plan.hidden, worth=plan.worth)
     return settings, pairs
 
 
 def _by_vectors(
-    model: Model, sides: _Sides, worths: NDArray[np.float32], plan: ClassifierConfig
+    model: Model, sides: _Sides, qualities: NDArray[np.float32], plan: ClassifierConfig
 ) -> tuple[Shape, LabelledPairs]:
     """Encode the pairs for a classifier of sentences, and say which shape it has."""
     surface = SURFACE_WIDTH if plan.surface else 0
@@ -250,7 +250,7 @@ def _by_vectors(
     for side, language in zip(sides, model.languages, strict=True):
         different, places = distinct(side)
         rows.append(classifier.rows(model.encode(different, language), different)[places])
-    return shape, LabelledVectors(rows[0], rows[1], worths)
+    return shape, LabelledVectors(rows[0], rows[1], qualities)
 
 
 def write_model(

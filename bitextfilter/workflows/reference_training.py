@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import json
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,7 +26,7 @@ from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.training.classifier import split_groups
-from bitextfilter.training.loop import Hooks, Progress, learn, start_torch
+from bitextfilter.training.loop import Progress, learn_in_memory, start_torch
 from bitextfilter.training.references import (
     ReferenceCorpus,
     ReferenceLearner,
@@ -91,10 +89,8 @@ class ReferenceConfig:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every setting, nested; when to validate is none, for the data say it."""
-        values = dataclasses.asdict(self)
-        del values["training"]["validate_every"]
-        return values
+        """Return every setting, nested."""
+        return dataclasses.asdict(self)
 
 
 def settings_rows() -> list[tuple[str, str, str, str]]:
@@ -157,9 +153,10 @@ def train_references(
             ReferenceClassifier(processor, trained, where.device, where.threads), *sides
         )
 
-    progress = _train(
-        ReferenceLearner(network.to(resolve_device(where.device)), settings),
-        _corpus(processor, data, parts[0]),
+    device = resolve_device(where.device)
+    progress = learn_in_memory(
+        ReferenceLearner(network.to(device), settings),
+        reference_stream(_corpus(processor, data, parts[0]), settings, device),
         lambda trained: 100 - measure(trained, development).total,
         where.report,
     )
@@ -215,24 +212,3 @@ def _corpus(
     machine = [text for reference in references for text in data[reference]]
     one, other = (Ragged.of(processor.ids(side, _LANGUAGES[0])) for side in (references, machine))
     return ReferenceCorpus(one, other, np.array([len(data[reference]) for reference in references]))
-
-
-def _train(
-    learner: ReferenceLearner,
-    corpus: ReferenceCorpus,
-    validate: Callable[[ReferenceNetwork], float],
-    report: Callable[[Progress, int], None],
-) -> Progress:
-    """Train, validate after each epoch, and leave the network as after its best."""
-    everything, network = np.arange(len(corpus.references)), learner.network
-    stream = reference_stream(
-        corpus, everything, learner.settings, next(network.parameters()).device
-    )
-    each = stream.updates // learner.settings.epochs
-    learner.settings = dataclasses.replace(learner.settings, validate_every=each)
-    best: dict[str, Any] = {}
-    hooks = Hooks(validate, lambda kept, _: best.update(copy.deepcopy(kept.state_dict())), report)
-    with tempfile.TemporaryDirectory() as state:
-        progress = learn(learner, stream, hooks, Path(state))
-    network.load_state_dict(best)
-    return progress

@@ -14,10 +14,10 @@ from bitextfilter.similarity.classifiers import build
 from bitextfilter.similarity.word_network import WordClassifierSettings
 from bitextfilter.training.classifier import (
     ClassifierReport,
-    answers_loss,
+    logits_loss,
+    rescale_translation_logit,
     split_groups,
     train_classifier,
-    weigh_answers,
 )
 from bitextfilter.training.labelled_pairs import LabelledVectors
 from bitextfilter.training.settings import ClassifierTraining
@@ -54,12 +54,12 @@ def test_it_learns() -> None:
 def test_a_small_mistake_is_asked_for_by_itself() -> None:
     """A third of the negatives have one number of another vector: they are worth 0.3."""
     pairs, groups = toy_pairs()
-    target, worths = pairs.target.copy(), pairs.worths.copy()
-    nearly = np.flatnonzero(worths == 0)[::3]
+    target, qualities = pairs.target.copy(), pairs.qualities.copy()
+    nearly = np.flatnonzero(qualities == 0)[::3]
     target[nearly] = pairs.source[nearly]
     target[nearly, 0] += 3
-    worths[nearly] = 0.3
-    near = LabelledVectors(pairs.source, target, worths)
+    qualities[nearly] = 0.3
+    near = LabelledVectors(pairs.source, target, qualities)
     assert (near.labels == pairs.labels).all()
     training = ClassifierTraining(
         epochs=30, learning_rate=0.01, vector_noise=0.2, sharpness=1, lenience=0
@@ -69,16 +69,18 @@ def test_a_small_mistake_is_asked_for_by_itself() -> None:
     assert isinstance(classifier, Classifier)
     _, tuning, held_out = split_groups(groups, training.held_out, training.seed)
     with torch.no_grad():
-        translation, flawless = torch.sigmoid(near.answers(classifier, held_out)).numpy().T
-        c, f = torch.sigmoid(near.answers(classifier, tuning)).double().T
-    worth = worths[held_out]
+        translation, flawless = torch.sigmoid(near.logits(classifier, held_out)).numpy().T
+        c, f = torch.sigmoid(near.logits(classifier, tuning)).double().T
+    worth = qualities[held_out]
     assert translation[worth > 0].mean() > 0.85 and translation[worth == 0].mean() < 0.15
     assert flawless[worth == 1].mean() > 0.85 and flawless[worth == np.float32(0.3)].mean() < 0.15
     scores = classifier.probabilities(near.source[held_out], near.target[held_out])
     assert scores[worth == np.float32(0.3)].mean() == pytest.approx(0.3, abs=0.1)
     assert scores[worth == 0].mean() < 0.15 and scores[worth == 1].mean() > 0.8
     kept = c * (0.3 + 0.7 * f)
-    loss = torch.nn.functional.binary_cross_entropy(kept, torch.from_numpy(worths[tuning]).double())
+    loss = torch.nn.functional.binary_cross_entropy(
+        kept, torch.from_numpy(qualities[tuning]).double()
+    )
     assert report.tuning_losses[report.epoch - 1] == pytest.approx(float(loss), rel=1e-4)
     assert report.after.calibration_error < 0.1
 
@@ -90,14 +92,14 @@ def test_the_loss_of_both_questions_is_that_of_three_kinds_of_pairs(smoothing: f
     Smoothed, each answer is to some part the other one, where it is asked.
     """
     pairs, _ = toy_pairs()
-    worths = np.resize(np.array([0, 0.3, 1], dtype=np.float32), ROWS)
-    near, rows = LabelledVectors(pairs.source, pairs.target, worths), np.arange(31)
+    qualities = np.resize(np.array([0, 0.3, 1], dtype=np.float32), ROWS)
+    near, rows = LabelledVectors(pairs.source, pairs.target, qualities), np.arange(31)
     torch.manual_seed(1)
     classifier = Classifier(ClassifierSettings(DIM, hidden=8, worth=0.3))
-    answers = near.answers(classifier, rows)
-    loss = answers_loss(answers, torch.from_numpy(worths[rows]), smoothing).detach()
+    logits = near.logits(classifier, rows)
+    loss = logits_loss(logits, torch.from_numpy(qualities[rows]), smoothing).detach()
     total = unsmoothed = 0.0
-    for (c, f), worth in zip(near.answers(classifier, rows).tolist(), worths[rows], strict=True):
+    for (c, f), worth in zip(near.logits(classifier, rows).tolist(), qualities[rows], strict=True):
         p, q = 1 / (1 + math.exp(-c)), 1 / (1 + math.exp(-f))
         yes, no = 1 - smoothing / 2, smoothing / 2
         total -= (yes if worth else no) * math.log(p) + (no if worth else yes) * math.log(1 - p)
@@ -113,14 +115,14 @@ def test_the_loss_of_both_questions_is_that_of_three_kinds_of_pairs(smoothing: f
 
 def test_one_answer_is_taught_what_pairs_are_worth() -> None:
     pairs, _ = toy_pairs()
-    worths = np.resize(np.array([0, 0.3, 1], dtype=np.float32), ROWS)
-    near, rows = LabelledVectors(pairs.source, pairs.target, worths), np.arange(31)
+    qualities = np.resize(np.array([0, 0.3, 1], dtype=np.float32), ROWS)
+    near, rows = LabelledVectors(pairs.source, pairs.target, qualities), np.arange(31)
     torch.manual_seed(1)
     classifier = Classifier(ClassifierSettings(DIM, hidden=8))
-    answers = near.answers(classifier, rows)
-    loss = float(answers_loss(answers, torch.from_numpy(worths[rows]), 0.1).detach())
-    logits = answers[:, 0]
-    smooth = torch.from_numpy(worths[rows]) * 0.9 + 0.05
+    logits = near.logits(classifier, rows)
+    loss = float(logits_loss(logits, torch.from_numpy(qualities[rows]), 0.1).detach())
+    logits = logits[:, 0]
+    smooth = torch.from_numpy(qualities[rows]) * 0.9 + 0.05
     each = torch.nn.functional.binary_cross_entropy(torch.sigmoid(logits), smooth)
     assert loss == pytest.approx(float(each.detach()), rel=1e-5)
 
@@ -131,8 +133,8 @@ def test_the_papers_input_learns_too() -> None:
 
 def test_labels_that_say_nothing_teach_nothing() -> None:
     pairs, groups = toy_pairs()
-    worths = np.random.default_rng(2).permutation(pairs.worths)
-    blind = LabelledVectors(pairs.source, pairs.target, worths)
+    qualities = np.random.default_rng(2).permutation(pairs.qualities)
+    blind = LabelledVectors(pairs.source, pairs.target, qualities)
     _, report = train_classifier(
         blind, groups, ClassifierSettings(DIM, hidden=32), ClassifierTraining(epochs=3)
     )
@@ -167,9 +169,9 @@ def test_the_best_epoch_is_kept_and_patience_ends() -> None:
     assert [loss for _, loss in seen] == list(report.tuning_losses)
     places = split_groups(groups, training.held_out, training.seed)[1]
     with torch.no_grad():
-        answers = classifier(*(torch.from_numpy(v[places]) for v in (pairs.source, pairs.target)))
+        logits = classifier(*(torch.from_numpy(v[places]) for v in (pairs.source, pairs.target)))
     labels = torch.from_numpy(pairs.labels[places].astype(np.float32))
-    loss = torch.nn.functional.binary_cross_entropy_with_logits(answers[:, 0], labels)
+    loss = torch.nn.functional.binary_cross_entropy_with_logits(logits[:, 0], labels)
     assert float(loss) == pytest.approx(min(report.tuning_losses), rel=1e-4)
 
 
@@ -244,7 +246,7 @@ def test_the_first_of_two_answers_is_weighed(kind: str) -> None:
         )
         rows = torch.randn(5, classifier.last.in_features)
         before = classifier.last(rows).detach()
-        weigh_answers(classifier, 1.6, 1.5)
+        rescale_translation_logit(classifier, 1.6, 1.5)
         after = classifier.last(rows).detach()
         if worth:
             before[:, 0] = 1.6 * (before[:, 0] + 1.5)
@@ -254,9 +256,9 @@ def test_the_first_of_two_answers_is_weighed(kind: str) -> None:
 def test_what_is_trained_is_weighed_in_the_end() -> None:
     """And neither the tuning losses nor the epoch depend on it; the temperature does."""
     pairs, groups = toy_pairs()
-    worths = pairs.worths.copy()
-    worths[np.flatnonzero(worths == 0)[::3]] = 0.1
-    near = LabelledVectors(pairs.source, pairs.target, worths)
+    qualities = pairs.qualities.copy()
+    qualities[np.flatnonzero(qualities == 0)[::3]] = 0.1
+    near = LabelledVectors(pairs.source, pairs.target, qualities)
     shape = ClassifierSettings(DIM, hidden=32, worth=0.1)
     settings = {"epochs": 9, "learning_rate": 0.01, "vector_noise": 0.2}
     (plain, one), (weighed, other) = (
@@ -265,8 +267,8 @@ def test_what_is_trained_is_weighed_in_the_end() -> None:
     )
     rows = np.arange(20)
     with torch.no_grad():
-        c, f = near.answers(plain, rows).T
-        torch.testing.assert_close(near.answers(weighed, rows), torch.stack([2 * c + 1, f], dim=1))
+        c, f = near.logits(plain, rows).T
+        torch.testing.assert_close(near.logits(weighed, rows), torch.stack([2 * c + 1, f], dim=1))
     assert (one.tuning_losses, one.epoch) == (other.tuning_losses, other.epoch)
     assert one.temperature != other.temperature and one.after != other.after
 

@@ -14,7 +14,7 @@ from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.similarity.word_network import WordClassifierSettings
 from bitextfilter.text.features import spellings
 from bitextfilter.training.classifier import train_classifier
-from bitextfilter.training.labelled_pairs import LabelledWords, Noise, ReadSide
+from bitextfilter.training.labelled_pairs import LabelledWords, Noise, WordSide
 from bitextfilter.training.settings import ClassifierTraining
 
 DIM = 12
@@ -49,7 +49,7 @@ def toy_texts() -> tuple[list[str], list[str], NDArray[np.bool_]]:
 
 def toy_pairs() -> tuple[LabelledWords, list[str]]:
     sources, targets, labels = toy_texts()
-    source, target = ReadSide.of(sources, encode), ReadSide.of(targets, encode)
+    source, target = WordSide.of(sources, encode), WordSide.of(targets, encode)
     return LabelledWords(source, target, labels.astype(np.float32)), [str(i) for i in range(ROWS)]
 
 
@@ -62,9 +62,9 @@ def test_one_wrong_word_is_learnt() -> None:
     assert isinstance(classifier, WordClassifier)
     assert classifier.counts.any(dim=1).all()
     with torch.no_grad():
-        one, again = (pairs.answers(classifier, rows) for _ in range(2))
+        one, again = (pairs.logits(classifier, rows) for _ in range(2))
         noise = Noise(TRAINING, torch.Generator().manual_seed(1))
-        noisy = pairs.answers(classifier, rows, noise)
+        noisy = pairs.logits(classifier, rows, noise)
     assert torch.equal(one, again)
     assert not torch.equal(one, noisy)
 
@@ -86,7 +86,7 @@ def test_words_of_translations_are_counted_but_for_one_time() -> None:
     sources = ["a b", "a b", "a c a", "d d d", "e " * 300]
     targets = ["X", "Y y", "X", "Z", "X " * 257]
     sides = (
-        ReadSide.of(texts, lambda words: np.ones((len(words), DIM))) for texts in (sources, targets)
+        WordSide.of(texts, lambda words: np.ones((len(words), DIM))) for texts in (sources, targets)
     )
     pairs = LabelledWords(*sides, np.array([1, 1, 1, 0.4, 1], dtype=np.float32))
     classifier = WordClassifier(WordClassifierSettings(DIM))
@@ -119,6 +119,6 @@ def test_training_and_scoring_see_the_same_words() -> None:
     scoring = classifier.scoring(lambda texts, _side: encode(texts))
     found = scoring((encode(sources), sources), (encode(targets), targets))(rows, rows)
     with torch.no_grad():
-        expected = torch.sigmoid(pairs.answers(classifier, rows)[:, 0]).numpy()
+        expected = torch.sigmoid(pairs.logits(classifier, rows)[:, 0]).numpy()
     np.testing.assert_allclose(found, expected, atol=1e-3)
     assert np.ptp(expected) > 0.01

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from bitextfilter.similarity.classifier import ClassifierSettings
 from bitextfilter.similarity.classifiers import PairClassifier, build
-from bitextfilter.training.classifier import Step, answers_loss
+from bitextfilter.training.classifier import ClassifierLearner, logits_loss, parallel_learner
 from bitextfilter.training.labelled_pairs import LabelledVectors
 from bitextfilter.training.settings import ClassifierTraining
 
@@ -19,8 +19,8 @@ DIM = 8
 def toy_pairs() -> LabelledVectors:
     generator = np.random.default_rng(1)
     sides = generator.standard_normal((2, 50, DIM)).astype(np.float32)
-    worths = np.resize(np.array([0, 0.1, 1], dtype=np.float32), 50)
-    return LabelledVectors(sides[0], sides[1], worths)
+    qualities = np.resize(np.array([0, 0.1, 1], dtype=np.float32), 50)
+    return LabelledVectors(sides[0], sides[1], qualities)
 
 
 def classifier() -> PairClassifier:
@@ -28,8 +28,8 @@ def classifier() -> PairClassifier:
     return build(ClassifierSettings(DIM, hidden=16, worth=0.1))
 
 
-def gradients(step: Step) -> list[Tensor]:
-    found = [weight.grad for weight in step.classifier.parameters()]
+def gradients(learner: ClassifierLearner) -> list[Tensor]:
+    found = [weight.grad for weight in learner.network.parameters()]
     assert all(grad is not None for grad in found)
     return [grad.clone() for grad in found if grad is not None]
 
@@ -38,15 +38,15 @@ def gradients(step: Step) -> list[Tensor]:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_without_noise_they_are_those_of_the_whole(rows: int, threads: int) -> None:
     pairs, training = toy_pairs(), ClassifierTraining(vector_noise=0.0)
-    step = Step(classifier(), pairs, training, threads)
+    learner = parallel_learner(classifier(), pairs, training, threads)
     for _ in range(2):  # nothing is left of the batch before
-        step.gradients(np.arange(rows))
+        learner.gradients(np.arange(rows))
     whole = classifier()
-    answers = pairs.answers(whole, np.arange(rows))
-    answers_loss(
-        answers, torch.from_numpy(pairs.worths[:rows]), training.label_smoothing
+    logits = pairs.logits(whole, np.arange(rows))
+    logits_loss(
+        logits, torch.from_numpy(pairs.qualities[:rows]), training.label_smoothing
     ).backward()
-    for found, weight in zip(gradients(step), whole.parameters(), strict=True):
+    for found, weight in zip(gradients(learner), whole.parameters(), strict=True):
         torch.testing.assert_close(found, weight.grad)
 
 
@@ -54,10 +54,10 @@ def test_noise_is_the_same_with_any_number_of_threads_and_new_each_time() -> Non
     found = []
     for threads in (1, 2, 5):
         torch.manual_seed(3)
-        step = Step(classifier(), toy_pairs(), ClassifierTraining(), threads)
+        learner = parallel_learner(classifier(), toy_pairs(), ClassifierTraining(), threads)
         for _ in range(2):
-            step.gradients(np.arange(50))
-            found.append(gradients(step))
+            learner.gradients(np.arange(50))
+            found.append(gradients(learner))
     for again in (2, 4):
         for one, other in zip(found[0] + found[1], found[again] + found[again + 1], strict=True):
             assert torch.equal(one, other)
@@ -68,21 +68,21 @@ def test_parts_have_noise_of_their_own() -> None:
     """The same pair in both parts gives other gradients than twice in one."""
     pairs, training = toy_pairs(), ClassifierTraining()
     torch.manual_seed(3)
-    step = Step(classifier(), pairs, training, 1)
-    step.gradients(np.array([4, 4]))
-    first, second = step._copies
-    for one, other in zip(first.parameters(), second.parameters(), strict=True):
+    learner = parallel_learner(classifier(), pairs, training, 1)
+    learner.gradients(np.array([4, 4]))
+    (second,) = learner.others
+    for one, other in zip(learner.parameters(), second.parameters(), strict=True):
         assert one.grad is not None
         assert other.grad is not None
         if one.grad.any():
-            assert not torch.equal(one.grad, other.grad)
+            assert not torch.equal(one.grad, 2 * other.grad)
 
 
 def test_they_follow_the_weights() -> None:
     pairs, training = toy_pairs(), ClassifierTraining(vector_noise=0.0)
-    step = Step(classifier(), pairs, training, 1)
-    step.gradients(np.arange(50))
-    before = gradients(step)
-    torch.optim.SGD(step.classifier.parameters(), 1.0).step()
-    step.gradients(np.arange(50))
-    assert not torch.equal(before[0], gradients(step)[0])
+    learner = parallel_learner(classifier(), pairs, training, 1)
+    learner.gradients(np.arange(50))
+    before = gradients(learner)
+    torch.optim.SGD(learner.network.parameters(), 1.0).step()
+    learner.gradients(np.arange(50))
+    assert not torch.equal(before[0], gradients(learner)[0])
