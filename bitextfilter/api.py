@@ -122,6 +122,7 @@ class Filter:
             SettingsError: a rule or a parameter is unknown, or a rule cannot run.
             DeviceError: a rule needs a package that is not installed.
         """
+        from bitextfilter.filters.column import columns_of
         from bitextfilter.filters.pipeline import Pipeline
         from bitextfilter.filters.sets import parse_rules, usable
 
@@ -131,8 +132,7 @@ class Filter:
             raise SettingsError(f"without {unknown[0]!r}: not one of the rules")
         wanted = [choice for choice in choices if choice.rule.name not in without]
         able, self.passed_over = usable(wanted, self._languages)
-        columns = (str(vars(rule)["column"]) for rule in able if "column" in vars(rule))
-        self._places = {name: _member_place(name) for name in columns}
+        self._places = {name: _member_place(name) for name in columns_of(able)}
         self._pipeline = Pipeline(able)
 
     def __call__(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
@@ -146,8 +146,8 @@ class Filter:
         for window in _windows(pairs):
             sides = [pair[0] for pair in window], [pair[1] for pair in window]
             column = partial(_column, window, self._places)
-            judged = self._pipeline.judge(Pairs(*sides, self._languages, column))
-            yield from ((pair, judged.verdict(index)) for index, pair in enumerate(window))
+            checked = self._pipeline.check(Pairs(*sides, self._languages, column))
+            yield from ((pair, checked.verdict(index)) for index, pair in enumerate(window))
 
 
 def _column(window: Sequence[Pair], places: Mapping[str, int], name: str) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -21,13 +21,13 @@ from bitextfilter.commands.frame.options import column, language_pair, row_optio
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.rows import ColumnPlace, RawLines, RowReader
+from bitextfilter.io.rows import ColumnPlace, RowReader
 from bitextfilter.io.workers import map_in_order
 
 if TYPE_CHECKING:
-    from bitextfilter.filters.pipeline import LineJudge, Pipeline, Tally
+    from bitextfilter.filters.pipeline import Pipeline, Tally
     from bitextfilter.filters.rule import Rule
-    from bitextfilter.filters.sets import Choice
+    from bitextfilter.filters.sets import SelectedRule
 
 
 _Languages = tuple[str, str] | None
@@ -35,7 +35,7 @@ _Languages = tuple[str, str] | None
 
 @dataclass(frozen=True)
 class _Choices:
-    """Which rules, and for which languages."""
+    """Options that choose rules and languages."""
 
     specs: tuple[str, ...]
     file: str | None
@@ -45,7 +45,7 @@ class _Choices:
     similarity: str | None
 
 
-def chosen(run: Run, choices: _Choices) -> tuple[list[Rule], _Languages]:
+def _chosen(run: Run, choices: _Choices) -> tuple[list[Rule], _Languages]:
     """Return the rules that can run, and the languages if they are known."""
     from bitextfilter.filters.sets import usable, without
 
@@ -71,7 +71,7 @@ def chosen(run: Run, choices: _Choices) -> tuple[list[Rule], _Languages]:
     return able, languages
 
 
-def _named(run: Run, choices: _Choices) -> tuple[tuple[Choice, ...], _Languages]:
+def _named(run: Run, choices: _Choices) -> tuple[tuple[SelectedRule, ...], _Languages]:
     """Return the rules of --rule and --rules, and the languages given with them."""
     from bitextfilter.filters.sets import parse_rules, read_rules
 
@@ -88,7 +88,7 @@ def _named(run: Run, choices: _Choices) -> tuple[tuple[Choice, ...], _Languages]
 
 
 def _recommended(run: Run, choices: _Choices, column: str) -> float:
-    """Return where the scores in a column are to be cut, by its name or --similarity."""
+    """Return the recommended cut of the scores in a column, by its name or --similarity."""
     model = choices.folder or default_model()
     plain = column == "score" or column.lstrip("-").isdigit()
     if plain and run.row_settings.header and choices.similarity is None:
@@ -169,17 +169,18 @@ def main(run: Run, explain: bool, fast: bool, listed: bool, **choices: Any) -> N
         return
     from bitextfilter.filters.pipeline import Pipeline, Tally
 
-    rules, languages = chosen(run, _Choices(**choices))
+    rules, languages = _chosen(run, _Choices(**choices))
     pipeline = Pipeline(rules, fast)
-    work = partial(_judge, pipeline=pipeline, languages=languages, explain=explain)
+    work = partial(_filtered, pipeline=pipeline, languages=languages, explain=explain)
     tally = Tally()
+    counted: Any
     for counted in over_shards(run, work, run.output(), processes=True):
-        tally.add(Tally.from_json(counted))
+        tally.add(Tally(**counted))
     _report(run, tally, pipeline)
 
 
 def _show(run: Run) -> None:
-    """Write what there is to say of the rules that are named, or of all."""
+    """Write the descriptions of the rules named, or of all."""
     from bitextfilter.filters.registry import listing
 
     try:
@@ -189,14 +190,14 @@ def _show(run: Run) -> None:
     run.output().write(text.encode())
 
 
-def _judge(
+def _filtered(
     run: Run, output: BinaryIO, pipeline: Pipeline, languages: _Languages, explain: bool
 ) -> dict[str, Any]:
     """Filter the rows of a run; returns the counts."""
-    from bitextfilter.filters.pipeline import LineJudge
+    from bitextfilter.filters.pipeline import LineFilter, Tally
 
     rows = run.rows(dataclasses.replace(run.row_settings.columns, blank=True))
-    judge = LineJudge(
+    line_filter = LineFilter(
         rows.parser,
         pipeline,
         languages,
@@ -206,13 +207,30 @@ def _judge(
         run.rejects is not None,
     )
     output.write(rows.first_line(["verdict"] if explain else []))
-    return _filter(run, rows.lines(run.common.batch_size), judge, output).to_json()
+    tally = Tally()
+    run.counts.update(kept=0, dropped=0)
+    windows = rows.lines(run.common.batch_size)
+    for filtered in map_in_order(line_filter, windows, run.common.threads):
+        if filtered.bad is not None and not run.row_settings.reject:
+            raise run.error(filtered.bad)
+        run.first_bad = run.first_bad or filtered.bad
+        output.write(filtered.output)
+        if run.rejects is not None:
+            run.rejects.write(filtered.rejects)
+        tally.add(filtered.tally)
+        rejected, kept = filtered.rejected, filtered.tally.kept
+        dropped = filtered.rows - rejected - kept
+        run.counts.update(rows=filtered.rows, rejected=rejected, kept=kept, dropped=dropped)
+        run.advance(filtered.rows)
+    return vars(tally)
 
 
-def _places(rows: RowReader, rules: Sequence[Rule]) -> dict[str, int]:
-    """Find the columns that rules read. Without a header, ``score`` is the last one."""
+def _places(rows: RowReader, rules: Iterable[Rule]) -> dict[str, int]:
+    """Return the index of each column that rules read. Without a header, ``score`` is the last."""
+    from bitextfilter.filters.column import columns_of
+
     places = {}
-    for name in dict.fromkeys(rule.column for rule in rules if hasattr(rule, "column")):
+    for name in columns_of(rules):
         where = column(name)
         if rows.header is None and isinstance(where, str):
             if where != "score":
@@ -222,52 +240,29 @@ def _places(rows: RowReader, rules: Sequence[Rule]) -> dict[str, int]:
     return places
 
 
-def _filter(run: Run, windows: Iterable[RawLines], judge: LineJudge, output: BinaryIO) -> Tally:
-    """Write what passes and keep what does not; returns the counts."""
-    from bitextfilter.filters.pipeline import Tally
-
-    tally = Tally()
-    run.counts.update(kept=0, dropped=0)
-    for outcome in map_in_order(judge, windows, run.common.threads):
-        if outcome.bad is not None and not run.row_settings.reject:
-            raise run.error(outcome.bad)
-        run.first_bad = run.first_bad or outcome.bad
-        output.write(outcome.output)
-        if run.rejects is not None:
-            run.rejects.write(outcome.rejects)
-        tally.add(outcome.tally)
-        kept = outcome.tally.kept
-        dropped = outcome.rows - outcome.rejected - kept
-        run.counts.update(rows=outcome.rows, rejected=outcome.rejected, kept=kept, dropped=dropped)
-        run.advance(outcome.rows)
-    return tally
-
-
 def _report(run: Run, tally: Tally, pipeline: Pipeline) -> None:
-    """Say how many rows each rule dropped, and what is left."""
+    """Put the counts of each rule into the manifest and the summary."""
     from bitextfilter.filters.registry import spelling
 
-    labels = pipeline.labels
+    counts = [
+        (label, rule, tally.dropped[label], tally.unique[label])
+        for label, rule in zip(pipeline.labels, pipeline.rules, strict=True)
+    ]
     run.facts["rules"] = {
-        label: {
-            "rule": spelling(rule),
-            "dropped": tally.dropped.get(label, 0),
-            "unique": tally.unique.get(label, 0),
-        }
-        for label, rule in zip(labels, pipeline.rules, strict=True)
+        label: {"rule": spelling(rule), "dropped": dropped, "unique": unique}
+        for label, rule, dropped, unique in counts
     }
-    run.facts["words"] = tally.words.tolist()
-    run.facts["kept words"] = tally.kept_words.tolist()
-    width = max(map(len, labels), default=4)
+    run.facts["words"] = [*tally.words]
+    run.facts["kept words"] = [*tally.kept_words]
+    width = max(map(len, pipeline.labels), default=4)
     run.note(f"{'rule':{width}}  dropped   unique")
-    for label in labels:
-        dropped, unique = tally.dropped.get(label, 0), tally.unique.get(label, 0)
+    for label, _, dropped, unique in counts:
         run.note(f"{label:{width}} {dropped:8d} {unique:8d}")
-    judged = run.counts["rows"] - run.counts["rejected"]
-    for label in labels:
-        if judged and tally.dropped.get(label) == judged:
+    good = run.counts["rows"] - run.counts["rejected"]
+    for label, _, dropped, _ in counts:
+        if good and dropped == good:
             run.warn(f"{label} drops every row (--explain shows why)")
     kept = run.counts["kept"] / max(run.counts["rows"], 1)
-    words = zip(tally.kept_words.tolist(), tally.words.tolist(), strict=True)
+    words = zip(tally.kept_words, tally.words, strict=True)
     source, target = (some / max(every, 1) for some, every in words)
     run.note(f"kept {kept:.1%} of the rows, {source:.1%} and {target:.1%} of the words")

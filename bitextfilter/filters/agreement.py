@@ -1,4 +1,4 @@
-"""Rules of agreement: addresses, placeholders, tags and punctuation on both sides."""
+"""Rules of agreement: the same addresses, placeholders, tags and punctuation on both sides."""
 
 from __future__ import annotations
 
@@ -15,24 +15,12 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs, Side
-from bitextfilter.filters.rule import Bounded, Languages, PairFault
-
-_Found = Counter[str]
-"""How often each thing occurs, in a form that is the same for both sides."""
+from bitextfilter.filters.rule import Bounded, LanguagePair, PairFault
 
 _EMAIL = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}._%+-]*+@(?:[\p{L}\p{N}-]++\.)+\p{L}{2,}")
-
-
-def read_emails(text: str) -> _Found:
-    """Find e-mail addresses, each once; case makes no difference."""
-    return _once(found[0].lower() for found in _EMAIL.finditer(text))
-
-
-def _once(found: Iterable[str]) -> _Found:
-    """Count each once, in the order in which they stand."""
-    return Counter(dict.fromkeys(found, 1))
 
 
 _WEB = regex.compile(
@@ -45,16 +33,6 @@ _LANGUAGE_OF_PATH = regex.compile(
     r"|\.[a-z]{2}(?=\.html?$)"
     r"|[?&](?:lang|language|locale|hl)=[a-z_-]{2,5}"
 )
-
-
-def read_web_addresses(text: str) -> _Found:
-    """Find web addresses, each once, without the scheme, ``www.`` and the mark of a language.
-
-    ``https://example.org/de/page`` and ``example.org/en-us/page/`` are the same. Of an address
-    whose host starts with a language, as ``de.wikipedia.org``, only the host counts: its pages
-    have other names.
-    """
-    return _once(_plain_address(found[0]) for found in _WEB.finditer(text))
 
 
 def _plain_address(address: str) -> str:
@@ -79,17 +57,12 @@ _TIME_FORMAT = regex.compile(r"%[-_^#0]?[HIMYByb](?!\p{L})")
 _INTEGER = dict.fromkeys("diu", "d")
 
 
-def read_placeholders(text: str) -> _Found:
-    """Find the placeholders of programs, without flags, widths and the order that they give.
-
-    ``%1$s`` and ``%s`` are the same, and so are ``%d``, ``%5i`` and ``%ld``. What has a name or
-    number counts once, however often it stands there. Formats of dates and times (``%H:%M``) differ
-    between languages: what is in them does not count.
-    """
-    return Counter(_placeholders(text))
-
-
 def _placeholders(text: str) -> Iterator[str]:
+    """Yield the placeholders without flags, widths and positions.
+
+    ``%1$s`` is ``%s``; ``%5i`` and ``%ld`` are ``%d``. Named and numbered ones count once. Formats
+    of dates and times (``%H:%M``) differ between languages and do not count.
+    """
     timed, seen = _TIME_FORMAT.search(text), set()
     for found in _PLACEHOLDER.finditer(text):
         kind = None if timed else found["kind"]
@@ -103,39 +76,25 @@ def _placeholders(text: str) -> Iterator[str]:
 _TAG = regex.compile(
     r"(?<!(?:^|[^\p{L}\p{N}>])L)<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*)(?:\s[^<>]*?)?(?P<empty>/?)>"
 )
-HTML = frozenset(
+_HTML = frozenset(
     """
     a abbr b big blockquote body br button center code dd del div dl dt em font form h1 h2 h3 h4 h5
     h6 head hr html i img input ins kbd label li link meta ol option p pre q s script select small
     span strike strong style sub sup table tbody td textarea th thead title tr tt u ul var
     """.split()  # noqa: SIM905 - a list would be a page long
 )
-"""Tags that are tags even where nothing closes them."""
-
-
-def read_tags(text: str) -> _Found:
-    """Find the tags of HTML and XML by their names, in lower case.
-
-    ``<file>`` is one where it is closed on the same side, or a tag of HTML: it may also be a word
-    that stands for another. ``L</link>`` of Perl's documentation is none.
-    """
-    tags = [
-        (bool(found["end"]), found["name"].lower(), bool(found["empty"]))
-        for found in _TAG.finditer(text)
-    ]
-    sure = HTML | {name for end, name, empty in tags if end or empty}
-    return Counter(f"</{name}>" if end else f"<{name}>" for end, name, _ in tags if name in sure)
+"""Names that are tags even without a closing tag."""
 
 
 Unmatched = tuple[Sequence[str], Sequence[str]]
 
 _NAMED = 3
-"""Mismatches that a reason names; it counts the others."""
+"""Mismatches that a reason names; the others are counted."""
 
 
 @dataclass(frozen=True)
-class Agreement(PairFault):
-    """A rule that finds things on both sides and drops pairs where more than so many differ."""
+class AgreementRule(PairFault):
+    """A rule that compares the items of both sides; at most ``allowed`` may differ."""
 
     allowed: int = 0
 
@@ -145,19 +104,19 @@ class Agreement(PairFault):
             raise SettingsError(f"{self.name}: allowed={self.allowed} is below 0")
 
     @abstractmethod
-    def unmatched(self, source: str, target: str, languages: Languages) -> Unmatched:
-        """Return what only the source has, and what only the target has, as written there."""
+    def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
+        """Return the items that only the source has, and those that only the target has."""
 
     @abstractmethod
-    def marked(self, side: Side) -> NDArray[np.bool_]:
-        """Say which sentences may hold what the rule looks for, shape ``(n,)``."""
+    def marked(self, side: Side) -> Mask:
+        """Return the sentences that may hold an item, shape ``(n,)``."""
 
-    def suspects(self, pairs: Pairs) -> NDArray[np.bool_]:
-        """Look only where a side holds something."""
+    def suspects(self, pairs: Pairs) -> Mask:
+        """Select pairs with a side that may hold an item."""
         return self.marked(pairs.source) | self.marked(pairs.target)
 
-    def fault(self, source: str, target: str, languages: Languages) -> str | None:
-        """Name the mismatches: ``1,500≠1,600, 7(target only)``; a copy has none."""
+    def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
+        """Name the mismatches: ``1,500≠1,600, 7(target only)``. Equal sides have none."""
         if source == target:
             return None
         one, other = self.unmatched(source, target, languages)
@@ -176,39 +135,39 @@ def _mismatch(one: str | None, other: str | None) -> str:
 
 
 @dataclass(frozen=True)
-class _Copied(Agreement):
-    """A rule of what a translator copies; each occurrence has one on the other side."""
+class _Copied(AgreementRule):
+    """A rule on items that a translator copies; each has a partner on the other side."""
 
     marks: ClassVar[tuple[str, ...]]
-    """One of these is in whatever the rule looks for."""
+    """Each item contains one of these."""
 
     @abstractmethod
-    def read(self, text: str) -> Counter[str]:
-        """Count what *text* holds, in a form that is the same for both sides."""
+    def read(self, text: str) -> Iterable[str]:
+        """Return the items of *text*, in a form that is the same for both sides."""
 
-    def marked(self, side: Side) -> NDArray[np.bool_]:
-        """Look for the marks."""
-        found: NDArray[np.bool_] = np.any([side.containing(mark) for mark in self.marks], axis=0)
+    def marked(self, side: Side) -> Mask:
+        """Select sentences with a mark."""
+        found: Mask = np.any([side.containing(mark) for mark in self.marks], axis=0)
         return found
 
-    def unmatched(self, source: str, target: str, languages: Languages) -> Unmatched:
-        """Return what one side has more of."""
-        one, other = self.read(source), self.read(target)
+    def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
+        """Return the items that one side has more of."""
+        one, other = Counter(self.read(source)), Counter(self.read(target))
         return list((one - other).elements()), list((other - one).elements())
 
 
 @dataclass(frozen=True)
 class EmailAddresses(_Copied):
-    """The sides hold the same e-mail addresses, in whatever case; ``allowed`` may differ."""
+    """The sides hold the same e-mail addresses, whatever their case; ``allowed`` may differ."""
 
     name = "email-addresses"
     unit = "addresses without a partner on the other side, 0 and up"
     origin = "ours"
     marks = ("@",)
 
-    def read(self, text: str) -> Counter[str]:
-        """Find e-mail addresses."""
-        return read_emails(text)
+    def read(self, text: str) -> Iterable[str]:
+        """Return the e-mail addresses, each once."""
+        return list(dict.fromkeys(found[0].lower() for found in _EMAIL.finditer(text)))
 
 
 @dataclass(frozen=True)
@@ -216,8 +175,8 @@ class WebAddresses(_Copied):
     """The sides hold the same web addresses; ``allowed`` may differ.
 
     An address starts with http, https, ftp or www. The scheme, ``www.``, case, a slash at the end
-    and what names a language (``/en-us/``, ``?lang=fr``) make no difference; where the host
-    starts with a language, as ``de.wikipedia.org``, the path makes none either.
+    and language codes (``/en-us/``, ``?lang=fr``) are ignored. Of a host that starts with a
+    language, as ``de.wikipedia.org``, the path is ignored too.
     """
 
     name = "web-addresses"
@@ -225,9 +184,9 @@ class WebAddresses(_Copied):
     origin = "ours"
     marks = ("://", "www.", "WWW.")
 
-    def read(self, text: str) -> Counter[str]:
-        """Find web addresses."""
-        return read_web_addresses(text)
+    def read(self, text: str) -> Iterable[str]:
+        """Return the web addresses, each once."""
+        return list(dict.fromkeys(_plain_address(found[0]) for found in _WEB.finditer(text)))
 
 
 @dataclass(frozen=True)
@@ -235,7 +194,7 @@ class Placeholders(_Copied):
     """The sides hold the same placeholders of programs, in any order; ``allowed`` may differ.
 
     ``%s``, ``%1$d``, ``%(name)s``, ``%1``, ``%{x}``, ``${x}``, ``{0}``, ``{name}`` and ``{{x}}``;
-    ``%2$s`` is the same as ``%s``. 5 % is none.
+    ``%2$s`` is the same as ``%s``. 5 % is not a placeholder.
     """
 
     name = "placeholders"
@@ -243,17 +202,17 @@ class Placeholders(_Copied):
     origin = "ours"
     marks = ("%", "{")
 
-    def read(self, text: str) -> Counter[str]:
-        """Find placeholders."""
-        return read_placeholders(text)
+    def read(self, text: str) -> Iterable[str]:
+        """Return the placeholders."""
+        return _placeholders(text)
 
 
 @dataclass(frozen=True)
 class Tags(_Copied):
     """The sides hold the same tags of HTML or XML, in any order; ``allowed`` may differ.
 
-    Attributes make no difference. ``<file>`` counts where it is closed, for it may be a word that
-    a translator should translate.
+    Attributes are ignored. ``<file>`` counts only where it is closed: it may be a word to
+    translate.
     """
 
     name = "tags"
@@ -261,21 +220,26 @@ class Tags(_Copied):
     origin = "ours"
     marks = ("<",)
 
-    def read(self, text: str) -> Counter[str]:
-        """Find tags."""
-        return read_tags(text)
+    def read(self, text: str) -> Iterable[str]:
+        """Return the tags by their names: those of HTML, and those closed on the same side."""
+        tags = [
+            (bool(found["end"]), found["name"].lower(), bool(found["empty"]))
+            for found in _TAG.finditer(text)
+        ]
+        sure = _HTML | {name for end, name, empty in tags if end or empty}
+        return (f"</{name}>" if end else f"<{name}>" for end, name, _ in tags if name in sure)
 
 
-TERMINALS = ".?!…。．｡？！؟۔।॥։።᙮"
-"""Marks that end sentences: those of OpusFilter, and of scripts with marks of their own."""
+_TERMINALS = ".?!…。．｡？！؟۔।॥։።᙮"
+"""Marks that end sentences, in all scripts: those of OpusFilter and more."""
 
-BRACKETS = ("(（", ")）"), ("[［【〔", "]］】〕"), ("{｛", "}｝"), ("⟨〈《", "⟩〉》")
-"""Opening and closing brackets of each kind, as wide as they come."""
+_BRACKETS = ("(（", ")）"), ("[［【〔", "]］】〕"), ("{｛", "}｝"), ("⟨〈《", "⟩〉》")
+"""Opening and closing brackets of each kind, in all widths."""
 
 
 @dataclass(frozen=True)
 class TerminalPunctuation(Bounded):
-    """The sides hold about as many marks that end sentences, and each of them few.
+    """The sides have similar numbers of sentence-ending marks, and few of them.
 
     The value is -log(1 + |s - t| + max(s - 1, 0) + max(t - 1, 0)) for s and t such marks.
     """
@@ -286,43 +250,39 @@ class TerminalPunctuation(Bounded):
 
     minimum: float | None = -3
 
-    def values(self, pairs: Pairs) -> NDArray[np.float64]:
+    def values(self, pairs: Pairs) -> Floats:
         """Return the scores."""
         source, target = (side.count(_terminals()[side.codes]) for side in pairs.sides)
         penalty = np.abs(source - target)
         penalty += np.maximum(source - 1, 0) + np.maximum(target - 1, 0)
         scores = [-math.log(1 + value) for value in range(int(penalty.max(initial=0)) + 1)]
-        values: NDArray[np.float64] = np.array(scores)[penalty]
+        values: Floats = np.array(scores)[penalty]
         return values
 
 
 @functools.cache
-def _terminals() -> NDArray[np.bool_]:
-    return _table(TERMINALS)
+def _terminals() -> Mask:
+    table = np.zeros(0x110000, dtype=bool)
+    table[[ord(sign) for sign in _TERMINALS]] = True
+    return table
 
 
 @functools.cache
 def _brackets() -> NDArray[np.int8]:
-    """Return, for each code point, 1 + its kind for an opening bracket, and less for closing."""
+    """Return the kind of bracket of each code point: 1 and up opening, -1 and down closing."""
     table = np.zeros(0x110000, dtype=np.int8)
-    for kind, (opening, closing) in enumerate(BRACKETS, start=1):
+    for kind, (opening, closing) in enumerate(_BRACKETS, start=1):
         table[[ord(sign) for sign in opening]] = kind
         table[[ord(sign) for sign in closing]] = -kind
     return table
 
 
-def _table(signs: str) -> NDArray[np.bool_]:
-    table = np.zeros(0x110000, dtype=bool)
-    table[[ord(sign) for sign in signs]] = True
-    return table
-
-
 @dataclass(frozen=True)
 class Parentheses(Bounded):
-    """Brackets that are open on one side, or closed without being opened, are so on the other.
+    """Both sides have the same unbalanced brackets.
 
-    The value adds up, over round, square, curly and angle brackets, by how many the sides differ
-    in what opens more than it closes: 0 for ``a) word`` and ``a) Wort``, 1 for ``(word`` and
+    The value is the difference of the sides in opening less closing brackets, summed over round,
+    square, curly and angle ones: 0 for ``a) word`` and ``a) Wort``, 1 for ``(word`` and
     ``(Wort)``.
     """
 
@@ -332,19 +292,19 @@ class Parentheses(Bounded):
 
     maximum: float | None = 0
 
-    def values(self, pairs: Pairs) -> NDArray[np.int64]:
+    def values(self, pairs: Pairs) -> Integers:
         """Return the differences."""
         source, target = (_open(side) for side in pairs.sides)
-        differences: NDArray[np.int64] = np.abs(source - target).sum(axis=1)
+        differences: Integers = np.abs(source - target).sum(axis=1)
         return differences
 
 
-def _open(side: Side) -> NDArray[np.int64]:
+def _open(side: Side) -> Integers:
     """Return opening less closing brackets of each kind, shape ``(n, kinds)``."""
     kinds = _brackets()[side.codes]
     places = np.flatnonzero(kinds)
     kinds = kinds[places]
-    count = len(BRACKETS) + 1
+    count = len(_BRACKETS) + 1
     cells = np.searchsorted(side.ends, places) * count + np.abs(kinds)
     shape = len(side), count
     opened = np.bincount(cells[kinds > 0], minlength=len(side) * count)

@@ -1,44 +1,19 @@
-"""Dates as many languages write them, and all that each may mean."""
+"""Dates in many languages, with all days that each may mean."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 import regex
 
-MONTHS = {
-    "cs": """leden/ledn* únor* březen/březn* duben/dubn* květen/květn* červen/června/červnu/červnem
-        červenec/července/červenci/červencem srpen/srpn* září* říjen/říjn* listopad*
-        prosinec/prosinc*""",
-    "de": """januar*/jänner*/jan februar*/feb märz*/mrz april*/apr mai juni/jun juli/jul
-        august*/aug september*/sept/sep oktober*/okt november*/nov dezember*/dez""",
-    "en": """january/jan february/feb march/mar april/apr may june/jun july/jul august/aug
-        september/sept/sep october/oct november/nov december/dec""",
-    "es": """enero/ene febrero/feb marzo/mar abril/abr mayo/may junio/jun julio/jul agosto/ago
-        septiembre/setiembre/sept/sep octubre/oct noviembre/nov diciembre/dic""",
-    "fr": """janvier/janv février/févr/fév mars avril/avr mai juin juillet/juil août/aout
-        septembre/sept octobre/oct novembre/nov décembre/déc""",
-    "it": """gennaio/gen febbraio/febbr/feb marzo/mar aprile/apr maggio/magg/mag giugno/giu
-        luglio/lug agosto/ago settembre/sett/set ottobre/ott novembre/nov dicembre/dic""",
-    "nl": """januari/jan februari/feb maart/mrt april/apr mei juni/jun juli/jul augustus/aug
-        september/sept/sep oktober/okt november/nov december/dec""",
-    "pl": """styczeń/styczni* luty/lut* marzec/marc* kwiecień/kwietni* maj/maja/maju
-        czerwiec/czerwc* lipiec/lipc* sierpień/sierpni* wrzesień/wrześni* październik* listopad*
-        grudzień/grudni*""",
-    "pt": """janeiro/jan fevereiro/fev março/mar abril/abr maio/mai junho/jun julho/jul agosto/ago
-        setembro/set outubro/out novembro/nov dezembro/dez""",
-    "ru": """январ* феврал* март* апрел* май/мая/мае июн* июл* август* сентябр* октябр* ноябр*
-        декабр*""",
-    "sv": """januari/jan februari/feb mars april/apr maj juni/jun juli/jul augusti/aug
-        september/sept/sep oktober/okt november/nov december/dec""",
-}
-"""The months in order; a name that ends in ``*`` may go on."""
+from bitextfilter.io.files import read_toml
 
 
 class Day(NamedTuple):
-    """A day, of which the year or the day of the month may be unknown; all in digits."""
+    """A day in digits; year or day of the month may be unknown."""
 
     year: str | None
     month: str
@@ -46,7 +21,7 @@ class Day(NamedTuple):
 
 
 class Date(NamedTuple):
-    """A date as it stands in a text, and the days that it may mean."""
+    """A date in a text, and the days that it may mean."""
 
     text: str
     readings: frozenset[Day]
@@ -55,7 +30,7 @@ class Date(NamedTuple):
 def read_dates(text: str, language: str | None) -> list[Date]:
     """Find the dates of a *text* with ASCII digits: in figures, and with a month's name.
 
-    The names are those of *language*; of any that is known here where it is None.
+    The names are those of *language*, or of any known language without it.
     """
     found = [_in_figures(match) for match in _FIGURES.finditer(text)]
     found += [_date(match[0], match.group("y", "m", "d")) for match in _SIGNS.finditer(text)]
@@ -66,7 +41,7 @@ def read_dates(text: str, language: str | None) -> list[Date]:
 
 
 def named_months(text: str, language: str | None) -> set[str]:
-    """Return the months, 1 to 12, whose names are in *text*."""
+    """Return the months named in *text*, 1 to 12."""
     names = _names(language)
     if names is None:
         return set()
@@ -107,7 +82,7 @@ class _Names:
         self.date = regex.compile(_WITH_NAME.replace("WORD", word), regex.IGNORECASE)
 
     def of(self, word: str) -> set[str]:
-        """Return the months that a *word* may name."""
+        """Return the months that *word* may name."""
         folded = word.lower()
         stems = (f"{folded[:size]}*" for size in range(len(folded), 0, -1))
         return next(
@@ -115,11 +90,18 @@ class _Names:
         )
 
 
+@functools.cache
+def month_names() -> dict[str, str]:
+    """Return the names of the months in order, by language."""
+    return read_toml(Path(__file__).with_name("months.toml"))
+
+
 @functools.lru_cache
 def _names(language: str | None) -> _Names | None:
+    tables = month_names()
     if language is None:
-        return _Names(MONTHS.values())
-    return _Names([MONTHS[language]]) if language in MONTHS else None
+        return _Names(tables.values())
+    return _Names([tables[language]]) if language in tables else None
 
 
 def _in_figures(match: regex.Match[str]) -> Date:
@@ -135,7 +117,7 @@ def _with_name(match: regex.Match[str], names: _Names) -> Date:
 
 
 def _date(text: str, *readings: tuple[str | None, ...]) -> Date:
-    """Make a date of the *readings* (year, month, day) that a calendar may have."""
+    """Make a date of the possible *readings* (year, month, day)."""
     days = (
         Day(year, (month or "").lstrip("0"), day and day.lstrip("0"))
         for year, month, day in readings

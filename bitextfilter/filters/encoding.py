@@ -1,4 +1,4 @@
-"""Rules of damaged characters: text that was decoded wrongly, and what no text holds."""
+"""Rules of encoding: text decoded by the wrong table, invalid or escaped characters."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from bitextfilter.filters.pairs import Pairs, Side
-from bitextfilter.filters.rule import Bounded, SideFault
+from bitextfilter.arrays import Integers, Mask
+from bitextfilter.filters.pairs import Side
+from bitextfilter.filters.rule import SideBounded, SideFault
 from bitextfilter.text import characters
 
 
 def _bytes(codec: str, first: int, last: int) -> str:
-    """Return what the bytes from *first* to *last* are taken for, where a codec has them."""
+    """Decode the bytes *first* to *last* that the codec knows."""
     return bytes(range(first, last + 1)).decode(codec, "ignore")
 
 
 def _western(first: int, last: int) -> str:
-    """Return what these bytes are taken for in Windows-1252 or Latin-1."""
+    """Decode these bytes as Windows-1252 and as Latin-1."""
     return _bytes("cp1252", first, last) + _bytes("latin-1", first, last)
 
 
@@ -30,17 +31,17 @@ def _any(signs: str) -> str:
 
 
 _NEXT = _western(0x80, 0xBF)
-"""What stands for the second and later bytes of a character in UTF-8 read as Windows-1252."""
+"""Continuation bytes of UTF-8, read as Windows-1252."""
 _MARKS = "".join(sign for sign in _NEXT if not sign.isalpha() and sign not in "\u00a0\u00ad")
 _CAPITALS = "ÂÃÄÅÈ"
-"""What stands for the first byte of U+0080 to U+017F and U+0200 to U+023F, in Windows-1252."""
+"""First bytes of U+0080 to U+017F and U+0200 to U+023F, read as Windows-1252."""
 _NEXT_1250 = _bytes("cp1250", 0x80, 0xBF)
 _MARKS_1250 = "".join(sign for sign in _NEXT_1250 if not sign.isalpha() and sign != "\u00a0")
 _NEXT_1251 = _bytes("cp1251", 0x80, 0xBF)
 
 
 def _as_western() -> Iterable[str]:
-    """Patterns of UTF-8 read as Windows-1252 or Latin-1, one after another or in its place."""
+    """Patterns of UTF-8 read as Windows-1252 or Latin-1."""
     more = _any(_NEXT)
     two, three = _any(_western(0xC2, 0xDF)), _any(_western(0xE0, 0xEF))
     yield f"(?:{two}{more}|{three}{more}{{2}}|ð{more}{{3}}){{2,}}"
@@ -65,7 +66,7 @@ _DAMAGE = regex.compile("|".join([*_as_western(), *_as_others(), "\ufffd"]))
 
 @functools.cache
 def _roles() -> NDArray[np.uint8]:
-    """Return bits for each code point: may start (1) or go on (2) in damage, (4, 8) of others."""
+    """Return bits for each code point: starts (1) or continues (2) damage, other tables 4 and 8."""
     table = np.zeros(0x110000, dtype=np.uint8)
     for bit, signs in (
         (1, _western(0xC2, 0xF4)),
@@ -80,35 +81,35 @@ def _roles() -> NDArray[np.uint8]:
 
 @dataclass(frozen=True)
 class BadEncoding(SideFault):
-    """Neither side was decoded wrongly: UTF-8 read as Windows-1252, 1250, 1251, Latin-1, Mac.
+    """No side is UTF-8 read as Windows-1252, 1250, 1251, Latin-1 or Mac Roman.
 
-    ``cafÃ©``, ``itâ€™s``, ``РїСЂРё``, twice over (``cafÃƒÂ©``), or with the sign for what could not
-    be decoded (U+FFFD). The same signs pass where they make sense: ``CAFÉ“``, ``« café »``.
+    ``cafÃ©``, ``itâ€™s``, ``РїСЂРё``, ``cafÃƒÂ©`` (damaged twice) and the replacement character
+    U+FFFD fail. The same characters pass where they make sense: ``CAFÉ“``, ``« café »``.
     """
 
     name = "bad-encoding"
     unit = "the first damaged characters of each side"
     origin = "Bicleaner no_bad_encoding (there: any capital A with tilde or circumflex)"
 
-    def suspects(self, side: Side) -> NDArray[np.bool_]:
-        """Look only where a sign that may start such damage meets one that may go on with it."""
+    def suspects(self, side: Side) -> Mask:
+        """Select sentences where a starting character meets a continuing one."""
         roles = _roles()[side.codes]
         hits = roles >> 4
         hits[:-1] |= roles[:-1] & (roles[1:] >> 1) & 5
         return side.holding(np.flatnonzero(hits))
 
-    def fault(self, sentence: str, language: str | None) -> str | None:
+    def fault(self, sentence: str) -> str | None:
         """Return the first damaged characters."""
         found = _DAMAGE.search(sentence)
         return found[0] if found else None
 
 
 @dataclass(frozen=True)
-class UnicodeNoise(Bounded):
-    """No side holds characters that no text should hold.
+class UnicodeNoise(SideBounded):
+    """No side holds control characters or invalid code points.
 
-    Control characters, code points that are private, not assigned or half of a pair, and the
-    sign for an embedded object (U+FFFC).
+    Invalid are private and unassigned code points, surrogates, and the object replacement
+    character U+FFFC.
     """
 
     name = "unicode-noise"
@@ -117,15 +118,48 @@ class UnicodeNoise(Bounded):
 
     maximum: float | None = 0
 
-    def values(self, pairs: Pairs) -> NDArray[np.int64]:
+    def side_values(self, side: Side) -> Integers:
         """Return the numbers of such characters."""
-        return np.stack([side.count(_noise()[side.codes]) for side in pairs.sides], axis=1)
+        return side.count(_noise()[side.codes])
 
 
 @functools.cache
-def _noise() -> NDArray[np.bool_]:
-    table: NDArray[np.bool_] = characters.in_category("Cc", "Co", "Cn").copy()
+def _noise() -> Mask:
+    table: Mask = characters.in_category("Cc", "Co", "Cn").copy()
     table[[0x09, 0x0A, 0x0D]] = False
     table[0xFFFC] = True
     table[0xD800:0xE000] = True
     return table
+
+
+_ESCAPES = regex.compile(
+    r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|u\{[0-9a-f]{2,6}\})"
+    r"|&\#(?:[0-9]{2,7}|x[0-9a-f]{2,6});"
+    r"|<u\+[0-9a-f]{4,6}>"
+    r"|%u[0-9a-f]{4}"
+    r"|(?:%[c-f][0-9a-f]%[89ab][0-9a-f]){2}",
+    regex.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class EscapedUnicode(SideFault):
+    r"""No side escapes a character by its number: ``\u00e9``, ``\xe9``, ``&#233;``.
+
+    ``<U+00E9>``, ``%u00e9`` and two or more characters of percent-encoded UTF-8 fail too.
+    """
+
+    name = "escaped-unicode"
+    unit = "the first such character of each side"
+    origin = "Bicleaner no_escaped_unicode (there: a backslash, x or u, and two digits)"
+
+    def suspects(self, side: Side) -> Mask:
+        """Select sentences where an escape sign is followed by what may start a number."""
+        escapes = np.concatenate([np.flatnonzero(side.codes == ord(sign)) for sign in "\\&<%"])
+        followers = np.isin(side.codes[escapes + 1], [ord(sign) for sign in "xXuU#cCdDeEfF"])
+        return side.holding(escapes[followers])
+
+    def fault(self, sentence: str) -> str | None:
+        """Return the first escape."""
+        found = _ESCAPES.search(sentence)
+        return found[0] if found else None

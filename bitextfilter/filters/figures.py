@@ -1,4 +1,4 @@
-"""Rules of figures: numbers, digits, dates and units that should agree on both sides."""
+"""Rules of figures: the same numbers, digits, dates and units on both sides."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from difflib import SequenceMatcher
 
 import numpy as np
 import regex
-from numpy.typing import NDArray
 
-from bitextfilter.filters.agreement import Agreement, Unmatched
+from bitextfilter.arrays import Floats, Integers, Mask
+from bitextfilter.filters.agreement import AgreementRule, Unmatched
 from bitextfilter.filters.dates import Date, Day, named_months, read_dates
 from bitextfilter.filters.numbers import (
     Number,
@@ -18,43 +18,42 @@ from bitextfilter.filters.numbers import (
     read_numbers,
     values_of,
     widened,
-    words_worth,
+    word_values,
 )
 from bitextfilter.filters.pairs import Pairs, Side
 from bitextfilter.filters.quantities import Quantity, Unit, read_quantities
-from bitextfilter.filters.rule import Bounded, Languages
+from bitextfilter.filters.rule import Bounded, LanguagePair
 from bitextfilter.text import characters
 
 
-def _with_digits(side: Side) -> NDArray[np.bool_]:
-    return side.holding(np.flatnonzero(characters.digits()[side.codes] >= 0))
+@dataclass(frozen=True)
+class _FiguresRule(AgreementRule):
+    def marked(self, side: Side) -> Mask:
+        """Select sentences with digits."""
+        return side.holding(np.flatnonzero(characters.digits()[side.codes] >= 0))
 
 
 _CLOCK = regex.compile(r"(?<![\p{L}\p{M}])[ap]\.?\s?m\b", regex.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Numbers(Agreement):
-    """The numbers of the sides are the same, as far as one can tell.
+class Numbers(_FiguresRule):
+    """The sides hold the same numbers; ``allowed`` may differ.
 
     1,500 may be 1.500 or 1 500, and also 1.5; 2.5 million may be 2,500,000; 3 p.m. may be 15:00.
-    A number in figures may be in words on the other side (Czech, Dutch, English, French, German,
-    Italian, Polish, Portuguese, Russian, Spanish, Swedish; Chinese and Japanese signs) or Roman;
-    one in words on both sides is not looked at. How often a number occurs makes no difference,
-    nor does the order. A quantity may be converted (80 feet, 24 m), give or take a tenth, and the
-    number of a name may be missing (COVID-19, Covid). ``allowed`` numbers may differ.
+    A number in figures may be Roman on the other side, or in words (Czech, Dutch, English,
+    French, German, Italian, Polish, Portuguese, Russian, Spanish, Swedish; Chinese and Japanese
+    signs). Numbers in words on both sides are not compared; order and repetition do not matter. A
+    quantity may be converted (80 feet, 24 m) to within a tenth, and the number of a name may be
+    missing (COVID-19, Covid).
     """
 
     name = "numbers"
     unit = "numbers without a partner on the other side, 0 and up"
     origin = "ours"
 
-    def marked(self, side: Side) -> NDArray[np.bool_]:
-        """Look for digits."""
-        return _with_digits(side)
-
-    def unmatched(self, source: str, target: str, languages: Languages) -> Unmatched:
-        """Return the numbers without a partner; words are read only where figures differ."""
+    def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
+        """Return the numbers without a partner; words are read only if figures differ."""
         texts = in_ascii(source), in_ascii(target)
         plain = [read_numbers(text) for text in texts]
         if not any(_without_partner(plain, [set(), set()])):
@@ -62,7 +61,7 @@ class Numbers(Agreement):
         clock = any(_CLOCK.search(text) for text in texts)
         sides = list(zip(texts, plain, languages or (None, None), strict=True))
         numbers = [[widened(n, text, known, clock) for n in some] for text, some, known in sides]
-        words = [words_worth(text, known) | named_months(text, known) for text, _, known in sides]
+        words = [word_values(text, known) | named_months(text, known) for text, _, known in sides]
         missing = _without_partner(numbers, words)
         if any(missing):
             missing = _not_excused(texts, numbers, missing)
@@ -71,7 +70,7 @@ class Numbers(Agreement):
 
 
 def _without_partner(sides: list[list[Number]], words: list[set[str]]) -> list[list[Number]]:
-    """Return the numbers of each side that agree with none of the other, nor with its words."""
+    """Return the numbers of each side that agree with no number or word of the other."""
     values = [values_of(numbers) | extra for numbers, extra in zip(sides, words, strict=True)]
     return [
         [number for number in numbers if not number.agrees(there)]
@@ -80,7 +79,7 @@ def _without_partner(sides: list[list[Number]], words: list[set[str]]) -> list[l
 
 
 _MANY = 100
-"""In a side with more numbers than that, none is excused: each would be held against each."""
+"""Excuses compare all numbers with all; sides with more numbers get none."""
 
 _NAME = regex.compile(r"(\p{L}{3,})-$")
 _COVID = regex.compile(r"covid\p{L}*-19", regex.IGNORECASE)
@@ -89,7 +88,7 @@ _COVID = regex.compile(r"covid\p{L}*-19", regex.IGNORECASE)
 def _not_excused(
     texts: tuple[str, str], sides: list[list[Number]], missing: list[list[Number]]
 ) -> list[list[Number]]:
-    """Leave out converted quantities, and numbers of names that the other side has without."""
+    """Remove converted quantities, and numbers of names that stand alone on the other side."""
     if max(map(len, sides)) > _MANY:
         return missing
     quantities = [read_quantities(*side) for side in zip(texts, sides, strict=True)]
@@ -105,9 +104,9 @@ def _not_excused(
 
 
 def _only_a_name(text: str, number: Number, there: str) -> bool:
-    """Say whether the *number* belongs to a name, as in Apollo-11, that stands alone *there*.
+    """Return True if *number* ends a name, as in Apollo-11, that stands alone *there*.
 
-    COVID-19 has so many names that it may always be left out.
+    COVID-19 has many names; its number may always be missing.
     """
     name = _NAME.search(text, max(0, number.start - 20), number.start)
     if name is None or _COVID.fullmatch(text, name.start(), number.end):
@@ -117,76 +116,68 @@ def _only_a_name(text: str, number: Number, there: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Dates(Agreement):
-    """The dates of the sides are the same: a day or a year with its month, in figures or named.
+class Dates(_FiguresRule):
+    """The sides hold the same dates; ``allowed`` may differ.
 
-    3/4/2020 is the third of April or the fourth of March, and agrees with 3.4.2020, 2020-03-04
-    and 4. März 2020. A month is compared where the other side tells one. Names of months are known
-    in Czech, Dutch, English, French, German, Italian, Polish, Portuguese, Russian, Spanish and
-    Swedish. ``allowed`` dates may differ.
+    A date is a month with a day or a year, in figures or named. 3/4/2020 is the third of April or
+    the fourth of March, and agrees with 3.4.2020, 2020-03-04 and 4. März 2020. Months are compared
+    if the other side has one. Names of months are known in Czech, Dutch, English, French, German,
+    Italian, Polish, Portuguese, Russian, Spanish and Swedish.
     """
 
     name = "dates"
     unit = "dates without a partner on the other side, 0 and up"
     origin = "ours"
 
-    def marked(self, side: Side) -> NDArray[np.bool_]:
-        """Look for digits."""
-        return _with_digits(side)
-
-    def unmatched(self, source: str, target: str, languages: Languages) -> Unmatched:
-        """Return the dates that the other side does not tell."""
+    def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
+        """Return the dates that the other side does not have."""
         texts = in_ascii(source), in_ascii(target)
         sides = list(zip(texts, languages or (None, None), strict=True))
         dates = [read_dates(*side) for side in sides]
         if not any(dates):
             return (), ()
-        told = [_Told(*side, found) for side, found in zip(sides, dates, strict=True)]
+        known = [_DateParts(*side, found) for side, found in zip(sides, dates, strict=True)]
         one, other = (
             [date.text for date in found if not any(map(there.has, date.readings))]
-            for found, there in zip(dates, told[::-1], strict=True)
+            for found, there in zip(dates, known[::-1], strict=True)
         )
         return one, other
 
 
-class _Told:
-    """What a side tells of days, months and years."""
+class _DateParts:
+    """Days, months and years of a side."""
 
     def __init__(self, text: str, language: str | None, dates: Iterable[Date]) -> None:
-        self.values = values_of(read_numbers(text)) | words_worth(text, language)
+        self.values = values_of(read_numbers(text)) | word_values(text, language)
         days = {day for date in dates for day in date.readings}
         self.months = {day.month for day in days} | named_months(text, language)
 
     def has(self, day: Day) -> bool:
-        """Say whether the side may tell of *day*."""
+        """Return True if the side may hold *day*."""
         month = not self.months or day.month in self.months
         year = day.year is None or not self.values.isdisjoint((day.year, day.year[-2:].lstrip("0")))
         return month and year and (day.day is None or day.day in self.values)
 
 
 @dataclass(frozen=True)
-class Units(Agreement):
-    """What is measured is the same: 5 km is no 5 miles, $5 no €5, and 5 % no 5 degrees.
+class UnitsRule(_FiguresRule):
+    """The same figures have the same units: not 5 km and 5 miles, $5 and €5, 5 % and 5 degrees.
 
-    A figure that has a unit must not stand on the other side with another one only; where it
-    stands without, or not at all (see the rule ``numbers``), there is nothing to compare. Units of
-    length, mass, volume, area, speed, temperature, time, data, power and money, and percent, are
-    known by their signs and by their names in a dozen languages. ``allowed`` may differ.
+    A figure with a unit fails if it stands on the other side only with other units; one without
+    unit there, or missing (see the rule ``numbers``), passes. Units of length, mass, volume, area,
+    speed, temperature, time, data, power and money, and percent, are known by their signs, and by
+    their names in a dozen languages. ``allowed`` may differ.
     """
 
     name = "units"
     unit = "figures with another unit on the other side, 0 and up"
     origin = "ours"
 
-    def marked(self, side: Side) -> NDArray[np.bool_]:
-        """Look for digits."""
-        return _with_digits(side)
-
-    def suspects(self, pairs: Pairs) -> NDArray[np.bool_]:
-        """Look only where both sides have figures."""
+    def suspects(self, pairs: Pairs) -> Mask:
+        """Select pairs with figures on both sides."""
         return self.marked(pairs.source) & self.marked(pairs.target)
 
-    def unmatched(self, source: str, target: str, languages: Languages) -> Unmatched:
+    def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
         """Return the quantities whose figure has another unit on the other side."""
         texts = in_ascii(source), in_ascii(target)
         numbers = [read_numbers(text) for text in texts]
@@ -200,7 +191,7 @@ class Units(Agreement):
 
 
 class _Measured:
-    """The values of a side, and the units that they stand with."""
+    """Values of a side, with their units."""
 
     def __init__(self, numbers: Iterable[Number], quantities: Iterable[Quantity]) -> None:
         self._units: dict[str, set[Unit]] = {}
@@ -211,7 +202,7 @@ class _Measured:
         self._bare = values_of(number for number in numbers if number.start not in starts)
 
     def contradicts(self, quantity: Quantity) -> bool:
-        """Say whether its figure stands here too, and each time with another unit."""
+        """Return True if its figure stands here too, only with other units."""
         units = [self._units[value] for value in quantity.values if value in self._units]
         bare = not self._bare.isdisjoint(quantity.values)
         return bool(units) and not bare and all(map(quantity.units.isdisjoint, units))
@@ -219,19 +210,19 @@ class _Measured:
 
 @dataclass(frozen=True)
 class Numerals(Bounded):
-    """The digits of the sides other than 0, in their order, are alike enough.
+    """The sequences of digits other than 0 are similar on both sides.
 
-    The value is the ratio of Ratcliff and Obershelp, as Python's ``difflib`` computes it: 1 for
-    the same digits, or none on both sides. Digits of any script count by their values.
+    The value is the ratio of Ratcliff and Obershelp by Python's ``difflib``: 1 for the same
+    digits, or none on both sides. Digits of any script count by their values.
     """
 
     name = "numerals"
-    unit = "0 to 1: ratio of likeness"
+    unit = "0 to 1: similarity ratio"
     origin = "Vázquez et al. 2019; OpusFilter NonZeroNumeralsFilter (default 0.5)"
 
     minimum: float | None = 0.5
 
-    def values(self, pairs: Pairs) -> NDArray[np.float64]:
+    def values(self, pairs: Pairs) -> Floats:
         """Return the ratios."""
         source, target = (_Digits(side) for side in pairs.sides)
         empty = (source.counts == 0) & (target.counts == 0)
@@ -252,7 +243,7 @@ class _Digits:
         self.counts = np.searchsorted(places, side.ends) - self._first
         self._values = values[places].tobytes()
 
-    def at(self, places: NDArray[np.int64]) -> Iterator[bytes]:
+    def at(self, places: Integers) -> Iterator[bytes]:
         """Return the digits of the sentences at *places*."""
         for first, count in zip(
             self._first[places].tolist(), self.counts[places].tolist(), strict=True
@@ -264,8 +255,8 @@ class _Digits:
 class NumberInconsistencies(Bounded):
     """The sides hold the same digits, in any order.
 
-    The value adds up, over the ten digits, how many more of them one side has than the other.
-    Spelt-out numbers, hours written 3 p.m. and 15:00, or units make it drop good translations.
+    The value is the number of digits without a partner on the other side. Good translations fail
+    with spelt-out numbers, hours (3 p.m., 15:00) or converted units.
     """
 
     name = "number-inconsistencies"
@@ -274,19 +265,19 @@ class NumberInconsistencies(Bounded):
 
     maximum: float | None = 0
 
-    def values(self, pairs: Pairs) -> NDArray[np.int64]:
-        """Return the numbers of digits that have no partner."""
+    def values(self, pairs: Pairs) -> Integers:
+        """Return the numbers of digits without a partner."""
         source, target = (_histogram(side) for side in pairs.sides)
-        differences: NDArray[np.int64] = np.abs(source - target).sum(axis=1)
+        differences: Integers = np.abs(source - target).sum(axis=1)
         return differences
 
 
 @dataclass(frozen=True)
 class Digits(Bounded):
-    """Enough of the digits agree, in whatever order and with whatever marks between them.
+    """A large enough share of the digits stands on both sides, in any order.
 
-    The value is the part of the digits of the side with more of them that the other side has too,
-    as often as it has them; 1 where there are none.
+    The value is the number of common digits, with their counts, over that of the side with more;
+    1 for sides without digits.
     """
 
     name = "digits"
@@ -295,17 +286,17 @@ class Digits(Bounded):
 
     minimum: float | None = 0.5
 
-    def values(self, pairs: Pairs) -> NDArray[np.float64]:
+    def values(self, pairs: Pairs) -> Floats:
         """Return the shares."""
         source, target = (_histogram(side) for side in pairs.sides)
         most = np.maximum(source.sum(axis=1), target.sum(axis=1))
         shared = np.minimum(source, target).sum(axis=1)
-        shares: NDArray[np.float64] = shared / np.maximum(most, 1)
+        shares: Floats = shared / np.maximum(most, 1)
         return np.where(most == 0, 1.0, shares)
 
 
-def _histogram(side: Side) -> NDArray[np.int64]:
-    """Return how many of each digit there are, shape ``(n, 10)``."""
+def _histogram(side: Side) -> Integers:
+    """Return the count of each digit, shape ``(n, 10)``."""
     values = characters.digits()[side.codes]
     places = np.flatnonzero(values >= 0)
     cells = np.searchsorted(side.ends, places) * 10 + values[places]

@@ -1,4 +1,4 @@
-"""Fluency by n-gram language models, and rules on the cross-entropy of each side."""
+"""Rules of fluency: perplexity and cross-entropy by n-gram language models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Floats
 from bitextfilter.errors import DeviceError, ModelError, SettingsError
 from bitextfilter.filters.pairs import Pairs
-from bitextfilter.filters.rule import Bounded, Cost, Languages
+from bitextfilter.filters.rule import Bounded, Cost, LanguagePair
 from bitextfilter.io.files import open_input
 from bitextfilter.text.ngram_model import arpa_units, read_arpa
 from bitextfilter.text.units import TokenUnits
@@ -24,19 +24,19 @@ _BITS = math.log2(10)
 """Bits in one unit of log10."""
 
 _MAGIC = b"mmap lm "
-"""What a binary file of KenLM starts with."""
+"""First bytes of a binary file of KenLM."""
 
 
 class LanguageModel:
-    """A model of sentences: of which tokens, and how probable they are."""
+    """An n-gram model of sentences, and the unit of its tokens."""
 
     def __init__(self, units: TokenUnits, score: Callable[[Sequence[list[str]]], Floats]) -> None:
-        """Take what *tokens* are, and what gives the log10 probability of n sentences, ``(n,)``."""
+        """Take the tokeniser, and the function from n sentences to log10 probabilities ``(n,)``."""
         self._units = units
         self._score = score
 
     def scores(self, sentences: Sequence[str]) -> tuple[Floats, Floats]:
-        """Return log10 probabilities, and the number of tokens and the end mark, each ``(n,)``."""
+        """Return log10 probabilities and numbers of tokens, end mark included, each ``(n,)``."""
         tokens = [self._units(sentence) for sentence in sentences]
         counts = np.fromiter(map(len, tokens), dtype=np.float64, count=len(tokens)) + 1
         return self._score(tokens), counts
@@ -48,10 +48,10 @@ def load_language_model(
 ) -> LanguageModel:
     """Load a language model from an ARPA file, or from a binary file of KenLM.
 
-    KenLM scores where it is installed, else our own reader does, which knows no binary files; the
-    two agree to some six digits. Where *units* or *lowercase* is None, it is as the head of the
-    file says, or else words as they are. Raises NotFoundError, ModelError for a damaged file, and
-    DeviceError for a binary file without KenLM.
+    KenLM scores if it is installed, else our reader of ARPA files; the two agree to some six
+    digits. *units* and *lowercase* default to those in the head of the file, else to words as
+    they are. Raises NotFoundError, ModelError for a damaged file, and DeviceError for a binary
+    file without KenLM.
     """
     with open_input(path) as stream:
         binary = stream.read(len(_MAGIC)) == _MAGIC
@@ -62,7 +62,7 @@ def load_language_model(
 
 
 def _kenlm_scorer(path: str, binary: bool) -> Callable[[Sequence[list[str]]], Floats] | None:
-    """Return KenLM's scores of a file; None where KenLM cannot give them but we can."""
+    """Return KenLM's scorer of a file; None if only our reader can score it."""
     try:
         import kenlm
     except ImportError as error:
@@ -88,7 +88,7 @@ def _kenlm_scorer(path: str, binary: bool) -> Callable[[Sequence[list[str]]], Fl
 
 @dataclass(frozen=True)
 class _Fluency(Bounded):
-    """A value of each side that has a model; a side without one passes."""
+    """A rule with a value for each side that has a language model; other sides pass."""
 
     source: str | None = None
     target: str | None = None
@@ -98,7 +98,7 @@ class _Fluency(Bounded):
     cost = Cost.MODEL
 
     def __post_init__(self) -> None:
-        """Raise SettingsError where models or bounds are missing, or the unit is unknown."""
+        """Raise SettingsError for a missing model or bound, or an unknown unit."""
         super().__post_init__()
         if self.source is None and self.target is None:
             raise SettingsError(f"{self.name}: needs a language model: source=FILE or target=FILE")
@@ -107,15 +107,15 @@ class _Fluency(Bounded):
         if self.units is not None:
             TokenUnits(self.units)
 
-    def prepare(self, languages: Languages) -> None:
-        """Load the models; raises what ``load_language_model`` does."""
+    def prepare(self, languages: LanguagePair) -> None:
+        """Load the models: raise the errors of ``load_language_model``."""
         super().prepare(languages)
         for path in self.files():
             if path is not None:
                 load_language_model(path, self.units, self.lowercase)
 
     def values(self, pairs: Pairs) -> NDArray[Any]:
-        """Return the value of each side, ``(n, 2)``; without a model, one that passes."""
+        """Return the value of each side, ``(n, 2)``; a side without a model has one that passes."""
         passing = next((bound for bound in self.bounds if math.isfinite(bound)), 0.0)
         values = np.full((len(pairs), 2), passing, dtype=np.float64)
         for place, side in enumerate(pairs.sides):
@@ -128,38 +128,38 @@ class _Fluency(Bounded):
         """Return the value of each sentence of the source (0) or the target (1), ``(n,)``."""
 
     def files(self) -> tuple[str | None, ...]:
-        """Return the files of all models: first those of source and target."""
+        """Return the files of all models: those of source and target first."""
         return self.source, self.target
 
     def needs_both(self) -> None:
-        """Raise SettingsError where a side has no model."""
+        """Raise SettingsError for a side without a model."""
         if self.source is None or self.target is None:
             raise SettingsError(f"{self.name}: needs two models: source=FILE,target=FILE")
 
     def scores(self, number: int, sentences: Sequence[str]) -> tuple[Floats, Floats]:
-        """Return log10 probabilities by one of the files, and numbers of tokens, each ``(n,)``."""
+        """Return log10 probabilities by a file, and numbers of tokens, each ``(n,)``."""
         path = self.files()[number]
         assert path is not None
         return load_language_model(path, self.units, self.lowercase).scores(sentences)
 
     def entropies(self, number: int, sentences: Sequence[str]) -> Floats:
-        """Return bits a token by one of the files, ``(n,)``."""
+        """Return bits a token by a file, ``(n,)``."""
         logprobs, tokens = self.scores(number, sentences)
         return -_BITS * logprobs / tokens
 
 
 @dataclass(frozen=True)
 class Perplexity(_Fluency):
-    """A language model is not too perplexed by a side: it reads like the text it was made from.
+    """The perplexity of each side, by its language model, is low enough.
 
-    ``source`` and ``target`` are its files (ARPA, or binary of KenLM), one or both. Those by
-    bitext-train-language-model say what their tokens are; others are taken to be of words as they
-    are; ``units`` (tokens, words or characters) and ``lowercase`` say otherwise. Unknown words
-    count; a blank side has the perplexity of the mark of the end alone.
+    ``source`` and ``target`` are the model files (ARPA, or binary of KenLM), one or both. Files by
+    bitext-train-language-model state the unit of their tokens; of others it is words as they are.
+    ``units`` (tokens, words or characters) and ``lowercase`` override it. Unknown words count; a
+    blank side has the perplexity of the end mark alone.
     """
 
     name = "perplexity"
-    unit = "perplexity a token, the mark of the end included, 1 and up"
+    unit = "perplexity a token, end mark included, 1 and up"
     origin = "Wieting et al. 2017, sections 5.5–5.7 (3-grams, upper bounds 25 to 200); KenLM"
 
     def side(self, place: int, sentences: Sequence[str]) -> Floats:
@@ -169,20 +169,20 @@ class Perplexity(_Fluency):
 
 @dataclass(frozen=True)
 class CrossEntropy(_Fluency):
-    """A language model needs few bits for a side: the logarithm of the perplexity.
+    """The cross-entropy of each side, by its language model, is low enough.
 
-    Per token of the model, or (``per=word``) per word between spaces, so that models of
-    characters and of words can be held against one bound. Models as for ``perplexity``.
+    It is in bits a token of the model, or a word between spaces (``per=word``): then models of
+    characters and of words can share a bound. Models are given as for ``perplexity``.
     """
 
     name = "cross-entropy"
-    unit = "bits a token or word, the mark of the end included, 0 and up"
+    unit = "bits a token or word, end mark included, 0 and up"
     origin = "OpusFilter CrossEntropyFilter (bits a word, below 50)"
 
     per: str = "token"
 
     def __post_init__(self) -> None:
-        """Raise SettingsError for what is counted by neither tokens nor words, too."""
+        """Raise SettingsError for another ``per``, too."""
         super().__post_init__()
         if self.per not in ("token", "word"):
             raise SettingsError(f"{self.name}: per={self.per} is neither token nor word")
@@ -197,9 +197,9 @@ class CrossEntropy(_Fluency):
 
 @dataclass(frozen=True)
 class CrossEntropyGap(CrossEntropy):
-    """Two language models find both sides about as hard, however hard that is.
+    """The cross-entropies of the two sides, by their language models, differ little.
 
-    The difference of the cross-entropies; it needs a model of each side, both of one kind.
+    Each side needs a model, both of one kind.
     """
 
     name = "cross-entropy-gap"
@@ -210,7 +210,7 @@ class CrossEntropyGap(CrossEntropy):
     per: str = "word"
 
     def __post_init__(self) -> None:
-        """Raise SettingsError where a model is missing, too."""
+        """Raise SettingsError for a missing model, too."""
         super().__post_init__()
         self.needs_both()
 
@@ -221,15 +221,15 @@ class CrossEntropyGap(CrossEntropy):
 
 @dataclass(frozen=True)
 class CrossEntropyDifference(_Fluency):
-    """A side is more like the text that is wanted than like text in general.
+    """Each side is more like in-domain text than like general text.
 
-    The cross-entropy by a model of the text that is wanted (``source``, ``target``) less that by
-    a model of other text of the same language (``source-general``, ``target-general``), which
-    was made in the same way and should be of the same size.
+    The value is the cross-entropy by an in-domain model (``source``, ``target``) less that by a
+    general model of the same language (``source-general``, ``target-general``), trained in the
+    same way on about as much text.
     """
 
     name = "cross-entropy-difference"
-    unit = "bits a token, of either sign: below 0 is more like what is wanted"
+    unit = "bits a token, of either sign: below 0 is more like in-domain text"
     origin = "Moore & Lewis 2010; OpusFilter CrossEntropyDifferenceFilter"
 
     maximum: float | None = 0
@@ -237,7 +237,7 @@ class CrossEntropyDifference(_Fluency):
     target_general: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise SettingsError where a side has one model and not the other, too."""
+        """Raise SettingsError for a side with only one of its models, too."""
         super().__post_init__()
         wanted, general = self.files()[:2], self.files()[2:]
         if [path is None for path in wanted] != [path is None for path in general]:
@@ -246,7 +246,7 @@ class CrossEntropyDifference(_Fluency):
             )
 
     def files(self) -> tuple[str | None, ...]:
-        """Return the models of the text that is wanted, then those of other text."""
+        """Return the in-domain models, then the general ones."""
         return self.source, self.target, self.source_general, self.target_general
 
     def side(self, place: int, sentences: Sequence[str]) -> Floats:
@@ -256,10 +256,10 @@ class CrossEntropyDifference(_Fluency):
 
 @dataclass(frozen=True)
 class LanguageModelClassifier(_Fluency):
-    """Of the models of both sides, its own finds each side more probable than the other does.
+    """Each side is more probable by its own language model than by the other side's.
 
-    The probability of a side's own model, when both are as likely beforehand (naive Bayes): it
-    tells languages apart, or kinds of text. Models of characters do best. A blank side passes.
+    The value is the posterior probability of the side's own model, with equal priors. It tells
+    languages or kinds of text apart; models of characters do best. A blank side passes.
     """
 
     name = "language-model-classifier"
@@ -269,7 +269,7 @@ class LanguageModelClassifier(_Fluency):
     minimum: float | None = 0.5
 
     def __post_init__(self) -> None:
-        """Raise SettingsError where a model is missing, too."""
+        """Raise SettingsError for a missing model, too."""
         super().__post_init__()
         self.needs_both()
 

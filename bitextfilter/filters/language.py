@@ -1,26 +1,192 @@
-"""Rules of language: is each side in the language that it should be in?"""
+"""Rules of language and script: shares of letters and digits, and language identification."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bitextfilter.arrays import Floats, Integers
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs, Side
-from bitextfilter.filters.rule import Bounded, Cost, Languages
+from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, SideBounded
+from bitextfilter.text import characters
 from bitextfilter.text.language import load_identifier
+
+_ANY_SCRIPT = ("Common", "Inherited")
+
+
+def _share(part: Integers, whole: Integers, of_nothing: float) -> Floats:
+    """Return ``part / whole``, and *of_nothing* where the whole is 0."""
+    return np.where(whole > 0, part / np.maximum(whole, 1), of_nothing)
+
+
+@dataclass(frozen=True)
+class AlphabetRatio(SideBounded):
+    """Each side has a large enough share of alphabetic characters; a blank side has 1.
+
+    ``exclude_whitespace`` leaves white space out of the count.
+    """
+
+    name = "alphabet-ratio"
+    unit = "0 to 1: alphabetic share of the characters of each side"
+    origin = "OpusFilter AlphabetRatioFilter (default 0.75)"
+
+    minimum: float | None = 0.5
+    exclude_whitespace: bool = False
+
+    def side_values(self, side: Side) -> Floats:
+        """Return the shares."""
+        spaces = side.count(side.spaces) if self.exclude_whitespace else 0
+        return _share(side.count(side.alphabetic), side.lengths - spaces, of_nothing=1)
+
+
+@dataclass(frozen=True)
+class Script(Bounded):
+    """Each side has a large enough share of letters of its language's script.
+
+    ``source`` and ``target`` name Unicode scripts instead (``source=Latin,target=Han,Latin``);
+    then letters of no script, as the long mark of Japanese, count as foreign. A side without
+    letters has 1.
+    """
+
+    name = "script"
+    unit = "0 to 1: share of the letters of each side"
+    origin = "OpusFilter CharacterScoreFilter (default 1)"
+
+    minimum: float | None = 0.4
+    source: str | None = None
+    target: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise SettingsError for an unknown script."""
+        super().__post_init__()
+        for scripts in (self.source, self.target):
+            if scripts is not None:
+                characters.in_script(*scripts.split(","))
+
+    def prepare(self, languages: LanguagePair) -> None:
+        """Raise SettingsError for a side with neither a language nor a script."""
+        if languages is None and (self.source is None or self.target is None):
+            raise SettingsError(
+                f"{self.name}: needs to know the languages (--languages en,de) or the scripts "
+                "(source=Latin,target=Cyrillic)"
+            )
+
+    def values(self, pairs: Pairs) -> Floats:
+        """Return the shares."""
+        sides = zip(pairs.sides, (self.source, self.target), strict=True)
+        return np.stack([_in_script(side, scripts) for side, scripts in sides], axis=1)
+
+
+def _in_script(side: Side, named: str | None) -> Floats:
+    if named is not None:
+        scripts = tuple(named.split(","))
+    elif side.language is not None:
+        scripts = (*characters.scripts_of(side.language), *_ANY_SCRIPT)
+    else:
+        return np.ones(len(side))
+    own = side.alphabetic & side.script_in(*scripts)
+    return _share(side.count(own), side.count(side.alphabetic), of_nothing=1)
+
+
+@dataclass(frozen=True)
+class Letters(SideBounded):
+    """Each side has a large enough share of letters of its language's alphabet.
+
+    For a language whose alphabet is unknown here, all letters of its scripts count. A side
+    without letters has 1.
+    """
+
+    name = "letters"
+    unit = "0 to 1: share of the letters of each side"
+    origin = "Rossenbach et al. 2018 (letters in the languages' alphabets)"
+    needs_languages = True
+
+    minimum: float | None = 0.75
+
+    def side_values(self, side: Side) -> Floats:
+        """Return the shares."""
+        if side.language is None:
+            return np.ones(len(side))
+        own = side.alphabetic & characters.alphabet(side.language)[side.codes]
+        return _share(side.count(own), side.count(side.alphabetic), of_nothing=1)
+
+
+@dataclass(frozen=True)
+class OnlySymbols(SideBounded):
+    """Each side has a small enough share of symbols; a blank side has 0.
+
+    Symbols are all characters but letters, marks, numbers and white space.
+    """
+
+    name = "only-symbols"
+    unit = "0 to 1: share of the characters of each side, white space aside"
+    origin = "Bicleaner no_only_symbols (there: at most a tenth letters)"
+
+    maximum: float | None = 0.75
+
+    def side_values(self, side: Side) -> Floats:
+        """Return the shares."""
+        whole = side.lengths - side.count(side.spaces)
+        written = side.alphabetic | side.category_in("L", "M", "N")
+        return _share(whole - side.count(written), whole, of_nothing=0)
+
+
+@dataclass(frozen=True)
+class OnlyNumbers(SideBounded):
+    """Each side has a small enough share of digits among its letters and digits.
+
+    A side without either has 0.
+    """
+
+    name = "only-numbers"
+    unit = "0 to 1: share of digits among the letters and digits of each side"
+    origin = "Bicleaner no_only_numbers (there: half of the characters; 0.7 in zh, ja, ko)"
+
+    maximum: float | None = 0.7
+
+    def side_values(self, side: Side) -> Floats:
+        """Return the shares."""
+        digits = side.count(side.category_in("Nd"))
+        return _share(digits, digits + side.count(side.alphabetic), of_nothing=0)
+
+
+@dataclass(frozen=True)
+class ScriptInconsistencies(SideBounded):
+    """No word mixes Latin, Cyrillic and Greek letters, which look alike.
+
+    Here a word is a run of letters, and one Greek letter may stand among Latin ones (μm, ΔE). The
+    rule ``script`` finds whole words of another script.
+    """
+
+    name = "script-inconsistencies"
+    unit = "words of mixed scripts of each side, 0 and up"
+    origin = "Bicleaner no_script_inconsistencies (there: letters of two scripts in a sentence)"
+
+    maximum: float | None = 0
+
+    def side_values(self, side: Side) -> Integers:
+        """Return the numbers of such words."""
+        first, last = side.letter_runs
+        strange = np.flatnonzero(side.script_in("Cyrillic", "Greek"))
+        some = np.unique(np.searchsorted(last, strange, side="right"))
+        first, last = first[some], last[some]
+        scripts = np.zeros(len(some), dtype=np.int64)
+        for script, least in (("Latin", 1), ("Cyrillic", 1), ("Greek", 2)):
+            places = np.flatnonzero(side.script_in(script))
+            scripts += np.searchsorted(places, last) - np.searchsorted(places, first) >= least
+        return np.bincount(np.searchsorted(side.ends, first[scripts > 1]), minlength=len(side))
 
 
 @dataclass(frozen=True)
 class Language(Bounded):
-    """Each side is in its language, as an identifier sees it: py3langid, cld2, lingua, or a file.
+    """Each side is in its language, by py3langid, cld2, lingua or a fastText model.
 
-    The file is a fastText model; ``labels=eng_Latn,deu_Latn`` says what it calls the languages
-    where it has other names for them. Without ``minimum``, each identifier has its own, low
-    enough for names and short text: it drops what is hardly possible, not what is doubtful. A
-    side with fewer letters than ``letters`` is let be.
+    For fastText, ``identifier`` is the file, and ``labels=eng_Latn,deu_Latn`` gives its names of
+    the languages where they differ. Without ``minimum`` each identifier has its own, low enough
+    to pass names and short text: only what is hardly the language is dropped. Sides with fewer
+    than ``letters`` letters pass.
     """
 
     name = "language"
@@ -33,8 +199,15 @@ class Language(Bounded):
     labels: str | None = None
     letters: int = 8
 
-    def prepare(self, languages: Languages) -> None:
-        """Raise what ``load_identifier`` does, and SettingsError for a language it lacks."""
+    def __post_init__(self) -> None:
+        """Raise SettingsError for labels that are not two, or bounds that exclude each other."""
+        if self.minimum is not None:
+            super().__post_init__()
+        if self.labels is not None and len(self.labels.split(",")) != 2:
+            raise SettingsError(f"{self.name}: labels are two, as eng_Latn,deu_Latn")
+
+    def prepare(self, languages: LanguagePair) -> None:
+        """Load the identifier: raise its errors, or SettingsError for an unknown language."""
         super().prepare(languages)
         identifier = load_identifier(self.identifier)
         for language in self._names(languages):
@@ -45,29 +218,21 @@ class Language(Bounded):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The bounds, with the identifier's own minimum where none is given."""
+        """The bounds; without a minimum, the identifier's own."""
         low, high = super().bounds
         return (load_identifier(self.identifier).minimum if self.minimum is None else low), high
 
-    def __post_init__(self) -> None:
-        """Raise SettingsError for labels that are not two, or bounds that exclude each other."""
-        if self.minimum is not None:
-            super().__post_init__()
-        if self.labels is not None and len(self.labels.split(",")) != 2:
-            raise SettingsError(f"{self.name}: labels are two, as eng_Latn,deu_Latn")
-
-    def values(self, pairs: Pairs) -> NDArray[np.float64]:
+    def values(self, pairs: Pairs) -> Floats:
         """Return the probabilities."""
-        names = self._names(pairs.languages)
-        sides = zip(pairs.sides, names, strict=True)
+        sides = zip(pairs.sides, self._names(pairs.languages), strict=True)
         return np.stack([self._probabilities(side, name) for side, name in sides], axis=1)
 
-    def _names(self, languages: Languages) -> tuple[str | None, ...]:
+    def _names(self, languages: LanguagePair) -> tuple[str | None, ...]:
         if self.labels is not None:
             return tuple(self.labels.split(","))
         return languages or (None, None)
 
-    def _probabilities(self, side: Side, language: str | None) -> NDArray[np.float64]:
+    def _probabilities(self, side: Side, language: str | None) -> Floats:
         values = np.ones(len(side))
         if language is None:
             return values

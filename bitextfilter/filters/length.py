@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs, Side
-from bitextfilter.filters.rule import Bounded
+from bitextfilter.filters.rule import SideBounded, SideFault
 
-_UNITS = {
+_UNITS: dict[str, Callable[[Side], NDArray[Any]]] = {
     "words": lambda side: side.word_counts,
     "tokens": lambda side: side.token_counts,
     "characters": lambda side: side.lengths,
@@ -19,22 +22,30 @@ _UNITS = {
 }
 
 
-def _lengths(pairs: Pairs, unit: str) -> NDArray[np.number]:
-    """Return the lengths of both sides, shape ``(n, 2)``."""
-    return np.stack([_UNITS[unit](side) for side in pairs.sides], axis=1)
+@dataclass(frozen=True)
+class Empty(SideFault):
+    """No side is empty: each has a visible character, not just spaces and invisible ones."""
 
+    name = "empty"
+    unit = "none"
+    origin = "Bicleaner no_empty (there: no character at all)"
 
-def _check_unit(rule: str, unit: str) -> None:
-    if unit not in _UNITS:
-        raise SettingsError(f"{rule}: count={unit} is none of {', '.join(_UNITS)}")
+    def suspects(self, side: Side) -> Mask:
+        """Select the sentences without a letter, mark, number, punctuation or symbol."""
+        empty: Mask = side.count(side.category_in("L", "M", "N", "P", "S")) == 0
+        return empty
+
+    def fault(self, sentence: str) -> str:
+        """Return no detail: each suspect is empty."""
+        return ""
 
 
 @dataclass(frozen=True)
-class Length(Bounded):
+class Length(SideBounded):
     """Each side has a length within bounds, in words, tokens, characters or bytes (``count``).
 
-    Words stand between spaces; tokens are the same, but of scripts that are written without spaces
-    (Chinese, Japanese, Thai, Khmer...) two characters count as one.
+    Words stand between spaces. Tokens are words, but in scripts written without spaces (Chinese,
+    Japanese, Thai, Khmer...) two characters count as one.
     """
 
     name = "length"
@@ -50,45 +61,41 @@ class Length(Bounded):
     def __post_init__(self) -> None:
         """Raise SettingsError for an unknown unit."""
         super().__post_init__()
-        _check_unit(self.name, self.count)
+        if self.count not in _UNITS:
+            raise SettingsError(f"{self.name}: count={self.count} is none of {', '.join(_UNITS)}")
 
-    def values(self, pairs: Pairs) -> NDArray[np.number]:
+    def side_values(self, side: Side) -> NDArray[Any]:
         """Return the lengths."""
-        return _lengths(pairs, self.count)
+        return _UNITS[self.count](side)
 
 
 @dataclass(frozen=True)
-class LengthRatio(Bounded):
-    """The longer side is at most so many times as long as the shorter one, in ``count``.
+class LengthRatio(Length):
+    """The longer side is at most ``maximum`` times as long as the shorter one.
 
-    That is words, tokens, characters or bytes, as of ``length``. A blank side counts as one half
-    of a unit, so that the ratio is finite.
+    ``count`` is words, tokens, characters or bytes, as in ``length``. A blank side counts as half
+    a unit, so that the ratio is finite.
     """
 
     name = "length-ratio"
     unit = "longer side / shorter side, 1 and up"
     origin = "Rossenbach et al. 2018; OpusFilter LengthRatioFilter; Bicleaner length_ratio"
 
+    minimum: float | None = None
     maximum: float | None = 3
-    count: str = "words"
 
-    def __post_init__(self) -> None:
-        """Raise SettingsError for an unknown unit."""
-        super().__post_init__()
-        _check_unit(self.name, self.count)
-
-    def values(self, pairs: Pairs) -> NDArray[np.float64]:
+    def values(self, pairs: Pairs) -> Floats:
         """Return the ratios."""
-        lengths = np.maximum(_lengths(pairs, self.count), 0.5)
-        ratios: NDArray[np.float64] = lengths.max(axis=1) / lengths.min(axis=1)
+        lengths = np.maximum(super().values(pairs), 0.5)
+        ratios: Floats = lengths.max(axis=1) / lengths.min(axis=1)
         return ratios
 
 
 @dataclass(frozen=True)
-class LongWord(Bounded):
-    """No word of either side is longer than the bound.
+class LongWord(SideBounded):
+    """No word of either side is longer than ``maximum``.
 
-    Characters of scripts that are written without spaces belong to no word.
+    Characters of scripts written without spaces belong to no word.
     """
 
     name = "long-word"
@@ -97,16 +104,16 @@ class LongWord(Bounded):
 
     maximum: float | None = 40
 
-    def values(self, pairs: Pairs) -> NDArray[np.int64]:
+    def side_values(self, side: Side) -> Integers:
         """Return the lengths of the longest words."""
-        return np.stack([side.spaced.longest_words() for side in pairs.sides], axis=1)
+        return side.spaced.longest_words()
 
 
 @dataclass(frozen=True)
-class AverageWordLength(Bounded):
-    """The words of each side have a plausible length on average; a blank side has 0.
+class AverageWordLength(SideBounded):
+    """The average word length of each side is within bounds; a blank side has 0.
 
-    In scripts that are written without spaces, two characters count as a word.
+    In scripts written without spaces, two characters count as a word.
     """
 
     name = "average-word-length"
@@ -116,20 +123,16 @@ class AverageWordLength(Bounded):
     minimum: float | None = 2
     maximum: float | None = 20
 
-    def values(self, pairs: Pairs) -> NDArray[np.float64]:
+    def side_values(self, side: Side) -> Floats:
         """Return the averages."""
-        return np.stack([_average(side) for side in pairs.sides], axis=1)
-
-
-def _average(side: Side) -> NDArray[np.float64]:
-    letters = side.lengths - side.count(side.spaces)
-    average: NDArray[np.float64] = letters / np.maximum(side.token_counts, 0.5)
-    return average
+        letters = side.lengths - side.count(side.spaces)
+        averages: Floats = letters / np.maximum(side.token_counts, 0.5)
+        return averages
 
 
 @dataclass(frozen=True)
-class LetterWords(Bounded):
-    """Each side has so many words with a letter in them."""
+class LetterWords(SideBounded):
+    """Each side has at least ``minimum`` words with a letter in them."""
 
     name = "letter-words"
     unit = "words with a letter of each side, 0 and up"
@@ -137,14 +140,10 @@ class LetterWords(Bounded):
 
     minimum: float | None = 1
 
-    def values(self, pairs: Pairs) -> NDArray[np.int64]:
+    def side_values(self, side: Side) -> Integers:
         """Return the numbers of such words."""
-        return np.stack([_letter_words(side) for side in pairs.sides], axis=1)
-
-
-def _letter_words(side: Side) -> NDArray[np.int64]:
-    letters = np.flatnonzero(side.category_in("L"))
-    first, last = (
-        np.searchsorted(letters, places) for places in (side.word_starts, side.word_ends)
-    )
-    return np.bincount(side.word_sentence[last > first], minlength=len(side))
+        letters = np.flatnonzero(side.category_in("L"))
+        first, last = (
+            np.searchsorted(letters, places) for places in (side.word_starts, side.word_ends)
+        )
+        return np.bincount(side.word_sentence[last > first], minlength=len(side))

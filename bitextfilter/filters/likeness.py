@@ -1,4 +1,4 @@
-"""Rules of likeness between the sides: copies, shared n-grams, vectors of paraphrases."""
+"""Rules of likeness between the sides: copies, shared n-grams, sentence vectors."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+import regex
 from rapidfuzz.distance import LCSseq, Levenshtein
 from rapidfuzz.process import cpdist
 
+from bitextfilter.arrays import Floats, Mask, Scores
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs
-from bitextfilter.filters.rule import Bounded, Cost, Languages, PairFault
+from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, PairFault
 
 if TYPE_CHECKING:
     from bitextfilter.encoders.base import Encoder
@@ -25,15 +26,47 @@ if TYPE_CHECKING:
 
 _Tokens = list[str]
 _LONGEST = 10_000
-"""Characters of a side that are compared: time grows with their square."""
+"""Characters of a side that are compared: the time grows with their square."""
+
+
+@dataclass(frozen=True)
+class Identical(PairFault):
+    """The sides differ in their letters or digits, apart from case.
+
+    Pairs with a side of fewer than ``words`` words pass. Sides with neither letters nor digits are
+    compared as they are.
+    """
+
+    name = "identical"
+    unit = "none"
+    origin = "Bicleaner no_identical (there: letters alone)"
+
+    words: int = 1
+
+    def suspects(self, pairs: Pairs) -> Mask:
+        """Select pairs with equal numbers of letters and digits."""
+        counts = [side.count(side.category_in("L", "N")) for side in pairs.sides]
+        suspects: Mask = counts[0] == counts[1]
+        for side in pairs.sides:
+            suspects &= side.word_counts >= self.words
+        return suspects
+
+    def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
+        """Compare the letters and digits."""
+        one, other = (_APART.sub("", text).lower() for text in (source, target))
+        same = one == other if one or other else source == target
+        return "" if same else None
+
+
+_APART = regex.compile(r"[^\p{L}\p{N}]+")
 
 
 @dataclass(frozen=True)
 class Similarity(Bounded):
-    """The sides are not near copies: by edit distance, in characters or words (``count``).
+    """The sides are not near copies, by edit distance in characters or words (``count``).
 
-    1 - Levenshtein distance / length of the longer side; two empty sides have 1. ``lowercase``
-    makes case no difference. Of longer sides the first 10,000 characters are compared.
+    The value is 1 - Levenshtein distance / length of the longer side, 1 for two empty sides.
+    ``lowercase`` ignores case. Of longer sides the first 10,000 characters are compared.
     """
 
     name = "similarity"
@@ -51,7 +84,7 @@ class Similarity(Bounded):
         if self.count not in ("characters", "words"):
             raise SettingsError(f"{self.name}: count={self.count} is neither characters nor words")
 
-    def values(self, pairs: Pairs) -> NDArray[np.float64]:
+    def values(self, pairs: Pairs) -> Floats:
         """Return the similarities."""
         sources, targets = ([text[:_LONGEST] for text in side.sentences] for side in pairs.sides)
         if not sources:
@@ -67,7 +100,7 @@ class Similarity(Bounded):
 
 @dataclass(frozen=True)
 class LongestCommonSubstring(PairFault):
-    """The longest string in both sides is not most of the shorter one.
+    """The longest common substring is at most ``maximum`` of the shorter side.
 
     Of longer sides the first 10,000 characters are compared.
     """
@@ -78,8 +111,8 @@ class LongestCommonSubstring(PairFault):
 
     maximum: float = 0.9
 
-    def fault(self, source: str, target: str, languages: Languages) -> str | None:
-        """Return the ratio where it is too high; common subsequences bound it from above."""
+    def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
+        """Return a ratio that is too high; the common subsequence, an upper bound, is quicker."""
         source, target = source[:_LONGEST], target[:_LONGEST]
         shorter = min(len(source), len(target))
         least = math.floor(self.maximum * shorter) + 1
@@ -96,9 +129,9 @@ class _TokenRule(Bounded):
 
     @abstractmethod
     def value(self, source: _Tokens, target: _Tokens) -> float:
-        """Return the value of a pair of lower-cased, white-space separated sentences."""
+        """Return the value of two sentences, each lower-cased and split at white space."""
 
-    def values(self, pairs: Pairs) -> NDArray[np.float64]:
+    def values(self, pairs: Pairs) -> Floats:
         """Return the value of each pair."""
         texts = zip(pairs.source.sentences, pairs.target.sentences, strict=True)
         return np.array([self.value(a.lower().split(), b.lower().split()) for a, b in texts])
@@ -106,10 +139,10 @@ class _TokenRule(Bounded):
 
 @dataclass(frozen=True)
 class NgramOverlap(_TokenRule):
-    """The sides share enough n-grams to be paraphrases, and not so many as to be copies.
+    """The sides share enough n-grams for paraphrases, and too few for copies.
 
-    For one language on both sides: the n-grams of ``order`` words that both have, as often as
-    both have them, over those of the side that has fewer; 0 if it has none.
+    Both sides are in one language. The value is the number of n-grams of ``order`` words that
+    both sides have, with their counts, over that of the side with fewer; 0 if it has none.
     """
 
     name = "ngram-overlap"
@@ -134,10 +167,10 @@ class NgramOverlap(_TokenRule):
 
 @dataclass(frozen=True)
 class SentenceBleu(_TokenRule):
-    """The target's smoothed sentence BLEU against the source lies between unrelated and copied.
+    """The smoothed BLEU of the target against the source is within bounds.
 
-    For one language on both sides. n-grams up to 4; one is added to the matches and the n-grams
-    of every order, and to the reference length in the brevity penalty.
+    Both sides are in one language. N-grams have up to 4 words; 1 is added to the matches and
+    n-grams of every order, and to the reference length in the brevity penalty.
     """
 
     name = "sentence-bleu"
@@ -166,10 +199,10 @@ def ngrams(tokens: _Tokens, order: int) -> Counter[tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class ParaphraseScore(Bounded):
-    """The cosine of the sides' vectors, by an averaging model or any other (``model``).
+    """The cosine of the sides' sentence vectors, by ``model``, is within bounds.
 
-    Source and target are encoded as the model's first and second language: a model of one
-    language has it on both sides.
+    Source and target are encoded as the model's first and second language; a model of one
+    language encodes both as that one.
     """
 
     name = "paraphrase-score"
@@ -180,12 +213,12 @@ class ParaphraseScore(Bounded):
     minimum: float | None = 0.5
     model: str = "en-de"
 
-    def prepare(self, languages: Languages) -> None:
-        """Raise NotFoundError or ModelError where the model cannot be loaded."""
+    def prepare(self, languages: LanguagePair) -> None:
+        """Load the model: raise NotFoundError or ModelError."""
         super().prepare(languages)
         _encoder(self.model)
 
-    def values(self, pairs: Pairs) -> NDArray[np.float32]:
+    def values(self, pairs: Pairs) -> Scores:
         """Return the cosines."""
         from bitextfilter.similarity.vectors import cosine_pairs
 

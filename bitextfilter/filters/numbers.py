@@ -1,13 +1,12 @@
 """Numbers in figures and in words, with all values that each may have.
 
-A word counts by how it begins, so that endings and compounds do not matter (*zweite*,
-*dreijährig*, *pětiletý*), and neighbours are put together (*vingt-deux*, *fünfundzwanzig*). Some
-words that are no numbers begin like one: what is read here may excuse a figure on the other side,
-and never asks for one.
+1.500 is fifteen hundred or one and a half; 3.4 may be a date. A number has several readings, and
+agrees with the other side if one of them does. Values are digits without idle zeros, with a point
+for a fraction: ``1500``, ``1.5``.
 
-1.500 is fifteen hundred or one and a half, depending on who writes it; 3.4 may be a date. A number
-is kept with every reading that it has, and agrees with the other side if one of them does.
-Values are digits without leading or idle zeros, and a point for a fraction: ``1500``, ``1.5``.
+Number words match by their beginnings, so that endings and compounds do not matter (*zweite*,
+*dreijährig*, *pětiletý*), and neighbours are combined (*vingt-deux*, *fünfundzwanzig*). Since other
+words begin like numbers, words may only excuse a figure on the other side, never demand one.
 """
 
 from __future__ import annotations
@@ -17,74 +16,13 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import regex
 
-_WORDS = {
-    "cs": """0=nul 1=jed,prvn 2=dv,druh,oba,obě 3=tři,tří,třet,třem,třech 4=čtyř,čtvr 5=pět,pát
-        6=šest 7=sedm 8=osm 9=devět,devít,devát 10=deset,desít,desát 11=jedenáct 12=dvanáct,tucet
-        13=třináct 14=čtrnáct 15=patnáct 16=šestnáct 17=sedmnáct 18=osmnáct 19=devatenáct
-        20=dvacet,dvacít,dvacát 30=třicet,třicít,třicát 40=čtyřicet,čtyřicít,čtyřicát 50=padesát
-        60=šedesát 70=sedmdesát 80=osmdesát 90=devadesát 100=sto,sta,stě,set,stov 1000=tisíc
-        10^6=milion 10^9=miliard""",
-    "de": """0=null 1=ein,erst 2=zwei,zwo,doppel,beid 3=drei,dritt 4=vier 5=fünf 6=sechs
-        7=sieben,siebt 8=acht 9=neun 10=zehn 11=elf 12=zwölf,dutzend 13=dreizehn 14=vierzehn
-        15=fünfzehn 16=sechzehn 17=siebzehn 18=achtzehn 19=neunzehn 20=zwanzig 30=dreißig,dreissig
-        40=vierzig 50=fünfzig 60=sechzig 70=siebzig 80=achtzig 90=neunzig 100=hundert 1000=tausend
-        10^6=million 10^9=milliard 10^12=billion""",
-    "en": """0=zero,nil 1=one,first,once,single 2=two,second,twice,double,couple,both 3=three,third
-        4=four,quarter 5=five,fifth 6=six 7=seven 8=eight 9=nine,ninth 10=ten 11=eleven
-        12=twelve,twelf,dozen 13=thirteen 14=fourteen 15=fifteen 16=sixteen 17=seventeen 18=eighteen
-        19=nineteen 20=twenty,twentie 30=thirty,thirtie 40=forty,fortie 50=fifty,fiftie
-        60=sixty,sixtie 70=seventy,seventie 80=eighty,eightie 90=ninety,ninetie 100=hundred
-        1000=thousand 10^5=lakh 10^7=crore 10^6=million 10^9=billion 10^12=trillion""",
-    "es": """0=cero 1=un,primer 2=dos,dós,segund,dobl 3=tres,trés,tercer 4=cuatr,cuart 5=cinc,quint
-        6=seis,séis,sext 7=siet,sépt 8=och,octav 9=nuev,noven 10=diez,dieci,décim 11=once
-        12=doce 13=trece 14=catorc 15=quinc 20=veint 30=treint 40=cuarent 50=cincuent
-        60=sesent 70=setent 80=ochent 90=novent 100=cien 500=quinient 700=setecient 900=novecient
-        1000=mil 10^6=millon,millón""",
-    "fr": """0=zéro 1=un,premi 2=deux,second,doubl 3=trois,tripl 4=quatr 5=cinq 6=six 7=sept
-        8=huit 9=neuf,neuv 10=dix 11=onz 12=douz 13=treiz 14=quatorz 15=quinz 16=seiz 20=vingt
-        30=trent 40=quarant 50=cinquant 60=soixant 70=septant 80=quatre-vingt 90=nonant 100=cent
-        1000=mill 10^6=million 10^9=milliard""",
-    "it": """0=zero 1=un,prim 2=due,second,doppi 3=tre,tré,terz 4=quattr,quart 5=cinqu,quint
-        6=sei,sest 7=sett 8=ott 9=nov,non 10=diec,decim 11=undic 12=dodic,dozzin 13=tredic
-        14=quattordic 15=quindic 16=sedic 17=diciassett 18=diciott 19=diciannov 20=vent
-        30=trent 40=quarant 50=cinquant 60=sessant 70=settant 80=ottant 90=novant 100=cent
-        1000=mill,mila 10^6=milion 10^9=miliard""",
-    "nl": """0=nul 1=een,één,eerst 2=twee 3=drie,derd 4=vier 5=vijf 6=zes 7=zeven 8=acht 9=negen
-        10=tien 11=elf 12=twaalf,dozijn 13=dertien 14=veertien 15=vijftien 16=zestien 17=zeventien
-        18=achttien 19=negentien 20=twintig 30=dertig 40=veertig 50=vijftig 60=zestig 70=zeventig
-        80=tachtig 90=negentig 100=honderd 1000=duizend 10^6=miljoen 10^9=miljard""",
-    "pl": """0=zer 1=jed,pierwsz 2=dw,drug 3=trz 4=czter,czwart 5=pię,piąt 6=sześ,szóst
-        7=siedem,siódm 8=osiem,ośm,ósm 9=dziewię,dziewiąt 10=dziesię,dziesiąt 11=jedenaś
-        12=dwanaś,tuzin 13=trzynaś 14=czternaś 15=piętnaś 16=szesnaś 17=siedemnaś
-        18=osiemnaś 19=dziewiętnaś 20=dwadzie,dwudzie 30=trzydzie 40=czterdzie 50=pięćdziesiąt
-        60=sześćdziesiąt 70=siedemdziesiąt 80=osiemdziesiąt 90=dziewięćdziesiąt
-        100=sto,stu,set 200=dwie 1000=tysi 10^6=milion 10^9=miliard""",
-    "pt": """0=zero 1=um,primeir 2=dois,duas,segund,dobr 3=três,tres,terceir 4=quatr,quart
-        5=cinc,quint 6=seis,sext 7=sete,sétim 8=oit 9=nov,non 10=dez,décim 11=onze 12=doze,dúzia
-        13=treze 14=catorze,quatorze 15=quinze 16=dezesseis,dezasseis 17=dezessete,dezassete
-        18=dezoito 19=dezenove,dezanove 20=vint 30=trint 40=quarent 50=cinquent 60=sessent
-        70=setent 80=oitent 90=novent 100=cem,cent 200=duzent 300=trezent 500=quinhent 1000=mil
-        10^6=milhão,milhões,milhao,milhoes 10^9=bilhão,bilhões,bilhao,bilhoes""",
-    "ru": """0=ноль,нул 1=од,перв 2=дв,втор,оба,обе 3=три,тре,трё 4=четыр,четвер,четвёр 5=пят 6=шест
-        7=сем,седьм 8=восем,восьм 9=девят 10=десят 11=одиннадцат 12=двенадцат,дюжин 13=тринадцат
-        14=четырнадцат 15=пятнадцат 16=шестнадцат 17=семнадцат 18=восемнадцат 19=девятнадцат
-        20=двадцат 30=тридцат 40=сорок 50=пятьдесят,пятидесят 60=шестьдесят,шестидесят
-        70=семьдесят,семидесят 80=восемьдесят,восьмидесят 90=девяност 100=сто,ста,сот
-        1000=тысяч 10^6=миллион 10^9=миллиард""",
-    "sv": """0=noll 1=en,ett,först 2=två,andra 3=tre 4=fyra,fjärd 5=fem 6=sex,sjätt 7=sju
-        8=åtta,åtton 9=nio 10=tio 11=elva 12=tolv,dussin 13=tretton 14=fjorton 15=femton 16=sexton
-        17=sjutton 18=arton 19=nitton 20=tjugo 30=trettio 40=fyrtio 50=femtio 60=sextio
-        70=sjuttio 80=åttio 90=nittio 100=hundra 1000=tusen 10^6=miljon 10^9=miljard""",
-    "zh": """0=零,〇 1=一 2=二,两,兩,双 3=三 4=四 5=五 6=六 7=七 8=八 9=九 10=十 100=百 1000=千
-        10^4=万,萬 10^8=亿,億 10^12=兆""",
-}
-"""How number words begin; those from a thousand on also multiply figures (2.5 million)."""
-_WORDS["ja"] = _WORDS["zh"]
+from bitextfilter.io.files import read_toml
 
-ABBREVIATIONS = {
+_ABBREVIATIONS = {
     **dict.fromkeys(("k", "tsd", "tys", "tis", "тыс"), 3),
     **dict.fromkeys(("m", "mn", "mio", "mln", "mil", "млн"), 6),
     **dict.fromkeys(("b", "bn", "mrd", "mld", "md", "млрд"), 9),
@@ -92,24 +30,24 @@ ABBREVIATIONS = {
 }
 """Short forms of thousand, million and so on in any language, as powers of ten."""
 
-HALVES = """half halb hälft demi moitié půl polo medio media mitad mezz meio meia metade połow pół
+_HALVES = """half halb hälft demi moitié půl polo medio media mitad mezz meio meia metade połow pół
     halv полов"""
-"""How the words for a half begin."""
+"""Beginnings of words for a half."""
 
 _JOINT = r"(?:\p{L}{0,4}[\s-](?:(?:and|und|et|en|e|i|y)[\s-])?|\p{L}?(?:and|und|en|ën|e|i|y|a|ь)?)"
-"""What may stand between number words that belong together: an ending, *and*."""
+"""Text between the words of one number: an ending, *and*."""
 
 _WORD_START = r"(?<![\p{L}\p{M}])"
 _UNSPACED = ("zh", "ja")
 _MULTIPLIERS = frozenset((100, 1000, 10**4, 10**5, 10**6, 10**7, 10**8, 10**9, 10**12))
 
 _LONGEST_SCALE = 12
-"""Characters that say by how much: a space, and the longest word for a thousand or more."""
+"""Characters of a space and the longest word for a thousand or more."""
 
 _ABBREVIATION = regex.compile(
-    rf"\s?({'|'.join(sorted(ABBREVIATIONS, key=len, reverse=True))})(?![\p{{L}}\p{{M}}])"
+    rf"\s?({'|'.join(sorted(_ABBREVIATIONS, key=len, reverse=True))})(?![\p{{L}}\p{{M}}])"
 )
-_HALF_WORD = regex.compile(rf"{_WORD_START}(?:{'|'.join(HALVES.split())})|einhalb")
+_HALF_WORD = regex.compile(rf"{_WORD_START}(?:{'|'.join(_HALVES.split())})|einhalb")
 _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _ROMAN_NUMBER = regex.compile(
     r"(?<!\w)(?=[IVXLCDM])M{0,3}(?:C[MD]|D?C{0,3})(?:X[CL]|L?X{0,3})(?:I[XV]|V?I{0,3})(?!\w)"
@@ -117,19 +55,19 @@ _ROMAN_NUMBER = regex.compile(
 
 
 def spelt_numbers(text: str, language: str | None) -> set[str]:
-    """Return what the number words of *text* may be worth, in digits.
+    """Return the values of number words in *text*, in digits.
 
-    In any language where it is None; nothing for a language that has no words here.
+    Without *language*, in any language; nothing for an unknown language.
     """
     lower = text.casefold()
     return {value for words in _words_of(language) for value in words.read(lower)}
 
 
 def scales_at(text: str, place: int, language: str | None) -> set[int]:
-    """Return the powers of ten by which a word at *place* may multiply the figure before it."""
+    """Return the powers of ten by which a word at *place* multiplies the figure before it."""
     following = text[place : place + _LONGEST_SCALE].casefold()
     short = _ABBREVIATION.match(following)
-    found = {ABBREVIATIONS[short[1]]} if short else set()
+    found = {_ABBREVIATIONS[short[1]]} if short else set()
     for words in _words_of(language):
         if long := words.scale.match(following):
             found.add(len(str(words.values[long[1]])) - 1)
@@ -138,13 +76,10 @@ def scales_at(text: str, place: int, language: str | None) -> set[int]:
 
 def scale_words() -> str:
     """Return a regular expression for thousand, million and so on, and their short forms."""
-    words = (word for table in _WORDS.values() for word, value in _entries(table) if value >= 1000)
-    return rf"(?:{_either(ABBREVIATIONS)})\.?|(?:{_either(words)})\p{{L}}*"
-
-
-def has_half(text: str) -> bool:
-    """Say whether a word of *text* begins like a half in some language."""
-    return bool(_HALF_WORD.search(text.casefold()))
+    words = (
+        word for table in _tables().values() for word, value in _entries(table) if value >= 1000
+    )
+    return rf"(?:{_either(_ABBREVIATIONS)})\.?|(?:{_either(words)})\p{{L}}*"
 
 
 def roman_numbers(text: str) -> set[str]:
@@ -164,7 +99,7 @@ class _Words:
     """The number words of a language."""
 
     def __init__(self, language: str) -> None:
-        self.values = dict(_entries(_WORDS[language]))
+        self.values = dict(_entries(_tables()[language]))
         unspaced = language in _UNSPACED
         self._multipliers = _MULTIPLIERS | {10} if unspaced else _MULTIPLIERS
         start, joint = ("", "") if unspaced else (_WORD_START, _JOINT)
@@ -176,14 +111,14 @@ class _Words:
         self._number = regex.compile(rf"{start}(?:{word})(?:{joint}(?:{word}))*")
 
     def read(self, text: str) -> Iterator[str]:
-        """Yield what the numbers of a case-folded *text* are worth, whole and word by word."""
+        """Yield the values of the numbers in a case-folded *text*, whole and word by word."""
         for number in self._number.finditer(text):
             values = [self.values[word] for word in self._word.findall(number[0])]
-            yield str(self._worth(values))
+            yield str(self._value(values))
             yield from map(str, values)
 
-    def _worth(self, values: list[int]) -> int:
-        """Add up the words; a multiplier takes what is smaller than itself times itself."""
+    def _value(self, values: list[int]) -> int:
+        """Add up the words; a multiplier multiplies the smaller values before it."""
         total = 0
         for value in values:
             if value in self._multipliers:
@@ -192,6 +127,13 @@ class _Words:
             else:
                 total += value
         return total
+
+
+@functools.cache
+def _tables() -> dict[str, str]:
+    """Return the number words of each language."""
+    tables = read_toml(Path(__file__).with_name("number_words.toml"))
+    return {**tables, "ja": tables["zh"]}
 
 
 def _either(words: Iterable[str]) -> str:
@@ -210,8 +152,8 @@ def _entries(table: str) -> Iterator[tuple[str, int]]:
 @functools.lru_cache
 def _words_of(language: str | None) -> tuple[_Words, ...]:
     if language is None:
-        return tuple(_Words(known) for known in _WORDS if known != "ja")
-    return (_Words(language),) if language in _WORDS else ()
+        return tuple(_Words(known) for known in _tables() if known != "ja")
+    return (_Words(language),) if language in _tables() else ()
 
 
 Readings = frozenset[tuple[str, ...]]
@@ -228,21 +170,21 @@ _FRACTIONS = {"¼": ".25", "½": ".5", "¾": ".75"}
 
 @dataclass(frozen=True)
 class Number:
-    """A number as it stands in a text."""
+    """A number in a text."""
 
     text: str
     start: int
     end: int
     readings: Readings
-    """What it may mean: each reading is the values that it holds, often a single one."""
+    """Possible meanings; each is one value, or several."""
 
     def agrees(self, values: set[str]) -> bool:
-        """Say whether some reading consists of these *values*."""
+        """Return True if *values* include those of a reading."""
         return any(values.issuperset(reading) for reading in self.readings)
 
 
 def in_ascii(text: str) -> str:
-    """Write the digits of all scripts and simple fractions in those of ASCII; km2 as km²."""
+    """Write digits of all scripts and simple fractions in ASCII, and km2 as km²."""
     if not text.isascii():
         text = text.translate(_digits())
         text = _FRACTION.sub(lambda found: (found[1] or "0") + _FRACTIONS[found[2]], text)
@@ -259,7 +201,7 @@ def _digits() -> dict[int, str]:
 
 
 def read_numbers(text: str) -> list[Number]:
-    """Find the numbers of a *text*, as ``in_ascii`` writes it."""
+    """Find the numbers of a *text* from ``in_ascii``."""
     return [
         Number(found[0], found.start(), found.end(), _readings(found[0]))
         for found in _NUMBER.finditer(text)
@@ -288,7 +230,7 @@ def _readings(text: str) -> Readings:
 
 
 def _grouped(groups: list[str], marks: list[str]) -> bool:
-    """Say whether groups of digits may be one whole number: 1 234 567, or 12,34,567 in India."""
+    """Return True if groups may be one whole number: 1 234 567, or 12,34,567 in India."""
     sizes = [len(group) for group in groups]
     if len(set(marks)) > 1 or sizes[0] > 3:
         return not marks
@@ -301,10 +243,10 @@ def _plain(whole: str, decimals: str = "") -> str:
     return f"{whole}.{decimals}" if decimals else whole
 
 
-def words_worth(text: str, language: str | None) -> set[str]:
-    """Return the values that may be meant by words of *text*, and by Roman numbers."""
+def word_values(text: str, language: str | None) -> set[str]:
+    """Return the values of number words and Roman numbers in *text*."""
     found = spelt_numbers(text, language) | roman_numbers(text)
-    if has_half(text):
+    if _HALF_WORD.search(text.casefold()):
         found |= {f"{value}.5" for value in found | {"0"}} | {"50"}
     return found
 
@@ -314,10 +256,10 @@ _YEAR = regex.compile(r"[12][0-9]{3}")
 
 
 def widened(number: Number, text: str, language: str | None, clock: bool) -> Number:
-    """Return *number* with the readings that take a look at the words around it.
+    """Return *number* with the readings that its context allows.
 
-    2.5 million may be 2500000, 1990 may be 90, the 00 of 15:00 may be left out, and where one of
-    the sides writes a.m. or p.m. (*clock*), 3 may be 15.
+    2.5 million may be 2500000, 1990 may be 90, the 00 of 15:00 may be missing, and with a.m. or
+    p.m. on a side (*clock*), 3 may be 15.
     """
     more: set[tuple[str, ...]] = set()
     for power in scales_at(text, number.end, language):
@@ -340,7 +282,7 @@ def _shifted(value: str, power: int) -> str:
 
 
 def _twelve_hours_off(readings: Readings) -> Iterator[tuple[str, ...]]:
-    """Yield the readings that start with an hour of the clock, with the other hour instead."""
+    """Yield the readings that start with an hour, moved by twelve hours."""
     for first, *rest in filter(None, readings):
         if len(first) <= 2 and "." not in first and int(first) <= 24:
             yield (str((int(first) + 12) % 24), *rest)

@@ -1,4 +1,4 @@
-"""A batch of pairs as arrays, made when a rule first asks for them."""
+"""Batches of pairs as arrays, computed when a rule first needs them."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Integers, Mask
+from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.text import characters
 
-_SPREAD = np.uint32(0x9E3779B1)
+SPREAD = np.uint32(0x9E3779B1)
 """An odd number with its bits well spread (2**32 over the golden ratio)."""
 _UTF32 = f"utf-32-{sys.byteorder[0]}e"
 
 
 class Side:
-    """The sentences of one side of a batch; n sentences of ``total`` characters in all.
+    """One side of a batch: n sentences.
 
-    In the arrays over characters, one ``\\n`` follows each sentence.
+    Arrays over characters have ``total`` items: a ``\\n`` follows each sentence.
     """
 
     def __init__(self, sentences: Sequence[str], language: str | None = None) -> None:
-        """Hold *sentences*, without line ends in them, of *language* if it is known."""
+        """Take *sentences* without line ends, and their *language* if it is known."""
         self.sentences = sentences
         self.language = language
         self._masks: dict[tuple[str, ...], Mask] = {}
@@ -56,12 +56,12 @@ class Side:
 
     @functools.cached_property
     def ends(self) -> Integers:
-        """Where in ``codes`` each sentence ends (at its ``\\n``), shape ``(n,)``."""
+        """Index in ``codes`` of the ``\\n`` after each sentence, shape ``(n,)``."""
         return np.cumsum(self.lengths + 1) - 1
 
     @functools.cached_property
     def starts(self) -> Integers:
-        """Where in ``codes`` each sentence starts, shape ``(n,)``."""
+        """Index in ``codes`` of the start of each sentence, shape ``(n,)``."""
         return self.ends - self.lengths
 
     def count(self, mask: Mask) -> Integers:
@@ -70,13 +70,13 @@ class Side:
         return np.searchsorted(places, self.ends) - np.searchsorted(places, self.starts)
 
     def holding(self, places: Integers) -> Mask:
-        """Say which sentences hold one of these *places* in ``codes``, shape ``(n,)``."""
+        """Return the sentences that hold one of these *places* in ``codes``, shape ``(n,)``."""
         found = np.zeros(len(self), dtype=bool)
         found[np.searchsorted(self.ends, places)] = True
         return found
 
     def containing(self, literal: str) -> Mask:
-        """Say which sentences contain *literal*, some text without a line end, ``(n,)``."""
+        """Return the sentences that contain *literal* (no line end), shape ``(n,)``."""
         places, place = [], self.text.find(literal)
         while place >= 0:
             places.append(place)
@@ -84,41 +84,41 @@ class Side:
         return self.holding(np.array(places, dtype=np.int64))
 
     def category_in(self, *categories: str) -> Mask:
-        """Say which characters are of these general categories (or start so), ``(total,)``."""
-        return self._looked_up(categories, lambda: characters.in_category(*categories))
+        """Return the characters of these general categories or their prefixes, ``(total,)``."""
+        return self._lookup(categories, lambda: characters.in_category(*categories))
 
     def script_in(self, *scripts: str) -> Mask:
-        """Say which characters are of these Unicode scripts, ``(total,)``."""
-        return self._looked_up(("script", *scripts), lambda: characters.in_script(*scripts))
+        """Return the characters of these Unicode scripts, ``(total,)``."""
+        return self._lookup(("script", *scripts), lambda: characters.in_script(*scripts))
 
     @functools.cached_property
     def letter_runs(self) -> tuple[Integers, Integers]:
-        """Where in ``codes`` runs of alphabetic characters start and end, ``(runs,)`` each."""
+        """Starts and ends in ``codes`` of runs of alphabetic characters, ``(runs,)`` each."""
         return _runs(self.alphabetic)
 
     @functools.cached_property
     def spaces(self) -> Mask:
-        """Which characters are white space (the ``\\n`` after each sentence too), ``(total,)``."""
+        """White-space characters, the ``\\n`` after each sentence included, ``(total,)``."""
         return characters.is_space()[self.codes]
 
     @functools.cached_property
     def alphabetic(self) -> Mask:
-        """Which characters are alphabetic, ``(total,)``."""
+        """Alphabetic characters, ``(total,)``."""
         return characters.is_alphabetic()[self.codes]
 
     @functools.cached_property
     def _bounds(self) -> tuple[Integers, Integers]:
-        """Where white-space separated words start and end."""
+        """Starts and ends of words between white space."""
         return _runs(np.logical_not(self.spaces))
 
     @property
     def word_starts(self) -> Integers:
-        """Where in ``codes`` each word starts, shape ``(words,)``; a word has no white space."""
+        """Start in ``codes`` of each word, shape ``(words,)``; a word has no white space."""
         return self._bounds[0]
 
     @property
     def word_ends(self) -> Integers:
-        """Where in ``codes`` each word ends, shape ``(words,)``."""
+        """End in ``codes`` of each word, shape ``(words,)``."""
         return self._bounds[1]
 
     @functools.cached_property
@@ -128,7 +128,7 @@ class Side:
 
     @functools.cached_property
     def _first_words(self) -> Integers:
-        """The index of each sentence's first word, and the number of words: ``(n + 1,)``."""
+        """Index of each sentence's first word, and the number of words: ``(n + 1,)``."""
         return np.append(np.searchsorted(self.word_starts, self.starts), len(self.word_starts))
 
     @functools.cached_property
@@ -138,12 +138,12 @@ class Side:
 
     @functools.cached_property
     def word_sentence(self) -> Integers:
-        """The index of the sentence that each word stands in, shape ``(words,)``."""
+        """Index of the sentence of each word, shape ``(words,)``."""
         return np.repeat(np.arange(len(self)), self.word_counts)
 
     @functools.cached_property
     def spaced(self) -> Side:
-        """The same text with spaces for the characters of scripts that are written without them."""
+        """The text with spaces for characters of scripts written without spaces."""
         unspaced = self.script_in(*characters.UNSPACED)
         if not unspaced.any():
             return self
@@ -152,8 +152,8 @@ class Side:
         return side
 
     @functools.cached_property
-    def token_counts(self) -> NDArray[np.float64]:
-        """Words of each sentence, ``(n,)``; two characters without spaces count as a word."""
+    def token_counts(self) -> Floats:
+        """Words of each sentence, ``(n,)``; two characters of unspaced scripts count as one."""
         if self.spaced is self:
             return self.word_counts.astype(np.float64)
         unspaced = self.count(self.script_in(*characters.UNSPACED))
@@ -169,30 +169,24 @@ class Side:
         return longest
 
     def sketches(self, first: Integers, last: Integers) -> NDArray[np.uint32]:
-        """Return a number for each piece of ``codes`` that is the same whatever its case.
+        """Return a hash of each piece of ``codes``, whatever its case, shape ``(pieces,)``.
 
-        Pieces get the same number if they have the same length, and the same letters in the first
-        two places, the middle and the last; hardly others do. Shape ``(pieces,)``.
+        It covers the length, the first two characters, the middle and the last one.
         """
         lower = characters.lower_case()
         sketches = (last - first).astype(np.uint32)
         for place in (first, np.minimum(first + 1, last - 1), (first + last) // 2, last - 1):
-            sketches = sketches * _SPREAD + lower[self.codes[place]]
+            sketches = sketches * SPREAD + lower[self.codes[place]]
         return sketches
 
-    @functools.cached_property
-    def tokens(self) -> list[list[str]]:
-        """The words of each sentence."""
-        return [sentence.split() for sentence in self.sentences]
-
-    def _looked_up(self, key: tuple[str, ...], table: Callable[[], Mask]) -> Mask:
+    def _lookup(self, key: tuple[str, ...], table: Callable[[], Mask]) -> Mask:
         if key not in self._masks:
             self._masks[key] = table()[self.codes]
         return self._masks[key]
 
 
 def _runs(mask: Mask) -> tuple[Integers, Integers]:
-    """Return where runs of true places start and end; the last place is false."""
+    """Return the starts and ends of runs of True; the last item is False."""
     inside = np.empty(len(mask) + 1, dtype=bool)
     inside[0] = False
     inside[1:] = mask
@@ -201,22 +195,22 @@ def _runs(mask: Mask) -> tuple[Integers, Integers]:
 
 
 class Pairs:
-    """A batch of n sentence pairs, and the numbers in their other columns."""
+    """A batch of n sentence pairs, with the numbers of other columns."""
 
     def __init__(
         self,
         sources: Sequence[str],
         targets: Sequence[str],
         languages: tuple[str, str] | None = None,
-        column: Callable[[str], NDArray[np.float64]] | None = None,
+        column: Callable[[str], Floats] | None = None,
     ) -> None:
-        """Hold the two sides.
+        """Take the two sides.
 
         Args:
             sources: n sentences.
             targets: their n partners.
-            languages: of the two sides (ISO 639-1), if they are known.
-            column: gives the numbers of a column by its name, shape ``(n,)``; NaN for no number.
+            languages: codes of the two sides (ISO 639-1), if they are known.
+            column: returns the numbers of a column by its name, ``(n,)``; NaN: no number.
         """
         one, other = languages or (None, None)
         self.source, self.target = Side(sources, one), Side(targets, other)
@@ -239,8 +233,8 @@ class Pairs:
         column = self._column and (lambda name: self.column(name)[places])
         return Pairs(sources, targets, self.languages, column)
 
-    def column(self, name: str) -> NDArray[np.float64]:
-        """Return the numbers of the column called *name*, shape ``(n,)``; NaN for no number."""
+    def column(self, name: str) -> Floats:
+        """Return the numbers of the column *name*, shape ``(n,)``; NaN: no number."""
         if self._column is None:
             return np.full(len(self), np.nan)
         return self._column(name)

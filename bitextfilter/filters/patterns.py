@@ -1,4 +1,4 @@
-"""Rules of patterns that the user gives: regular expressions, literals, lists of words."""
+"""Rules of the user's own patterns: regular expressions, literals, word lists."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import regex
-from numpy.typing import NDArray
 
+from bitextfilter.arrays import Mask
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Side
-from bitextfilter.filters.rule import SIDES, Languages, PairFault, SideFault
+from bitextfilter.filters.rule import SIDES, LanguagePair, PairFault, SideFault
 from bitextfilter.io.files import read_lines
 
 
 @dataclass(frozen=True)
 class RegularExpression(PairFault):
-    """A regular expression is found on neither side; with ``keep=yes``, on every side.
+    """No side matches a regular expression; with ``keep=yes``, each side matches.
 
-    ``pattern`` is for both sides; ``source`` and ``target`` are for one of them, which the other
-    leaves in peace. Write it for Python's ``regex`` package; it may match anywhere in a sentence.
+    ``pattern`` is for both sides, ``source`` and ``target`` are for one. The syntax is that of
+    Python's ``regex`` package; a match may stand anywhere in a sentence.
     """
 
     name = "regular-expression"
@@ -34,7 +34,7 @@ class RegularExpression(PairFault):
     keep: bool = False
 
     def __post_init__(self) -> None:
-        """Raise SettingsError for what is no regular expression."""
+        """Raise SettingsError for an invalid regular expression."""
         for pattern in (self.pattern, self.source, self.target):
             try:
                 _compiled(pattern or "")
@@ -43,14 +43,14 @@ class RegularExpression(PairFault):
         if self.pattern is not None and (self.source is not None or self.target is not None):
             raise SettingsError(f"{self.name}: pattern is for both sides: give it alone")
 
-    def prepare(self, languages: Languages) -> None:
-        """Raise SettingsError where there is nothing to look for."""
+    def prepare(self, languages: LanguagePair) -> None:
+        """Raise SettingsError if there is no pattern."""
         super().prepare(languages)
         if self.pattern is self.source is self.target is None:
             raise SettingsError(f"{self.name}: give it a pattern, or one for source or target")
 
-    def fault(self, source: str, target: str, languages: Languages) -> str | None:
-        """Return the side, and what was found there."""
+    def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
+        """Return the side and its first match, or ``none``."""
         for name, pattern, sentence in zip(SIDES, self._patterns, (source, target), strict=True):
             if pattern is not None:
                 found = _compiled(pattern).search(sentence)
@@ -72,9 +72,9 @@ def _compiled(pattern: str) -> regex.Pattern[str]:
 
 @dataclass(frozen=True)
 class Literals(SideFault):
-    """Neither side contains one of some literals, which white space separates.
+    """No side contains one of the literals of ``any``, which white space separates.
 
-    Upper and lower case differ, and a literal may stand anywhere, within a word too.
+    Case matters. A literal may stand anywhere, within a word too.
     """
 
     name = "literals"
@@ -84,28 +84,28 @@ class Literals(SideFault):
     any: str = 'Re: {{ %s }} +++ *** ="'
 
     def __post_init__(self) -> None:
-        """Raise SettingsError where there is nothing to look for."""
+        """Raise SettingsError if there is no literal."""
         if not self.any.split():
             raise SettingsError(f"{self.name}: any names no literal")
 
-    def suspects(self, side: Side) -> NDArray[np.bool_]:
-        """Look only at sentences with a literal."""
+    def suspects(self, side: Side) -> Mask:
+        """Select sentences with a literal."""
         found = [side.containing(literal) for literal in self.any.split()]
-        some: NDArray[np.bool_] = np.any(np.stack(found), axis=0)
+        some: Mask = np.any(np.stack(found), axis=0)
         return some
 
-    def fault(self, sentence: str, language: str | None) -> str | None:
-        """Return the first of the literals that the sentence contains."""
+    def fault(self, sentence: str) -> str | None:
+        """Return the first literal in the sentence."""
         return next((literal for literal in self.any.split() if literal in sentence), None)
 
 
 @dataclass(frozen=True)
 class UnwantedWords(PairFault):
-    """No side has a word or phrase of a list of the user's, in whatever case.
+    """No side has a word or phrase of your lists, whatever its case.
 
-    A list is a UTF-8 file with one of them a line; ``words`` is for both sides, ``source`` and
-    ``target`` for one. Only whole words count, but for Chinese, Japanese, Thai, Lao, Khmer and
-    Burmese ones, which are found anywhere.
+    A list is a UTF-8 file with a word or phrase a line: ``words`` for both sides, ``source`` and
+    ``target`` for one. Only whole words match, except in Chinese, Japanese, Thai, Lao, Khmer and
+    Burmese.
     """
 
     name = "unwanted-words"
@@ -116,21 +116,21 @@ class UnwantedWords(PairFault):
     source: str | None = None
     target: str | None = None
 
-    def prepare(self, languages: Languages) -> None:
-        """Read the lists: raise NotFoundError or InputError; SettingsError where none is given."""
+    def prepare(self, languages: LanguagePair) -> None:
+        """Read the lists: raise NotFoundError, InputError, or SettingsError if there is none."""
         super().prepare(languages)
         paths = [path for path in (self.words, self.source, self.target) if path is not None]
         if not paths:
             raise SettingsError(f"{self.name}: give it a list: words=FILE, source= or target=FILE")
         for path in paths:
-            word_list(path)
+            _word_list(path)
 
-    def fault(self, source: str, target: str, languages: Languages) -> str | None:
+    def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
         """Return the side and the word."""
         sentences = (source, target)
         for name, own, sentence in zip(SIDES, (self.source, self.target), sentences, strict=True):
             for path in (self.words, own):
-                word = word_list(path).find(sentence) if path is not None else None
+                word = _word_list(path).find(sentence) if path is not None else None
                 if word is not None:
                     return f"{name}:{word}"
         return None
@@ -142,11 +142,11 @@ _WITHOUT_SPACES = regex.compile(
 )
 
 
-class WordList:
-    """Words and phrases to look for, in whatever case."""
+class _WordList:
+    """Words and phrases to find, whatever their case."""
 
     def __init__(self, entries: Iterable[str]) -> None:
-        """Look for *entries*; blank ones count for nothing."""
+        """Take the *entries*; blank ones are ignored."""
         self._phrases: dict[str, list[list[str]]] = {}
         self._pieces: list[str] = []
         for entry in entries:
@@ -157,7 +157,7 @@ class WordList:
                 self._phrases.setdefault(words[0], []).append(words)
 
     def find(self, sentence: str) -> str | None:
-        """Return a word or phrase of the list that is in *sentence*, in lower case."""
+        """Return a word or phrase of the list in *sentence*, case-folded, or None."""
         folded = sentence.casefold()
         words = _WORDS.findall(folded)
         if not self._phrases.keys().isdisjoint(words):
@@ -169,6 +169,6 @@ class WordList:
 
 
 @functools.lru_cache
-def word_list(path: str) -> WordList:
-    """Read the list at *path*. Raises NotFoundError, or InputError for what is not UTF-8."""
-    return WordList(read_lines(path))
+def _word_list(path: str) -> _WordList:
+    """Read the list at *path*. Raises NotFoundError, or InputError for bytes that are not UTF-8."""
+    return _WordList(read_lines(path))

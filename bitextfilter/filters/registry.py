@@ -1,11 +1,10 @@
-"""All rules by name, how a rule is written, and its description."""
+"""All rules by name, their syntax on the command line, and their descriptions."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
 import re
-import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -20,10 +19,8 @@ from bitextfilter.filters import (
     fluency,
     language,
     length,
-    letters,
     likeness,
     patterns,
-    repetition,
     shape,
     web,
 )
@@ -37,14 +34,14 @@ RULES: dict[str, type[Rule]] = {
         length.LongWord,
         length.AverageWordLength,
         length.LetterWords,
-        letters.AlphabetRatio,
-        letters.Script,
-        letters.Letters,
-        letters.OnlySymbols,
-        letters.OnlyNumbers,
+        language.AlphabetRatio,
+        language.Script,
+        language.Letters,
+        language.OnlySymbols,
+        language.OnlyNumbers,
         language.Language,
         web.HtmlTags,
-        web.EscapedUnicode,
+        encoding.EscapedUnicode,
         agreement.TerminalPunctuation,
         agreement.Parentheses,
         figures.Numerals,
@@ -52,13 +49,13 @@ RULES: dict[str, type[Rule]] = {
         figures.Digits,
         figures.Numbers,
         figures.Dates,
-        figures.Units,
+        figures.UnitsRule,
         agreement.EmailAddresses,
         agreement.WebAddresses,
         agreement.Placeholders,
         agreement.Tags,
-        repetition.Repetition,
-        repetition.RepeatedWords,
+        shape.Repetition,
+        shape.RepeatedWords,
         patterns.Literals,
         patterns.RegularExpression,
         patterns.UnwantedWords,
@@ -74,16 +71,16 @@ RULES: dict[str, type[Rule]] = {
         fluency.LanguageModelClassifier,
         encoding.BadEncoding,
         encoding.UnicodeNoise,
-        shape.Empty,
-        shape.Identical,
+        length.Empty,
+        likeness.Identical,
         shape.Titles,
         shape.GluedWords,
         shape.SpaceNoise,
-        shape.ScriptInconsistencies,
+        language.ScriptInconsistencies,
         web.Urls,
         web.Breadcrumbs,
         web.Boilerplate,
-        column.Column,
+        column.ColumnRule,
         column.TranslationCost,
         column.ReferenceProbability,
     )
@@ -95,10 +92,10 @@ _PARAMETER = re.compile(r",(?=[a-z][a-z_-]*=)")
 
 
 _RECOMMENDED = "recommended"
-"""As the least value of a column: the number that the model recommends."""
+"""Minimum of a column: the number that the model recommends."""
 
 Recommend = Callable[[str], float]
-"""Returns that number for a column as it is named in a rule. May raise SettingsError."""
+"""Returns that number for a column by its name in a rule. May raise SettingsError."""
 
 _SHORT = {"min": "minimum", "max": "maximum"}
 
@@ -106,10 +103,10 @@ _SHORT = {"min": "minimum", "max": "maximum"}
 def parse_rule(text: str, recommend: Recommend | None = None) -> Rule:
     """Make a rule of ``NAME``, ``NAME:key=value,key=value`` or ``COLUMN>=NUMBER``.
 
-    A comma separates parameters only where a key and ``=`` follow it. ``min`` and ``max`` are
-    short for ``minimum`` and ``maximum``; ``score:`` for ``column:column=score,``. Where there is
-    *recommend*, the minimum of a column may be ``recommended``. Raises SettingsError for an
-    unknown rule or parameter, and for a value that makes no sense.
+    A comma separates parameters only if a key and ``=`` follow it. ``min`` and ``max`` are short
+    for ``minimum`` and ``maximum``; ``score:`` for ``column:column=score,``. With *recommend*,
+    the minimum of a column may be ``recommended``. Raises SettingsError for an unknown rule or
+    parameter, or an invalid value.
     """
     if comparison := _COMPARISON.fullmatch(text.strip()):
         where, sign, number = comparison.groups()
@@ -129,7 +126,7 @@ def parse_rule(text: str, recommend: Recommend | None = None) -> Rule:
 
 
 def make_rule(name: str, values: Mapping[str, Any], recommend: Recommend | None = None) -> Rule:
-    """Make the rule called *name* with parameter *values*, as text or as what they are.
+    """Make the rule *name* with parameter *values*, as text or typed.
 
     Names, values and errors are those of ``parse_rule``.
     """
@@ -137,10 +134,10 @@ def make_rule(name: str, values: Mapping[str, Any], recommend: Recommend | None 
         name, values = "column", {"column": "score", **values}
     if name not in RULES:
         raise SettingsError(f"no rule is called {name!r}{_meant(name, RULES)}")
-    known = parameters(RULES[name])
+    known = _parameters(RULES[name])
     made: dict[str, Any] = {}
-    if recommend is not None and issubclass(RULES[name], column.Column):
-        where = str(values.get("column", column.Column.column))
+    if recommend is not None and issubclass(RULES[name], column.ColumnRule):
+        where = str(values.get("column", column.ColumnRule.column))
         least = (key for key in ("minimum", "min") if values.get(key) == _RECOMMENDED)
         values = {**values, **{key: recommend(where) for key in least}}
     for key, value in values.items():
@@ -155,20 +152,13 @@ def make_rule(name: str, values: Mapping[str, Any], recommend: Recommend | None 
     return RULES[name](**made)
 
 
-def parameters(rule: type[Rule]) -> dict[str, tuple[type, ...]]:
-    """Return the parameters of a rule, and the types that each may have."""
+def _parameters(rule: type[Rule]) -> dict[str, tuple[type, ...]]:
+    """Return the parameters of a rule, with the types of each."""
     hints = typing.get_type_hints(rule)
-    fields = dataclasses.fields(typing.cast(Any, rule))
-    return {field.name: _types(hints[field.name]) for field in fields}
+    return {name: typing.get_args(hints[name]) or (hints[name],) for name in defaults(rule)}
 
 
-def _types(hint: Any) -> tuple[type, ...]:
-    if typing.get_origin(hint) in (types.UnionType, typing.Union):
-        return typing.get_args(hint)
-    return (hint,)
-
-
-def _value(what: str, value: Any, kinds: tuple[type, ...]) -> Any:
+def _value(place: str, value: Any, kinds: tuple[type, ...]) -> Any:
     """Read *value* as one of *kinds*."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if type(None) in kinds and text.lower() in ("none", ""):
@@ -185,14 +175,14 @@ def _value(what: str, value: Any, kinds: tuple[type, ...]) -> Any:
                 continue
     names = {int: "a whole number", float: "a number", bool: "yes or no", str: "text"}
     expected = " or ".join(names[kind] for kind in kinds if kind in names)
-    raise SettingsError(f"{what}={text} is not {expected}")
+    raise SettingsError(f"{place}={text} is not {expected}")
 
 
 _TRUTHS = {"yes": True, "true": True, "no": False, "false": False}
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
-    """Return a hint at the rules whose names are like *name*."""
+    """Return a hint at rules of similar names."""
     from rapidfuzz.process import extract
 
     near = [match for match, score, _ in extract(name, list(known), limit=3) if score >= 60]
@@ -205,7 +195,7 @@ def defaults(rule: type[Rule]) -> dict[str, Any]:
 
 
 def written(value: Any) -> str:
-    """Write a parameter's value as it is read: ``none``, ``yes``, ``0.5``."""
+    """Write a parameter's value in the syntax of rules: ``none``, ``yes``, ``0.5``."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -214,16 +204,20 @@ def written(value: Any) -> str:
 
 
 def spelling(rule: Rule) -> str:
-    """Return how *rule* is written, with all its parameters."""
-    values = ((name, getattr(rule, name)) for name in defaults(type(rule)))
-    texts = ",".join(f"{name}={written(value)}" for name, value in values)
-    return f"{rule.name}:{texts}" if texts else rule.name
+    """Return *rule* in the syntax of rules, with all its parameters."""
+    return _spelt(rule.name, {name: getattr(rule, name) for name in defaults(type(rule))})
+
+
+def _spelt(name: str, values: Mapping[str, Any]) -> str:
+    texts = ",".join(f"{key}={written(value)}" for key, value in values.items())
+    return f"{name}:{texts}" if texts else name
 
 
 def listing(names: Sequence[str] = ()) -> str:
-    """Return a Markdown section on each rule of *names*, or all: text, parameters, value, source.
+    """Return Markdown sections on the rules of *names*, or all.
 
-    Raises SettingsError for a name that no rule has.
+    Each has the text, parameters, value and source of a rule. Raises SettingsError for an unknown
+    name.
     """
     for name in names:
         if name not in RULES:
@@ -234,11 +228,9 @@ def listing(names: Sequence[str] = ()) -> str:
 
 def section(rule: type[Rule]) -> str:
     """Return the section on one rule."""
-    values = ",".join(f"{name}={written(value)}" for name, value in defaults(rule).items())
-    spec = f"{rule.name}:{values}" if values else rule.name
     parts = [
         f"### {rule.name}",
-        f"`{spec}`",
+        f"`{_spelt(rule.name, defaults(rule))}`",
         (inspect.getdoc(rule) or "").replace("``", "`"),
         f"Value: {rule.unit}.  \nSource: {rule.origin}.",
     ]

@@ -1,4 +1,4 @@
-"""What a rule is: a test of pairs with parameters, and the reason where a pair fails it."""
+"""Interface of rules: tests of pairs with parameters, and the reason why a pair fails."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Mask
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs, Side
 
-Languages = tuple[str, str] | None
+LanguagePair = tuple[str, str] | None
+"""Codes of source and target (ISO 639-1), if they are known."""
 SIDES = ("source", "target")
 
 
 class Cost(enum.IntEnum):
-    """What judging takes: rules run cheapest first."""
+    """Effort of a rule: the cheapest rules run first."""
 
     ARRAYS = 0
     """Array arithmetic over the whole batch."""
@@ -30,69 +32,69 @@ class Cost(enum.IntEnum):
     """A model of language."""
 
 
-class Verdict(NamedTuple):
-    """What a rule says of a batch of n pairs."""
+class RuleResult(NamedTuple):
+    """Result of a rule for a batch of n pairs."""
 
-    keep: NDArray[np.bool_]
-    """Which pairs pass, shape ``(n,)``."""
+    keep: Mask
+    """True for pairs that pass, shape ``(n,)``."""
     reason: Callable[[int], str]
-    """Why the pair at an index does not, as ``length-ratio=4.2>3``."""
+    """Return why the pair at an index fails, as ``length-ratio=4.2>3``."""
 
 
 class Rule(ABC):
-    """One test of pairs. A subclass is a frozen dataclass whose fields are its parameters.
+    """A test of pairs. A subclass is a frozen dataclass whose fields are its parameters.
 
-    What a rule says of a pair depends on that pair and the parameters alone.
+    The result for a pair depends on that pair and the parameters alone.
     """
 
     name: ClassVar[str]
-    """As written on the command line."""
+    """Name on the command line."""
     unit: ClassVar[str]
-    """What its value is, and the range."""
+    """Unit and range of the value."""
     origin: ClassVar[str]
-    """The paper or program that it comes from."""
+    """Paper or program that the rule comes from."""
     cost: ClassVar[Cost] = Cost.ARRAYS
     needs_languages: ClassVar[bool] = False
-    """Whether it can only judge pairs whose languages are known."""
+    """True for a rule that needs the languages of the pairs."""
 
-    def prepare(self, languages: Languages) -> None:
-        """Raise what keeps the rule from judging pairs of these *languages*, if anything does.
+    def prepare(self, languages: LanguagePair) -> None:
+        """Load what the rule needs for pairs of these *languages*.
 
-        SettingsError where it needs to know them, DeviceError for a package that is missing,
-        NotFoundError for a file.
+        Raises SettingsError for unknown languages that it needs, DeviceError for a missing
+        package, and NotFoundError for a missing file.
         """
         if self.needs_languages and languages is None:
             raise SettingsError(f"{self.name}: needs to know the languages: --languages en,de")
 
     @property
     def label(self) -> str:
-        """What counts of its drops are kept under."""
+        """Name in the counts of drops."""
         return self.name
 
     @abstractmethod
-    def judge(self, pairs: Pairs) -> Verdict:
-        """Say which of the *pairs* pass, and why the others do not."""
+    def check(self, pairs: Pairs) -> RuleResult:
+        """Test the *pairs*."""
 
 
 @dataclass(frozen=True)
 class Bounded(Rule):
-    """A rule whose value must lie within bounds, both of them allowed.
+    """A rule whose value must lie within bounds, both included.
 
-    Each side has a value of its own, or the pair has one. A value that is not a number fails.
+    The pair has one value, or each side has one. NaN fails.
     """
 
     minimum: float | None = None
     maximum: float | None = None
 
     def __post_init__(self) -> None:
-        """Raise SettingsError where no value could pass, or a bound is not a number."""
+        """Raise SettingsError for bounds that no value is within, or a bound of NaN."""
         low, high = self.bounds
         if math.isnan(low) or math.isnan(high) or low > high:
             raise SettingsError(f"{self.name}: nothing is within {low:g} and {high:g}")
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The least and the greatest value that pass; infinite where there is no bound."""
+        """Least and greatest value that pass; infinite without a bound."""
         low = -math.inf if self.minimum is None else self.minimum
         return low, math.inf if self.maximum is None else self.maximum
 
@@ -100,15 +102,15 @@ class Bounded(Rule):
     def values(self, pairs: Pairs) -> NDArray[Any]:
         """Return the value of each pair, shape ``(n,)``, or of each side, shape ``(n, 2)``."""
 
-    def judge(self, pairs: Pairs) -> Verdict:
-        """Hold the values against the bounds."""
+    def check(self, pairs: Pairs) -> RuleResult:
+        """Compare the values with the bounds."""
         values = self.values(pairs)
         low, high = self.bounds
         inside = (values >= low) & (values <= high)
-        keep: NDArray[np.bool_] = inside if values.ndim == 1 else np.all(inside, axis=1)
-        return Verdict(keep, lambda index: self._reason(values[index], inside[index]))
+        keep: Mask = inside if values.ndim == 1 else np.all(inside, axis=1)
+        return RuleResult(keep, lambda index: self._reason(values[index], inside[index]))
 
-    def _reason(self, value: NDArray[Any], inside: NDArray[np.bool_]) -> str:
+    def _reason(self, value: NDArray[Any], inside: Mask) -> str:
         if value.ndim == 0:
             return f"{self.name}={self._against(float(value))}"
         return " ".join(
@@ -125,11 +127,23 @@ class Bounded(Rule):
 
 
 def _short(value: float, bound: float) -> str:
-    """Write *value* with as many digits as it takes to tell it from the bound it breaks."""
+    """Write *value* with the fewest digits, three or more, that tell it from the bound."""
     if value.is_integer():
         return f"{value:.0f}"
     texts = (f"{value:.{digits}g}" for digits in range(3, 18))
     return next(text for text in texts if float(text) != bound)
+
+
+class SideBounded(Bounded):
+    """A rule that computes the value of each side from that side alone."""
+
+    @abstractmethod
+    def side_values(self, side: Side) -> NDArray[Any]:
+        """Return the value of each sentence, shape ``(n,)``."""
+
+    def values(self, pairs: Pairs) -> NDArray[Any]:
+        """Return the values of both sides, shape ``(n, 2)``."""
+        return np.stack([self.side_values(side) for side in pairs.sides], axis=1)
 
 
 class SideFault(Rule):
@@ -138,23 +152,23 @@ class SideFault(Rule):
     cost = Cost.PAIRS
 
     @abstractmethod
-    def fault(self, sentence: str, language: str | None) -> str | None:
-        """Return None for a sentence that is fine, else what is wrong (``""`` if all is said)."""
+    def fault(self, sentence: str) -> str | None:
+        """Return the fault (``""``: the rule's name says it), or None for a good sentence."""
 
-    def suspects(self, side: Side) -> NDArray[np.bool_]:
-        """Say which sentences may have the fault, shape ``(n,)``; only they are looked at."""
+    def suspects(self, side: Side) -> Mask:
+        """Return the sentences that may have the fault, shape ``(n,)``; only they are read."""
         return np.ones(len(side), dtype=bool)
 
-    def judge(self, pairs: Pairs) -> Verdict:
-        """Look at every suspect."""
+    def check(self, pairs: Pairs) -> RuleResult:
+        """Look for the fault in every suspect."""
         found: dict[int, list[str]] = {}
         for name, side in zip(SIDES, pairs.sides, strict=True):
             for index in np.flatnonzero(self.suspects(side)).tolist():
-                detail = self.fault(side.sentences[index], side.language)
-                if detail is not None:
-                    said = f"{self.name}({name})" + (f"={detail}" if detail else "")
-                    found.setdefault(index, []).append(said)
-        return _verdict(len(pairs), {index: " ".join(said) for index, said in found.items()})
+                fault = self.fault(side.sentences[index])
+                if fault is not None:
+                    reason = f"{self.name}({name})" + (f"={fault}" if fault else "")
+                    found.setdefault(index, []).append(reason)
+        return _result(len(pairs), {index: " ".join(reasons) for index, reasons in found.items()})
 
 
 class PairFault(Rule):
@@ -163,25 +177,25 @@ class PairFault(Rule):
     cost = Cost.PAIRS
 
     @abstractmethod
-    def fault(self, source: str, target: str, languages: Languages) -> str | None:
-        """Return None for a pair that is fine, else what is wrong (``""`` if all is said)."""
+    def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
+        """Return the fault (``""``: the rule's name says it), or None for a good pair."""
 
-    def suspects(self, pairs: Pairs) -> NDArray[np.bool_]:
-        """Say which pairs may have the fault, shape ``(n,)``; only they are looked at."""
+    def suspects(self, pairs: Pairs) -> Mask:
+        """Return the pairs that may have the fault, shape ``(n,)``; only they are read."""
         return np.ones(len(pairs), dtype=bool)
 
-    def judge(self, pairs: Pairs) -> Verdict:
-        """Look at every suspect."""
+    def check(self, pairs: Pairs) -> RuleResult:
+        """Look for the fault in every suspect."""
         found: dict[int, str] = {}
         sources, targets = pairs.source.sentences, pairs.target.sentences
         for index in np.flatnonzero(self.suspects(pairs)).tolist():
-            detail = self.fault(sources[index], targets[index], pairs.languages)
-            if detail is not None:
-                found[index] = self.name + (f"={detail}" if detail else "")
-        return _verdict(len(pairs), found)
+            fault = self.fault(sources[index], targets[index], pairs.languages)
+            if fault is not None:
+                found[index] = self.name + (f"={fault}" if fault else "")
+        return _result(len(pairs), found)
 
 
-def _verdict(count: int, found: dict[int, str]) -> Verdict:
+def _result(count: int, reasons: dict[int, str]) -> RuleResult:
     keep = np.ones(count, dtype=bool)
-    keep[list(found)] = False
-    return Verdict(keep, found.__getitem__)
+    keep[list(reasons)] = False
+    return RuleResult(keep, reasons.__getitem__)

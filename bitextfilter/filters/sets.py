@@ -1,4 +1,4 @@
-"""Sets of rules: the default one, those of a command line, and those of a TOML file."""
+"""Sets of rules: the default ones, those of a command line, and those of a TOML file."""
 
 from __future__ import annotations
 
@@ -36,50 +36,49 @@ DEFAULT = (
     "tags",
     "language",
 )
-"""The rules of a run that names none: made to keep what is surely bitext, in any language."""
+"""Default rules: they keep good bitext of any language."""
 
 
-class Choice(NamedTuple):
-    """A rule that is wanted.
-
-    An *optional* one is a default rule: it may be passed over where it cannot run, and a rule of
-    its name that is asked for takes its place.
-    """
+class SelectedRule(NamedTuple):
+    """A rule, and where it comes from."""
 
     rule: Rule
     optional: bool = False
+    """A default rule: skipped if it cannot run, or if a rule of its name is asked for."""
     file: str | None = None
-    """The file of rules that it comes from."""
+    """The rules file that names it."""
 
 
 class RuleSet(NamedTuple):
-    """Rules, and the languages (ISO 639-1) of the two sides if they are known."""
+    """Rules, and the languages of the two sides (ISO 639-1) if they are given."""
 
-    choices: tuple[Choice, ...]
+    choices: tuple[SelectedRule, ...]
     languages: tuple[str, str] | None
 
 
-def default_rules() -> tuple[Choice, ...]:
+def default_rules() -> tuple[SelectedRule, ...]:
     """Return the default rules, all optional."""
-    return tuple(Choice(parse_rule(spec), optional=True) for spec in DEFAULT)
+    return tuple(SelectedRule(parse_rule(spec), optional=True) for spec in DEFAULT)
 
 
-def parse_rules(specs: Iterable[str], recommend: Recommend | None = None) -> tuple[Choice, ...]:
+def parse_rules(
+    specs: Iterable[str], recommend: Recommend | None = None
+) -> tuple[SelectedRule, ...]:
     """Make the rules of a command line; ``default`` stands for the default ones.
 
-    *recommend* is as of ``parse_rule``. Raises SettingsError as ``parse_rule`` does.
+    *recommend* and errors are those of ``parse_rule``.
     """
-    choices: list[Choice] = []
+    choices: list[SelectedRule] = []
     for spec in specs:
         asked = spec != "default"
-        choices += [Choice(parse_rule(spec, recommend))] if asked else default_rules()
+        choices += [SelectedRule(parse_rule(spec, recommend))] if asked else default_rules()
     return tuple(choices)
 
 
-def without(choices: Sequence[Choice], names: Iterable[str]) -> tuple[Choice, ...]:
-    """Return the *choices* without the default rules and the rules of a file called *names*.
+def without(choices: Sequence[SelectedRule], names: Iterable[str]) -> tuple[SelectedRule, ...]:
+    """Remove the default rules, and the rules of a file, that have one of these *names*.
 
-    Rules of the command line stay. Raises SettingsError for a name that leaves nothing out.
+    Rules of the command line stay. Raises SettingsError for a name that removes nothing.
     """
     left = tuple(choices)
     for name in names:
@@ -94,12 +93,12 @@ def without(choices: Sequence[Choice], names: Iterable[str]) -> tuple[Choice, ..
 
 
 def usable(
-    choices: Sequence[Choice], languages: tuple[str, str] | None
+    choices: Sequence[SelectedRule], languages: tuple[str, str] | None
 ) -> tuple[list[Rule], dict[str, str]]:
-    """Return the rules that can run here, and why each of the others cannot, by name.
+    """Return the rules that can run, and by name why each skipped rule cannot.
 
-    Only optional rules are passed over; the error of another one is raised, with its file. Where
-    a rule of the same name is asked for, it takes the place of the optional one.
+    Only optional rules are skipped; errors of others are raised, with their file. An optional
+    rule gives way to a rule of its name that is asked for.
     """
     able, passed_over = [], {}
     asked = {choice.rule.name for choice in choices if not choice.optional}
@@ -124,10 +123,10 @@ def usable(
 def read_rules(path: str | Path, recommend: Recommend | None = None) -> RuleSet:
     """Read a TOML file of rules.
 
-    It has a table ``[[rule]]`` for each rule, with its ``name`` and parameters; above them,
-    ``default = true`` adds the default rules, but for those named by ``without = ["language"]``,
-    and ``languages = ["en", "de"]`` names those of the sides. Raises NotFoundError, and
-    SettingsError naming the file and what is wrong in it.
+    It has a table ``[[rule]]`` for each rule, with its ``name`` and parameters. Above them,
+    ``default = true`` adds the default rules, except those of ``without = ["language"]``, and
+    ``languages = ["en", "de"]`` gives the languages. Raises NotFoundError, and SettingsError that
+    names the file and the mistake.
     """
     settings = read_toml(path)
     try:
@@ -149,7 +148,7 @@ def _rule_set(settings: Mapping[str, Any], file: str, recommend: Recommend | Non
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise SettingsError('without is a list of names of default rules: ["language"]')
     rules = without(default_rules() if default else (), names)
-    read = [Choice(_of_table(table, recommend), file=file) for table in tables]
+    read = [SelectedRule(_of_table(table, recommend), file=file) for table in tables]
     return RuleSet((*rules, *read), _languages(settings.get("languages")))
 
 

@@ -1,74 +1,35 @@
-"""Rules of what a line looks like: nothing in it, the same twice, a title, letters set apart."""
+"""Rules of shape: headings, glued or split words, and repeated text."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Mask
-from bitextfilter.filters.pairs import Pairs, Side
-from bitextfilter.filters.rule import Bounded, Languages, PairFault, SideFault
-
-
-@dataclass(frozen=True)
-class Empty(SideFault):
-    """Each side holds something to see: no side is all spaces and invisible characters."""
-
-    name = "empty"
-    unit = "none"
-    origin = "Bicleaner no_empty (there: no character at all)"
-
-    def suspects(self, side: Side) -> Mask:
-        """Look for any letter, mark, number, punctuation or symbol."""
-        empty: Mask = side.count(side.category_in("L", "M", "N", "P", "S")) == 0
-        return empty
-
-    def fault(self, sentence: str, language: str | None) -> str | None:
-        """A suspect has the fault."""
-        return ""
-
-
-@dataclass(frozen=True)
-class Identical(PairFault):
-    """The sides have not the same letters and digits, whatever their case and all else.
-
-    Pairs with a side of fewer than ``words`` words pass. Sides with neither letters nor digits are
-    held against each other as they are.
-    """
-
-    name = "identical"
-    unit = "none"
-    origin = "Bicleaner no_identical (there: letters alone)"
-
-    words: int = 1
-
-    def suspects(self, pairs: Pairs) -> Mask:
-        """Sides of the same letters have as many of them."""
-        counts = [side.count(side.category_in("L", "N")) for side in pairs.sides]
-        suspects: Mask = counts[0] == counts[1]
-        for side in pairs.sides:
-            suspects &= side.word_counts >= self.words
-        return suspects
-
-    def fault(self, source: str, target: str, languages: Languages) -> str | None:
-        """Compare the letters and digits."""
-        one, other = (_APART.sub("", text).lower() for text in (source, target))
-        same = one == other if one or other else source == target
-        return "" if same else None
-
-
-_APART = regex.compile(r"[^\p{L}\p{N}]+")
+from bitextfilter.arrays import Integers, Mask
+from bitextfilter.errors import SettingsError
+from bitextfilter.filters.pairs import SPREAD, Pairs, Side
+from bitextfilter.filters.rule import (
+    SIDES,
+    LanguagePair,
+    PairFault,
+    Rule,
+    RuleResult,
+    SideBounded,
+    SideFault,
+)
 
 
 @dataclass(frozen=True)
 class Titles(PairFault):
-    """The sides are not both headings with a capital at the start of every word.
+    """Not both sides are headings with a capital at the start of every word.
 
-    Sides with fewer than ``words`` words that start with a letter pass, and so do words without a
-    letter. German headings have small words: such pairs are dropped only where both sides agree.
+    Only words that start with a letter count; a side with fewer than ``words`` of them passes. A
+    German heading has small words, so its pair passes.
     """
 
     name = "titles"
@@ -78,7 +39,7 @@ class Titles(PairFault):
     words: int = 2
 
     def suspects(self, pairs: Pairs) -> Mask:
-        """Count words by their first letter."""
+        """Select pairs whose words all start with a capital."""
         suspects = np.ones(len(pairs), dtype=bool)
         for side in pairs.sides:
             upper, lower = (
@@ -88,17 +49,17 @@ class Titles(PairFault):
             suspects &= (upper >= self.words) & (lower == 0)
         return suspects
 
-    def fault(self, source: str, target: str, languages: Languages) -> str | None:
-        """A suspect has the fault."""
+    def fault(self, source: str, target: str, languages: LanguagePair) -> str:
+        """Return no detail: each suspect is a pair of headings."""
         return ""
 
 
 @dataclass(frozen=True)
 class GluedWords(PairFault):
-    """Few words of a side are run together with the next (``wordsRun``), and not on the other.
+    """At most ``maximum`` words of a side run into the next one (``wordsRun``).
 
-    The value is the number of words with a capital after a small letter, or after a full stop and
-    no space, that the other side has not: McDonald and YouTube, which it has, do not count.
+    Such a word has a capital after a small letter, or after a full stop without a space. Words
+    that both sides have, as McDonald and YouTube, do not count.
     """
 
     name = "glued-words"
@@ -108,20 +69,20 @@ class GluedWords(PairFault):
     maximum: int = 1
 
     def suspects(self, pairs: Pairs) -> Mask:
-        """Look only where small letters and capitals meet more often than is allowed."""
+        """Select pairs where a capital follows a small letter more than ``maximum`` times."""
         source, target = (self._joints(side) > self.maximum for side in pairs.sides)
         return source | target
 
     @staticmethod
-    def _joints(side: Side) -> NDArray[np.int64]:
+    def _joints(side: Side) -> Integers:
         capitals = np.flatnonzero(side.category_in("Lu"))
         small = side.category_in("Ll")
         stop = np.isin(side.codes[capitals - 1], [ord(sign) for sign in ".!?"])
         joints = capitals[small[capitals - 1] | (stop & small[capitals - 2])]
         return np.bincount(np.searchsorted(side.ends, joints), minlength=len(side))
 
-    def fault(self, source: str, target: str, languages: Languages) -> str | None:
-        """Return the first of the words that are run together on one side alone."""
+    def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
+        """Return the number of glued words that only one side has, and the first."""
         for text, other in ((source, target), (target, source)):
             glued = [word for word in _GLUED.findall(text) if word not in other]
             if len(glued) > self.maximum:
@@ -133,11 +94,10 @@ _GLUED = regex.compile(r"[\p{L}\p{N}]*(?:\p{Ll}|\p{Ll}{2}[.!?](?=\p{Lu}\p{Ll}))\
 
 
 @dataclass(frozen=True)
-class SpaceNoise(Bounded):
-    """Words are not written with a space after each letter, as in ``w o r d``.
+class SpaceNoise(SideBounded):
+    """No word is written with a space after each letter, as ``w o r d``.
 
-    The value is the greatest number of words in a row that are one letter of an alphabet with
-    capitals.
+    The value is the most words in a row that are single letters of an alphabet with capitals.
     """
 
     name = "space-noise"
@@ -146,51 +106,168 @@ class SpaceNoise(Bounded):
 
     maximum: float | None = 3
 
-    def values(self, pairs: Pairs) -> NDArray[np.int64]:
-        """Return the lengths of the longest rows."""
-        return np.stack([_longest_row(side) for side in pairs.sides], axis=1)
+    def side_values(self, side: Side) -> Integers:
+        """Return the lengths of the longest rows of single letters."""
+        cased = side.category_in("Lu", "Ll")
+        single = np.flatnonzero((side.word_lengths == 1) & cased[side.word_starts])
+        sentence = side.word_sentence[single]
+        new = np.ones(len(single), dtype=bool)
+        new[1:] = (np.diff(single) > 1) | (np.diff(sentence) > 0)
+        first = np.flatnonzero(new)
+        longest = np.zeros(len(side), dtype=np.int64)
+        np.maximum.at(longest, sentence[first], np.diff(np.append(first, len(single))))
+        return longest
 
 
-def _longest_row(side: Side) -> NDArray[np.int64]:
-    """Return the number of words in each sentence's longest row of single letters."""
-    cased = side.category_in("Lu", "Ll")
-    single = np.flatnonzero((side.word_lengths == 1) & cased[side.word_starts])
-    sentence = side.word_sentence[single]
-    new = np.ones(len(single), dtype=bool)
-    new[1:] = (np.diff(single) > 1) | (np.diff(sentence) > 0)
-    first = np.flatnonzero(new)
-    longest = np.zeros(len(side), dtype=np.int64)
-    np.maximum.at(longest, sentence[first], np.diff(np.append(first, len(single))))
-    return longest
+_SPACE = 0x20
+
+
+class _Runs:
+    """Finds runs of places where an array equals itself moved by a lag.
+
+    It compares hashes of one, two, four or eight neighbours, only at the places that every run
+    must touch: a run of 16 holds the 8 neighbours from each ninth place.
+    """
+
+    def __init__(self, values: NDArray[np.uint32]) -> None:
+        self._grams = {1: values}
+        for size in (1, 2, 4):
+            gram = self._grams[size]
+            self._grams[2 * size] = gram[:-size] * SPREAD + gram[size:]
+
+    def at(self, lag: int, run: int) -> Integers:
+        """Return a place in each run of *run* places or more, and false hits (see `confirms`)."""
+        size = max(size for size in self._grams if size <= run)
+        step, gram = run - size + 1, self._grams[size]
+        places: Integers = np.flatnonzero(gram[:-lag:step] == gram[lag::step]) * step
+        return places
+
+    def confirms(self, place: int, lag: int, run: int) -> bool:
+        """Return True if *place* is in a run of *run* places or more."""
+        values, first = self._grams[1], max(place - run, 0)
+        here = values[first : place + run]
+        there = values[first + lag : place + run + lag]
+        breaks = np.flatnonzero(here[: len(there)] != there)
+        ends = np.concatenate(([-1], breaks, [len(there)]))
+        return bool(np.diff(ends).max() > run)
 
 
 @dataclass(frozen=True)
-class ScriptInconsistencies(Bounded):
-    """No word mixes letters that look alike: Latin, Cyrillic and Greek ones.
+class Repetition(Rule):
+    """No piece of text is repeated ``repeats`` times or more, with or without spaces between.
 
-    A word is a run of letters here, and one Greek letter goes with Latin ones (μm, ΔE). Whole
-    words of another script are for the rule ``script``.
+    The first time does not count: with ``repeats=2`` nothing stands three times in a row. Pieces
+    have ``shortest`` to ``longest`` characters, the first no white space.
     """
 
-    name = "script-inconsistencies"
-    unit = "words of mixed scripts of each side, 0 and up"
-    origin = "Bicleaner no_script_inconsistencies (there: letters of two scripts in a sentence)"
+    name = "repetition"
+    unit = "the repeated piece"
+    origin = "OpusFilter RepetitionFilter (its max_length is longest less one)"
 
-    maximum: float | None = 0
+    repeats: int = 2
+    shortest: int = 3
+    longest: int = 101
 
-    def values(self, pairs: Pairs) -> NDArray[np.int64]:
-        """Return the numbers of such words."""
-        return np.stack([_mixed(side) for side in pairs.sides], axis=1)
+    def __post_init__(self) -> None:
+        """Raise SettingsError for numbers out of range."""
+        if self.repeats < 1 or not 1 <= self.shortest <= self.longest:
+            raise SettingsError(f"{self.name}: must be 1 <= repeats, 1 <= shortest <= longest")
+
+    def check(self, pairs: Pairs) -> RuleResult:
+        """Look for repetitions in every side."""
+        found = np.stack([self._repeats(side) for side in pairs.sides], axis=1)
+
+        def reason(index: int) -> str:
+            texts = (side.sentences[index] for side in pairs.sides)
+            return " ".join(
+                f"{self.name}({name})={self.piece(text)}"
+                for name, text, repeats in zip(SIDES, texts, found[index], strict=True)
+                if repeats
+            )
+
+        keep: Mask = np.logical_not(found.any(axis=1))
+        return RuleResult(keep, reason)
+
+    def piece(self, sentence: str) -> str | None:
+        """Return the first repeated piece, or None."""
+        match = _repeated(self.repeats, self.shortest, self.longest).search(sentence)
+        return match[1] if match else None
+
+    def _repeats(self, side: Side) -> Mask:
+        """Return which sentences repeat a piece, shape ``(n,)``.
+
+        In the text without spaces, a repeated piece of p characters makes *repeats* × p of them
+        equal to those p places further on. The regular expression is run only around such runs.
+        A piece of one character needs spaces after it.
+        """
+        places = np.flatnonzero(side.codes != _SPACE)
+        runs = _Runs(side.codes[places])
+        found = np.zeros(len(side), dtype=bool)
+        least = 1 if " " * (self.shortest - 1) in side.text else 2
+        for lag in range(least, min(self.longest, len(places) // 2) + 1):
+            reach = (self.repeats + 1) * lag
+            for place in runs.at(lag, self.repeats * lag).tolist():
+                sentence = np.searchsorted(side.ends, places[place])
+                if not found[sentence] and runs.confirms(place, lag, self.repeats * lag):
+                    first = max(places[max(place - reach, 0)], side.starts[sentence])
+                    last = min(places[min(place + reach + 1, len(places) - 1)], side.ends[sentence])
+                    found[sentence] = self.piece(side.text[first:last]) is not None
+        return found
 
 
-def _mixed(side: Side) -> NDArray[np.int64]:
-    """Return how many runs of letters in each sentence are of several scripts."""
-    first, last = side.letter_runs
-    strange = np.flatnonzero(side.script_in("Cyrillic", "Greek"))
-    some = np.unique(np.searchsorted(last, strange, side="right"))
-    first, last = first[some], last[some]
-    scripts = np.zeros(len(some), dtype=np.int64)
-    for script, least in (("Latin", 1), ("Cyrillic", 1), ("Greek", 2)):
-        places = np.flatnonzero(side.script_in(script))
-        scripts += np.searchsorted(places, last) - np.searchsorted(places, first) >= least
-    return np.bincount(np.searchsorted(side.ends, first[scripts > 1]), minlength=len(side))
+@functools.lru_cache
+def _repeated(repeats: int, shortest: int, longest: int) -> regex.Pattern[str]:
+    return regex.compile(rf"(\S.{{{shortest - 1},{longest - 1}}}?)(?: *\1){{{repeats},}}")
+
+
+_LONGEST_PHRASE = 30
+"""Words of the longest phrase that ``repeated-words`` finds."""
+
+
+@dataclass(frozen=True)
+class RepeatedWords(SideFault):
+    """No phrase of ``shortest`` words or more stands twice in a row, whatever its case.
+
+    Punctuation belongs to its word: "no, no, no, no" is a repetition, "I do, I do" is not.
+    Phrases have at most 30 words. Languages without spaces need the rule ``repetition``.
+    """
+
+    name = "repeated-words"
+    unit = "the repeated phrase"
+    origin = "Bicleaner no_repeated_words (there: any seven characters, spaces and all)"
+
+    shortest: int = 2
+
+    def __post_init__(self) -> None:
+        """Raise SettingsError for a length out of range."""
+        if not 1 <= self.shortest <= _LONGEST_PHRASE:
+            raise SettingsError(f"{self.name}: shortest is 1 to {_LONGEST_PHRASE} words")
+
+    def suspects(self, side: Side) -> Mask:
+        """Select sentences with a repeated run of word sketches (see ``Side.sketches``)."""
+        runs = _Runs(side.sketches(side.word_starts, side.word_ends))
+        found = [runs.at(lag, lag) for lag in self._lags(len(side.word_lengths))]
+        words = np.concatenate([np.zeros(0, dtype=np.int64), *found])
+        return side.holding(side.word_starts[words])
+
+    def fault(self, sentence: str) -> str | None:
+        """Return the first of the shortest repeated phrases."""
+        words = sentence.split()
+        lower = [word.lower() for word in words]
+        for lag in self._lags(len(words)):
+            for place in _doubled(lower, lag):
+                return " ".join(words[place : place + lag])
+        return None
+
+    def _lags(self, words: int) -> range:
+        return range(self.shortest, min(_LONGEST_PHRASE, words // 2) + 1)
+
+
+def _doubled(words: Sequence[str], lag: int) -> Iterator[int]:
+    """Yield the places where *lag* words are followed by the same words."""
+    run = 0
+    for place, (here, there) in enumerate(zip(words, words[lag:], strict=False)):
+        run = run + 1 if here == there else 0
+        if run == lag:
+            yield place - lag + 1
+            run = 0

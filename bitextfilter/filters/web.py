@@ -1,4 +1,4 @@
-"""Rules of web text: addresses, menus, boilerplate lines, HTML and escaped characters."""
+"""Rules of web text: addresses, menus, HTML tags and boilerplate lines."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Floats, Mask
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.pairs import Pairs, Side
-from bitextfilter.filters.rule import Bounded, Languages, SideFault
+from bitextfilter.filters.pairs import Side
+from bitextfilter.filters.rule import LanguagePair, SideBounded, SideFault
 from bitextfilter.io.files import read_lines
 
 _URL = regex.compile(
@@ -28,8 +29,8 @@ _URL = regex.compile(
 
 
 @dataclass(frozen=True)
-class Urls(Bounded):
-    """Web and e-mail addresses are not too much of a side; ``maximum=0`` allows none at all."""
+class Urls(SideBounded):
+    """Web and e-mail addresses are a small enough share of each side; ``maximum=0`` allows none."""
 
     name = "urls"
     unit = "0 to 1: share of the characters of each side, white space aside"
@@ -37,24 +38,19 @@ class Urls(Bounded):
 
     maximum: float | None = 0.5
 
-    def values(self, pairs: Pairs) -> NDArray[np.float64]:
-        """Return the shares."""
-        return np.stack([_addresses(side) for side in pairs.sides], axis=1)
-
-
-def _addresses(side: Side) -> NDArray[np.float64]:
-    """Look only where a letter follows a full stop, or where there is ``@`` or ``:/``."""
-    codes = side.codes
-    stops, colons = (np.flatnonzero(codes == ord(sign)) for sign in ".:")
-    letters = side.category_in("L")
-    joined = stops[letters[stops + 1]], colons[codes[colons + 1] == ord("/")]
-    hints = side.holding(np.concatenate([*joined, np.flatnonzero(codes == ord("@"))]))
-    shares = np.zeros(len(side))
-    for index in np.flatnonzero(hints).tolist():
-        words = side.sentences[index].split()
-        found = (_URL.findall(word) for word in words if not word.isalnum())
-        shares[index] = sum(map(len, chain.from_iterable(found))) / sum(map(len, words))
-    return shares
+    def side_values(self, side: Side) -> Floats:
+        """Return the shares, from sentences with a letter after a full stop, ``@`` or ``:/``."""
+        codes = side.codes
+        stops, colons = (np.flatnonzero(codes == ord(sign)) for sign in ".:")
+        letters = side.category_in("L")
+        joined = stops[letters[stops + 1]], colons[codes[colons + 1] == ord("/")]
+        hints = side.holding(np.concatenate([*joined, np.flatnonzero(codes == ord("@"))]))
+        shares = np.zeros(len(side))
+        for index in np.flatnonzero(hints).tolist():
+            words = side.sentences[index].split()
+            found = (_URL.findall(word) for word in words if not word.isalnum())
+            shares[index] = sum(map(len, chain.from_iterable(found))) / sum(map(len, words))
+        return shares
 
 
 _SEPARATORS = "|>»›→·•*/\\-–—:"
@@ -63,10 +59,10 @@ _LAST = regex.compile(r"[.?!…,;]$")
 
 @dataclass(frozen=True)
 class Breadcrumbs(SideFault):
-    """No breadcrumb trail or menu: pieces of few words, with a sign between spaces after each.
+    """No side is a breadcrumb trail or menu of more than ``maximum`` pieces.
 
-    ``Home » News | Sport · Contact`` has four pieces. A piece of more than ``words`` words, or one
-    that ends with a full stop, a comma or the like, ends the row.
+    ``Home » News | Sport · Contact`` has four pieces, separated by signs between spaces. A piece
+    of more than ``words`` words, or with a full stop, comma or the like at its end, ends the row.
     """
 
     name = "breadcrumbs"
@@ -81,15 +77,15 @@ class Breadcrumbs(SideFault):
         if self.maximum < 1 or self.words < 1:
             raise SettingsError(f"{self.name}: maximum and words are 1 and up")
 
-    def suspects(self, side: Side) -> NDArray[np.bool_]:
-        """Count the signs that stand alone."""
+    def suspects(self, side: Side) -> Mask:
+        """Select sentences with enough separators that stand alone."""
         single = side.word_lengths == 1
         signs = np.isin(side.codes[side.word_starts[single]], [ord(sign) for sign in _SEPARATORS])
         counts = np.bincount(side.word_sentence[single][signs], minlength=len(side))
-        enough: NDArray[np.bool_] = counts >= self.maximum
+        enough: Mask = counts >= self.maximum
         return enough
 
-    def fault(self, sentence: str, language: str | None) -> str | None:
+    def fault(self, sentence: str) -> str | None:
         """Return the number of pieces in the longest row."""
         longest = row = size = 0
         for word in [*sentence.split(), "|"]:
@@ -102,7 +98,7 @@ class Breadcrumbs(SideFault):
 
 
 class _FoundError(Exception):
-    """Tells the name of the first tag."""
+    """The first tag, by its name."""
 
 
 class _FirstTag(HTMLParser):
@@ -118,22 +114,23 @@ _OPENING = regex.compile("<[a-zA-Z]")
 
 @dataclass(frozen=True)
 class HtmlTags(SideFault):
-    """Neither side holds an opening HTML tag, as Python's own parser of HTML sees it.
+    """No side holds an opening HTML tag.
 
-    A comment, a lone closing tag or a ``<`` before a number or a space is none.
+    Python's HTML parser decides: comments, lone closing tags and ``<`` before a number or a space
+    pass.
     """
 
     name = "html-tags"
     unit = "the first tag of each side"
     origin = "OpusFilter HtmlTagFilter"
 
-    def suspects(self, side: Side) -> NDArray[np.bool_]:
-        """Look only where a letter of English follows ``<``."""
+    def suspects(self, side: Side) -> Mask:
+        """Select sentences where an ASCII letter follows ``<``."""
         opening = np.flatnonzero(side.codes == ord("<"))
         follower = side.codes[opening + 1] | 0x20
         return side.holding(opening[(follower >= ord("a")) & (follower <= ord("z"))])
 
-    def fault(self, sentence: str, language: str | None) -> str | None:
+    def fault(self, sentence: str) -> str | None:
         """Return the first tag."""
         opening = _OPENING.search(sentence)
         if opening is None or sentence.rfind(">") < opening.start():
@@ -149,39 +146,6 @@ class HtmlTags(SideFault):
         return None
 
 
-_ESCAPES = regex.compile(
-    r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|u\{[0-9a-f]{2,6}\})"
-    r"|&\#(?:[0-9]{2,7}|x[0-9a-f]{2,6});"
-    r"|<u\+[0-9a-f]{4,6}>"
-    r"|%u[0-9a-f]{4}"
-    r"|(?:%[c-f][0-9a-f]%[89ab][0-9a-f]){2}",
-    regex.IGNORECASE,
-)
-
-
-@dataclass(frozen=True)
-class EscapedUnicode(SideFault):
-    r"""Neither side spells a character by its number: ``\u00e9``, ``\xe9``, ``&#233;``.
-
-    Nor as ``<U+00E9>``, ``%u00e9`` or two and more characters of percent-encoded UTF-8.
-    """
-
-    name = "escaped-unicode"
-    unit = "the first such character of each side"
-    origin = "Bicleaner no_escaped_unicode (there: a backslash, x or u, and two digits)"
-
-    def suspects(self, side: Side) -> NDArray[np.bool_]:
-        """Look only where a digit, a letter or a sign that starts a number follows an escape."""
-        escapes = np.concatenate([np.flatnonzero(side.codes == ord(sign)) for sign in "\\&<%"])
-        followers = np.isin(side.codes[escapes + 1], [ord(sign) for sign in "xXuU#cCdDeEfF"])
-        return side.holding(escapes[followers])
-
-    def fault(self, sentence: str, language: str | None) -> str | None:
-        """Return the first of them."""
-        found = _ESCAPES.search(sentence)
-        return found[0] if found else None
-
-
 _BUILT_IN = Path(__file__).with_name("boilerplate.txt")
 _MACROS = {
     "{sites}": "(?:facebook|twitter|x|linkedin|pinterest|whatsapp|instagram|youtube|reddit|google)",
@@ -191,11 +155,11 @@ _MACROS = {
 
 @dataclass(frozen=True)
 class Boilerplate(SideFault):
-    """Neither side is a line that web pages repeat: cookies, copyright, log in, share, cart.
+    """No side holds boilerplate of web pages: cookies, copyright, log in, share, cart.
 
-    The built-in patterns are English, German, French, Czech and Spanish, and are held against
-    sides of every language; they are made to pass news that tells of such things. ``file`` adds
-    the user's own: regular expressions, one a line, for text in whatever case.
+    The built-in patterns are English, German, French, Czech and Spanish, apply to sides of every
+    language, and pass news on these subjects. ``file`` adds regular expressions of your own, one
+    a line, that ignore case.
     """
 
     name = "boilerplate"
@@ -204,23 +168,23 @@ class Boilerplate(SideFault):
 
     file: str | None = None
 
-    def prepare(self, languages: Languages) -> None:
-        """Raise NotFoundError or InputError, or SettingsError for what is no expression."""
+    def prepare(self, languages: LanguagePair) -> None:
+        """Read the patterns: raise NotFoundError, InputError, or SettingsError for a bad one."""
         super().prepare(languages)
         self._lists()
 
-    def suspects(self, side: Side) -> NDArray[np.bool_]:
-        """Look only at sentences with a word that a pattern is known by."""
+    def suspects(self, side: Side) -> Mask:
+        """Select sentences with a key word of a pattern."""
         suspects = np.zeros(len(side), dtype=bool)
         for patterns in self._lists():
             suspects |= patterns.suspects(side)
         return suspects
 
-    def fault(self, sentence: str, language: str | None) -> str | None:
+    def fault(self, sentence: str) -> str | None:
         """Return the first match of a pattern."""
         words = dict.fromkeys(_WORD.findall(sentence.lower()))
         for patterns in self._lists():
-            for pattern in patterns.known_by(words):
+            for pattern in patterns.of(words):
                 if found := pattern.search(sentence):
                     return str(found[0])
         return None
@@ -233,28 +197,28 @@ _WORD = regex.compile(r"\p{Alphabetic}+|©")
 
 
 class _Patterns:
-    """Regular expressions, each with the words that it is known by."""
+    """Regular expressions, each with the key words of texts that it may match."""
 
     def __init__(self) -> None:
         self._by_word: dict[str, list[regex.Pattern[str]]] = {}
         self._anywhere: list[regex.Pattern[str]] = []
 
     def add(self, words: str, expression: str) -> None:
-        """Add an *expression* for texts with one of the *words*; for any text without words."""
+        """Add an *expression* for texts with one of the *words*; without words, for all."""
         pattern = regex.compile(expression, regex.IGNORECASE)
         for word in words.split():
             self._by_word.setdefault(word, []).append(pattern)
         if not words:
             self._anywhere.append(pattern)
 
-    def known_by(self, words: Iterable[str]) -> Iterator[regex.Pattern[str]]:
-        """Yield the patterns for a text of *words*."""
+    def of(self, words: Iterable[str]) -> Iterator[regex.Pattern[str]]:
+        """Yield the patterns that may match a text of *words*."""
         for word in words:
             yield from self._by_word.get(word, ())
         yield from self._anywhere
 
-    def suspects(self, side: Side) -> NDArray[np.bool_]:
-        """Say which sentences may match, by the looks of their words, shape ``(n,)``."""
+    def suspects(self, side: Side) -> Mask:
+        """Return the sentences that may match, by sketches of their words, shape ``(n,)``."""
         if self._anywhere:
             return np.ones(len(side), dtype=bool)
         first, last = side.letter_runs
@@ -280,5 +244,5 @@ def _read(path: str) -> _Patterns:
         try:
             patterns.add(words, expression)
         except regex.error as error:
-            raise SettingsError(f"{path}:{number}: no regular expression: {error}") from error
+            raise SettingsError(f"{path}:{number}: not a regular expression: {error}") from error
     return patterns

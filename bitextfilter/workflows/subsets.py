@@ -15,7 +15,8 @@ from urllib.parse import quote
 import numpy as np
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.filters.pipeline import LineJudge, Pipeline
+from bitextfilter.filters.column import columns_of
+from bitextfilter.filters.pipeline import LineFilter, Pipeline
 from bitextfilter.filters.rule import Rule
 from bitextfilter.io.files import open_input, open_output
 from bitextfilter.io.ranking import Ranking, SelectionSettings
@@ -225,6 +226,9 @@ def _nothing(file: ScoredFile, system: System, eligible: int, words: int) -> Inp
     return InputError(f"no row has a {lacks}", file=file.path, remedy="name another column")
 
 
+WINDOW_ROWS = 8192
+"""Rows that the rules check at a time."""
+
 _NUMBER = re.compile(r"[-+]?0*[1-9][0-9]*")
 
 
@@ -238,12 +242,12 @@ def select_pairs(
     with open_input(path) as stream:
         reader = RowReader(stream, path, columns, remedy="mend the row")
         pipeline = Pipeline(rules, fast=True)
-        judge = LineJudge(reader.parser, pipeline, languages, rule_columns(rules))
+        line_filter = LineFilter(reader.parser, pipeline, languages, rule_columns(rules))
         for window in reader.lines(WINDOW_ROWS):
-            outcome = judge(window)
-            if outcome.bad is not None:
-                raise outcome.bad.error()
-            yield from (line + b"\n" for line in outcome.output.split(b"\n") if line)
+            filtered = line_filter(window)
+            if filtered.bad is not None:
+                raise filtered.bad.error()
+            yield from (line + b"\n" for line in filtered.output.split(b"\n") if line)
 
 
 def rule_columns(rules: Sequence[Rule]) -> dict[str, int]:
@@ -251,7 +255,7 @@ def rule_columns(rules: Sequence[Rule]) -> dict[str, int]:
 
     Raises SettingsError for a name: the files have no header.
     """
-    names = [str(rule.column) for rule in rules if hasattr(rule, "column")]
+    names = columns_of(rules)
     for name in names:
         if not _NUMBER.fullmatch(name):
             raise SettingsError(f"column {name!r} is no number, and there is no header")

@@ -50,7 +50,7 @@ def test_what_web_pages_repeat(language: str) -> None:
     lines = [
         line.replace(" \0 ", " | ") for line in LINES[language].replace(" | ", " \0 ").split("|")
     ]
-    kept = Boilerplate().judge(Pairs(lines, ["x"] * len(lines))).keep
+    kept = Boilerplate().check(Pairs(lines, ["x"] * len(lines))).keep
     assert [line for line, keep in zip(lines, kept, strict=True) if keep] == []
 
 
@@ -63,12 +63,12 @@ def test_what_a_web_page_tells() -> None:
         "L'accueil des cookies fut bon, dit le site.",
         "Heslo je tajné, nahoru nebo dolů.",
     ]
-    assert Boilerplate().judge(Pairs(told, told)).keep.all()
+    assert Boilerplate().check(Pairs(told, told)).keep.all()
 
 
 def test_a_list_that_makes_no_sense(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         Boilerplate(file=str(tmp_path / "none.txt")).prepare(None)
     (tmp_path / "list.txt").write_text("fine\n# (\n(\n", encoding="utf-8")
-    with pytest.raises(SettingsError, match=r"list\.txt:3: no regular expression"):
+    with pytest.raises(SettingsError, match=r"list\.txt:3: not a regular expression"):
         Boilerplate(file=str(tmp_path / "list.txt")).prepare(None)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from bitextfilter.errors import InputError, NotFoundError, SettingsError
 from bitextfilter.filters.agreement import Parentheses, TerminalPunctuation
 from bitextfilter.filters.figures import NumberInconsistencies, Numerals
-from bitextfilter.filters.letters import AlphabetRatio, Letters, OnlyNumbers, OnlySymbols, Script
+from bitextfilter.filters.language import AlphabetRatio, Letters, OnlyNumbers, OnlySymbols, Script
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.patterns import RegularExpression, UnwantedWords
 from bitextfilter.filters.rule import Bounded

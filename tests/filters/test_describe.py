@@ -22,7 +22,9 @@ def test_the_page_begins_with_a_line_on_each_rule() -> None:
     """A table of the rules and the first sentences of their docstrings, which ends there."""
     first = {name: (rule.__doc__ or "").partition("\n\n")[0] for name, rule in RULES.items()}
     lines = [f"| [{n}](#{n}) | {' '.join(t.split())} |\n" for n, t in first.items()]
-    table = "| rule | what it asks of a pair |\n|---|---|\n" + "".join(lines).replace("``", "`")
+    table = "| rule | condition that a pair must meet |\n|---|---|\n" + "".join(lines).replace(
+        "``", "`"
+    )
     assert f"\n\n{table}\n" in PAGE.partition("\n## ")[0]
 
 

@@ -34,7 +34,7 @@ def sloppily(data: bytes, codec: str) -> str:
 
 def damaged(texts: list[str]) -> list[bool]:
     pairs = Pairs(texts, ["Wort"] * len(texts))
-    return (~BadEncoding().judge(pairs).keep).tolist()
+    return (~BadEncoding().check(pairs).keep).tolist()
 
 
 @pytest.mark.parametrize("language", CLEAN)

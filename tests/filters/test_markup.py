@@ -36,7 +36,7 @@ PIECES = ["<", "<", ">", ">", "a", "B", "/", " ", "!", "--", "=", '"', "'", "?",
 def test_tags_are_those_of_the_parser() -> None:
     draw = random.Random(5)
     sentences = ["".join(draw.choices(PIECES, k=draw.randrange(15))) for _ in range(4000)]
-    verdict = HtmlTags().judge(Pairs(sentences, [""] * len(sentences)))
+    verdict = HtmlTags().check(Pairs(sentences, [""] * len(sentences)))
     said = [None if keep else verdict.reason(i) for i, keep in enumerate(verdict.keep)]
     tags = list(map(first_tag, sentences))
     assert 100 < sum(tag is not None for tag in tags) < 3900
@@ -45,4 +45,4 @@ def test_tags_are_those_of_the_parser() -> None:
 
 def test_a_line_of_opening_tags_takes_no_time() -> None:
     """The parser alone needs minutes for it, for its time grows with the square."""
-    assert HtmlTags().judge(Pairs(["1 > 0 " + "<a" * 100_000], [""])).keep.all()
+    assert HtmlTags().check(Pairs(["1 > 0 " + "<a" * 100_000], [""])).keep.all()

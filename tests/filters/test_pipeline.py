@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs
-from bitextfilter.filters.pipeline import KEEP, Pipeline, Tally
+from bitextfilter.filters.pipeline import PASSED, Pipeline, Tally
 from bitextfilter.filters.registry import parse_rule
 
 SPECS = ["length:maximum=3", "length-ratio:maximum=2", "long-word:maximum=4", "letter-words"]
@@ -18,7 +18,7 @@ def naive(specs: list[str], pair: tuple[str, str]) -> list[str]:
     """The reasons that each rule alone has against one pair."""
     said = []
     for spec in specs:
-        keep, reason = parse_rule(spec).judge(Pairs([pair[0]], [pair[1]]))
+        keep, reason = parse_rule(spec).check(Pairs([pair[0]], [pair[1]]))
         said.append("" if keep[0] else reason(0))
     return said
 
@@ -29,23 +29,23 @@ PAIRS = st.lists(st.tuples(WORDS, WORDS), max_size=12)
 
 @given(pairs=PAIRS)
 def test_every_rule_judges_every_pair(pairs: list[tuple[str, str]]) -> None:
-    judged = Pipeline([parse_rule(spec) for spec in SPECS]).judge(
+    checked = Pipeline([parse_rule(spec) for spec in SPECS]).check(
         Pairs([pair[0] for pair in pairs], [pair[1] for pair in pairs])
     )
     expected = [naive(SPECS, pair) for pair in pairs]
-    assert judged.keep.tolist() == [not any(said) for said in expected]
+    assert checked.keep.tolist() == [not any(said) for said in expected]
     for index, said in enumerate(expected):
-        assert judged.verdict(index) == ("; ".join(filter(None, said)) or KEEP)
+        assert checked.verdict(index) == ("; ".join(filter(None, said)) or PASSED)
     names = [spec.partition(":")[0] for spec in SPECS]
     for place, name in enumerate(names):
         failing = [said for said in expected if said[place]]
-        assert judged.tally.dropped[name] == len(failing)
-        assert judged.tally.unique[name] == sum(len(list(filter(None, s))) == 1 for s in failing)
+        assert checked.tally.dropped[name] == len(failing)
+        assert checked.tally.unique[name] == sum(len(list(filter(None, s))) == 1 for s in failing)
     kept = [pair for pair, said in zip(pairs, expected, strict=True) if not any(said)]
     for side in range(2):
-        assert judged.tally.words[side] == sum(len(pair[side].split()) for pair in pairs)
-        assert judged.tally.kept_words[side] == sum(len(pair[side].split()) for pair in kept)
-    assert judged.tally.kept == len(kept)
+        assert checked.tally.words[side] == sum(len(pair[side].split()) for pair in pairs)
+        assert checked.tally.kept_words[side] == sum(len(pair[side].split()) for pair in kept)
+    assert checked.tally.kept == len(kept)
 
 
 @given(pairs=PAIRS)
@@ -53,7 +53,7 @@ def test_fast_keeps_the_same(pairs: list[tuple[str, str]]) -> None:
     rules = [parse_rule(spec) for spec in [*SPECS, "similarity:maximum=0.5", "identical"]]
     assert len({rule.cost for rule in rules}) == 2
     batch = Pairs([pair[0] for pair in pairs], [pair[1] for pair in pairs])
-    thorough, fast = Pipeline(rules).judge(batch), Pipeline(rules, fast=True).judge(batch)
+    thorough, fast = Pipeline(rules).check(batch), Pipeline(rules, fast=True).check(batch)
     assert fast.keep.tolist() == thorough.keep.tolist()
     for index in range(len(pairs)):
         assert set(fast.verdict(index).split("; ")) <= set(thorough.verdict(index).split("; "))
@@ -62,26 +62,26 @@ def test_fast_keeps_the_same(pairs: list[tuple[str, str]]) -> None:
 def test_tallies_add_up() -> None:
     rules = [parse_rule(spec) for spec in SPECS]
     sources, targets = ["a", "12", "house a a a"], ["a a a", "12", "b"]
-    whole = Pipeline(rules).judge(Pairs(sources, targets)).tally
+    whole = Pipeline(rules).check(Pairs(sources, targets)).tally
     total = Tally()
     for source, target in zip(sources, targets, strict=True):
-        total.add(Pipeline(rules).judge(Pairs([source], [target])).tally)
+        total.add(Pipeline(rules).check(Pairs([source], [target])).tally)
     assert total.dropped == whole.dropped
     assert total.unique == whole.unique
-    assert total.words.tolist() == whole.words.tolist()
+    assert total.words == whole.words
     assert total.kept == whole.kept
 
 
 def test_reasons_can_be_told_apart() -> None:
     rules = [parse_rule("html-tags"), parse_rule("length:maximum=1")]
-    verdict = Pipeline(rules).judge(Pairs(['<a b="c; d">'], ["x"])).verdict(0)
+    verdict = Pipeline(rules).check(Pairs(['<a b="c; d">'], ["x"])).verdict(0)
     assert len(verdict.split("; ")) == 2
 
 
 def test_no_rules_keep_everything() -> None:
-    judged = Pipeline([]).judge(Pairs(["a", ""], ["b", ""]))
-    assert judged.keep.tolist() == [True, True]
-    assert judged.verdict(1) == KEEP
+    checked = Pipeline([]).check(Pairs(["a", ""], ["b", ""]))
+    assert checked.keep.tolist() == [True, True]
+    assert checked.verdict(1) == PASSED
 
 
 def test_the_same_rule_twice_makes_no_sense() -> None:

@@ -52,7 +52,7 @@ def batch(rows: list[tuple[str, str]], languages: tuple[str, str] | None = LANGU
 
 def reasons(rule: Rule, pairs: Pairs) -> list[str]:
     """The reason of each pair, or nothing for one that is kept."""
-    verdict = rule.judge(pairs)
+    verdict = rule.check(pairs)
     assert verdict.keep.shape == (len(pairs),)
     assert verdict.keep.dtype == bool
     return ["" if keep else verdict.reason(i) for i, keep in enumerate(verdict.keep.tolist())]

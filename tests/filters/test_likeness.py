@@ -47,7 +47,7 @@ def test_longest_common_substring(one: str, other: str, maximum: float) -> None:
     inside = [one[i:j] for i in range(len(one)) for j in range(i + 1, len(one) + 1)]
     size = max((len(part) for part in inside if part in other), default=0)
     ratio = size / max(1, min(len(one), len(other)))
-    verdict = LongestCommonSubstring(maximum).judge(Pairs([one], [other]))
+    verdict = LongestCommonSubstring(maximum).check(Pairs([one], [other]))
     assert bool(verdict.keep[0]) is (ratio <= maximum)
 
 

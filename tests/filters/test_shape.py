@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs
-from bitextfilter.filters.repetition import RepeatedWords, Repetition
+from bitextfilter.filters.shape import RepeatedWords, Repetition
 
 
 def naive(sentence: str, rule: Repetition) -> bool:
@@ -21,7 +21,7 @@ def naive(sentence: str, rule: Repetition) -> bool:
 
 def decided(rule: Repetition | RepeatedWords, sentences: list[str]) -> list[bool]:
     """Whether each sentence repeats something, as the second side of a pair."""
-    return (~rule.judge(Pairs([""] * len(sentences), sentences)).keep).tolist()
+    return (~rule.check(Pairs([""] * len(sentences), sentences)).keep).tolist()
 
 
 RULES = [Repetition(), Repetition(1, 1, 9), Repetition(3, 2, 30), Repetition(1, 5, 101)]
