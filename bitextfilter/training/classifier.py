@@ -262,9 +262,7 @@ def train_classifier(
     classifier, losses, epoch = fit_classifier(pairs, parts[:2], shape, training, notify)
     rescale_translation_logit(classifier, training.sharpness, training.lenience)
     with one_torch_thread():
-        tuning, held_out = (
-            _logits(classifier, pairs, part, training.batch_size) for part in parts[1:]
-        )
+        tuning, held_out = (_logits(classifier, pairs, p, training.batch_size) for p in parts[1:])
     if training.calibrate:
         classifier.temperature.fill_(fit_temperature(tuning, pairs.qualities[parts[1]]))
     temperature = float(classifier.temperature)
@@ -305,15 +303,13 @@ def fit_classifier(
     _check_kinds(pairs, *parts)
     threads, size = torch.get_num_threads(), training.batch_size
     epoch = -(-len(parts[0]) // size)
-    tuning = torch.from_numpy(pairs.qualities[parts[1]].astype(np.float64))
 
     def batches(_: int) -> Iterator[Indices]:
         while True:
             yield from pairs.batches(parts[0], size)
 
     def validate(network: PairClassifier) -> float:
-        logits = torch.from_numpy(_logits(network, pairs, parts[1], size))
-        return float(binary_cross_entropy_with_logits(logits, tuning))
+        return _cross_entropy(network, pairs, parts[1], size)
 
     def report(progress: Progress, _: int) -> None:
         if progress.update % epoch == 0:
@@ -328,6 +324,15 @@ def fit_classifier(
         progress = learn_in_memory(learner, stream, validate, report)
     losses = [row["error"] for row in progress.history]
     return classifier, losses, progress.best_update // epoch
+
+
+def _cross_entropy(
+    classifier: PairClassifier, pairs: LabelledPairs, rows: Indices, size: int
+) -> float:
+    """Return the mean cross-entropy of the expected quality of some pairs, in nats."""
+    logits = torch.from_numpy(_logits(classifier, pairs, rows, size))
+    qualities = torch.from_numpy(pairs.qualities[rows].astype(np.float64))
+    return float(binary_cross_entropy_with_logits(logits, qualities))
 
 
 @torch.no_grad()
