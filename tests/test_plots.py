@@ -14,7 +14,7 @@ DRAWINGS, PICTURES, picture = (SCRIPT[name] for name in ("DRAWINGS", "PICTURES",
 
 
 def words(svg: bytes) -> list[str]:
-    """The texts of a picture: names and figures. Lines may differ between versions of matplotlib."""
+    """The texts of a picture. Its lines may differ between versions of matplotlib."""
     return re.findall(r"<text[^>]*>([^<]*)</text>", svg.decode())
 
 
