@@ -26,9 +26,9 @@ from bitextfilter.commands.frame.options import (
     amount,
     column,
     files_argument,
-    fold,
     fraction,
     model_options,
+    part,
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
@@ -125,7 +125,7 @@ class _Settings:
     help="Keep rows that score S or more; recommended is the cut of --model.",
 )
 @similarity_option()
-@click.option("--fold", type=fold, metavar="I/K", help="Take the I-th of K parts; 1 the worst.")
+@click.option("--fold", type=part, metavar="I/K", help="Take the I-th of K parts; 1 the worst.")
 @click.option("--sample", type=amount, metavar="N", help="Take N rows by chance.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of --sample  [default: 1]")
 def main(run: Run, **options: Any) -> None:

@@ -277,7 +277,7 @@ def test_a_bug_is_shown_with_its_traceback() -> None:
         (["--scol", "en"], "a column can only be named with --header"),
         (["--rejects", "bad.tsv"], "--rejects FILE needs --on-error reject"),
         (["--max-bad", "3"], "--max-bad needs --on-error reject"),
-        (["--max-bad", "0.01"], "'0.01' is not a whole number, or one such as 500k"),
+        (["--max-bad", "0.01"], "'0.01' is not a whole number, such as 500, 500k"),
         (["--max-bad", "101%"], "'101%' is more than all rows"),
         (["--on-error", "reject", "--rejects", "-"], "--rejects needs a file of its own"),
         (["--on-error", "reject", "--rejects", "./x", "-i", "x"], "--rejects needs a file of"),

@@ -283,9 +283,9 @@ def test_the_columns_are_checked_once(
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["--shard", "0/3"], 2, "'0/3' is no part such as 1/10"),
-        (["--shard", "4/3"], 2, "'4/3' is no part"),
-        (["--shard", "x"], 2, "'x' is no part"),
+        (["--shard", "0/3"], 2, "'0/3' is not a part such as 3/10"),
+        (["--shard", "4/3"], 2, "'4/3' is not a part"),
+        (["--shard", "x"], 2, "'x' is not a part"),
         (["--shard", "1/2", "--resume", "parts"], 2, "--shard is for runs without --engine ray"),
         (["--shard", "1/2"], 78, "stdin: only a plain file can be cut by --shard"),
         (["--shard", "1/2", "a", "b"], 2, "--shard takes one file"),

@@ -1,4 +1,4 @@
-"""What a command asks of its process before anything heavy is loaded.
+"""The frame of every command: shared options, help, errors and exit codes.
 
 A complete command, ``commands/count.py``, run as ``bitext-count < pairs.tsv``::
 
@@ -24,25 +24,25 @@ A complete command, ``commands/count.py``, run as ``bitext-count < pairs.tsv``::
             bitext-count --digits 2 < pairs.tsv
         \"\"\"
         rows, output = run.rows(), run.output()     # -i --scol --tcol --header, and -o
-        output.write(rows.first_line(["ratio"]))    # BOM and header, if there are any
-        for window in run.windows(rows):            # lists of Row | BadRow; all else is done
+        output.write(rows.first_line(["ratio"]))    # BOM and header, if any
+        for window in run.windows(rows):            # lists of Row | BadRow
             for row in window:
                 value = f"{len(row.source) / len(row.target):.{digits}f}" if isinstance(
                     row, Row) else ""
                 output.write(row.line + b"\\t" + value.encode() + row.ending)
 
-What ``command`` adds, and the function never sees: -q -v --manifest --version; --batch-size
---threads --device (as ``run.common``; fewer with ``uses``); the groups given (``row_options()``
-or its parts, as ``run.row_settings``; ``model_options()`` for ``run.model()``). The function's
-own options come as its arguments. Its docstring is the help: indented paragraphs are kept as
-they are, and the exit codes are added.
+``command`` adds -q -v --manifest --version; --batch-size --threads --device (as ``run.common``;
+fewer with ``uses``); and the given groups (``row_options()`` or its parts, as
+``run.row_settings``; ``model_options()`` for ``run.model()``). The function's own options are its
+arguments. Its docstring is the help: indented paragraphs stay as they are, and the exit codes are
+added.
 
-Files are opened with ``run.input(path)``, ``run.output(path)`` or ``run.enter(context)``: they
-are closed, and outputs renamed into place or removed, when the function ends. It returns
-normally or raises: a BitextError (one line, the exit code of ``exits.EXIT_CODES``),
-``click.UsageError`` (2), anything else is a bug (70). ``run.counts["pairs"] += 1`` puts a
-number, ``run.facts["seed"] = 1`` a fact into the summary or manifest; ``run.note``,
-``run.warn`` and ``run.progress(total, unit).update(n)`` speak on stderr.
+Files are opened with ``run.input(path)``, ``run.output(path)`` or ``run.enter(context)``: when
+the function ends they are closed, and outputs renamed into place, or removed after an error. It
+returns normally or raises: a BitextError (one line, an exit code of ``exits.EXIT_CODES``),
+``click.UsageError`` (2), anything else is a bug (70). ``run.counts["pairs"] += 1`` and
+``run.facts["seed"] = 1`` are for the summary and the manifest; ``run.note``, ``run.warn`` and
+``run.progress(total, unit).update(n)`` write to stderr.
 
 Subcommands: ``main = group("bitext-segment", "Help.")``, then ``@command("learn", ...,
 parent=main)``. Tests: ``click.testing.CliRunner().invoke(main, [...], input=b"...")``.
@@ -57,7 +57,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import partial, wraps
 from typing import Any, Protocol, TypeVar
 
 import click
@@ -71,9 +71,10 @@ from bitextfilter.commands.frame.options import (
     common_options,
     compute_options,
     needs_own_file,
+    take,
 )
-from bitextfilter.commands.frame.run import Run, StdoutPipe
-from bitextfilter.io.rows import Columns
+from bitextfilter.commands.frame.pipes import StdoutPipe
+from bitextfilter.commands.frame.run import Run
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 """``M_TRIM_THRESHOLD``, ``M_MMAP_THRESHOLD`` and ``M_ARENA_MAX`` of glibc's malloc.h."""
@@ -83,13 +84,11 @@ _LARGE, _KEPT, _ARENAS = 1 << 22, 1 << 25, 2
 def prepare() -> None:
     """Keep speed and memory steady, whatever the number and the size of the windows.
 
-    numpy's BLAS gets one thread (unless the environment says otherwise): our threads compute
-    side by side, and its own would crowd them out. Arrays of 4 MiB and more go back to the
-    system when they are freed; by default, glibc keeps ever larger ones to itself, in pieces, and
-    a long stream would take hundreds of MB more than a short one. Of smaller ones it keeps 32 MiB
-    at hand: else some are taken from the system at every step of a recurrent encoder, and given
-    back. All threads share two arenas, where each would keep one, with holes of its own. Other C
-    libraries are left be.
+    numpy's BLAS gets one thread, unless the environment says otherwise: our own threads compute
+    side by side. glibc returns arrays of 4 MiB and more to the system when they are freed (by
+    default it keeps ever larger ones, and a long stream takes hundreds of MB more), keeps up to
+    32 MiB of smaller ones (a recurrent encoder frees some at every step), and shares two arenas
+    among all threads. Other C libraries are not changed.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with suppress(OSError, AttributeError, TypeError):
@@ -100,28 +99,20 @@ def prepare() -> None:
 
 
 def run_of(values: dict[str, Any]) -> Run:
-    """Make the Run of the shared options, and take them out of *values*.
+    """Make the Run of the shared options, and remove these from *values*.
 
     Raises UsageError for options that contradict each other.
     """
     context = click.get_current_context()
     path = context.command_path
-    common = {key: values.pop(key) for key in vars(Common()) if key in values}
-    run = Run(path, list(context.obj or [path]), Common(**common))
-    run.model_name = values.pop("model", None)
-    if "engine" in values:  # other commands have a --resume of their own
-        run.scaling = Scaling(**{key: values.pop(key) for key in vars(Scaling()) if key in values})
-    names = ("input", "output", "header", "rejects", "max_bad")
-    row: dict[str, Any] = {key: values.pop(key) for key in names if key in values}
-    if "row_files" in values:
-        row["files"] = tuple(values.pop("row_files"))
-        if len(row["files"]) == 1 and row["input"] == "-":
-            (row["input"],) = row.pop("files")
-    if "drops" in values:
-        row |= {"drops": True, "rejects": values.pop("drops")}
-    if "scol" in values:
-        row["columns"] = Columns(values.pop("scol"), values.pop("tcol"))
-    run.row_settings = RowSettings(reject=values.pop("on_error", "stop") == "reject", **row)
+    run = Run(
+        path,
+        list(context.obj or [path]),
+        take(Common, values),
+        RowSettings.take(values),
+        take(Scaling, values) if "engine" in values else Scaling(),
+        values.pop("model", None),
+    )
     files = run.row_settings
     needs_own_file("--manifest", run.common.manifest, (*files.inputs, files.output, files.rejects))
     return run
@@ -133,7 +124,7 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class _Framed(click.Command):
-    """A click command whose usage errors are one line, and whose errors have exit codes."""
+    """A click command with one-line usage errors and with exit codes."""
 
     def main(
         self,
@@ -143,7 +134,7 @@ class _Framed(click.Command):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run the command line *args*, and leave with its exit code if *standalone_mode*."""
+        """Run the command line *args*, and exit with its code if *standalone_mode*."""
         prepare()
         arguments = list(sys.argv[1:] if args is None else args)
         extra["obj"] = [self.name, *arguments]
@@ -168,7 +159,7 @@ class _Framed(click.Command):
         sys.exit(code)
 
     def make_context(self, *arguments: Any, **extra: Any) -> click.Context:
-        """Read the command line; where nobody reads the help it asks for, that is a good end."""
+        """Read the command line; a help text that nobody reads is no error."""
         try:
             return super().make_context(*arguments, **extra)
         except BrokenPipeError:
@@ -246,7 +237,7 @@ def _version_option(name: str) -> click.Option:
 
 
 def group(name: str, text: str) -> click.Group:
-    """Return a command that only has subcommands; *text* is its help."""
+    """Return a command of subcommands; *text* is its help."""
     return _Group(
         name,
         help=_kept(text),
@@ -265,21 +256,24 @@ def command(
     parent: click.Group | None = None,
     kind: type[Command] = Command,
 ) -> Callable[[Callable[..., None]], click.Command]:
-    """Make a function of a Run and its own options a command, as the module shows.
+    """Make a command of a function of a Run and its own options, as the module shows.
 
     Args:
-        name: as typed at the shell, or that of a subcommand of *parent*.
+        name: of the program, or of a subcommand of *parent*.
         options: groups of shared options.
-        batch_size: the default of --batch-size; None for a command that computes nothing.
+        batch_size: the default of --batch-size; None for a command without it.
         uses: ``device``, ``threads`` (no --device), or ``rows`` (no --threads either).
-        parent: the group that this is a subcommand of; *kind*: the class of the command.
+        parent: the group of a subcommand.
+        kind: the class of the command.
     """
 
     def decorate(function: Callable[..., None]) -> click.Command:
+        @wraps(function)
         def callback(**values: Any) -> None:
             with run_of(values) as run:
                 function(run, **values)
                 run.check_bad(last=True)
+            run.report()
 
         made = click.command(
             name,
@@ -287,7 +281,7 @@ def command(
             help=_kept(function.__doc__ or ""),
             epilog=EXIT_HELP,
             context_settings=dict(_CONTEXT),
-        )(_with_options_of(function, callback))
+        )(callback)
         computing = compute_options(batch_size, uses) if batch_size else []
         shared = [*options, computing, common_options()]
         made.params += [option for part in shared for option in part]
@@ -297,11 +291,3 @@ def command(
         return made
 
     return decorate
-
-
-def _with_options_of(
-    function: Callable[..., None], callback: Callable[..., None]
-) -> Callable[..., None]:
-    """Hand on the options that click's decorators left on *function*."""
-    callback.__dict__.update(function.__dict__)
-    return callback

@@ -1,22 +1,31 @@
-"""Options that commands share, and parsers for their values."""
+"""Options that commands share: the parsers of their values, their settings, and the options."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from math import isnan
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import BadRow, Columns, number_of
+from bitextfilter.io.rows import Columns, number_of
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
+
+
+DEFAULT_MODEL = "en-de"
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
 
 def column(value: int | str) -> int | str:
@@ -30,9 +39,9 @@ def column(value: int | str) -> int | str:
 
 
 def numbered_column(value: int | str) -> int | str:
-    """Read the number of a column, where there is no header to name one."""
+    """Read a column of a file without a header: a number."""
     if isinstance(where := column(value), str):
-        raise click.BadParameter(f"{where!r} is no number")
+        raise click.BadParameter(f"{where!r} is not a number")
     return where
 
 
@@ -51,18 +60,12 @@ def language_pair(value: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
-
-
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
-
-
 def amount(value: str) -> int:
     """Read a number of rows or words: ``500``, ``500k``, ``2.5M``, ``1G``."""
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([kmg]?)", value.lower())
     number = Fraction(found[1]) * _UNITS[found[2]] if found else Fraction(1, 2)
     if number.denominator != 1:
-        raise click.BadParameter(f"{value!r} is not a whole number, or one such as 500k or 2.5M")
+        raise click.BadParameter(f"{value!r} is not a whole number, such as 500, 500k or 2.5M")
     return int(number)
 
 
@@ -77,17 +80,17 @@ def fraction(value: str) -> Fraction:
     return number
 
 
-def fold(value: str) -> tuple[int, int]:
-    """Read a fold: ``3/10`` is the third of ten."""
+def part(value: str) -> tuple[int, int]:
+    """Read one of several parts: ``3/10`` is the third of ten."""
     found = re.fullmatch(r"([0-9]+)/([0-9]+)", value)
-    _part, parts = (int(found[1]), int(found[2])) if found else (0, 0)
-    if not 1 <= _part <= parts:
-        raise click.BadParameter(f"{value!r} is not a fold such as 3/10, from 1/10 to 10/10")
-    return _part, parts
+    number, parts = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= number <= parts:
+        raise click.BadParameter(f"{value!r} is not a part such as 3/10, from 1/10 to 10/10")
+    return number, parts
 
 
 def score_value(value: str) -> float:
-    """Read a score: any number, infinities too."""
+    """Read a score: any number, or an infinity."""
     number = number_of(value.encode())
     if isnan(number):
         raise click.BadParameter(f"{value!r} is not a number")
@@ -95,7 +98,7 @@ def score_value(value: str) -> float:
 
 
 def most_bad(value: str) -> int | Fraction:
-    """Read how many rows may be bad: a number, ``1000`` or ``10k``, or a share, ``1%``."""
+    """Read the most rows that may be bad: a number, ``1000`` or ``10k``, or a share, ``1%``."""
     share = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%", value)
     if not share:
         return amount(value)
@@ -104,12 +107,9 @@ def most_bad(value: str) -> int | Fraction:
     return Fraction(share[1]) / 100
 
 
-DEFAULT_MODEL = "en-de"
-
-
 @dataclass(frozen=True)
 class Common:
-    """What every command is told."""
+    """The options of every command."""
 
     quiet: bool = False
     verbose: bool = False
@@ -121,24 +121,34 @@ class Common:
 
 @dataclass(frozen=True)
 class RowSettings:
-    """Where rows come from and go to, and what becomes of bad ones."""
+    """The input, the output, and the treatment of bad rows."""
 
     input: str = "-"
     output: str = "-"
-    columns: Columns = field(default_factory=Columns)
     header: bool = False
-    reject: bool = False
+    scol: int | str = 1
+    tcol: int | str = 2
+    on_error: str = "stop"
     rejects: str | None = None
     max_bad: int | Fraction | None = None
-    """How many rows may be rejected, or what share of them."""
+    """The most rows that may be rejected: a number, or a share of all."""
     drops: bool = False
     """Whether ``rejects`` also takes the good rows that the command drops."""
-    files: tuple[str, ...] = ()
-    """Read instead of ``input``, one after the other, if there are any."""
+    row_files: tuple[str, ...] = ()
+    """Files to read in turn instead of ``input``, if any."""
+
+    @classmethod
+    def take(cls, values: dict[str, Any]) -> RowSettings:
+        """Make the settings of the row options, and remove these from *values*."""
+        if "drops" in values:
+            values |= {"rejects": values.pop("drops"), "drops": True}
+        if len(values.get("row_files", ())) == 1 and values["input"] == "-":
+            (values["input"],) = values.pop("row_files")
+        return take(cls, values)
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other."""
-        if self.files and self.input != "-":
+        if self.row_files and self.input != "-":
             raise click.UsageError("files are named with -i or without it, not both")
         if self.rejects is not None and not (self.reject or self.drops):
             raise click.UsageError("--rejects FILE needs --on-error reject")
@@ -147,18 +157,78 @@ class RowSettings:
         needs_own_file("--rejects", self.rejects, (*self.inputs, self.output))
 
     @property
+    def reject(self) -> bool:
+        """Whether the run goes on after a bad row."""
+        return self.on_error == "reject"
+
+    @property
+    def columns(self) -> Columns:
+        """The columns of source and target."""
+        return Columns(self.scol, self.tcol)
+
+    @property
     def inputs(self) -> tuple[str, ...]:
-        """Every file that is read."""
-        return self.files or (self.input,)
+        """The paths of all inputs."""
+        return self.row_files or (self.input,)
 
     @property
     def names(self) -> list[str]:
-        """What messages call every file that is read."""
+        """The names of all inputs in messages."""
         return [stream_name(path) for path in self.inputs]
 
 
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+SHARD_ROWS = 24576
+"""Two windows of bitext-score, three of the other commands: some ten seconds of scoring."""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Shards of the input, and the workers that process them."""
+
+    engine: str = "local"
+    ray_address: str | None = None
+    workers: int | None = None
+    resume: str | None = None
+    shard: tuple[int, int] | None = None
+    """The part of the input to process, and the number of parts."""
+    shard_rows: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse options that contradict each other, or would do nothing."""
+        if self.engine != "ray" and (self.ray_address or self.workers):
+            name = "--ray-address" if self.ray_address else "--workers"
+            raise click.UsageError(f"{name} is for --engine ray")
+        if self.shard_rows and not self.by_shards:
+            raise click.UsageError("--shard-rows is for --engine ray or --resume")
+        if self.shard and self.by_shards:
+            raise click.UsageError("--shard is for runs without --engine ray and --resume")
+
+    @property
+    def by_shards(self) -> bool:
+        """Whether this run processes the input shard by shard."""
+        return self.engine == "ray" or self.resume is not None
+
+    @property
+    def rows(self) -> int:
+        """The number of rows in a shard."""
+        return self.shard_rows or SHARD_ROWS
+
+
+def take(kind: type[T], values: dict[str, Any]) -> T:
+    """Make settings of the options that are their fields, and remove these from *values*."""
+    names = [field.name for field in fields(kind) if field.name in values]
+    return kind(**{name: values.pop(name) for name in names})
+
+
 def needs_own_file(option: str, path: str | None, others: Sequence[str | None]) -> None:
-    """Raise UsageError where *path* is stdout, or the same file as one of *others*.
+    """Raise UsageError if *path* is stdout, or the same file as one of *others*.
 
     Devices and named pipes may be shared.
     """
@@ -169,27 +239,19 @@ def needs_own_file(option: str, path: str | None, others: Sequence[str | None]) 
         raise click.UsageError(f"{option} needs a file of its own")
 
 
-def cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def common_options() -> list[click.Parameter]:
     """Return -q, -v and --manifest."""
     return [
         click.Option(["-q", "--quiet"], is_flag=True, help="Say nothing but errors."),
         click.Option(["-v", "--verbose"], is_flag=True, help="Show the traceback of any error."),
-        click.Option(["--manifest"], metavar="FILE", help="Write what this run was, as JSON."),
+        click.Option(["--manifest"], metavar="FILE", help="Write the facts of this run as JSON."),
     ]
 
 
 def compute_options(batch_size: int, uses: str = "device") -> list[click.Parameter]:
-    """Return --batch-size (of the given default), --threads and --device.
+    """Return --batch-size with its default, --threads and --device.
 
-    A command that *uses* no device, but ``threads``, has no --device; one that uses only ``rows``
-    has --batch-size alone.
+    A command that *uses* ``threads`` has no --device; one that uses ``rows``, --batch-size alone.
     """
     batch: click.Parameter = click.Option(
         ["--batch-size"],
@@ -235,9 +297,8 @@ def output_option() -> list[click.Parameter]:
 
 
 def error_options(drops: bool = False) -> list[click.Parameter]:
-    """Return --on-error, --max-bad and --rejects, which takes what the command *drops* too."""
-    rejected = "Write rejected rows here: number, reason, the row as it was."
-    dropped = "Write what is dropped or rejected here: number, reason, the row as it was."
+    """Return --on-error, --max-bad and --rejects (also for the rows that a command *drops*)."""
+    rows = "dropped and rejected" if drops else "rejected"
     return [
         click.Option(
             ["--on-error"],
@@ -246,27 +307,24 @@ def error_options(drops: bool = False) -> list[click.Parameter]:
             show_default=True,
             envvar="BITEXTFILTER_ON_ERROR",
             show_envvar=True,
-            help="What to do at a bad row.",
+            help="Stop at a bad row, or reject it and go on.",
         ),
         click.Option(
             ["--max-bad"],
             type=most_bad,
             metavar="N|SHARE",
-            help="Stop when more rows than that are rejected: 1000, 10k, 0.5%.",
+            help="Stop when more rows than this are rejected: 1000, 10k, 0.5%.",
         ),
         click.Option(
             ["--rejects", "drops" if drops else "rejects"],
             metavar="FILE",
-            help=dropped if drops else rejected,
+            help=f"Write {rows} rows to FILE: number, reason, the row as it was.",
         ),
     ]
 
 
 def row_options(drops: bool = False) -> list[click.Parameter]:
-    """Return -i, -o, --scol, --tcol, --header and those of errors.
-
-    Of a command that *drops* good rows, --rejects takes those too.
-    """
+    """Return -i, -o, --scol, --tcol, --header and the ``error_options``."""
     columns: Sequence[click.Parameter] = [
         click.Option(
             [f"--{side[0]}col"],
@@ -313,54 +371,8 @@ def model_options() -> list[click.Parameter]:
     ]
 
 
-SHARD_ROWS = 24576
-"""Two windows of bitext-score, three of the other commands: some ten seconds of scoring."""
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """How a run is cut, and by whom the parts are worked on."""
-
-    engine: str = "local"
-    ray_address: str | None = None
-    workers: int | None = None
-    resume: str | None = None
-    shard: tuple[int, int] | None = None
-    """Which part of how many, from 1."""
-    shard_rows: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse options that contradict each other, or would do nothing."""
-        if self.engine != "ray" and (self.ray_address or self.workers):
-            name = "--ray-address" if self.ray_address else "--workers"
-            raise click.UsageError(f"{name} is for --engine ray")
-        if self.shard_rows and not self.by_shards:
-            raise click.UsageError("--shard-rows is for --engine ray or --resume")
-        if self.shard and self.by_shards:
-            raise click.UsageError("--shard is for runs without --engine ray and --resume")
-
-    @property
-    def by_shards(self) -> bool:
-        """Whether the input is cut into shards, all of which this run sees to."""
-        return self.engine == "ray" or self.resume is not None
-
-    @property
-    def rows(self) -> int:
-        """How many rows a shard has."""
-        return self.shard_rows or SHARD_ROWS
-
-
-def _part(value: str | tuple[int, int]) -> tuple[int, int]:
-    """Read ``3/10``: which part of how many."""
-    found = re.fullmatch(r"([0-9]+)/([0-9]+)", value) if isinstance(value, str) else None
-    numbers = (int(found[1]), int(found[2])) if found else value
-    if isinstance(numbers, str) or not 1 <= numbers[0] <= numbers[1]:
-        raise click.BadParameter(f"{value!r} is no part such as 1/10 or 10/10")
-    return numbers
-
-
 def files_argument() -> list[click.Parameter]:
-    """Return FILE..., to be read instead of -i, one after the other."""
+    """Return FILE..., which are read in turn instead of -i."""
     return [click.Argument(["row_files"], nargs=-1, metavar="[FILE]...")]
 
 
@@ -368,20 +380,13 @@ def scaling_options() -> list[click.Parameter]:
     """Return FILE..., --resume, --shard, --shard-rows, --engine, --ray-address and --workers."""
     return [
         *files_argument(),
-        *_shard_options(),
-        *engine_options(),
-    ]
-
-
-def _shard_options() -> list[click.Parameter]:
-    return [
         click.Option(
             ["--resume"],
             metavar="DIR",
-            help="Keep what is finished in DIR, and go on from there after a run that ended early.",
+            help="Keep finished shards in DIR; the same command continues after an interruption.",
         ),
         click.Option(
-            ["--shard"], type=_part, metavar="I/N", help="Do only the I-th of N parts of the input."
+            ["--shard"], type=part, metavar="I/N", help="Do only the I-th of N parts of the input."
         ),
         click.Option(
             ["--shard-rows"],
@@ -389,6 +394,7 @@ def _shard_options() -> list[click.Parameter]:
             metavar="N",
             help=f"Rows of a shard. No result depends on it.  [default: {SHARD_ROWS}]",
         ),
+        *engine_options(),
     ]
 
 
@@ -415,53 +421,3 @@ def engine_options() -> list[click.Parameter]:
             "--device cuda  [default: as many as fit]",
         ),
     ]
-
-
-JUDGED_FROM = 1000
-"""Of fewer rows, a share is judged only when all are read."""
-
-
-def check_number(
-    most: int | Fraction, counts: Mapping[str, int], name: str, last: bool = False
-) -> None:
-    """Raise InputError if more rows of the input *name* were rejected than *most*, or that share.
-
-    *counts* has the ``rows`` so far and how many of them were ``rejected``; *last* says that there
-    are no more.
-    """
-    rows, bad = counts["rows"], counts["rejected"]
-    if isinstance(most, int):
-        said, exceeded = str(most), bad > most
-    else:
-        said, exceeded = f"{float(100 * most):g}%", bad > most * rows
-        exceeded = exceeded and (last or rows >= JUDGED_FROM)
-    if exceeded:
-        message = f"{bad} of {rows} rows are bad, more than --max-bad {said}"
-        raise InputError(message, file=name, remedy="--on-error stop shows the first")
-
-
-def remedy(row: BadRow, inputs: Sequence[str], command: str) -> str:
-    """Return what to do about a bad row of *inputs*: convert them, if they are no TSV."""
-    if b"\t" in row.line or not row.reason.startswith("1 column,"):
-        return row.remedy
-    options = _format(row.line) or ("moses" if len(inputs) == 2 else "")
-    if not options:
-        return row.remedy
-    files = "".join(f" {shlex.quote(path)}" for path in inputs if path != "-")
-    return f"bitext-convert --from {options}{files} | {command} reads this format"
-
-
-def _format(line: bytes) -> str:
-    """Return the format that a line is of, with its options; nothing if that cannot be seen."""
-    if line.lstrip().startswith((b"<?xml", b"<tmx", b"<!DOCTYPE tmx")):
-        return "tmx --languages SOURCE,TARGET"
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return ""
-    if not isinstance(record, dict):
-        return ""
-    texts = [name for name, value in record.items() if isinstance(value, str)]
-    if len(texts) < 2 or {"source", "target"} <= set(texts):
-        return "jsonl"
-    return f"jsonl --fields {shlex.quote(','.join(texts[:2]))}"

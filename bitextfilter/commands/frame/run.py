@@ -1,34 +1,27 @@
-"""One run of a command: its streams, settings, counts and messages.
-
-A pipe does not tell its reader how its writer ended. A command of ours marks the pipe that it
-writes to, in the permission bits of the pipe itself, which both ends see and nothing else uses:
-with the sticky bit while it works, with the execute bit once it has ended well. So its reader
-knows at the end, even where the writer was killed. Only Linux has such bits; elsewhere, and after
-the commands of others, a reader only knows that an empty pipe is suspicious.
-"""
+"""The run of a command: its options, files, rows, counts and messages."""
 
 from __future__ import annotations
 
-import io
-import os
 import re
 import shlex
-import stat
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
 
 from bitextfilter import __version__
-from bitextfilter.commands.frame.options import Common, RowSettings, Scaling, check_number, remedy
-from bitextfilter.errors import InputError, NotFoundError, OutputError
+from bitextfilter.commands.frame.bad_rows import check_share, remedy
+from bitextfilter.commands.frame.messages import Messages
+from bitextfilter.commands.frame.options import Common, RowSettings, Scaling
+from bitextfilter.commands.frame.pipes import open_stdin
+from bitextfilter.errors import InputError, OutputError
 from bitextfilter.io.files import open_input, open_output
 from bitextfilter.io.manifest import Fact, Manifest
 from bitextfilter.io.rows import (
@@ -43,156 +36,54 @@ from bitextfilter.io.rows import (
 from bitextfilter.io.shards import JoinedFiles, Shard
 
 if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+    from tqdm import tqdm
 
     from bitextfilter.scoring.model import Model
-
-
-class Progress(Protocol):
-    """A progress bar."""
-
-    def update(self, n: int) -> object:
-        """Move on by *n*."""
-
-    def reset(self, total: float | None = None) -> object:
-        """Start again from 0."""
-
-    def clear(self) -> object:
-        """Make room for a line of text."""
-
-    def close(self) -> object:
-        """Take it off the screen."""
-
-
-class NoProgress:
-    """A progress bar that nobody sees."""
-
-    def update(self, n: int) -> None:
-        """Do nothing."""
-
-    def reset(self, total: float | None = None) -> None:
-        """Do nothing."""
-
-    def clear(self) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-def summary(
-    counts: Mapping[str, int], facts: Mapping[str, Fact], seconds: float, speed: float
-) -> str:
-    """Return the closing line of a run: counts, seconds, rows a second, model."""
-    parts = [f"{count} {name}" for name, count in counts.items()]
-    parts.append(f"{seconds:.1f} s")
-    if "rows" in counts:
-        parts.append(f"{speed:.0f} rows/s")
-    if "model" in facts:
-        parts.append(f"model {facts['model']} {facts['digest']}")
-    return ", ".join(parts)
-
-
-_AT_WORK, _WHOLE = stat.S_ISVTX, stat.S_IXUSR
-
-
-class StdoutPipe:
-    """The pipe that stdout is, marked from now until ``end``; nothing where it is none."""
-
-    def __init__(self) -> None:
-        """Mark it, unless another command has: one that failed before, or is still at work."""
-        self._descriptor: int | None = None
-        with suppress(OSError, ValueError, AttributeError):  # no stdout, no descriptor, no /proc
-            descriptor = sys.stdout.fileno()
-            nameless = Path(f"/proc/self/fd/{descriptor}").readlink().name.startswith("pipe:")
-            if nameless and not os.fstat(descriptor).st_mode & _AT_WORK:
-                _mark(descriptor, _AT_WORK, _WHOLE)
-                self._descriptor = descriptor
-
-    def end(self) -> None:
-        """Say that everything was written."""
-        if self._descriptor is not None:
-            with suppress(OSError):
-                _mark(self._descriptor, _WHOLE, _AT_WORK)
-
-
-def _mark(descriptor: int, added: int, removed: int) -> None:
-    mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
-    os.fchmod(descriptor, (mode | added) & ~removed)
-
-
-def open_stdin() -> BinaryIO:
-    """Return stdin in bytes; where it is a pipe, its end raises InputError if it is not whole."""
-    if sys.stdin is None:
-        raise NotFoundError("stdin is closed")
-    stream = sys.stdin.buffer
-    with suppress(OSError, ValueError):
-        if stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode):
-            return cast(BinaryIO, io.BufferedReader(_Pipe(stream), 1 << 16))
-    return stream
-
-
-class _Pipe(io.RawIOBase):
-    """Reads a pipe, and looks at its end how its writer ended."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = cast(io.BufferedReader, stream)
-        self._empty = True
-
-    def readable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return self._stream.fileno()
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        count = self._stream.readinto1(buffer)
-        if not count:
-            self._check()
-        self._empty = False
-        return count
-
-    def _check(self) -> None:
-        mode = os.fstat(self.fileno()).st_mode
-        if mode & _AT_WORK:
-            raise InputError("the command that writes to it failed: rows are missing", file="stdin")
-        if self._empty and not mode & _WHOLE:
-            message = "empty: the command that writes to it may have failed"
-            raise InputError(message, file="stdin", remedy="-i FILE takes an empty file")
-
 
 T = TypeVar("T")
 
 
-class Run:
-    """What a command's function gets: everything that is not its own business.
+def _load(name: str, device: str, threads: int) -> Model:
+    from bitextfilter.scoring.model import load
 
-    ``common`` holds -q -v --manifest --threads --device --batch-size; ``row_settings`` the row
-    options; ``counts`` what the summary and the manifest tell, in the order first counted
-    (``rows`` gives the rows/s); ``facts`` what else the manifest keeps (model, digest, seed...).
-    Everything opened through it is closed when the command ends: outputs are then renamed into
-    place, or removed if it failed.
+    return load(name, device, threads)
+
+
+@dataclass
+class Run:
+    """The context passed to every command: shared options, files, counts and messages.
+
+    All files opened through it are closed when it ends: outputs are then renamed into place, or
+    removed after an error.
     """
 
-    def __init__(self, name: str, arguments: list[str], common: Common) -> None:
-        """Start the clock of the command called *name*."""
-        self.name = name
-        self.common = common
-        self.row_settings = RowSettings()
-        self.model_name: str | None = None
-        self.scaling = Scaling()
-        self.shard: Shard | None = None
-        """What part of the input is read, if not all of it."""
-        self.counts: Counter[str] = Counter()
-        self.facts: dict[str, Fact] = {}
-        self._arguments = arguments
+    name: str
+    """Of the command, for messages."""
+    arguments: list[str]
+    """The command line, in words."""
+    common: Common
+    row_settings: RowSettings = field(default_factory=RowSettings)
+    scaling: Scaling = field(default_factory=Scaling)
+    model_name: str | None = None
+    shard: Shard | None = None
+    """The part of the input that is read, if not all."""
+    load: Callable[[str, str, int], Model] = _load
+    """Loads a model by name or folder, device and threads."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """For the summary and the manifest, in order; ``rows`` gives the rows/s."""
+    facts: dict[str, Fact] = field(default_factory=dict)
+    """For the manifest: model, digest, seed..."""
+    rejects: BinaryIO | None = None
+    """The file of rejected rows (``reject_line``), if there is one, once ``rows()`` was called."""
+    first_bad: BadRow | None = None
+
+    def __post_init__(self) -> None:
+        """Start the clock."""
+        self.messages = Messages(self.name, self.common.quiet)
         self._started = time.monotonic()
         self._stack = ExitStack()
+        self._stack.callback(self.messages.close)
         self._flushed: BinaryIO | None = None
-        self.rejects: BinaryIO | None = None
-        """Takes what is set aside, one ``reject_line`` each; there is none before ``rows()``."""
-        self.first_bad: BadRow | None = None
-        self._bar: Progress | None = None
         self._place: Callable[[int], tuple[str, int]] | None = None
         self._afterwards: list[Callable[[], None]] = []
 
@@ -206,36 +97,49 @@ class Run:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close what was opened; if all went well, write the manifest and the summary."""
+        """Close all files, and then, after no error, do what was to be done afterwards."""
         self._stack.__exit__(kind, error, trace)
-        if error is None:
-            for last in self._afterwards:
-                last()
-            self._finish()
+        for function in self._afterwards if error is None else ():
+            function()
+
+    def report(self) -> None:
+        """Write the manifest, if one was asked for, and the summary."""
+        seconds = time.monotonic() - self._started
+        speed = self.counts.get("rows", 0) / max(seconds, 1e-9)
+        if self.common.manifest is not None:
+            Manifest(
+                version=__version__,
+                command=self.arguments,
+                counts=dict(self.counts),
+                seconds=round(seconds, 3),
+                rows_per_second=round(speed, 1),
+                facts=self.facts,
+            ).write(self.common.manifest)
+        if self.counts:
+            parts = [f"{count} {name}" for name, count in self.counts.items()]
+            parts.append(f"{seconds:.1f} s")
+            if "rows" in self.counts:
+                parts.append(f"{speed:.0f} rows/s")
+            if "model" in self.facts:
+                parts.append(f"model {self.facts['model']} {self.facts['digest']}")
+            self.note(", ".join(parts))
 
     @property
     def command_line(self) -> str:
-        """The command line, of paths only the last part: what a result may carry elsewhere."""
-        return shlex.join(re.sub(r"[^=]*/", "", word.rstrip("/")) for word in self._arguments)
+        """The command line with the names of files but not their folders, for results."""
+        return shlex.join(re.sub(r"[^=]*/", "", word.rstrip("/")) for word in self.arguments)
 
     @cached_property
     def stdin(self) -> BinaryIO:
         """The standard input, in bytes."""
         return open_stdin()
 
-    @property
-    def stdout(self) -> BinaryIO:
-        """The standard output, in bytes: data only."""
-        if sys.stdout is None:
-            raise OutputError("stdout is closed")
-        return sys.stdout.buffer
-
     def enter(self, context: AbstractContextManager[T]) -> T:
-        """Enter *context*, to be left when the command ends; returns what it yields."""
+        """Enter *context* until the command ends; returns its value."""
         return self._stack.enter_context(context)
 
     def afterwards(self, function: Callable[[], None]) -> None:
-        """Call *function* when all outputs are in their places; not if anything fails."""
+        """Call *function* when all outputs are in place; not after an error."""
         self._afterwards.append(function)
 
     def input(self, path: str | None = None) -> BinaryIO:
@@ -248,13 +152,19 @@ class Run:
     def output(self, path: str | None = None) -> BinaryIO:
         """Open *path* (that of -o if None) for writing bytes, whole or not at all."""
         path = self.row_settings.output if path is None else path
-        stream = self.enter(open_output(path, self.stdout if path == "-" else None))
-        if path == "-":
-            self._flushed = stream
-        return stream
+        if path != "-":
+            return self.enter(open_output(path))
+        if sys.stdout is None:
+            raise OutputError("stdout is closed")
+        self._flushed = self.enter(open_output(path, sys.stdout.buffer))
+        return self._flushed
 
-    def rows(self, columns: Columns | TextColumn | None = None) -> RowReader:
-        """Open the input of the row options and return its reader, of *columns* if given."""
+    def rows(
+        self, columns: Columns | TextColumn | None = None, file: str | None = None
+    ) -> RowReader:
+        """Return the reader of the input; *columns* and *file* replace those of the options."""
+        if file is not None:
+            self.row_settings = replace(self.row_settings, input=file)
         settings = self.row_settings
         columns = columns or settings.columns
         if not settings.header and any(isinstance(c.where, str) for c in columns.wanted()):
@@ -262,9 +172,9 @@ class Run:
         if settings.rejects is not None and self.rejects is None:
             self.rejects = self.output(settings.rejects)
         self.counts.update(rows=0, rejected=0)
-        if self.shard is None and not settings.files:
+        if self.shard is None and not settings.row_files:
             return RowReader(self.input(), settings.names[0], columns, settings.header)
-        source = self.shard or JoinedFiles(settings.files, settings.header)
+        source = self.shard or JoinedFiles(settings.row_files, settings.header)
         self._place = source.place
         lines = self.enter(closing(source.lines()))
         reader = RowReader(lines, source.name, columns, settings.header)
@@ -275,9 +185,8 @@ class Run:
     def windows(self, rows: RowReader, again: bool = False) -> Iterator[list[Row | BadRow]]:
         """Yield windows of --batch-size rows, counted, with stdout flushed after each.
 
-        A bad row stops the run (InputError), or, with --on-error reject, goes to the rejects
-        file, and stands in its place in the window. Rows read *again* are neither counted nor
-        rejected.
+        A bad row stops the run (InputError); with --on-error reject it is written to the rejects
+        file and keeps its place in the window. Rows read *again* are neither counted nor rejected.
         """
         for window in row_windows(rows, self.common.batch_size):
             if not again:
@@ -290,35 +199,22 @@ class Run:
             self.advance(len(window))
 
     def advance(self, count: int) -> None:
-        """Move the progress bar on by *count* rows, and flush stdout; see ``check_bad``."""
+        """Check --max-bad, move the progress bar on by *count* rows, and flush stdout."""
         self.check_bad()
         self.progress().update(count)
         if self._flushed is not None:
             self._flushed.flush()
 
     def reject(self, row: BadRow) -> None:
-        """Do with a bad row what --on-error says: raise its error, or count and keep it."""
+        """Apply --on-error to a bad row: raise its error, or count and set it aside."""
         if not self.row_settings.reject:
             raise self.error(row)
         self.counts["rejected"] += 1
         self.first_bad = self.first_bad or row
         self._set_aside(row, row.reason)
 
-    def check_bad(self, last: bool = False) -> None:
-        """Raise InputError for more bad rows than --max-bad; at the *last*, warn if all are bad."""
-        if (most := self.row_settings.max_bad) is not None:
-            check_number(most, self.counts, ", ".join(self.row_settings.names), last)
-        if last and self.first_bad and self.counts["rejected"] == self.counts["rows"]:
-            self.warn(f"every row is bad: {self.error(self.first_bad)}")
-
-    def error(self, row: BadRow) -> InputError:
-        """Return the error of a bad row, which names the line in its own file."""
-        file, line = self._place(row.number) if self._place else (row.file, row.number)
-        instead = remedy(row, self.row_settings.inputs, self.name)
-        return InputError(row.reason, file=file, line=line, remedy=instead)
-
     def drop(self, row: Row | BadRow, reason: str) -> None:
-        """Count a row that is left out for *reason*, and keep it in the --rejects file."""
+        """Count a row that the command leaves out for *reason*, and set it aside."""
         self.counts["dropped"] += 1
         self._set_aside(row, reason)
 
@@ -326,56 +222,39 @@ class Run:
         if self.rejects is not None:
             self.rejects.write(reject_line(row.number, reason, row.line))
 
+    def check_bad(self, last: bool = False) -> None:
+        """Raise InputError for more bad rows than --max-bad; at the *last*, warn if all are bad."""
+        if (most := self.row_settings.max_bad) is not None:
+            check_share(most, self.counts, ", ".join(self.row_settings.names), last)
+        if last and self.first_bad and self.counts["rejected"] == self.counts["rows"]:
+            self.warn(f"every row is bad: {self.error(self.first_bad)}")
+
+    def error(self, row: BadRow) -> InputError:
+        """Return the error of a bad row, with the number of its line in its own file."""
+        file, line = self._place(row.number) if self._place else (row.file, row.number)
+        instead = remedy(row, self.row_settings.inputs, self.name)
+        return InputError(row.reason, file=file, line=line, remedy=instead)
+
     def model(self) -> Model:
         """Load the model of --model; summary and manifest carry its name and digest."""
-        from bitextfilter.scoring.model import load
-
         assert self.model_name is not None, "the command lacks model_options()"
-        model = load(self.model_name, device=self.common.device, threads=self.common.threads)
+        model = self.load(self.model_name, self.common.device, self.common.threads)
         self.facts["model"], self.facts["digest"] = model.name, model.digest
         return model
 
-    def progress(self, total: int | None = None, unit: str = "rows") -> Progress:
-        """Return the progress bar of this run: shown on a terminal only, and not with -q."""
-        if self._bar is None:
-            from tqdm import tqdm
-
-            self._bar = tqdm(
-                desc=self.name, total=total, unit=f" {unit}", disable=self.silent, leave=False
-            )
-            self._stack.callback(self._bar.close)
-        return self._bar
+    def progress(self, total: int | None = None, unit: str = "rows") -> tqdm[Any]:
+        """Return the progress bar, shown on a terminal only, and not with -q."""
+        return self.messages.progress(total, unit)
 
     @property
     def silent(self) -> bool:
-        """Whether a progress bar would not be seen: stderr is no terminal, or -q."""
-        return self.common.quiet or sys.stderr is None or not sys.stderr.isatty()
+        """Whether no progress bar is shown."""
+        return self.messages.silent
 
     def note(self, message: str) -> None:
-        """Say something on stderr, unless -q; that nobody can hear it is no reason to stop."""
-        if self.common.quiet:
-            return
-        with suppress(OSError):
-            if self._bar is not None:
-                self._bar.clear()
-            click.echo(f"{self.name}: {message}", err=True)
+        """Write a message to stderr, unless -q."""
+        self.messages.note(message)
 
     def warn(self, message: str) -> None:
-        """Say on stderr that something may be wrong, unless -q."""
+        """Write a warning to stderr, unless -q."""
         self.note(f"warning: {message}")
-
-    def _finish(self) -> None:
-        seconds = time.monotonic() - self._started
-        speed = self.counts.get("rows", 0) / max(seconds, 1e-9)
-        if self.common.manifest is not None:
-            manifest = Manifest(
-                version=__version__,
-                command=self._arguments,
-                counts=dict(self.counts),
-                seconds=round(seconds, 3),
-                rows_per_second=round(speed, 1),
-                facts=self.facts,
-            )
-            manifest.write(self.common.manifest)
-        if self.counts:
-            self.note(summary(self.counts, self.facts, seconds, speed))

@@ -19,7 +19,7 @@ from click.core import ParameterSource
 from bitextfilter import __version__
 from bitextfilter.commands.frame.command import prepare
 from bitextfilter.commands.frame.options import Common, RowSettings
-from bitextfilter.commands.frame.run import NoProgress, Progress, Run
+from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import DeviceError, WorkerError
 from bitextfilter.io.manifest import Fact
 from bitextfilter.io.shards import Shard, cut, nth_part
@@ -139,7 +139,7 @@ def _merged(run: Run, work: _Work, output: BinaryIO, processes: bool) -> Iterato
     folder = run.enter(_folder(run))
     rejects = None if settings.rejects is None else run.output(settings.rejects)
     common, engine = engine_of(run, processes)
-    settings_there = replace(settings, input="-", files=(), max_bad=None)
+    settings_there = replace(settings, input="-", row_files=(), max_bad=None)
     job = _Job(work, run.name, common, settings_there, run.model_name, folder, Place.here())
     stdin = run.stdin if "-" in settings.inputs else None
     shards = cut(
@@ -230,7 +230,7 @@ class _Job:
     place: Place
 
     def __call__(self) -> Callable[[Shard], _Done]:
-        """Get ready, in whatever process this is."""
+        """Prepare this process, and return the function that does a shard."""
         self.place.go(self.folder.path)
         return self._do
 
@@ -238,42 +238,28 @@ class _Job:
         """Do a shard, unless it is finished."""
         record = self.folder.finished(shard)
         if record is None:
-            run = _ShardRun(self, shard)
-            with run:
+            with self._run(shard) as run:
                 result = self.work(run, run.output())
             facts: dict[str, Fact] = dict(run.facts)
-            record = {"counts": dict(run.counts), "facts": facts, "notes": list(run.notes)}
-            record["result"] = result
+            record = {"counts": dict(run.counts), "facts": facts, "result": result}
+            record["notes"] = [*run.messages.notes]
             self.folder.finish(shard, record)
         return _Done(**cast("dict[str, Any]", record))
 
-
-class _ShardRun(Run):
-    """The run of a command on one shard: it keeps for later what it would say."""
-
-    def __init__(self, job: _Job, shard: Shard) -> None:
-        super().__init__(job.name, [job.name], job.common)
-        output, rejects = (str(job.folder.file(shard.index, k)) for k in ("output", "rejects"))
-        kept = None if job.row_settings.rejects is None else rejects
-        self.row_settings = replace(job.row_settings, output=output, rejects=kept)
-        self.model_name = job.model_name
-        self.shard = shard
-        self.notes: list[str] = []
-
-    def note(self, message: str) -> None:
-        """Keep *message*."""
-        self.notes.append(message)
-
-    def progress(self, total: int | None = None, unit: str = "rows") -> Progress:
-        """Return none: that of the whole run counts shards."""
-        return NoProgress()
-
-    def model(self) -> Model:
-        """Load the model, if this process has not done so already."""
-        assert self.model_name is not None, "the command lacks model_options()"
-        model = loaded(self.model_name, self.common.device, self.common.threads)
-        self.facts["model"], self.facts["digest"] = model.name, model.digest
-        return model
-
-    def _finish(self) -> None:
-        """Say nothing."""
+    def _run(self, shard: Shard) -> Run:
+        """Return the run of the command on one shard."""
+        output, rejects = (str(self.folder.file(shard.index, k)) for k in ("output", "rejects"))
+        settings = replace(
+            self.row_settings,
+            output=output,
+            rejects=None if self.row_settings.rejects is None else rejects,
+        )
+        return Run(
+            self.name,
+            [self.name],
+            self.common,
+            settings,
+            model_name=self.model_name,
+            shard=shard,
+            load=loaded,
+        )
