@@ -283,9 +283,8 @@ def command(
             context_settings=dict(_CONTEXT),
         )(callback)
         computing = compute_options(batch_size, uses) if batch_size else []
-        shared = [*options, computing, common_options()]
-        made.params += [option for part in shared for option in part]
-        made.params.append(_version_option(name))
+        shared = [*options, computing, common_options(), [_version_option(name)]]
+        made.params += [option for group in shared for option in group]
         if parent is not None:
             parent.add_command(made)
         return made
