@@ -58,6 +58,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, wraps
+from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 import click
@@ -259,12 +260,12 @@ def command(
     """Make a command of a function of a Run and its own options, as the module shows.
 
     Args:
-        name: of the program, or of a subcommand of *parent*.
+        name: of the program, or of a subcommand.
         options: groups of shared options.
         batch_size: the default of --batch-size; None for a command without it.
         uses: ``device``, ``threads`` (no --device), or ``rows`` (no --threads either).
         parent: the group of a subcommand.
-        kind: the class of the command.
+        kind: its class.
     """
 
     def decorate(function: Callable[..., None]) -> click.Command:
@@ -275,16 +276,12 @@ def command(
                 run.check_bad(last=True)
             run.report()
 
+        text = _kept(function.__doc__ or "")
         made = click.command(
-            name,
-            cls=kind,
-            help=_kept(function.__doc__ or ""),
-            epilog=EXIT_HELP,
-            context_settings=dict(_CONTEXT),
+            name, kind, help=text, epilog=EXIT_HELP, context_settings=dict(_CONTEXT)
         )(callback)
         computing = compute_options(batch_size, uses) if batch_size else []
-        shared = [*options, computing, common_options(), [_version_option(name)]]
-        made.params += [option for group in shared for option in group]
+        made.params += chain(*options, computing, common_options(), [_version_option(name)])
         if parent is not None:
             parent.add_command(made)
         return made
