@@ -194,7 +194,7 @@ def show_model(run: Run, name: str, text: str | None, as_json: bool) -> None:
         bitext-models show --card en-de
     """
     from bitextfilter.models.folders import find_model
-    from bitextfilter.scoring.model import describe
+    from bitextfilter.scoring.description import describe_model
 
     output = run.output("-")
     if text is not None:
@@ -202,7 +202,7 @@ def show_model(run: Run, name: str, text: str | None, as_json: bool) -> None:
             raise click.UsageError("--json goes with neither --card nor --attribution")
         output.write(_text_of(find_model(name), text))
         return
-    facts = describe(name)
+    facts = describe_model(name)
     thresholds = _own_thresholds(run, Path(facts["folder"]), facts["digest"])
     if as_json:
         facts["thresholds"] = [vars(threshold) for threshold in thresholds]
@@ -276,12 +276,12 @@ def verify_models(run: Run, names: tuple[str, ...], digest: str | None) -> None:
         bitext-models verify en-de my-model
     """
     from bitextfilter.models.folders import find_model, model_digest
-    from bitextfilter.scoring.soundness import check_model
+    from bitextfilter.scoring.verification import verify_model
 
     output = run.output("-")
     for name in names:
         folder = find_model(name)
-        check_model(folder)
+        verify_model(folder)
         found = model_digest(folder)
         if digest not in (None, found):
             raise ModelError(f"{folder}: its digest is {found}, not {digest}")

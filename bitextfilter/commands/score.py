@@ -19,13 +19,17 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
-from bitextfilter.commands.frame.translators import check_judge_options, judge_options, load_judges
+from bitextfilter.commands.frame.translators import (
+    check_model_scorer_options,
+    load_model_scorers,
+    model_scorer_options,
+)
 from bitextfilter.io.rows import BadRow, Row, RowReader
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 
 if TYPE_CHECKING:
-    from bitextfilter.scoring.cached import CachedScores
-    from bitextfilter.scoring.score_columns import Columns, VectorColumns
+    from bitextfilter.scoring.cached_scores import CachedScores
+    from bitextfilter.scoring.score_columns import ScoreColumns, VectorColumns
     from bitextfilter.text.processor import TextProcessor
 
 
@@ -61,7 +65,7 @@ def with_column_check(
 class ScoredLines:
     """Turns windows of rows into lines with scores."""
 
-    def __init__(self, columns: Columns, digits: int, score_only: bool) -> None:
+    def __init__(self, columns: ScoreColumns, digits: int, score_only: bool) -> None:
         """Write so many decimals, and with *score_only* nothing but the scores."""
         self._columns, self._measures = columns, columns.measures
         self._digits, self._score_only = digits, score_only
@@ -105,14 +109,14 @@ class _Settings:
     score_only: bool
     column_check: bool
     cache: str | None = None
-    judges: dict[str, Any] = field(default_factory=dict)
+    scorers: dict[str, Any] = field(default_factory=dict)
     """What --translator, --language-models and --weights say."""
 
 
 @command(
     "bitext-score",
     row_options(),
-    judge_options(),
+    model_scorer_options(),
     scaling_options(),
     model_options(),
     batch_size=12288,
@@ -172,8 +176,8 @@ def main(run: Run, **options: Any) -> None:
         bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv
         bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
     """
-    judges = {name: options.pop(name) for name in ("translator", "language_models", "weights")}
-    settings = _Settings(judges=judges, **options)
+    scorers = {name: options.pop(name) for name in ("translator", "language_models", "weights")}
+    settings = _Settings(scorers=scorers, **options)
     measures = _measures(settings)
     _check(run, settings)
     over_shards(run, partial(_score, settings=settings, measures=measures), run.output())
@@ -218,32 +222,37 @@ def _measures(settings: _Settings) -> tuple[str, ...]:
     needed = [MEASURES[name].needs for name in names if name in MEASURES]
     if settings.neighbours and "neighbours" not in needed:
         raise click.UsageError("--neighbours is for --similarity csls, ratio or distance")
-    check_judge_options(settings.judges, names)
+    check_model_scorer_options(settings.scorers, names)
     return tuple(names)
 
 
 def _columns(
     run: Run, measures: tuple[str, ...], settings: _Settings
-) -> tuple[Columns, TextProcessor | None]:
+) -> tuple[ScoreColumns, TextProcessor | None]:
     """Load what the measures need; also returns what knows the languages of the columns."""
-    from bitextfilter.scoring.score_columns import Columns, JudgedColumns, Part, VectorColumns
+    from bitextfilter.scoring.score_columns import (
+        ColumnGroup,
+        ModelScorerColumns,
+        ScoreColumns,
+        VectorColumns,
+    )
 
     cached = _cached(run, settings.cache)
     own = tuple(name for name in measures if name not in TRANSLATION_MEASURES)
     others = tuple(name for name in measures if name in TRANSLATION_MEASURES)
-    parts: list[Part] = []
+    groups: list[ColumnGroup] = []
     processor = None
     if own or not others:
         model = run.model()
         own = own or (model.default_measure,)
-        parts.append(VectorColumns(model, own, settings.neighbours))
+        groups.append(VectorColumns(model, own, settings.neighbours))
         processor = model.processor
     if others:
         languages = processor.languages if processor else None
-        judges, first = load_judges(run, settings.judges, others, languages)
-        parts.append(JudgedColumns(judges, others))
+        scorers, first = load_model_scorers(run, settings.scorers, others, languages)
+        groups.append(ModelScorerColumns(scorers, others))
         processor = processor or first
-    columns = Columns(measures or own, parts, run.counts, cached)
+    columns = ScoreColumns(measures or own, groups, run.counts, cached)
     run.facts["similarity"] = ",".join(columns.measures)
     return columns, processor
 
@@ -253,7 +262,7 @@ def _cached(run: Run, folder: str | None) -> CachedScores | None:
     if folder is None:
         return None
     from bitextfilter.io.cache import Cache
-    from bitextfilter.scoring.cached import CachedScores
+    from bitextfilter.scoring.cached_scores import CachedScores
 
     return CachedScores(run.enter(Cache(folder)), run.counts)
 
@@ -261,19 +270,19 @@ def _cached(run: Run, folder: str | None) -> CachedScores | None:
 def _read_twice(
     run: Run, columns: VectorColumns, rows: RowReader, windows: Iterator[list[Row | BadRow]]
 ) -> Iterator[list[Row | BadRow]]:
-    """Read all windows, make the reference of them, and return them once more."""
+    """Read all windows, make the background sample of them, and return them once more."""
     from bitextfilter.io.spill import Scratch
-    from bitextfilter.scoring.input_neighbours import InputNeighbours
+    from bitextfilter.scoring.background import InputBackground
 
     run.note(f"--neighbours input reads everything twice; it waits in {tempfile.gettempdir()}")
     spool, source, target = (run.enter(Scratch()) for _ in range(3))
-    neighbours = InputNeighbours(columns.model, source, target)
+    background = InputBackground(columns.model, source, target)
     spool.write(rows.first_line())
     for window in windows:
         good = [row for row in window if isinstance(row, Row)]
-        neighbours.add([row.source for row in good], [row.target for row in good])
+        background.add([row.source for row in good], [row.target for row in good])
         spool.write(b"".join(row.line + row.ending for row in window))
-    columns.reference = neighbours.reference()
+    columns.background = background.sample()
     run.progress().reset(total=run.counts["rows"])
     settings = run.row_settings
     again = RowReader(spool.stream(), rows.name, settings.columns, settings.header)

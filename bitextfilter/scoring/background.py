@@ -1,8 +1,8 @@
-"""A fixed sample of sentences of either side, as the neighbourhood that margins measure against.
+"""The background sample of a model: sentence vectors that margins are measured against.
 
-A margin asks how close a sentence is to its neighbours in general. On a stream there is no
-"in general", so a model keeps a sample of its training sentences' vectors; held against it, a
-pair's margin depends on the pair and the model alone.
+A margin compares the cosine of a pair with the cosines of either sentence to its neighbours. A
+model stores a fixed sample of its training sentences' vectors for this, so that a pair's margin
+depends on the pair and the model alone. An input can be its own background sample, too.
 """
 
 from __future__ import annotations
@@ -10,41 +10,54 @@ from __future__ import annotations
 import hashlib
 import zipfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.errors import ModelError, NotFoundError
+from bitextfilter.io.spill import Scratch
 from bitextfilter.similarity.margins import NEIGHBOURS, highest_means
 from bitextfilter.similarity.neighbours import scan
 from bitextfilter.similarity.vectors import unit_rows
 
-FILE = "neighbours.npz"
-"""Its name in a model folder."""
+if TYPE_CHECKING:
+    from bitextfilter.scoring.model import Model
 
-_ROWS = 4096
-"""Vectors that are read at once for the digest."""
+BACKGROUND = "neighbours.npz"
+"""The file of the background sample in a model folder."""
 
-DAMAGES = (
+_DIGEST_ROWS = 4096
+"""Vectors read at a time for the digest."""
+_KEY_BYTES = 8
+
+_DAMAGES = (
     *(OSError, EOFError, ValueError, KeyError, TypeError, AttributeError),
     *(zipfile.BadZipFile, zlib.error),
 )
-"""What reading a damaged file may raise."""
+"""Exceptions that a damaged file may raise."""
 
 
-class Reference:
-    """Vectors of sentences of the source side and of the target side; ``k`` neighbours count.
+class BackgroundSample:
+    """Unit vectors of source sentences ``(m, dim)`` and target sentences ``(l, dim)``.
 
-    ``source`` ``(m, dim)`` and ``target`` ``(l, dim)`` are unit vectors: only directions matter.
+    The neighbourhood of a vector is its ``k`` nearest sentences on the other side.
     """
 
-    def __init__(self, source: Vectors, target: Vectors, k: int = NEIGHBOURS) -> None:
-        """Keep the directions of both samples. Raises ValueError where their widths differ."""
+    def __init__(
+        self, source: Vectors, target: Vectors, k: int = NEIGHBOURS, *, unit: bool = False
+    ) -> None:
+        """Scale the vectors to length 1, unless ``unit`` says that they are: then keep them.
+
+        Raises ValueError where their widths differ.
+        """
         if source.shape[1] != target.shape[1]:
             raise ValueError(f"samples of widths {source.shape[1]} and {target.shape[1]}")
-        self.source, self.target, self.k = unit_rows(source), unit_rows(target), k
+        sides = (source, target) if unit else (unit_rows(source), unit_rows(target))
+        (self.source, self.target), self.k = sides, k
 
     @property
     def dim(self) -> int:
@@ -60,14 +73,14 @@ class Reference:
         return self._means(vectors, self.source, threads)
 
     def digest(self) -> str:
-        """What names these neighbours: BLAKE2b over all of them and ``k``, in hexadecimal digits.
+        """Return BLAKE2b over both samples and ``k``, in hexadecimal digits.
 
         The order of the sentences changes it, though no score.
         """
         total = hashlib.blake2b(f"{self.source.shape} {self.target.shape} {self.k}".encode())
         for sample in (self.source, self.target):
-            for first in range(0, len(sample), _ROWS):
-                total.update(sample[first : first + _ROWS].tobytes())
+            for first in range(0, len(sample), _DIGEST_ROWS):
+                total.update(sample[first : first + _DIGEST_ROWS].tobytes())
         return total.hexdigest()
 
     def _means(self, vectors: Vectors, sample: Vectors, threads: int) -> Scores:
@@ -75,17 +88,17 @@ class Reference:
         return highest_means(cosines, self.k)
 
     def save(self, path: Path) -> None:
-        """Write both samples as int8 (each row's largest number is 127) with k."""
+        """Write k and both samples; vectors as int8, scaled to a largest magnitude of 127."""
         source, target = _as_int8(self.source), _as_int8(self.target)
         np.savez_compressed(path, source=source, target=target, k=np.int64(self.k))
 
     @classmethod
-    def load(cls, path: Path, dim: int | None = None) -> Reference:
-        """Read what :meth:`save` wrote.
+    def load(cls, path: Path, dim: int | None = None) -> BackgroundSample:
+        """Read the file that :meth:`save` wrote.
 
         Args:
             path: the file.
-            dim: the width that the vectors must have, if given.
+            dim: the required width of the vectors; None for any.
 
         Raises:
             NotFoundError: no such file.
@@ -96,7 +109,7 @@ class Reference:
         try:
             with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
                 source, target, k = arrays["source"], arrays["target"], int(arrays["k"])
-        except DAMAGES as error:
+        except _DAMAGES as error:
             raise ModelError(f"{path}: damaged neighbours: {error}") from error
         for sample in (source, target):
             if sample.dtype != np.int8 or sample.ndim != 2 or not len(sample) or k < 1:
@@ -107,8 +120,48 @@ class Reference:
         return cls(source.astype(np.float32), target.astype(np.float32), k)
 
 
+def load_background(folder: Path, dim: int | None = None) -> BackgroundSample | None:
+    """Load the background sample of a model folder, if it has one; see :meth:`load`."""
+    path = folder / BACKGROUND
+    return BackgroundSample.load(path, dim) if path.exists() else None
+
+
 def _as_int8(rows: Vectors) -> NDArray[np.int8]:
-    """Directions of ``(n, dim)`` as int8."""
+    """Round the directions of ``(n, dim)`` to int8."""
     highest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     scaled = np.rint(rows / np.where(highest > 0, highest, 1.0) * 127)
     return np.asarray(scaled, dtype=np.int8)
+
+
+class InputBackground:
+    """Collects the distinct sentences of an input, window by window, as a background sample.
+
+    Memory: about 100 bytes a distinct sentence. Disk: ``4 * dim`` bytes.
+    """
+
+    def __init__(self, model: Model, source: Scratch, target: Scratch) -> None:
+        """Write the vectors of the two sides to the (empty) files *source* and *target*."""
+        self._model = model
+        self._files = source, target
+        self._seen: tuple[set[bytes], set[bytes]] = (set(), set())
+
+    def add(self, sources: Sequence[str], targets: Sequence[str]) -> None:
+        """Add the sentences of a window; the sides may differ in number."""
+        for side, sentences in enumerate((sources, targets)):
+            fresh = [text for text in sentences if self._is_new(side, text)]
+            vectors = self._model.encode(fresh, self._model.languages[side])
+            self._files[side].write(unit_rows(vectors).tobytes())
+
+    def sample(self, k: int = NEIGHBOURS) -> BackgroundSample:
+        """Return the background sample of all added sentences; its vectors stay on disk."""
+        return BackgroundSample(self._vectors(0), self._vectors(1), k, unit=True)
+
+    def _is_new(self, side: int, text: str) -> bool:
+        digest = hashlib.blake2b(text.encode(), digest_size=_KEY_BYTES).digest()
+        before = len(self._seen[side])
+        self._seen[side].add(digest)
+        return len(self._seen[side]) > before
+
+    def _vectors(self, side: int) -> Vectors:
+        vectors: Vectors = self._files[side].array(np.float32)
+        return vectors.reshape(-1, self._model.encoder.dim)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bitextfilter.arrays import Floats, Scores
     from bitextfilter.scoring.model import Window
-    from bitextfilter.scoring.translation import PairEvidence
+    from bitextfilter.scoring.model_scorers import PairScores
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ THRESHOLD_MEASURES = (*MEASURES, "joint")
 class TranslationMeasure:
     """One measure of translators and language models, and the fewest of each that it needs."""
 
-    score: Callable[[PairEvidence], Floats]
+    score: Callable[[PairScores], Floats]
     range: str
     text: str
     translators: int = 0
@@ -110,9 +110,9 @@ combination of Rossenbach et al. 2018; the user sets the weights, equal ones are
 """
 
 
-def possible_measures(classifier: bool, reference: bool) -> list[str]:
-    """Return the names in ``MEASURES`` for a model with or without a classifier and neighbours."""
-    parts = {"": True, "classifier": classifier, "neighbours": reference}
+def possible_measures(classifier: bool, background: bool) -> list[str]:
+    """Return the names in ``MEASURES`` that a model with or without these parts can compute."""
+    parts = {"": True, "classifier": classifier, "neighbours": background}
     return [name for name, measure in MEASURES.items() if parts[measure.needs]]
 
 

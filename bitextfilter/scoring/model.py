@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +17,9 @@ from bitextfilter.encoders.base import Encoder
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.batches import map_blocks
-from bitextfilter.models.folders import (
-    ATTRIBUTION,
-    CARD,
-    file_sizes,
-    find_model,
-    kind_of,
-    model_digest,
-    read_config,
-)
-from bitextfilter.scoring import background as neighbours
-from bitextfilter.scoring.background import Reference
-from bitextfilter.scoring.measures import MEASURES, default_measure, possible_measures
+from bitextfilter.models.folders import find_model, model_digest
+from bitextfilter.scoring.background import BackgroundSample, load_background
+from bitextfilter.scoring.measures import MEASURES, default_measure
 from bitextfilter.similarity import classifiers
 from bitextfilter.similarity.classifiers import PairClassifier
 from bitextfilter.similarity.margins import MARGINS
@@ -52,10 +43,10 @@ class Window:
         model: Model,
         sources: Sequence[str],
         targets: Sequence[str],
-        reference: Reference | None,
+        background: BackgroundSample | None,
     ) -> None:
         """Encode ``n`` pairs."""
-        self.model, self.reference = model, reference
+        self.model, self.background = model, background
         (source, self.rows), (target, self.columns) = distinct(sources), distinct(targets)
         self._sentences = source, target
         self.source = model.encode(source, model.languages[0])
@@ -79,9 +70,9 @@ class Window:
     @cached_property
     def means(self) -> tuple[Scores, Scores]:
         """Mean cosine of either side's sentences to their neighbours, each ``(n,)``."""
-        assert self.reference is not None, "check_measures comes first"
-        source = self.reference.source_means(self.source, self.model.threads)
-        target = self.reference.target_means(self.target, self.model.threads)
+        assert self.background is not None, "check_measures comes first"
+        source = self.background.source_means(self.source, self.model.threads)
+        target = self.background.target_means(self.target, self.model.threads)
         return source[self.rows], target[self.columns]
 
     def margin(self, name: str) -> Scores:
@@ -107,8 +98,10 @@ def distinct(texts: Sequence[Text]) -> tuple[list[Text], NDArray[np.int64]]:
     return list(places), np.array(rows, dtype=np.int64)
 
 
-def check_measures(model: Model, measures: Sequence[str], reference: Reference | None) -> None:
-    """Raise SettingsError for measures that are unknown, or that model and reference lack."""
+def check_measures(
+    model: Model, measures: Sequence[str], background: BackgroundSample | None
+) -> None:
+    """Raise SettingsError for measures that are unknown, or that model and background lack."""
     for name in measures:
         if name not in MEASURES:
             raise SettingsError(f"similarity {name!r} is none of {', '.join(MEASURES)}")
@@ -118,7 +111,7 @@ def check_measures(model: Model, measures: Sequence[str], reference: Reference |
                 f"{name} needs a classifier, and the model {model.name} has none;"
                 " bitext-train-classifier makes one"
             )
-        if needs == "neighbours" and reference is None:
+        if needs == "neighbours" and background is None:
             raise SettingsError(
                 f"{name} needs neighbours, and the model {model.name} stores none;"
                 " give some with --neighbours"
@@ -130,7 +123,7 @@ def score_pairs(
     sources: Sequence[str],
     targets: Sequence[str],
     measures: Sequence[str],
-    reference: Reference | None = None,
+    background: BackgroundSample | None = None,
 ) -> Scores:
     """Score ``n`` sentence pairs by ``m`` measures → float32 ``(n, m)``; higher is better.
 
@@ -142,14 +135,14 @@ def score_pairs(
         sources: sentences of the model's first language.
         targets: sentences of its second language, as many.
         measures: names in ``MEASURES``.
-        reference: the neighbours that margins are measured against; None for the model's own.
+        background: the neighbours that margins are measured against; None for the model's own.
 
     Raises:
         SettingsError: a measure is unknown, or needs what is not there.
         ValueError: the sides differ in number.
     """
-    reference = reference or model.reference
-    check_measures(model, measures, reference)
+    background = background or model.background
+    check_measures(model, measures, background)
     if len(sources) != len(targets):
         raise ValueError(f"{len(sources)} source and {len(targets)} target sentences")
 
@@ -160,7 +153,7 @@ def score_pairs(
 
     def part(first: int) -> Scores:
         rows = pairs[first : first + size]
-        window = Window(model, [row[0] for row in rows], [row[1] for row in rows], reference)
+        window = Window(model, [row[0] for row in rows], [row[1] for row in rows], background)
         return np.stack([MEASURES[name].score(window) for name in measures], axis=1)
 
     parts = map_blocks(part, range(0, max(1, len(pairs)), size), model.threads)
@@ -175,73 +168,6 @@ def _part_size(pairs: int, threads: int) -> int:
     return math.ceil(pairs / parts)
 
 
-def describe(name_or_folder: str | Path) -> dict[str, Any]:
-    """Return what a user needs to know of a model, as JSON takes it, by name.
-
-    ``kind`` is one of ``folders.MAKERS``; only an encoder has measures. ``dimension`` is that of
-    sentence vectors, or None where neither a classifier nor neighbours say it; ``vocabulary`` and
-    ``trigrams`` count ids; ``neighbours`` are sentences of either side, or None. ``card`` and
-    ``attribution`` are the names of those files, or None.
-
-    Raises NotFoundError where there is no such model, or a file is missing; ModelError where one
-    of those that are read is damaged. Tensors are not looked at.
-    """
-    folder = find_model(name_or_folder)
-    config = read_config(folder)
-    sizes = TextProcessor.load(folder, config).sizes()
-    kind = kind_of(config)
-    architecture, shape = _architecture(folder, config, kind)
-    classifier, reference = config.get("classifier"), _reference(folder)
-    dimension = (classifier or {}).get("dim", reference.dim if reference else None)
-    files = file_sizes(folder)
-    return {
-        "name": str(name_or_folder),
-        "folder": str(folder),
-        "digest": model_digest(folder),
-        "kind": kind,
-        "languages": config["languages"],
-        "architecture": architecture,
-        "shape": shape,
-        "dimension": dimension,
-        "segmentation": config["segmentation"],
-        "vocabulary": sizes["pieces"],
-        "trigrams": sizes.get("trigrams"),
-        "megabytes": round(sum(files.values()) / 1e6, 1),
-        "classifier": classifier,
-        "neighbours": [len(reference.source), len(reference.target)] if reference else None,
-        **_measures(kind, classifier is not None, reference is not None),
-        "card": CARD if CARD in files else None,
-        "attribution": ATTRIBUTION if ATTRIBUTION in files else None,
-    }
-
-
-def _measures(kind: str | None, classifier: bool, reference: bool) -> dict[str, Any]:
-    """Return what an encoder with or without these parts can score by; others cannot."""
-    if kind != "encoder":
-        return {"measures": [], "default_measure": None}
-    measures = possible_measures(classifier, reference)
-    return {"measures": measures, "default_measure": default_measure(classifier)}
-
-
-def _architecture(
-    folder: Path, config: Mapping[str, Any], kind: str | None
-) -> tuple[str, dict[str, Any]]:
-    """Return the architecture and its shape; raise ModelError where the parts say no such thing."""
-    for part in ("encoder", "classifier"):
-        if not isinstance(config.get(part) or {}, dict):
-            raise ModelError(f"{folder}: the configuration's {part} is unusable")
-    shape = dict(config.get(kind or "encoder") or {})
-    if not isinstance(architecture := shape.pop("architecture", None), str):
-        part = kind or "encoder"
-        raise ModelError(f"{folder}: the configuration's {part} is unusable: no architecture")
-    return architecture, shape
-
-
-def _reference(folder: Path) -> Reference | None:
-    path = folder / neighbours.FILE
-    return Reference.load(path) if path.exists() else None
-
-
 @dataclass(frozen=True)
 class Model:
     """A loaded model folder. Made by :func:`load`."""
@@ -253,7 +179,7 @@ class Model:
     """Twelve hexadecimal digits over the folder's files: results carry it."""
     encoder: Encoder
     classifier: PairClassifier | None
-    reference: Reference | None
+    background: BackgroundSample | None
     threads: int = 1
 
     @property
@@ -314,13 +240,13 @@ class Model:
         sources, targets = sentence_list(sources, "sources"), sentence_list(targets, "targets")
         return dict(zip(names, score_pairs(self, sources, targets, names).T, strict=True))
 
-    def sample(self, sources: Sequence[str], targets: Sequence[str], k: int) -> Reference:
+    def sample(self, sources: Sequence[str], targets: Sequence[str], k: int) -> BackgroundSample:
         """Encode sentences of both sides, in any number, as neighbours: each distinct one once."""
         sides = zip((sources, targets), self.languages, strict=True)
         source, target = (
             self.encode(distinct(sentences)[0], language) for sentences, language in sides
         )
-        return Reference(source, target, k)
+        return BackgroundSample(source, target, k)
 
 
 def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> Model:
@@ -344,8 +270,7 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
             f"{folder}: the classifier takes vectors of width {classifier.settings.dim},"
             f" the encoder's are {encoder.dim}"
         )
-    path = folder / neighbours.FILE
-    reference = Reference.load(path, encoder.dim) if path.exists() else None
+    background = load_background(folder, encoder.dim)
     return Model(
-        str(name_or_folder), folder, model_digest(folder), encoder, classifier, reference, threads
+        str(name_or_folder), folder, model_digest(folder), encoder, classifier, background, threads
     )

@@ -1,31 +1,31 @@
-"""What bitext-score fills its columns with: windows of sentence pairs in, scores out."""
+"""The columns of bitext-score: windows of sentence pairs in, scores out."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from bitextfilter.arrays import Scores
-from bitextfilter.scoring.background import Reference
-from bitextfilter.scoring.cached import VectorContexts, judged_context
+from bitextfilter.scoring.background import BackgroundSample
 from bitextfilter.scoring.measures import TRANSLATION_MEASURES
 from bitextfilter.scoring.model import check_measures, score_pairs
-from bitextfilter.scoring.translation import Judges, judged_pairs
 
 if TYPE_CHECKING:
-    from bitextfilter.scoring.cached import CachedScores
+    from bitextfilter.scoring.cached_scores import CachedScores
     from bitextfilter.scoring.model import Model
+    from bitextfilter.scoring.model_scorers import ModelScorers
 
 
 OVERLONG = "overlong"
-"""1 for a pair of which an end was not read, else 0: for the summary, not for the output."""
+"""Internal column: 1 for a truncated pair, else 0. Counted for the summary, not written."""
 
 
-class Part(Protocol):
+class ColumnGroup(Protocol):
     """Columns that are computed together."""
 
     names: tuple[str, ...]
@@ -33,89 +33,94 @@ class Part(Protocol):
     def score(self, sources: Sequence[str], targets: Sequence[str], names: Sequence[str]) -> Scores:
         """Score ``n`` pairs by ``m`` of the names: float32 ``(n, m)``."""
 
-    def context(self, name: str) -> bytes:
-        """Return a digest of all but the pair that a column's scores depend on."""
+    def digest(self, name: str) -> bytes:
+        """Return a digest of everything but the pair that a column's scores depend on."""
 
 
 class VectorColumns:
-    """Measures of a model's vectors."""
+    """Measures of a model's sentence vectors."""
 
     def __init__(self, model: Model, measures: tuple[str, ...], neighbours: str | None) -> None:
-        """Check that model and neighbours have what the measures need.
+        """Check that the model and its background sample have what the measures need.
 
-        With ``input`` for neighbours, ``reference`` has nothing in it until the input is read.
+        ``neighbours``: the file of a background sample; None for the model's own. With ``input``,
+        ``background`` is empty until the caller sets it.
         """
         self.model, self.names = model, measures
-        self.reference: Reference | None = model.reference
-        self._contexts = VectorContexts()
+        self.background: BackgroundSample | None = model.background
         if neighbours == "input":
             nothing = np.zeros((0, model.encoder.dim), dtype=np.float32)
-            self.reference = Reference(nothing, nothing)
+            self.background = BackgroundSample(nothing, nothing)
         elif neighbours is not None:
-            self.reference = Reference.load(Path(neighbours), model.encoder.dim)
-        check_measures(model, measures, self.reference)
+            self.background = BackgroundSample.load(Path(neighbours), model.encoder.dim)
+        check_measures(model, measures, self.background)
 
     def score(self, sources: Sequence[str], targets: Sequence[str], names: Sequence[str]) -> Scores:
-        """See :meth:`Part.score`."""
-        return score_pairs(self.model, sources, targets, names, self.reference)
+        """See :meth:`ColumnGroup.score`."""
+        return score_pairs(self.model, sources, targets, names, self.background)
 
-    def context(self, name: str) -> bytes:
-        """See :meth:`Part.context`."""
-        return self._contexts(self.model, name, self.reference)
+    def digest(self, name: str) -> bytes:
+        """See :meth:`ColumnGroup.digest`."""
+        from bitextfilter.scoring.cached_scores import vector_digest
+
+        return vector_digest(self.model, name, self.background)
 
 
-class JudgedColumns:
-    """Measures of translators and language models; of translators also ``OVERLONG``."""
+class ModelScorerColumns:
+    """Measures of translators and language models; with translators also ``OVERLONG``."""
 
-    def __init__(self, judges: Judges, measures: tuple[str, ...]) -> None:
-        self._judges, self._measures = judges, measures
-        asked = any(TRANSLATION_MEASURES[name].translators for name in measures)
-        self.names = (*measures, OVERLONG) if asked else measures
-        self._contexts: dict[str, bytes] = {}
+    def __init__(self, scorers: ModelScorers, measures: tuple[str, ...]) -> None:
+        self._scorers, self._measures = scorers, measures
+        translated = any(TRANSLATION_MEASURES[name].translators for name in measures)
+        self.names = (*measures, OVERLONG) if translated else measures
 
     def score(self, sources: Sequence[str], targets: Sequence[str], names: Sequence[str]) -> Scores:
-        """See :meth:`Part.score`: all are computed, for they ask the same judges."""
-        scores, cut = judged_pairs(self._judges, sources, targets, self._measures)
-        scores = np.column_stack([scores, cut.astype(np.float32)])
+        """See :meth:`ColumnGroup.score`. All are computed: they use the same models."""
+        from bitextfilter.scoring.model_scorers import score_by_models
+
+        scores, truncated = score_by_models(self._scorers, sources, targets, self._measures)
+        scores = np.column_stack([scores, truncated.astype(np.float32)])
         return np.asarray(scores[:, [self.names.index(name) for name in names]])
 
-    def context(self, name: str) -> bytes:
-        """See :meth:`Part.context`."""
-        if name not in self._contexts:
-            self._contexts[name] = judged_context(self._judges, name)
-        return self._contexts[name]
+    def digest(self, name: str) -> bytes:
+        """See :meth:`ColumnGroup.digest`."""
+        from bitextfilter.scoring.cached_scores import scorer_digest
+
+        return scorer_digest(self._scorers, name)
 
 
-class Columns:
-    """Those of all measures, in the order asked."""
+class ScoreColumns:
+    """The columns of all measures, in the order asked."""
 
     def __init__(
         self,
         measures: tuple[str, ...],
-        parts: Sequence[Part],
+        groups: Sequence[ColumnGroup],
         counts: Counter[str],
         cached: CachedScores | None = None,
     ) -> None:
-        """Each measure is one of the names of one of the parts.
+        """Each measure is a name of one of the groups.
 
-        Where there are judges, ``counts["overlong"]`` counts pairs of which an end was not read.
+        With translators, ``counts["overlong"]`` counts the truncated pairs.
         """
         self.measures, self._counts, self._cached = measures, counts, cached
-        self._owners = {name: part for part in parts for name in part.names}
+        self._owners = {name: group for group in groups for name in group.names}
         self._names = list(self._owners)
-        self.vectors = next((part for part in parts if isinstance(part, VectorColumns)), None)
-        """Those of a model's vectors, if there are any."""
+        self.vectors = next((some for some in groups if isinstance(some, VectorColumns)), None)
+        """The group of a model's sentence vectors, if there is one."""
         if OVERLONG in self._owners:
             counts.update(overlong=0)
 
+    @cached_property
+    def _digests(self) -> list[bytes]:
+        return [group.digest(name) for name, group in self._owners.items()]
+
     def __call__(self, sources: Sequence[str], targets: Sequence[str]) -> Scores:
         """Score ``n`` pairs by ``m`` measures: float32 ``(n, m)``."""
-        everything = range(len(self._names))
         if self._cached is None:
-            found = self._compute(sources, targets, everything)
+            found = self._compute(sources, targets, range(len(self._names)))
         else:
-            contexts = [part.context(name) for name, part in self._owners.items()]
-            found = self._cached(contexts, sources, targets, self._compute)
+            found = self._cached(self._digests, sources, targets, self._compute)
         if OVERLONG in self._owners:
             self._counts[OVERLONG] += int(found[:, self._names.index(OVERLONG)].sum())
         return np.asarray(found[:, [self._names.index(name) for name in self.measures]])
@@ -126,8 +131,8 @@ class Columns:
         """Score by the columns in these places."""
         scores = np.empty((len(sources), len(places)), np.float32)
         owners = [self._owners[self._names[place]] for place in places]
-        for part in dict.fromkeys(owners):
-            own = [column for column, owner in enumerate(owners) if owner is part]
+        for group in dict.fromkeys(owners):
+            own = [column for column, owner in enumerate(owners) if owner is group]
             names = [self._names[places[column]] for column in own]
-            scores[:, own] = part.score(sources, targets, names)
+            scores[:, own] = group.score(sources, targets, names)
         return scores

@@ -79,7 +79,7 @@ def dual_cross_entropy(
     return score
 
 
-class PairScorer:
+class TranslationScorer:
     """Scores pairs of sentences that have been read, by their places."""
 
     def __init__(
@@ -90,7 +90,7 @@ class PairScorer:
     ) -> None:
         self._costs = costs
         self._sides = tuple([ids[:longest] for ids in side] for side in sides)
-        self.cut = tuple(
+        self.truncated = tuple(
             np.array([len(ids) for ids in side]) > (longest or np.inf) for side in sides
         )
         """Of each side, the sentences that were not read to their ends: ``(n,)``."""
@@ -227,7 +227,7 @@ class Translator:
 
     def pair_scorer(
         self, sources: Sequence[str], targets: Sequence[str], longest: int | None = None
-    ) -> PairScorer:
+    ) -> TranslationScorer:
         """Read sentences of both sides, once, for what scores pairs of them.
 
         ``longest``: so many subwords of a sentence are read; None for all. SettingsError for a
@@ -235,7 +235,7 @@ class Translator:
         """
         template_sides(self.processor.templates, None)
         source, target = self._read(sources, targets)
-        return PairScorer(self._costs, (source, target), longest)
+        return TranslationScorer(self._costs, (source, target), longest)
 
     def _read(self, *texts: Sequence[str]) -> list[list[Ids]]:
         sides = zip(texts, self.processor.languages, strict=True)

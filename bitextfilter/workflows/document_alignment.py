@@ -49,7 +49,7 @@ def aligner(
         raise SettingsError(f"--classifier: the model {model.name} has none")
     encode = encode or (lambda language, sentences: model.encode(sentences, language))
     first, second = (partial(encode, language) for language in model.languages)
-    known = model.reference
+    known = model.background
     strangers = None if known is None else (known.source, known.target)
     judge = partial(_probabilities, model) if classifier else None
     means = Means((first, second), strangers, judge)

@@ -17,8 +17,7 @@ from bitextfilter.evaluation.recovery import recover
 from bitextfilter.models.checkpoint import check_replaceable, writing_folder
 from bitextfilter.models.device import resolve_device
 from bitextfilter.models.folders import read_config
-from bitextfilter.scoring.background import FILE as REFERENCE
-from bitextfilter.scoring.background import Reference
+from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
 from bitextfilter.settings import read_settings
 from bitextfilter.similarity.margins import csls_matrix
 from bitextfilter.similarity.vectors import cosine_matrix
@@ -137,7 +136,7 @@ class EncoderTraining:
             text = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
             (folder / _RECORD).write_text(text, encoding="utf-8")
             encoder = self._encoder(ENCODERS.load(folder).network)
-            Reference(*_both(encoder, self._sample)).save(folder / REFERENCE)
+            BackgroundSample(*_both(encoder, self._sample)).save(folder / BACKGROUND)
 
     def _encoder(self, network: Network) -> NetworkEncoder:
         where = self.where

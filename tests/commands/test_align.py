@@ -194,7 +194,7 @@ def test_what_is_not_there(model: Path, files: tuple[Path, Path], tmp_path: Path
     assert (missing.exit_code, missing.stdout) == (66, "")
     assert "none: cannot be opened" in missing.stderr
     assert bitext_align(tmp_path / "no-model", *files).exit_code == 66
-    bare = toy_model(tmp_path / "bare", classifier=False, reference=False)
+    bare = toy_model(tmp_path / "bare", classifier=False, background=False)
     assert bitext_align(bare, *files, "--similarity", "csls").exit_code == 0
     lacking = bitext_align(bare, *files, "--similarity", "mlp")
     assert lacking.exit_code == 78

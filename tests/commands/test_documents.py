@@ -163,7 +163,7 @@ def test_the_model_is_asked_as_it_should_be(
     model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded = load(model)
-    assert loaded.reference is not None
+    assert loaded.background is not None
     calls = []
 
     def spy(source: list[str], target: list[str], **given: Any) -> Alignment:
@@ -179,7 +179,7 @@ def test_the_model_is_asked_as_it_should_be(
     (given,) = calls
     assert given["settings"] == LinkSettings(3, 0.5)
     for found, known in zip(given["means"].strangers, ("source", "target"), strict=True):
-        assert (found == getattr(loaded.reference, known)).all()
+        assert (found == getattr(loaded.background, known)).all()
     assert given["means"].judge is None
     monotonic(model, *files, "--classifier")
     judged = calls[1]["means"].judge(SOURCES, TARGETS)

@@ -146,7 +146,7 @@ def test_another_search_is_refused(model: Path, files: tuple[Path, Path], tmp_pa
     assert refused.exit_code == 78
     assert refused.stderr.count("\n") == 1
     assert "kept is of another run: dtype was" in refused.stderr
-    other = toy_model(tmp_path / "other", reference=False)
+    other = toy_model(tmp_path / "other", background=False)
     assert "is of another run: model was" in run(other, *files, "--resume", folder).stderr
     text = files[1].read_text()
     files[1].write_text(text + "b1 b2\n")
@@ -353,7 +353,7 @@ def test_indexes_that_cannot_serve(model: Path, files: tuple[Path, Path], tmp_pa
         refused = run(model, *words)
         assert (refused.exit_code, refused.stdout) == (code, ""), refused.stderr
         assert text in refused.stderr
-    other = toy_model(tmp_path / "other", reference=False)
+    other = toy_model(tmp_path / "other", background=False)
     refused = run(other, files[0], *load)
     assert refused.exit_code == 78
     assert "index: was made by the model" in refused.stderr

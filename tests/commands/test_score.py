@@ -23,7 +23,7 @@ from bitextfilter.commands import score
 from bitextfilter.commands.score import ScoredLines
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 from bitextfilter.scoring.model import Model, distinct, load, score_pairs
-from bitextfilter.scoring.score_columns import Columns, VectorColumns
+from bitextfilter.scoring.score_columns import ScoreColumns, VectorColumns
 from bitextfilter.text import language
 
 SOURCES, TARGETS = sentences(40, 7)
@@ -44,7 +44,7 @@ def model(folder: Path) -> Model:
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model with neither classifier nor neighbours."""
-    return toy_model(tmp_path_factory.mktemp("models") / "bare", classifier=False, reference=False)
+    return toy_model(tmp_path_factory.mktemp("models") / "bare", classifier=False, background=False)
 
 
 def call(folder: Path, *words: str | Path, data: bytes = DATA) -> Result:
@@ -153,7 +153,7 @@ def test_rows_may_all_be_bad(folder: Path) -> None:
 
 
 def test_a_small_negative_number_is_zero(folder: Path) -> None:
-    columns = Columns(("mlp",), [VectorColumns(load(folder), ("mlp",), None)], Counter())
+    columns = ScoreColumns(("mlp",), [VectorColumns(load(folder), ("mlp",), None)], Counter())
     text = ScoredLines(columns, 2, False)._text
     shown = [text(value) for value in (-0.001, -0.0, 0.0, 0.004, -0.006, -12.5)]
     assert shown == ["0.00", "0.00", "0.00", "0.00", "-0.01", "-12.50"]

@@ -55,7 +55,7 @@ def test_a_model_is_written_with_all_it_needs(home: Path) -> None:
     assert "recovery error" in result.stderr
     model = load(home / "model")
     assert model.languages == ("aa", "bb")
-    assert model.reference is not None
+    assert model.background is not None
     kept = json.loads((home / "model" / "training.json").read_text())
     assert kept["training"]["batch_size"] == 16
     assert kept["material"]["pairs"] == [["train.tsv", None, 1.0]]

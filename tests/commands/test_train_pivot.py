@@ -123,7 +123,7 @@ def test_sentences_find_translations_that_were_never_seen_beside_them(
 def test_the_third_language_is_not_in_the_model(home: Path) -> None:
     train(home)
     model = load(home / "model")
-    assert model.languages == ("aa", "bb") and model.reference is not None
+    assert model.languages == ("aa", "bb") and model.background is not None
     pieces = (home / "model" / "vocabulary.tsv").read_text().split("\n")[1:-1]
     assert {piece.lstrip("▁")[0] for piece in pieces} == {"a", "b"}
     loaded = ENCODERS.load(home / "model")

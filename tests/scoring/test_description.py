@@ -12,28 +12,29 @@ from toys import DIM, WORDS, toy_model
 
 from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.models.folders import CONFIG, model_digest
-from bitextfilter.scoring.model import describe, load
+from bitextfilter.scoring.description import describe_model
+from bitextfilter.scoring.model import load
 from bitextfilter.text.vocabulary import RESERVED
 
 
 @pytest.mark.parametrize("classifier", [True, False])
-@pytest.mark.parametrize("reference", [True, False])
-def test_it_agrees_with_the_model(tmp_path: Path, classifier: bool, reference: bool) -> None:
-    folder = toy_model(tmp_path / "toy", classifier, reference)
-    facts, model = describe(folder), load(folder)
+@pytest.mark.parametrize("background", [True, False])
+def test_it_agrees_with_the_model(tmp_path: Path, classifier: bool, background: bool) -> None:
+    folder = toy_model(tmp_path / "toy", classifier, background)
+    facts, model = describe_model(folder), load(folder)
     assert (facts["digest"], tuple(facts["languages"])) == (model.digest, model.languages)
     assert facts["default_measure"] == model.default_measure
-    assert facts["dimension"] == (model.encoder.dim if classifier or reference else None)
+    assert facts["dimension"] == (model.encoder.dim if classifier or background else None)
     assert (facts["classifier"] is not None) == classifier
-    assert facts["neighbours"] == ([40, 40] if reference else None)
+    assert facts["neighbours"] == ([40, 40] if background else None)
     assert model.score(["a1"], ["b1"], facts["measures"]).keys() == set(facts["measures"])
-    assert len(facts["measures"]) == 2 + 3 * reference + classifier
+    assert len(facts["measures"]) == 2 + 3 * background + classifier
 
 
 def test_it_says_all(tmp_path: Path) -> None:
     folder = toy_model(tmp_path / "toy")
     (folder / "attribution.md").write_text("mine\n")
-    facts = describe(folder)
+    facts = describe_model(folder)
     assert (facts["name"], facts["folder"]) == (str(folder), str(folder))
     assert (facts["architecture"], facts["segmentation"]) == ("averaging", "none")
     assert facts["shape"]["embedding"] == DIM
@@ -46,9 +47,9 @@ def test_it_says_all(tmp_path: Path) -> None:
 
 def test_no_torch_is_loaded() -> None:
     code = (
-        "import sys; from bitextfilter.scoring.model import describe;"
+        "import sys; from bitextfilter.scoring.description import describe_model;"
         "from bitextfilter.scoring.thresholds import read_thresholds;"
-        "describe('en-de'); sys.exit('torch' in sys.modules)"
+        "describe_model('en-de'); sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -69,20 +70,20 @@ def test_a_damaged_configuration_is_named(tmp_path: Path, part: str, value: obje
     config = json.loads((folder / CONFIG).read_text())
     (folder / CONFIG).write_text(json.dumps({**config, part: value}))
     with pytest.raises(ModelError, match=f"the configuration's {part} is unusable"):
-        describe(folder)
+        describe_model(folder)
 
 
 def test_missing_and_damaged_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
-        describe(tmp_path / "nothing")
+        describe_model(tmp_path / "nothing")
     folder = toy_model(tmp_path / "toy")
     (folder / "neighbours.npz").write_bytes(b"PK")
     with pytest.raises(ModelError, match="neighbours"):
-        describe(folder)
+        describe_model(folder)
     (folder / "neighbours.npz").unlink()
     (folder / "vocabulary.tsv").unlink()
     with pytest.raises(NotFoundError, match="vocabulary"):
-        describe(folder)
+        describe_model(folder)
 
 
 def test_neither_card_nor_attribution_nor_thresholds_change_the_digest(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import bitextfilter
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.models import folders
 from bitextfilter.models.folders import find_model, model_digest, shipped_models
-from bitextfilter.scoring.background import Reference
+from bitextfilter.scoring.background import BackgroundSample
 from bitextfilter.scoring.model import load
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.classifiers import save
@@ -41,8 +41,8 @@ def test_a_model_knows_what_it_is(whole: Path) -> None:
 
 
 def test_parts_are_optional(tmp_path: Path) -> None:
-    model = load(toy_model(tmp_path / "bare", classifier=False, reference=False))
-    assert (model.classifier, model.reference) == (None, None)
+    model = load(toy_model(tmp_path / "bare", classifier=False, background=False))
+    assert (model.classifier, model.background) == (None, None)
 
 
 def test_names_come_before_folders(
@@ -109,6 +109,6 @@ def test_parts_of_another_width(folder: Path) -> None:
         load(folder)
     save(Classifier(ClassifierSettings(32)), folder)
     rows = np.eye(5, dtype=np.float32)
-    Reference(rows, rows).save(folder / "neighbours.npz")
+    BackgroundSample(rows, rows).save(folder / "neighbours.npz")
     with pytest.raises(ModelError, match="width 5, the model's are 32"):
         load(folder)

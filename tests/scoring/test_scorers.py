@@ -11,7 +11,7 @@ from toys import sentences, toy_model, toy_words_model
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring import model as scorers
-from bitextfilter.scoring.background import Reference
+from bitextfilter.scoring.background import BackgroundSample
 from bitextfilter.scoring.measures import MEASURES
 from bitextfilter.scoring.model import Model, check_measures, distinct, load, score_pairs
 from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
@@ -27,10 +27,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
 
 def test_each_measure_is_what_it_says(model: Model) -> None:
     a, b = model.encode(SOURCES, "aa"), model.encode(TARGETS, "bb")
-    assert model.reference is not None
+    assert model.background is not None
     assert model.classifier is not None
     cosines = cosine_pairs(a, b)
-    means = model.reference.source_means(a) + model.reference.target_means(b)
+    means = model.background.source_means(a) + model.background.target_means(b)
     expected = {
         "cosine": cosines,
         "euclidean": euclidean_pairs(a, b),
@@ -130,7 +130,7 @@ def test_other_neighbours_change_the_margins_alone(model: Model) -> None:
     a, b = model.encode(SOURCES[:50], "aa"), model.encode(TARGETS[:50], "bb")
     names = list(MEASURES)
     own = score_pairs(model, SOURCES, TARGETS, names)
-    other = score_pairs(model, SOURCES, TARGETS, names, Reference(a, b, 3))
+    other = score_pairs(model, SOURCES, TARGETS, names, BackgroundSample(a, b, 3))
     for name, one, two in zip(names, own.T, other.T, strict=True):
         assert np.array_equal(one, two) == (MEASURES[name].needs != "neighbours")
 
@@ -157,7 +157,7 @@ def test_no_pairs_and_no_measures(model: Model) -> None:
 def test_what_a_model_lacks(model: Model) -> None:
     with pytest.raises(SettingsError, match="'cos' is none of cosine, euclidean"):
         check_measures(model, ["cosine", "cos"], None)
-    bare = replace(model, classifier=None, reference=None)
+    bare = replace(model, classifier=None, background=None)
     with pytest.raises(SettingsError, match="bitext-train-classifier"):
         score_pairs(bare, ["a1"], ["b1"], ["mlp"])
     with pytest.raises(SettingsError, match="--neighbours"):
@@ -168,7 +168,7 @@ def test_what_a_model_lacks(model: Model) -> None:
 def test_the_default_measure(model: Model, tmp_path: Path) -> None:
     assert model.default_measure == "mlp"
     assert list(model.score(["a1"], ["b1"])) == ["mlp"]
-    bare = load(toy_model(tmp_path / "bare", classifier=False, reference=False))
+    bare = load(toy_model(tmp_path / "bare", classifier=False, background=False))
     assert list(bare.score(["a1"], ["b1"])) == ["cosine"]
     both = model.score(["a1", "a2"], ["b1", "b2"], ["csls", "cosine"])
     assert {name: scores.shape for name, scores in both.items()} == {"csls": (2,), "cosine": (2,)}

@@ -15,7 +15,7 @@ import torch
 
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.models.checkpoint import writing_folder
-from bitextfilter.scoring.background import FILE, Reference
+from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.classifiers import save
 from bitextfilter.similarity.word_classifier import WordClassifier
@@ -68,11 +68,11 @@ def invented_pairs(count: int, seed: int, words: int = 200) -> list[tuple[str, s
 def toy_model(
     folder: Path,
     classifier: bool = True,
-    reference: bool = True,
+    background: bool = True,
     dim: int = DIM,
     recurrent: bool = False,
 ) -> Path:
-    """Write the model, with an untrained classifier and a reference of random sentences.
+    """Write the model, with an untrained classifier and a background sample of random sentences.
 
     A *recurrent* one also has the maxima of an untrained network's states in its vectors.
     """
@@ -94,10 +94,10 @@ def toy_model(
         ENCODERS.save(draft, (name, settings), network, processor)
         if classifier:
             save(Classifier(ClassifierSettings(dim, hidden=16)), draft)
-        if reference:
+        if background:
             generator = np.random.default_rng(2)
             one, other = generator.standard_normal((2, 40, dim)).astype(np.float32)
-            Reference(one, other, 5).save(draft / FILE)
+            BackgroundSample(one, other, 5).save(draft / BACKGROUND)
     return folder
 
 

@@ -93,7 +93,7 @@ def test_the_recipe_makes_a_whole_model_and_keeps_it(data: Path, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     model = load(tmp_path / "en-fr")
     assert model.languages == ("en", "fr") and model.classifier is not None
-    assert model.reference is not None and model.encoder.dim == 512
+    assert model.background is not None and model.encoder.dim == 512
     held = {path.name for path in model.folder.iterdir()}
     assert {"card.md", "attribution.md", "thresholds.json", "classifier.json"} <= held
     shown = run(BIN / "bitext-models", "show", tmp_path / "en-fr").stdout

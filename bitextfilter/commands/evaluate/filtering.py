@@ -150,7 +150,7 @@ def _made(run: Run, model: Model, wishes: Suggesting, seed: int) -> Collected:
     from bitextfilter.scoring.model import check_measures
 
     measures = [wishes.similarity] if wishes.similarity else []
-    check_measures(model, measures, model.reference)
+    check_measures(model, measures, model.background)
     settings = NoiseSettings(languages=model.languages)
     rates = even_rates(NOISE_RATE, settings)
     if lacking := [kind for kind in KINDS if kind not in rates]:

@@ -12,7 +12,11 @@ import click
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import model_options, row_options
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.translators import check_judge_options, judge_options, load_judges
+from bitextfilter.commands.frame.translators import (
+    check_model_scorer_options,
+    load_model_scorers,
+    model_scorer_options,
+)
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import BadRow
@@ -21,12 +25,12 @@ if TYPE_CHECKING:
     from bitextfilter.arrays import Scores
     from bitextfilter.evaluation.recovery import RowScorer
     from bitextfilter.scoring.model import Model
-    from bitextfilter.scoring.translation import Judges
+    from bitextfilter.scoring.model_scorers import ModelScorers
 
 
 _VECTORS = ("cosine", "euclidean", "csls", "ratio", "distance", "mlp")
 _BASELINES = ("levenshtein", "random")
-_JUDGED = ("translation", "dual", "log-linear")
+_TRANSLATED = ("translation", "dual", "log-linear")
 _MARGINS = ("csls", "ratio", "distance")
 _QUICK = ("cosine", *_MARGINS)
 """What is measured where nothing is asked for."""
@@ -43,7 +47,7 @@ class _Choices:
     names: tuple[str, ...]
     neighbours: int
     seed: int
-    judges: dict[str, Any]
+    scorers: dict[str, Any]
     """What --translator, --language-models and --weights say."""
 
 
@@ -53,8 +57,8 @@ def _similarities(value: str) -> tuple[str, ...]:
     if names == ("all",):
         return names
     for name in names:
-        if name not in (*_VECTORS, *_BASELINES, *_JUDGED):
-            known = ", ".join((*_VECTORS, *_BASELINES, *_JUDGED))
+        if name not in (*_VECTORS, *_BASELINES, *_TRANSLATED):
+            known = ", ".join((*_VECTORS, *_BASELINES, *_TRANSLATED))
             raise click.BadParameter(f"{name!r} is none of {known}; all stands alone")
         if names.count(name) > 1:
             raise click.BadParameter(f"{name!r} is asked for twice")
@@ -64,7 +68,7 @@ def _similarities(value: str) -> tuple[str, ...]:
 @command(
     "recovery",
     [option for option in row_options() if option.name != "input"],
-    judge_options(),
+    model_scorer_options(),
     model_options(),
 )
 @click.argument("file")
@@ -75,7 +79,7 @@ def _similarities(value: str) -> tuple[str, ...]:
     default=",".join(_QUICK),
     show_default=True,
     metavar="NAME[,NAME]...",
-    help=f"What to score with: {', '.join((*_VECTORS, *_BASELINES))}; {', '.join(_JUDGED)} of "
+    help=f"What to score with: {', '.join((*_VECTORS, *_BASELINES))}; {', '.join(_TRANSLATED)} of "
     "translators; or all but those that the model can.",
 )
 @click.option(
@@ -110,8 +114,8 @@ def recovery(run: Run, file: str, as_json: bool, **choices: Any) -> None:
     from bitextfilter.evaluation.result import Result, signature
 
     run.row_settings = dataclasses.replace(run.row_settings, input=file)
-    judges = {name: choices.pop(name) for name in ("translator", "language_models", "weights")}
-    check_judge_options(judges, choices["names"])
+    scorers = {name: choices.pop(name) for name in ("translator", "language_models", "weights")}
+    check_model_scorer_options(scorers, choices["names"])
     output = run.output()
     sources, targets = _sides(run)
     kept = distinct_pairs(sources, targets)
@@ -120,7 +124,7 @@ def recovery(run: Run, file: str, as_json: bool, **choices: Any) -> None:
         raise InputError("no pairs", file=stream_name(file))
     sides = [sources[i] for i in kept], [targets[i] for i in kept]
     records = []
-    for name, scorer, facts in _scorers(run, sides, _Choices(**choices, judges=judges)):
+    for name, scorer, facts in _scorers(run, sides, _Choices(**choices, scorers=scorers)):
         result = dataclasses.replace(recover(*sides, scorer), set_aside=run.counts["set aside"])
         figure = f"recovery_error = {result.mean:.2f}"
         line = signature(figure, n=result.pairs, sim=name, **facts)
@@ -153,22 +157,23 @@ def _scorers(
         model = run.model()
         names, languages = _that_model_can(model, names), model.languages
         scorer_of = _vector_scorers(run, model, sides, choices.neighbours)
-    asked = [name for name in names if name in _JUDGED]
+    asked = [name for name in names if name in _TRANSLATED]
     if asked:
-        judges, _ = load_judges(run, choices.judges, asked, languages)
-        judged_by: dict[str, str | int] = {
+        scorers, _ = load_model_scorers(run, choices.scorers, asked, languages)
+        translated_by: dict[str, str | int] = {
             fact: str(run.facts[fact]).replace(", ", ",").replace(" ", ":")
             for fact in ("translators", "language_models")
             if fact in run.facts
         }
-        if weights := choices.judges["weights"]:
-            judged_by["weights"] = weights
+        if weights := choices.scorers["weights"]:
+            translated_by["weights"] = weights
     for name in names:
         if name in _BASELINES:
             seed: dict[str, str | int] = {"seed": choices.seed} if name == "random" else {}
             yield name, baseline(name, *sides, choices.seed), seed
-        elif name in _JUDGED:
-            yield name, _told(run, name, _judged_scorer(judges, sides, name), sides), judged_by
+        elif name in _TRANSLATED:
+            scorer = _told(run, name, _model_scorer(scorers, sides, name), sides)
+            yield name, scorer, translated_by
         else:
             margin: dict[str, str | int] = {"k": choices.neighbours} if name in _MARGINS else {}
             told = name == "mlp"
@@ -202,14 +207,14 @@ def _vector_scorers(
     return lambda name: vector_scorer(name, source, target, probabilities, neighbours)
 
 
-def _judged_scorer(judges: Judges, sides: _Sides, name: str) -> RowScorer:
-    """Return the scorer of rows that asks the judges."""
+def _model_scorer(scorers: ModelScorers, sides: _Sides, name: str) -> RowScorer:
+    """Return the scorer of rows of translators and language models."""
     from bitextfilter.evaluation.recovery import pair_rows
-    from bitextfilter.scoring.translation import Evidence
+    from bitextfilter.scoring.model_scorers import SentenceScores
 
-    evidence = Evidence(judges, *sides)
+    sentences = SentenceScores(scorers, *sides)
     return pair_rows(
-        lambda rows, columns: evidence.score(rows, columns, [name])[:, 0], *map(len, sides)
+        lambda rows, columns: sentences.score(rows, columns, [name])[:, 0], *map(len, sides)
     )
 
 

@@ -94,7 +94,7 @@ class ModelScorer:
 
         self._model, self._measure = model, where.measure
         self._languages = languages_of(model, where.language)
-        check_measures(model, [self._measure], model.reference)
+        check_measures(model, [self._measure], model.background)
         if not self._as_trained and self._measure not in _OF_ANY_LANGUAGES:
             known = " and ".join(_OF_ANY_LANGUAGES)
             raise SettingsError(f"--language goes with {known}, not with {self._measure}")

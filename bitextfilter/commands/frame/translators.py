@@ -14,7 +14,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.io.rows import BadRow, Row, RowReader, is_blank
 
 if TYPE_CHECKING:
-    from bitextfilter.scoring.translation import Fluency, Judges
+    from bitextfilter.scoring.model_scorers import Fluency, ModelScorers
     from bitextfilter.text.processor import TextProcessor
     from bitextfilter.translation.translator import SearchSettings, Translation, Translator
 
@@ -171,7 +171,7 @@ def output_lines(
 OPTIONS = ("translator", "language_models", "weights")
 
 
-def judge_options() -> list[click.Parameter]:
+def model_scorer_options() -> list[click.Parameter]:
     """Return --translator, --language-models and --weights."""
     return [
         click.Option(
@@ -195,7 +195,7 @@ def judge_options() -> list[click.Parameter]:
     ]
 
 
-def check_judge_options(options: dict[str, Any], measures: Sequence[str]) -> None:
+def check_model_scorer_options(options: dict[str, Any], measures: Sequence[str]) -> None:
     """Raise UsageError for options that no measure asked for needs."""
     from bitextfilter.scoring.measures import TRANSLATION_MEASURES
 
@@ -215,16 +215,16 @@ def check_judge_options(options: dict[str, Any], measures: Sequence[str]) -> Non
             raise click.UsageError(f"--{name.replace('_', '-')} is for --similarity {users[name]}")
 
 
-def load_judges(
+def load_model_scorers(
     run: Run, options: dict[str, Any], measures: Sequence[str], languages: tuple[str, str] | None
-) -> tuple[Judges, TextProcessor | None]:
+) -> tuple[ModelScorers, TextProcessor | None]:
     """Load what the options name; summary and manifest carry the translators' digests.
 
     ``languages`` are those of the columns; None for those of the first translator, whose text
     processing is returned, too. Raises SettingsError for languages that do not fit.
     """
     from bitextfilter.models.folders import full_model_digest
-    from bitextfilter.scoring.translation import WEIGHTS, Judges, check_judges
+    from bitextfilter.scoring.model_scorers import WEIGHTS, ModelScorers, check_scorers
 
     folders = options["translator"].split(",") if options["translator"] else []
     if len(folders) > 2:
@@ -239,15 +239,15 @@ def load_judges(
     source, target = _sides(options["language_models"])
     contents = _content(source), _content(target)
     _say(run, "language_models", (source, target), contents)
-    judges = Judges(
+    scorers = ModelScorers(
         forward=ways.get(languages),
         backward=ways.get(languages[::-1]),
         fluency=(_language_model(source), _language_model(target)),
         weights=WEIGHTS if options["weights"] is None else _weights(options["weights"]),
-        contents=(named.get(languages, ""), named.get(languages[::-1], ""), *contents),
+        digests=(named.get(languages, ""), named.get(languages[::-1], ""), *contents),
     )
-    check_judges(judges, measures)
-    return judges, processor
+    check_scorers(scorers, measures)
+    return scorers, processor
 
 
 def _ways(

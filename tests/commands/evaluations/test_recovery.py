@@ -12,7 +12,7 @@ from toys import sentences, toy_model
 from translators import saved
 
 from bitextfilter.commands.evaluate.main import main
-from bitextfilter.commands.evaluate.recovery import _BASELINES, _JUDGED, _VECTORS
+from bitextfilter.commands.evaluate.recovery import _BASELINES, _TRANSLATED, _VECTORS
 from bitextfilter.evaluation.recovery import BASELINES, MATRICES, recover
 from bitextfilter.models.folders import model_digest
 from bitextfilter.scoring.measures import TRANSLATION_MEASURES
@@ -47,7 +47,7 @@ def table(result: Result) -> dict[str, list[str]]:
 
 def test_names_are_those_there_are() -> None:
     assert (_VECTORS, _BASELINES) == (MATRICES, BASELINES)
-    assert set(_JUDGED) == {
+    assert set(_TRANSLATED) == {
         name for name, measure in TRANSLATION_MEASURES.items() if measure.translators
     }
 

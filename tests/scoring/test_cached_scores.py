@@ -16,9 +16,9 @@ from toys import sentences, toy_model, toy_words_model
 
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.cache import Cache
-from bitextfilter.scoring import cached as contexts_module
-from bitextfilter.scoring.background import FILE, Reference
-from bitextfilter.scoring.cached import CachedScores, VectorContexts, _keys
+from bitextfilter.scoring import cached_scores as module
+from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
+from bitextfilter.scoring.cached_scores import CachedScores, _keys, vector_digest
 from bitextfilter.scoring.measures import MEASURES
 from bitextfilter.scoring.model import Model, load, score_pairs
 
@@ -40,7 +40,7 @@ class Scorer:
     """How many pairs were computed, and by what, in each call."""
 
     def __init__(self, cache: Cache, counts: Counter[str]) -> None:
-        self.cached, self.contexts = CachedScores(cache, counts), VectorContexts()
+        self.cached = CachedScores(cache, counts)
 
     def __call__(
         self,
@@ -48,15 +48,15 @@ class Scorer:
         sources: Sequence[str],
         targets: Sequence[str],
         measures: Sequence[str],
-        reference: Reference | None = None,
+        background: BackgroundSample | None = None,
     ) -> np.ndarray:
         def compute(left: Sequence[str], right: Sequence[str], places: Sequence[int]) -> np.ndarray:
             names = [measures[place] for place in places]
             self.calls.append((len(left), tuple(names)))
-            return score_pairs(model, left, right, names, reference)
+            return score_pairs(model, left, right, names, background)
 
-        contexts = [self.contexts(model, name, reference) for name in measures]
-        return self.cached(contexts, sources, targets, compute)
+        digests = [vector_digest(model, name, background) for name in measures]
+        return self.cached(digests, sources, targets, compute)
 
 
 @pytest.fixture
@@ -139,12 +139,12 @@ def test_other_neighbours_miss_where_they_matter(
 ) -> None:
     call = model, SOURCES[:30], TARGETS[:30], ["mlp", "csls", "ratio"]
     run(tmp_path, *call)
-    own = model.reference
+    own = model.background
     assert own is not None
     others = [
-        Reference(own.target, own.source, own.k),
-        Reference(own.source, own.target, own.k + 1),
-        Reference(own.source[:-1], own.target, own.k),
+        BackgroundSample(own.target, own.source, own.k),
+        BackgroundSample(own.source, own.target, own.k + 1),
+        BackgroundSample(own.source[:-1], own.target, own.k),
         model.sample(SOURCES, TARGETS, own.k),
     ]
     for other in others:
@@ -152,7 +152,7 @@ def test_other_neighbours_miss_where_they_matter(
         assert same(scores, score_pairs(*call, other))
         assert counts == {"cached": 0, "scored": 30}
         assert computed[-1] == (30, ("csls", "ratio"))
-    own_file = Reference.load(model.folder / FILE)
+    own_file = BackgroundSample.load(model.folder / BACKGROUND)
     assert run(tmp_path, *call, own_file)[1] == {"cached": 30, "scored": 0}
 
 
@@ -166,8 +166,8 @@ def test_one_cache_for_two_models_and_neighbours_in_turns(
     with Cache(tmp_path) as cache:
         score = Scorer(cache, counts)
         for _ in range(2):
-            for some, reference in ((model, None), (other, None), (model, sample)):
-                call = some, SOURCES[:9], TARGETS[:9], ["cosine", "distance"], reference
+            for some, background in ((model, None), (other, None), (model, sample)):
+                call = some, SOURCES[:9], TARGETS[:9], ["cosine", "distance"], background
                 assert same(score(*call), score_pairs(*call))
     assert counts == {"cached": 27, "scored": 27}
 
@@ -179,7 +179,7 @@ def test_whatever_else_decides_a_score_is_in_the_key(
     call = SOURCES[:5], TARGETS[:5], ["cosine"]
     run(tmp_path, model, *call)
     values = {
-        "SCORES": contexts_module.SCORES + 1,
+        "SCORES": module.SCORES + 1,
         "__version__": "99",
         "arithmetic": lambda device: ["another"],
         "_version": lambda name: "99" if name == "torch" else "1",
@@ -188,9 +188,9 @@ def test_whatever_else_decides_a_score_is_in_the_key(
     if what == "model":
         digest = "0" * 64
         model = replace(model, digest=digest[:12])
-        monkeypatch.setattr(contexts_module, "full_digest", lambda folder: digest)
+        monkeypatch.setattr(module, "full_model_digest", lambda folder: digest)
     else:
-        monkeypatch.setattr(contexts_module, what, values[what])
+        monkeypatch.setattr(module, what, values[what])
     assert run(tmp_path, model, *call)[1]["scored"] == 5
     assert run(tmp_path, model, *call)[1]["scored"] == 0
 
@@ -205,7 +205,7 @@ def test_what_score_pairs_refuses_is_refused(model: Model, tmp_path: Path) -> No
     with pytest.raises(SettingsError, match="'cos' is none of"):
         run(tmp_path, model, ["a1"], ["b1"], ["cos"])
     with pytest.raises(SettingsError, match="needs neighbours"):
-        run(tmp_path, replace(model, reference=None), ["a1"], ["b1"], ["csls"])
+        run(tmp_path, replace(model, background=None), ["a1"], ["b1"], ["csls"])
     with pytest.raises(ValueError, match="argument 2 is shorter"):
         run(tmp_path, model, ["a1", "a2"], ["b1"], ["cosine"])
 

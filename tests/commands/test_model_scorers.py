@@ -276,7 +276,7 @@ def test_other_judges_are_asked_again(
 def test_overlong_pairs_are_counted_whether_cached_or_not(
     folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bitextfilter.scoring.translation.LONGEST", 5)
+    monkeypatch.setattr("bitextfilter.scoring.model_scorers.LONGEST", 5)
     line = ("--similarity", "translation", *BOTH, "--cache", tmp_path)
     cut = sum(max(len(side.split()) for side in row) > 5 for row in ROWS)
     assert 0 < cut < 25

@@ -1,4 +1,4 @@
-"""Neighbours from the input: the same as a Reference of its distinct sentences."""
+"""The background sample of an input: the same as that of its distinct sentences."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import pytest
 from toys import DIM, sentences, toy_model
 
 from bitextfilter.io.spill import Scratch
-from bitextfilter.scoring.background import Reference
-from bitextfilter.scoring.input_neighbours import InputNeighbours
+from bitextfilter.scoring.background import BackgroundSample, InputBackground
 from bitextfilter.scoring.model import Model, load
 
 SOURCES, TARGETS = sentences(50, 11)
@@ -19,16 +18,16 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
     return load(toy_model(tmp_path_factory.mktemp("models") / "toy"))
 
 
-def spooled(model: Model, *windows: tuple[list[str], list[str]], k: int = 10) -> Reference:
+def spooled(model: Model, *windows: tuple[list[str], list[str]], k: int = 10) -> BackgroundSample:
     with Scratch() as source, Scratch() as target:
-        neighbours = InputNeighbours(model, source, target)
+        collected = InputBackground(model, source, target)
         for window in windows:
-            neighbours.add(*window)
-        return neighbours.reference(k)
+            collected.add(*window)
+        return collected.sample(k)
 
 
 @pytest.mark.parametrize("k", [1, 10, 100])
-def test_it_is_a_reference_of_the_distinct_sentences(model: Model, k: int) -> None:
+def test_it_is_a_background_sample_of_the_distinct_sentences(model: Model, k: int) -> None:
     first, again = (SOURCES[:20], TARGETS[:20]), (SOURCES[10:30] + SOURCES[:5], TARGETS[15:])
     made = spooled(model, first, again, k=k)
     plain = model.sample(SOURCES[:30], TARGETS, k)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import ModelError, NotFoundError
-from bitextfilter.scoring.background import Reference
+from bitextfilter.scoring.background import BackgroundSample
 from bitextfilter.similarity.neighbours import mean_similarity
 
 GENERATOR = np.random.default_rng(0)
@@ -18,53 +18,53 @@ QUERIES = GENERATOR.standard_normal((9, 12)).astype(np.float32)
 
 
 def test_each_side_is_held_against_the_other_sides_sample() -> None:
-    reference = Reference(SOURCE, TARGET, 4)
-    assert np.array_equal(reference.source_means(QUERIES), mean_similarity(QUERIES, TARGET, 4))
-    assert np.array_equal(reference.target_means(QUERIES), mean_similarity(QUERIES, SOURCE, 4))
-    assert not np.array_equal(reference.source_means(QUERIES), reference.target_means(QUERIES))
+    background = BackgroundSample(SOURCE, TARGET, 4)
+    assert np.array_equal(background.source_means(QUERIES), mean_similarity(QUERIES, TARGET, 4))
+    assert np.array_equal(background.target_means(QUERIES), mean_similarity(QUERIES, SOURCE, 4))
+    assert not np.array_equal(background.source_means(QUERIES), background.target_means(QUERIES))
 
 
 def test_a_mean_does_not_depend_on_its_company() -> None:
-    reference = Reference(SOURCE, TARGET, 4)
-    whole = reference.source_means(QUERIES, threads=2)
+    background = BackgroundSample(SOURCE, TARGET, 4)
+    whole = background.source_means(QUERIES, threads=2)
     for row in range(9):
-        assert reference.source_means(QUERIES[row : row + 1])[0] == whole[row]
+        assert background.source_means(QUERIES[row : row + 1])[0] == whole[row]
 
 
 def test_the_file_keeps_directions_and_k(tmp_path: Path) -> None:
     path = tmp_path / "neighbours.npz"
-    reference = Reference(SOURCE * 7, TARGET, 4)
-    reference.save(path)
-    again = Reference.load(path, 12)
+    background = BackgroundSample(SOURCE * 7, TARGET, 4)
+    background.save(path)
+    again = BackgroundSample.load(path, 12)
     assert (again.k, again.dim) == (4, 12)
-    np.testing.assert_allclose(again.source, reference.source, atol=0.005)
+    np.testing.assert_allclose(again.source, background.source, atol=0.005)
     np.testing.assert_allclose(
-        again.target_means(QUERIES), reference.target_means(QUERIES), atol=0.005
+        again.target_means(QUERIES), background.target_means(QUERIES), atol=0.005
     )
     again.save(path)
-    assert np.array_equal(Reference.load(path).source, again.source)
+    assert np.array_equal(BackgroundSample.load(path).source, again.source)
 
 
 def test_sides_have_one_width() -> None:
     with pytest.raises(ValueError, match="widths 12 and 5"):
-        Reference(SOURCE, TARGET[:, :5])
+        BackgroundSample(SOURCE, TARGET[:, :5])
 
 
 def test_bad_files(tmp_path: Path) -> None:
     path = tmp_path / "neighbours.npz"
     with pytest.raises(NotFoundError, match="no such file"):
-        Reference.load(path)
-    Reference(SOURCE, TARGET).save(path)
+        BackgroundSample.load(path)
+    BackgroundSample(SOURCE, TARGET).save(path)
     with pytest.raises(ModelError, match="width 12, the model's are 512"):
-        Reference.load(path, 512)
+        BackgroundSample.load(path, 512)
     whole = path.read_bytes()
     for damage in (b"", b"PK", whole[:200], whole[:-30], b"text\n" * 50):
         path.write_bytes(damage)
         with pytest.raises(ModelError, match="damaged"):
-            Reference.load(path)
+            BackgroundSample.load(path)
     path.write_bytes(whole[:120] + bytes(40) + whole[160:])
     with pytest.raises(ModelError):
-        Reference.load(path)
+        BackgroundSample.load(path)
 
 
 def test_files_with_something_else(tmp_path: Path) -> None:
@@ -82,17 +82,17 @@ def test_files_with_something_else(tmp_path: Path) -> None:
     ):
         np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
         with pytest.raises(ModelError):
-            Reference.load(path)
+            BackgroundSample.load(path)
 
 
 def test_the_digest_is_that_of_all_that_decides_a_margin() -> None:
-    one = Reference(SOURCE, TARGET, 4)
+    one = BackgroundSample(SOURCE, TARGET, 4)
     others = [
-        Reference(TARGET, SOURCE, 4),
-        Reference(SOURCE, TARGET, 5),
-        Reference(SOURCE[:-1], TARGET, 4),
-        Reference(SOURCE, TARGET[::-1], 4),
-        Reference(np.zeros((0, 12), np.float32), TARGET, 4),
+        BackgroundSample(TARGET, SOURCE, 4),
+        BackgroundSample(SOURCE, TARGET, 5),
+        BackgroundSample(SOURCE[:-1], TARGET, 4),
+        BackgroundSample(SOURCE, TARGET[::-1], 4),
+        BackgroundSample(np.zeros((0, 12), np.float32), TARGET, 4),
     ]
-    assert len({reference.digest() for reference in [one, *others]}) == 6
-    assert one.digest() == Reference(2 * SOURCE, TARGET, 4).digest()
+    assert len({background.digest() for background in [one, *others]}) == 6
+    assert one.digest() == BackgroundSample(2 * SOURCE, TARGET, 4).digest()

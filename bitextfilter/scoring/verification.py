@@ -1,4 +1,4 @@
-"""Whether a model works: read whole, and asked for something."""
+"""Verification of a model folder: read every file, and compute every kind of output once."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from bitextfilter.scoring.model import load
 from bitextfilter.scoring.thresholds import own_thresholds
 from bitextfilter.translation.registry import load_translator
 
-SENTENCE, OTHER, TEMPLATE = "1 2 3", "3 2 1", "( S )"
+_SENTENCE, _OTHER, _TEMPLATE = "1 2 3", "3 2 1", "( S )"
 
 
-def check_model(folder: Path) -> None:
-    """Raise ModelError where a model is damaged, or an answer or a tensor of it is not finite."""
-    answers = dict(CHECKS[kind_of(read_config(folder)) or "encoder"](folder))
+def verify_model(folder: Path) -> None:
+    """Raise ModelError where a model is damaged, or one of its outputs or tensors is not finite."""
+    outputs = dict(_OUTPUTS[kind_of(read_config(folder)) or "encoder"](folder))
     for path in sorted(folder.glob("*.safetensors")):
         for name, tensor in load_tensors(path).items():
             if not tensor.isfinite().all():
                 raise ModelError(f"{path}: tensor {name} holds numbers that are not finite")
-    for name, answer in answers.items():
-        if not math.isfinite(answer):
-            raise ModelError(f"{folder}: its {name} is {answer}")
+    for name, output in outputs.items():
+        if not math.isfinite(output):
+            raise ModelError(f"{folder}: its {name} is {output}")
     _check_thresholds(folder)
 
 
 def _check_thresholds(folder: Path) -> None:
-    """Raise ModelError for thresholds that no score of this model can be held against."""
+    """Raise ModelError for thresholds of other weights, or of a measure that the model lacks."""
     own, others = own_thresholds(folder, model_digest(folder))
     if others:
         raise ModelError(
@@ -51,30 +51,31 @@ def _check_thresholds(folder: Path) -> None:
 def _scores(folder: Path) -> Iterator[tuple[str, float]]:
     """Score a pair by every measure."""
     model = load(folder)
-    measures = possible_measures(model.classifier is not None, model.reference is not None)
-    for name, scores in model.score([SENTENCE], [OTHER], measures).items():
+    measures = possible_measures(model.classifier is not None, model.background is not None)
+    for name, scores in model.score([_SENTENCE], [_OTHER], measures).items():
         yield f"{name} of a pair", float(scores[0])
 
 
 def _translations(folder: Path) -> Iterator[tuple[str, float]]:
-    """Translate, and score a pair."""
+    """Translate a sentence, and score a pair."""
     translator = load_translator(folder)
-    templates = None if translator.processor.templates is None else [TEMPLATE]
-    (found,) = translator.translate([SENTENCE], templates=templates)
+    templates = None if translator.processor.templates is None else [_TEMPLATE]
+    (found,) = translator.translate([_SENTENCE], templates=templates)
     for rank, row in enumerate(found.hypotheses, 1):
         yield f"score of translation {rank}", row.score
-    yield "score of a pair", float(translator.log_probabilities([SENTENCE], [OTHER], templates)[0])
+    score = translator.log_probabilities([_SENTENCE], [_OTHER], templates)[0]
+    yield "score of a pair", float(score)
 
 
-def _judgements(folder: Path) -> Iterator[tuple[str, float]]:
-    """Judge a sentence."""
+def _probabilities(folder: Path) -> Iterator[tuple[str, float]]:
+    """Classify a sentence."""
     classifier = load_reference_classifier(folder)
-    yield "probability of a sentence", float(classifier.probabilities([SENTENCE])[0])
+    yield "probability of a sentence", float(classifier.probabilities([_SENTENCE])[0])
 
 
-CHECKS: dict[str, Callable[[Path], Iterator[tuple[str, float]]]] = {
+_OUTPUTS: dict[str, Callable[[Path], Iterator[tuple[str, float]]]] = {
     "encoder": _scores,
     "translator": _translations,
-    "reference_classifier": _judgements,
+    "reference_classifier": _probabilities,
 }
-"""What each kind of model is asked, by name."""
+"""Sample outputs by kind of model, each with its name."""

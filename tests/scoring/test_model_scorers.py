@@ -11,9 +11,14 @@ from translators import CASES, network, processor
 
 from bitextfilter.arrays import Floats
 from bitextfilter.errors import SettingsError
-from bitextfilter.scoring import translation as module
+from bitextfilter.scoring import model_scorers as module
 from bitextfilter.scoring.measures import TRANSLATION_MEASURES
-from bitextfilter.scoring.translation import Evidence, Judges, check_judges, judged_pairs
+from bitextfilter.scoring.model_scorers import (
+    ModelScorers,
+    SentenceScores,
+    check_scorers,
+    score_by_models,
+)
 from bitextfilter.translation.translator import Translator
 
 RANDOM = np.random.default_rng(3)
@@ -37,9 +42,9 @@ def fluency(scale: float) -> module.Fluency:
     return score
 
 
-def judges(threads: int = 1) -> Judges:
+def scorers(threads: int = 1) -> ModelScorers:
     ways = translator("ab", 0, threads), translator("ba", 2, threads)
-    return Judges(*ways, (fluency(0.1), fluency(0.01)), WEIGHTS)
+    return ModelScorers(*ways, (fluency(0.1), fluency(0.01)), WEIGHTS)
 
 
 def naive(source: str, target: str) -> dict[str, float]:
@@ -59,33 +64,33 @@ def test_each_measure_is_what_it_says_whatever_the_company() -> None:
     names = list(TRANSLATION_MEASURES)
     rows = [*range(40), 3, 3, 7]
     sources, targets = [SOURCES[i] for i in rows], [TARGETS[i] for i in rows]
-    scores, cut = judged_pairs(judges(), sources, targets, names)
-    assert scores.shape == (43, 4) and scores.dtype == np.float32 and not cut.any()
+    scores, truncated = score_by_models(scorers(), sources, targets, names)
+    assert scores.shape == (43, 4) and scores.dtype == np.float32 and not truncated.any()
     for place in (0, 11, 39, 41, 42):
         expected = naive(sources[place], targets[place])
         for name, score in zip(names, scores[place].tolist(), strict=True):
             assert score == pytest.approx(expected[name], rel=1e-6), name
     order = np.random.default_rng(1).permutation(43)
-    mixed, _ = judged_pairs(
-        judges(threads=2), [sources[i] for i in order], [targets[i] for i in order], names
+    mixed, _ = score_by_models(
+        scorers(threads=2), [sources[i] for i in order], [targets[i] for i in order], names
     )
     assert np.array_equal(mixed, scores[order])
-    alone, _ = judged_pairs(judges(), sources[5:6], targets[5:6], names[::-1])
+    alone, _ = score_by_models(scorers(), sources[5:6], targets[5:6], names[::-1])
     assert np.array_equal(alone[:, ::-1], scores[5:6])
 
 
 def test_one_direction_is_enough_for_translation() -> None:
     forward, backward = (
-        judged_pairs(given, SOURCES, TARGETS, ["translation"])[0]
-        for given in (Judges(translator("ab", 0)), Judges(backward=translator("ba", 2)))
+        score_by_models(given, SOURCES, TARGETS, ["translation"])[0]
+        for given in (ModelScorers(translator("ab", 0)), ModelScorers(backward=translator("ba", 2)))
     )
-    both, _ = judged_pairs(judges(), SOURCES, TARGETS, ["translation"])
+    both, _ = score_by_models(scorers(), SOURCES, TARGETS, ["translation"])
     np.testing.assert_allclose((forward + backward) / 2, both, rtol=1e-6)
 
 
 def test_one_language_model_is_enough() -> None:
-    given = Judges(fluency=(None, fluency(2.0)))
-    scores, _ = judged_pairs(given, ["a1"], ["b1 b2 b3"], ["language-model"])
+    given = ModelScorers(fluency=(None, fluency(2.0)))
+    scores, _ = score_by_models(given, ["a1"], ["b1 b2 b3"], ["language-model"])
     assert scores.tolist() == [[-6.0]]
 
 
@@ -93,37 +98,43 @@ def test_long_sentences_are_cut_and_counted(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(module, "LONGEST", 5)
     cases = [("a1 a2", "b1"), ("a1 " * 6, "b1"), ("a1", "b3 " * 7), ("a1 " * 5, "b1 " * 5)]
     sources, targets = zip(*cases, strict=True)
-    for given in (judges(), Judges(translator("ab", 0)), Judges(backward=translator("ba", 2))):
-        scores, cut = judged_pairs(given, [*sources, sources[1]], [*targets, "b1"], ["translation"])
-        assert cut.tolist() == [False, True, True, False, True]
-        short, none = judged_pairs(given, ["a1 " * 5, "a1"], ["b1", "b3 " * 5], ["translation"])
+    for given in (
+        scorers(),
+        ModelScorers(translator("ab", 0)),
+        ModelScorers(backward=translator("ba", 2)),
+    ):
+        scores, truncated = score_by_models(
+            given, [*sources, sources[1]], [*targets, "b1"], ["translation"]
+        )
+        assert truncated.tolist() == [False, True, True, False, True]
+        short, none = score_by_models(given, ["a1 " * 5, "a1"], ["b1", "b3 " * 5], ["translation"])
         assert not none.any() and np.array_equal(scores[1:3], short)
 
 
 def test_every_source_with_every_target() -> None:
-    evidence = Evidence(judges(), SOURCES[:4], TARGETS[:5])
+    sentences = SentenceScores(scorers(), SOURCES[:4], TARGETS[:5])
     rows, columns = np.repeat(np.arange(4), 5), np.tile(np.arange(5), 4)
-    scores = evidence.score(rows, columns, list(TRANSLATION_MEASURES))
+    scores = sentences.score(rows, columns, list(TRANSLATION_MEASURES))
     for place in (0, 7, 19):
         expected = naive(SOURCES[rows[place]], TARGETS[columns[place]])
         np.testing.assert_allclose(scores[place], list(expected.values()), rtol=1e-6)
 
 
 def test_nothing_gives_nothing() -> None:
-    scores, cut = judged_pairs(judges(), [], [], ["dual", "translation"])
-    assert scores.shape == (0, 2) and cut.shape == (0,)
+    scores, truncated = score_by_models(scorers(), [], [], ["dual", "translation"])
+    assert scores.shape == (0, 2) and truncated.shape == (0,)
 
 
 @pytest.mark.parametrize(
     ("given", "name", "remedy"),
     [
-        (Judges(), "translation", "--translator DIR$"),
-        (Judges(translator("ab", 0)), "dual", "--translator DIR,DIR$"),
-        (Judges(fluency=(None, None)), "language-model", "--language-models FILE$"),
-        (Judges(translator("ab", 0), translator("ba", 0), (None, fluency(1.0))), "log-linear",
+        (ModelScorers(), "translation", "--translator DIR$"),
+        (ModelScorers(translator("ab", 0)), "dual", "--translator DIR,DIR$"),
+        (ModelScorers(fluency=(None, None)), "language-model", "--language-models FILE$"),
+        (ModelScorers(translator("ab", 0), translator("ba", 0), (None, fluency(1.0))), "log-linear",
          "--language-models FILE,FILE$"),
     ],
 )  # fmt: skip
-def test_measures_say_what_they_need(given: Judges, name: str, remedy: str) -> None:
+def test_measures_say_what_they_need(given: ModelScorers, name: str, remedy: str) -> None:
     with pytest.raises(SettingsError, match=f"{name} needs {remedy}"):
-        check_judges(given, [name])
+        check_scorers(given, [name])

@@ -1,0 +1,149 @@
+"""Cached scores, and the digests that tell scores of different models and settings apart.
+
+The key of a score is made of both sentences and a digest of everything else that it depends on:
+measure, model or model scorers, background sample, versions and processor. A cached score is the
+very float32 that was computed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bitextfilter import __version__
+from bitextfilter.arrays import Scores
+from bitextfilter.errors import ModelError
+from bitextfilter.io.cache import KEY_BYTES, Cache
+from bitextfilter.models.device import arithmetic, resolve_device
+from bitextfilter.models.folders import full_model_digest
+from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
+from bitextfilter.scoring.model import check_measures, distinct
+
+if TYPE_CHECKING:
+    from bitextfilter.scoring.background import BackgroundSample
+    from bitextfilter.scoring.model import Model
+    from bitextfilter.scoring.model_scorers import ModelScorers
+
+
+Compute = Callable[[Sequence[str], Sequence[str], Sequence[int]], Scores]
+"""Scores ``n`` pairs, sources and targets, for ``m`` columns by their places: ``(n, m)``."""
+
+_UTF8 = "utf-8", "surrogatepass"
+
+SCORES = 1
+"""Raised where a change of the code changes the scores of an existing model."""
+
+PACKAGES = (
+    *("ftfy", "morfessor", "numpy", "regex", "sacremoses", "sentencepiece", "subword-nmt"),
+    "torch",
+)
+"""Packages that read sentences, or compute."""
+
+
+class CachedScores:
+    """Scores each pair only once for each column.
+
+    ``counts["cached"]`` counts the pairs with nothing to compute: all scores are in the cache, or
+    the pair stands earlier in the window; ``counts["scored"]`` counts the others.
+    """
+
+    def __init__(self, cache: Cache, counts: Counter[str]) -> None:
+        """Use *cache*, and count in *counts*."""
+        self._cache, self._counts = cache, counts
+        self._counts.update(cached=0, scored=0)
+
+    def __call__(
+        self,
+        digests: Sequence[bytes],
+        sources: Sequence[str],
+        targets: Sequence[str],
+        compute: Compute,
+    ) -> Scores:
+        """Score ``n`` pairs → float32 ``(n, m)``, equal to *compute* of all pairs and columns.
+
+        ``digests``: for each of the ``m`` columns, everything but the pair that its scores depend
+        on. Raises InputError and OutputError of the cache.
+        """
+        pairs, places = distinct(list(zip(sources, targets, strict=True)))
+        flat = [key for digest in digests for key in _keys(digest, pairs)]
+        values, found = self._cache.get(flat)
+        shape = len(digests), len(pairs)
+        scores: Scores = values.reshape(shape).T
+        missing = ~found.reshape(shape).T
+
+        rows, columns = (np.flatnonzero(missing.any(axis=axis)).tolist() for axis in (1, 0))
+        if rows:
+            left, right = ([pairs[row][side] for row in rows] for side in (0, 1))
+            scores[np.ix_(rows, columns)] = compute(left, right, columns)
+            new = missing.T.reshape(-1)
+            fresh = [flat[place] for place in np.flatnonzero(new)]
+            self._cache.put(fresh, scores.T.reshape(-1)[new])
+        self._counts.update(cached=len(sources) - len(rows), scored=len(rows))
+        return np.asarray(scores[places])
+
+
+def _keys(digest: bytes, pairs: Sequence[tuple[str, str]]) -> list[bytes]:
+    """Return the key of each pair: BLAKE2b of both sides, with the length of the first."""
+    sides = ((source.encode(*_UTF8), target.encode(*_UTF8)) for source, target in pairs)
+    texts = (b"%d:%b%b" % (len(source), source, target) for source, target in sides)
+    return [hashlib.blake2b(text, digest_size=KEY_BYTES, key=digest).digest() for text in texts]
+
+
+def vector_digest(model: Model, measure: str, background: BackgroundSample | None) -> bytes:
+    """Return the digest of one of ``MEASURES``; ``background`` is None for the model's own.
+
+    Raises SettingsError as ``score_pairs`` does, and ModelError where the model's folder has
+    changed since the model was loaded.
+    """
+    background = background or model.background
+    check_measures(model, [measure], background)
+    folder = full_model_digest(model.folder)
+    if not folder.startswith(model.digest):
+        raise ModelError(f"{model.folder}: has changed since it was read")
+    parts = [*_software(arithmetic(model.encoder.device)), folder, measure]
+    if background is not None and MEASURES[measure].needs == "neighbours":
+        parts.append(background.digest())
+    return _digest(parts)
+
+
+def scorer_digest(scorers: ModelScorers, measure: str) -> bytes:
+    """Return the digest of a translation measure, or of ``overlong``, a property of translators.
+
+    Only the model scorers that the measure uses count, by ``ModelScorers.digests``.
+    """
+    from bitextfilter.scoring.model_scorers import LONGEST
+
+    known = TRANSLATION_MEASURES.get(measure)
+    forward, backward, *language_models = scorers.digests
+    fluent = known is not None and known.language_models
+    parts: list[object] = [measure]
+    parts.append([forward, backward, LONGEST] if known is None or known.translators else [])
+    parts.append([*language_models, _version("kenlm")] if fluent else [])
+    parts.append(list(scorers.weights) if measure == "log-linear" else [])
+    translators = [model for model in (scorers.forward, scorers.backward) if model is not None]
+    device = translators[0].device if translators else resolve_device("cpu")
+    return _digest([*_software(arithmetic(device)), *parts])
+
+
+def _software(computer: list[str]) -> list[object]:
+    """Return the versions that all scores depend on, and the result of ``arithmetic``."""
+    versions = [[name, _version(name)] for name in PACKAGES]
+    return [SCORES, __version__, versions, unicodedata.unidata_version, computer]
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _digest(parts: list[object]) -> bytes:
+    return hashlib.blake2b(json.dumps(parts).encode(), digest_size=32).digest()

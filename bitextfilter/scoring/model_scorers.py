@@ -1,0 +1,164 @@
+"""Scores of sentence pairs by translators and language models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bitextfilter.arrays import Floats, Indices, Mask, Scores
+from bitextfilter.errors import SettingsError
+from bitextfilter.scoring.measures import TRANSLATION_MEASURES
+from bitextfilter.scoring.model import distinct
+from bitextfilter.translation.translator import (
+    TranslationScorer,
+    Translator,
+    dual_cross_entropy,
+)
+
+Fluency = Callable[[Sequence[str]], Floats]
+"""Mean natural-log probability of the tokens of ``n`` sentences, their end marks included."""
+
+LONGEST = 512
+"""Translators truncate sentences to this many subwords: one of this length costs as much as a
+hundred average ones."""
+
+WEIGHTS = (0.25, 0.25, 0.25, 0.25)
+
+
+@dataclass(frozen=True)
+class ModelScorers:
+    """The models that score a pair; each is optional."""
+
+    forward: Translator | None = None
+    """From the source to the target language."""
+    backward: Translator | None = None
+    fluency: tuple[Fluency | None, Fluency | None] = (None, None)
+    """Language models of the source and of the target."""
+    weights: tuple[float, float, float, float] = WEIGHTS
+    """Weights of the log-linear measure, in the order of the fields above."""
+    digests: tuple[str, str, str, str] = ("", "", "", "")
+    """Digests of the four models, in the same order; empty for a missing one."""
+
+
+class SentenceScores:
+    """Lazily computed model scores for the sentences of both sides; each is read once."""
+
+    def __init__(
+        self, scorers: ModelScorers, sources: Sequence[str], targets: Sequence[str]
+    ) -> None:
+        self.scorers = scorers
+        self._sides = sources, targets
+
+    @cached_property
+    def forward(self) -> TranslationScorer:
+        """Scores targets given sources."""
+        assert self.scorers.forward is not None, "check_scorers comes first"
+        return self.scorers.forward.pair_scorer(*self._sides, longest=LONGEST)
+
+    @cached_property
+    def backward(self) -> TranslationScorer:
+        """Scores sources given targets."""
+        assert self.scorers.backward is not None, "check_scorers comes first"
+        return self.scorers.backward.pair_scorer(*self._sides[::-1], longest=LONGEST)
+
+    @cached_property
+    def fluency(self) -> tuple[Floats | None, Floats | None]:
+        """Fluency of the sentences of each side ``(n,)``; None without a language model."""
+        source, target = (
+            model and model(side)
+            for model, side in zip(self.scorers.fluency, self._sides, strict=True)
+        )
+        return source, target
+
+    def truncated(self, rows: Indices, columns: Indices) -> Mask:
+        """Return True for pairs with a sentence that a translator truncated: ``(n,)``."""
+        out = np.zeros(len(rows), dtype=bool)
+        if "forward" in vars(self):
+            out |= self.forward.truncated[0][rows] | self.forward.truncated[1][columns]
+        if "backward" in vars(self):
+            out |= self.backward.truncated[0][columns] | self.backward.truncated[1][rows]
+        return out
+
+    def score(self, rows: Indices, columns: Indices, measures: Sequence[str]) -> Scores:
+        """Score pairs by places of source and target, ``(n,)`` each → float32 ``(n, m)``."""
+        pairs = PairScores(self, rows, columns)
+        found = [TRANSLATION_MEASURES[name].score(pairs) for name in measures]
+        return np.stack(found, axis=1).astype(np.float32)
+
+
+class PairScores:
+    """Lazily computed model scores for pairs, by the places of their sentences."""
+
+    def __init__(self, sentences: SentenceScores, rows: Indices, columns: Indices) -> None:
+        self._sentences, self._rows, self._columns = sentences, rows, columns
+
+    @cached_property
+    def forward(self) -> Floats:
+        """Log-probabilities of targets given sources, ``(n,)``."""
+        return self._sentences.forward(self._rows, self._columns)
+
+    @cached_property
+    def backward(self) -> Floats:
+        """Log-probabilities of sources given targets, ``(n,)``."""
+        return self._sentences.backward(self._columns, self._rows)
+
+    def _fluencies(self) -> list[Floats]:
+        """Return the fluency ``(n,)`` of each side that has a language model."""
+        source, target = self._sentences.fluency
+        sides = (source, self._rows), (target, self._columns)
+        return [values[places] for values, places in sides if values is not None]
+
+    def translation(self) -> Floats:
+        """Return the mean log-probability of a subword over the directions, ``(n,)``."""
+        scorers = self._sentences.scorers
+        directions = [] if scorers.forward is None else [self.forward]
+        directions += [] if scorers.backward is None else [self.backward]
+        return np.asarray(np.mean(directions, axis=0))
+
+    def dual(self) -> Floats:
+        """Return the dual conditional cross-entropy as a score, 0 to 1, ``(n,)``."""
+        return dual_cross_entropy(self.forward, self.backward)
+
+    def fluency(self) -> Floats:
+        """Return the mean log-probability of a token over the language models, ``(n,)``."""
+        return np.asarray(np.mean(self._fluencies(), axis=0))
+
+    def log_linear(self) -> Floats:
+        """Return the weighted sum of all four log-probabilities, ``(n,)``."""
+        parts = [self.forward, self.backward, *self._fluencies()]
+        return np.array(self._sentences.scorers.weights) @ np.stack(parts)
+
+
+def check_scorers(scorers: ModelScorers, measures: Sequence[str]) -> None:
+    """Raise SettingsError for measures that need more models."""
+    translators = sum(model is not None for model in (scorers.forward, scorers.backward))
+    models = sum(model is not None for model in scorers.fluency)
+    for name in measures:
+        measure = TRANSLATION_MEASURES[name]
+        if translators < measure.translators:
+            folders = "DIR,DIR" if measure.translators == 2 else "DIR"
+            raise SettingsError(f"{name} needs --translator {folders}")
+        if models < measure.language_models:
+            files = "FILE,FILE" if measure.language_models == 2 else "FILE"
+            raise SettingsError(f"{name} needs --language-models {files}")
+
+
+def score_by_models(
+    scorers: ModelScorers, sources: Sequence[str], targets: Sequence[str], measures: Sequence[str]
+) -> tuple[Scores, Mask]:
+    """Score ``n`` pairs by ``m`` translation measures; each score depends on its pair alone.
+
+    Returns:
+        Scores, float32 ``(n, m)``, higher is better; and the pairs with a sentence truncated to
+        ``LONGEST`` subwords, ``(n,)``.
+    """
+    if not sources:
+        return np.zeros((0, len(measures)), np.float32), np.zeros(0, dtype=bool)
+    pairs, places = distinct(list(zip(sources, targets, strict=True)))
+    (source, rows), (target, columns) = (distinct([pair[i] for pair in pairs]) for i in (0, 1))
+    sentences = SentenceScores(scorers, source, target)
+    scores = sentences.score(rows, columns, measures)[places]
+    return scores, sentences.truncated(rows, columns)[places]
