@@ -37,6 +37,13 @@ def page_of(name: str) -> Path:
     return DOCS / f"{name.removeprefix('bitext-')}.md"
 
 
+def text_of(name: str) -> str:
+    """The pages of a command: ``bitext-evaluate`` is also in ``docs/evaluate-mining.md``."""
+    page = page_of(name)
+    others = set(DOCS.glob(f"{page.stem}-*.md")) - {page_of(script) for script in SCRIPTS}
+    return "\n\n".join(path.read_text(encoding="utf-8") for path in [page, *sorted(others)])
+
+
 def named(path: Path) -> str:
     """A path as test output shows it."""
     return path.relative_to(ROOT).as_posix()
@@ -85,7 +92,7 @@ def test_the_index_leads_to_every_page() -> None:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_page_names_every_option_and_no_other(name: str) -> None:
-    text = page_of(name).read_text(encoding="utf-8")
+    text = text_of(name)
     if "](options.md" in text:
         assert options(name) - set(OPTION.findall(text)) <= shared_options()
     else:
