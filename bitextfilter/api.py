@@ -316,7 +316,7 @@ def _best(rows: Sequence[Pair], choice: SelectionSettings, sides: Sequence[int])
     sizes = np.array([sum(row) for row in zip(*counts, strict=True)], np.uint32)
     keys = np.array([-_member_number(row, -1) for row in rows], np.float64)
     order = keys.argsort(kind="stable").astype(np.uint64)
-    kept = select_rows(choice, keys, sizes, order).verdicts == 0
+    kept = select_rows(choice, keys, sizes, order).decisions == 0
     return [rows[place] for place in order[kept].tolist()]
 
 

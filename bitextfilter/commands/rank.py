@@ -160,7 +160,7 @@ def main(run: Run, **options: Any) -> None:
     _tell(run, settings, ranked, selection)
     output.write(incoming.reader.first_line())
     for rows in ranked.read(selection, everything=run.rejects is not None):
-        kept = rows.verdicts == 0
+        kept = rows.decisions == 0
         output.write(b"".join(compress(rows.lines, kept.tolist())))
         if run.rejects is not None:
             _drop(run, incoming, ranked, selection, rows)
@@ -262,7 +262,7 @@ def _tell(run: Run, settings: _Settings, ranked: Ranked, selection: Selection) -
     run.facts["order"] = settings.order
     run.facts["yield"] = _share(selection.count, len(ranked))
     if settings.sample is not None:
-        run.facts["seed"] = selection.choice.seed
+        run.facts["seed"] = selection.settings.seed
     if settings.unit:
         run.counts[settings.unit] = selection.size
         run.facts[f"{settings.unit}_yield"] = _share(selection.size, ranked.size())
@@ -281,7 +281,7 @@ def _drop(
 ) -> None:
     """Write those of some rows that are not kept to the rejects file."""
     for index, rank, verdict, line in zip(
-        rows.indices.tolist(), rows.ranks.tolist(), rows.verdicts.tolist(), rows.lines, strict=True
+        rows.indices.tolist(), rows.ranks.tolist(), rows.decisions.tolist(), rows.lines, strict=True
     ):
         if verdict:
             row = Row(incoming.number(index), without_ending(line), b"", ())

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from bitextfilter.arrays import Integers, Keys
 from bitextfilter.corpus.duplicate_keys import DedupSettings, digest, normaliser
 from bitextfilter.corpus.external_sort import ExternalSort
 from bitextfilter.corpus.resolution import Dropped, Order, first_of_each, one_of_matching
 from bitextfilter.errors import DeviceError, SettingsError
-from bitextfilter.io.key_table import Keys, KeyTable, Lines
+from bitextfilter.io.key_table import KeyTable
 
 if TYPE_CHECKING:
     from bitextfilter.corpus.near_duplicates import NearTexts
@@ -42,11 +43,11 @@ class WaitingRows:
         self._gone = self._sort(["i8", "i8"])
         self._order = Order()
 
-    def settle(self, lines: Lines, keepers: Lines) -> None:
+    def settle(self, lines: Integers, keepers: Integers) -> None:
         """Note the rows that duplicate one decided before: those with a line other than 0."""
         self._gone.add(lines[keepers > 0], keepers[keepers > 0])
 
-    def add(self, lines: Lines, keys: Keys, wanted: Preferences) -> None:
+    def add(self, lines: Integers, keys: Keys, wanted: Preferences) -> None:
         """Add rows by their keys."""
         if self._settings.keys == 1:
             self._entries.add(keys[:, 0], keys[:, 1], wanted, lines)
@@ -54,7 +55,9 @@ class WaitingRows:
             self._entries.add(keys[:, 0], keys[:, 1], np.repeat(lines, self._settings.keys))
             self._prefer(wanted, lines)
 
-    def add_near(self, lines: Lines, texts: Sequence[Sequence[str]], wanted: Preferences) -> None:
+    def add_near(
+        self, lines: Integers, texts: Sequence[Sequence[str]], wanted: Preferences
+    ) -> None:
         """Add rows by their normalised texts."""
         assert self._near is not None
         keys = self._near.add(lines, texts)
@@ -82,7 +85,7 @@ class WaitingRows:
         matches = (lambda *_: True) if self._near is None else self._near.similar
         return one_of_matching(self._entries, self._order, matches, self._settings.memory // 8)
 
-    def _prefer(self, wanted: Preferences, lines: Lines) -> None:
+    def _prefer(self, wanted: Preferences, lines: Integers) -> None:
         self._order.extend(lines)
         if self._settings.keep == "best":
             self._preferences.add(wanted, lines)
@@ -190,7 +193,7 @@ class Deduplicator:
             return [digest(row) for row in texts]
         return [digest((text,), b"%d" % side) for row in texts for side, text in enumerate(row)]
 
-    def _seen(self, keys: Keys) -> Lines:
+    def _seen(self, keys: Keys) -> Integers:
         """Return the first line in the table that has one of a row's keys, 0 if none has."""
         found = self._table.find(keys).reshape(-1, self._settings.keys)
         none = np.iinfo(np.int64).max
@@ -198,7 +201,7 @@ class Deduplicator:
         return np.where(first < none, first, 0)
 
     def _decide(
-        self, lines: Sequence[int], digests: Sequence[bytes], keys: Keys, seen: Lines
+        self, lines: Sequence[int], digests: Sequence[bytes], keys: Keys, seen: Integers
     ) -> list[int]:
         """Return the line that each row duplicates, or 0, and add the keys of those that stay."""
         here: dict[bytes, int] = {}

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bitextfilter.arrays import Integers
 from bitextfilter.corpus.external_sort import Column, ExternalSort
-from bitextfilter.io.key_table import Lines
 from bitextfilter.io.spill import Scratch
 
-Dropped = Iterator[tuple[Lines, Lines]]
+Dropped = Iterator[tuple[Integers, Integers]]
 """Rows that go, and for each the row that stays: parts of both, in any order."""
 
 Matches = Callable[[int, int], bool]
@@ -69,7 +69,7 @@ class Order:
         self._ranks: Column | None = None
         self._lines: Column | None = None
 
-    def extend(self, lines: Lines) -> None:
+    def extend(self, lines: Integers) -> None:
         """Take in *lines*, which ascend."""
         if len(lines):
             self._first, self._stop = self._first or int(lines[0]), int(lines[-1]) + 1
@@ -88,7 +88,7 @@ class Order:
             self._ranks[lines - self._first] = np.arange(done, done + len(lines))
             done += len(lines)
 
-    def ranks(self, lines: Lines) -> Lines:
+    def ranks(self, lines: Integers) -> Integers:
         """Return the place of each line in the order."""
         return lines if self._ranks is None else self._ranks[lines - self._first]
 
@@ -105,7 +105,7 @@ class _Buckets:
         self._ranks = stack.enter_context(Scratch()).zeros("i8", count)
         self._filled = stack.enter_context(Scratch()).zeros("i4", count)
 
-    def ranks(self, buckets: Column) -> Lines:
+    def ranks(self, buckets: Column) -> Integers:
         """Return the ranks of the rows in any of these buckets, the most preferred first."""
         filled = self._filled[buckets]
         live = [
@@ -126,8 +126,8 @@ class _Buckets:
 
 
 def _greedily(
-    lines: Lines, buckets: Column, kept: _Buckets, order: Order, matches: Matches
-) -> tuple[Lines, Lines]:
+    lines: Integers, buckets: Column, kept: _Buckets, order: Order, matches: Matches
+) -> tuple[Integers, Integers]:
     """Take rows in order of preference, each with its buckets, and return those that go."""
     gone, keepers = [], []
     starts = _starts(lines).tolist()
@@ -143,7 +143,7 @@ def _greedily(
     return np.array(gone, np.int64), np.array(keepers, np.int64)
 
 
-def _shared(columns: Sequence[Column], count: int) -> tuple[Lines, Column]:
+def _shared(columns: Sequence[Column], count: int) -> tuple[Integers, Column]:
     """Return the rows whose key others have too, and a bucket for each such key, from *count*."""
     *keys, lines = columns
     order = np.lexsort(keys[::-1])

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from bitextfilter.arrays import Vectors
-from bitextfilter.io.batches import Block, blocks_by_length, map_blocks
+from bitextfilter.io.batches import LengthBlock, blocks_by_length, map_blocks
 from bitextfilter.models.device import one_torch_thread, resolve_device
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES, Ragged, View
@@ -159,7 +159,7 @@ class NetworkEncoder:
         with one_torch_thread(), torch.inference_mode():
             encode = self._cached(views, self.languages.index(language))
 
-        def run(block: Block) -> None:
+        def run(block: LengthBlock) -> None:
             with torch.inference_mode():
                 inputs = {name: self._padded(view.rows, block) for name, view in views.items()}
                 vectors = encode(inputs)
@@ -186,7 +186,7 @@ class NetworkEncoder:
         }
         return self.network.cached(tokens, side)
 
-    def _padded(self, sentences: Ragged, block: Block) -> Padded:
+    def _padded(self, sentences: Ragged, block: LengthBlock) -> Padded:
         """The rows of a block, filled up; a missing row is one token 0."""
         ids, lengths = sentences.padded(block.items)
         padded = np.zeros((block.rows, ids.shape[1]), dtype=np.int64)

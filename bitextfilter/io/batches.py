@@ -1,9 +1,8 @@
 """Cut windows of sentences into blocks of like length, and run blocks side by side.
 
-A *window* is what a command holds at a time (``io/rows.py`` cuts streams into them). A *block* is
-what one model call works on: a number of sentences of like length that is fixed by that length
-(encoders fill the last one up with empty rows), so that a row's arithmetic need not depend on its
-company.
+A *window* is held in memory at a time (``io/rows.py`` cuts streams into them). A *block* is the
+batch of one model call. Its number of sentences is fixed by their length (encoders fill up the
+last one with empty rows), so that a row's arithmetic does not depend on the other rows.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _Result = TypeVar("_Result")
 
 
 class _Within(local):
-    """Whether this thread works on a block, and all others do."""
+    """A flag of threads: it works on a block while all the others do."""
 
     block = False
 
@@ -32,37 +31,37 @@ class _Within(local):
 _within = _Within()
 
 
-class Block(NamedTuple):
-    """Some items of like length."""
+class LengthBlock(NamedTuple):
+    """Items of like length."""
 
     items: NDArray[np.int64]
-    """Their places."""
+    """Their indices."""
     rows: int
-    """How many there are in a full block of such items."""
+    """The number of items in a full block of this length."""
 
 
 def blocks_by_length(
     lengths: Sequence[int] | NDArray[np.integer], sizes: Sequence[tuple[int, int]]
-) -> list[Block]:
+) -> list[LengthBlock]:
     """Group items of like length into blocks.
 
     Args:
         lengths: length of each item, shape ``(n,)``.
-        sizes: ``(longest, rows)``, ascending: items up to that length, and longer than the ones
-            before, come together in so many rows. Those that are longer still stand alone.
+        sizes: ``(longest, rows)``, ascending: the number of rows in a block of items up to that
+            length. Items longer than all of them get a block each.
 
     Returns:
-        Blocks, shortest items first; every place of ``range(n)`` stands in exactly one. Of each
-        size, all blocks are full but the last.
+        Blocks, shortest items first; every index is in exactly one. Of each size, all blocks but
+        the last are full.
     """
     array = np.asarray(lengths, dtype=np.int64)
     order = np.argsort(array, kind="stable")
     ends = np.searchsorted(array[order], [longest for longest, _ in sizes], side="right")
-    blocks: list[Block] = []
+    blocks: list[LengthBlock] = []
     start = 0
     for end, rows in zip([*ends, len(order)], [*(rows for _, rows in sizes), 1], strict=True):
         places = range(start, end, rows)
-        blocks += [Block(order[i : min(i + rows, end)], rows) for i in places]
+        blocks += [LengthBlock(order[i : min(i + rows, end)], rows) for i in places]
         start = max(start, end)
     return blocks
 
@@ -72,9 +71,9 @@ def map_blocks(
 ) -> list[_Result]:
     """Apply ``function`` to every block and return the results in the order of the blocks.
 
-    It runs inline with one thread, or one block, or within one of so many blocks that all threads
-    have something to do. An error in a block is raised here, after the running blocks have ended;
-    the waiting ones are cancelled.
+    It runs inline with one thread or one block, or if all threads are busy with an outer
+    ``map_blocks``. An error in a block is raised here, after the running blocks have ended; the
+    waiting ones are cancelled.
     """
     blocks = list(blocks)
     if threads <= 1 or len(blocks) <= 1 or _within.block:

@@ -1,6 +1,6 @@
-"""Numbers kept by key in a folder, for later runs: an SQLite table that many add to at once.
+"""Scores kept by key in a folder, in an SQLite table that several processes add to at once.
 
-Each number carries a checksum over its key and itself: a damaged one is as good as none.
+Each score carries a checksum over its key and itself: a damaged one counts as missing.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,36 +20,35 @@ from bitextfilter.arrays import Mask, Scores
 from bitextfilter.errors import BitextError, InputError, OutputError
 
 KEY_BYTES = 16
-"""The width of a key, which must be a digest: evenly distributed."""
+"""The width of a key, which must be a digest (evenly distributed)."""
 
 CACHE_FILE = "scores.sqlite"
 _FORMAT = 1
 """The table's ``user_version``."""
 
-PENDING = 1 << 16
-SECONDS = 5.0
-"""New entries wait in memory: up to this many, or this long."""
+_PENDING, _SECONDS = 1 << 16, 5.0
+"""The most new entries that wait in memory, and the longest wait."""
 
 ASKED = 1024
 """Keys in one query."""
 
 _PATIENCE = 600.0
-"""Seconds that a writer waits for the others."""
+"""Seconds to wait for other writers."""
 
-TABLE = "create table if not exists scores (key blob primary key, entry integer) without rowid"
-QUERY = "select key, entry from scores where typeof(entry) = 'integer' and key in ({})"
+_TABLE = "create table if not exists scores (key blob primary key, entry integer) without rowid"
+_QUERY = "select key, entry from scores where typeof(entry) = 'integer' and key in ({})"
 
 
-class Cache:
-    """The numbers of a folder, which is made when there is something to keep.
+class Cache(AbstractContextManager["Cache"]):
+    """The scores of a folder, which is made when there is something to keep.
 
-    Processes of one machine may share it: one at a time adds, none waits to read, and each finds
-    the entries of the others. A killed process has kept all but its last five seconds. Used as a
-    context, it keeps all that waits at the end.
+    Processes of one machine may share it: one at a time writes, readers never wait, and each finds
+    the entries of the others. A killed process loses its last five seconds. As a context manager,
+    it keeps pending entries at the end.
     """
 
     def __init__(self, folder: str | Path) -> None:
-        """Open the cache; raises InputError where *folder* is something else, or damaged."""
+        """Open the cache; raises InputError if *folder* is something else, or damaged."""
         self._folder = Path(folder)
         self._file = self._folder / CACHE_FILE
         self._base: sqlite3.Connection | None = None
@@ -64,36 +62,26 @@ class Cache:
             self.close()
             raise
 
-    def __enter__(self) -> Cache:
-        """Return the cache itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Keep all that waits, and close; an error that is on its way is not hidden by another."""
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             self.keep()
         except BitextError:
-            if error is None:
+            if kind is None:  # else it would hide the first error
                 raise
         finally:
             self.close()
 
     def close(self) -> None:
-        """Close the table; entries that wait are not kept."""
+        """Close the table without keeping pending entries."""
         if self._base is not None:
             with suppress(sqlite3.Error):
                 self._base.close()
         self._base = None
 
     def get(self, keys: Sequence[bytes]) -> tuple[Scores, Mask]:
-        """Look up ``n`` keys → their numbers ``(n,)``, and whether each is there, ``(n,)``.
+        """Look up ``n`` keys → their scores ``(n,)``, and a mask of those found, ``(n,)``.
 
-        Raises InputError where the table is damaged.
+        Raises InputError if the table is damaged.
         """
         with self._naming():
             known = self._stored(keys) | self._pending
@@ -102,13 +90,13 @@ class Cache:
         return values, np.array([number is not None for number in numbers], np.bool_)
 
     def put(self, keys: Sequence[bytes], values: Scores) -> None:
-        """Add ``n`` keys and their numbers ``(n,)``. Raises OutputError."""
+        """Add ``n`` keys and their scores ``(n,)``. Raises OutputError."""
         self._pending.update(zip(keys, values.tolist(), strict=True))
-        if len(self._pending) >= PENDING or time.monotonic() - self._kept >= SECONDS:
+        if len(self._pending) >= _PENDING or time.monotonic() - self._kept >= _SECONDS:
             self.keep()
 
     def keep(self) -> None:
-        """Write all that waits. Raises OutputError, and InputError where the table is damaged."""
+        """Write pending entries. Raises OutputError, and InputError if the table is damaged."""
         self._kept = time.monotonic()
         if not self._pending:
             return
@@ -126,7 +114,7 @@ class Cache:
         self._pending.clear()
 
     def _open(self) -> sqlite3.Connection | None:
-        """Return the table if there is one. Raises InputError where there is something else."""
+        """Return the table, None if there is none; InputError if the folder is something else."""
         if self._file.exists():
             return self._connected()
         if self._folder.exists() and not _is_empty(self._folder):
@@ -134,7 +122,7 @@ class Cache:
         return None
 
     def _connected(self) -> sqlite3.Connection:
-        """Return the table, made if need be."""
+        """Return the table, a new one if there is none."""
         base = sqlite3.connect(self._file, timeout=_PATIENCE, isolation_level=None)
         self._base, self._opened = base, self._file.stat()
         base.execute("pragma synchronous = normal")
@@ -143,14 +131,14 @@ class Cache:
         if base.execute("pragma user_version").fetchone() == (0,):  # an empty file, so far
             with base:
                 base.execute("begin immediate")
-                base.execute(TABLE)
+                base.execute(_TABLE)
                 base.execute(f"pragma user_version = {_FORMAT}")
         if base.execute("pragma user_version").fetchone() != (_FORMAT,):
             raise self._refusal()
         return base
 
     def _is_current(self) -> bool:
-        """Whether the open table is still the file of its name, which others may have deleted."""
+        """Return whether the open table is still the file of its name, which others may delete."""
         try:
             return self._opened is not None and os.path.samestat(self._file.stat(), self._opened)
         except FileNotFoundError:
@@ -158,12 +146,11 @@ class Cache:
 
     def _refusal(self) -> InputError:
         message = "not a cache of this version of bitextfilter"
-        return InputError(
-            message, file=str(self._folder), remedy="name a new folder, or an empty one"
-        )
+        remedy = "name a new folder, or an empty one"
+        return InputError(message, file=str(self._folder), remedy=remedy)
 
     def _stored(self, keys: Sequence[bytes]) -> dict[bytes, float]:
-        """Return the sound entries of these keys in the table."""
+        """Return the intact entries of *keys* in the table."""
         base = self._base or self._open()
         if base is None:
             return {}
@@ -171,19 +158,17 @@ class Cache:
         wanted = sorted(keys)
         for start in range(0, len(wanted), ASKED):
             some = wanted[start : start + ASKED]
-            rows += base.execute(QUERY.format(",".join("?" * len(some))), some)
+            rows += base.execute(_QUERY.format(",".join("?" * len(some))), some)
         entries = np.array([entry for _, entry in rows], dtype=np.int64)
         bits = (entries & 0xFFFFFFFF).astype(np.uint32)
         found = [key for key, _ in rows]
         intact = (_sealed(found, bits) == entries).tolist()
         values = bits.view(np.float32).tolist()
-        return {
-            key: value for key, value, sound in zip(found, values, intact, strict=True) if sound
-        }
+        return {key: value for key, value, good in zip(found, values, intact, strict=True) if good}
 
     @contextmanager
     def _naming(self) -> Iterator[None]:
-        """Raise the errors of the disk and of SQLite as ours, with the file."""
+        """Raise errors of the disk and of SQLite as BitextErrors with the file."""
         try:
             yield
         except OSError as error:
@@ -197,12 +182,12 @@ class Cache:
 
 
 def _sealed(keys: Sequence[bytes], bits: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Return entries: the *bits* of float32 numbers, below a CRC-32 over these and the key."""
+    """Return entries: a CRC-32 over key and score above the *bits* of the float32 score."""
     checks = np.fromiter(map(zlib.crc32, keys, bits.tolist()), dtype=np.uint64, count=len(keys))
     entries: NDArray[np.uint64] = checks << np.uint64(32) | bits
     return entries.view(np.int64)
 
 
 def _is_empty(folder: Path) -> bool:
-    """Whether there is nothing in a folder but drafts of the killed; a file is no folder."""
+    """Return whether a path is a folder with nothing but drafts of killed processes."""
     return folder.is_dir() and all(path.suffix == ".partial" for path in folder.iterdir())

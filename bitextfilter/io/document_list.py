@@ -16,7 +16,7 @@ _OBJECT = 'an object has "source" and "target", each a text or a list of sentenc
 
 
 class ListedPair(NamedTuple):
-    """Two documents, each the path of a file or its lines, and where their result goes."""
+    """Two documents, each the path of a file or its lines, and the file of the result."""
 
     source: str | list[bytes]
     target: str | list[bytes]
@@ -27,9 +27,9 @@ class ListedPair(NamedTuple):
 def read_document_list(
     stream: Iterable[bytes], name: str
 ) -> Iterator[tuple[int, ListedPair | InputError]]:
-    """Yield what each line of a list says, or what is wrong with it, with its number from 1.
+    """Yield the entry of each line of a list, or its error, with the line number from 1.
 
-    Blank lines say nothing. Raises InputError where all are.
+    Blank lines are skipped. Raises InputError if there is no other.
     """
     some = False
     for number, line in enumerate(lines_of(stream, name), start=1):
@@ -49,7 +49,7 @@ def read_document_list(
 
 
 def _row(line: bytes) -> ListedPair:
-    """Read a row of files; ValueError says what is wrong."""
+    """Read a row of files. Raises ValueError with the reason."""
     columns = os.fsdecode(line).rstrip("\r\n").split("\t")
     if len(columns) not in (2, 3):
         raise ValueError(f"{len(columns)} columns")
@@ -60,7 +60,7 @@ def _row(line: bytes) -> ListedPair:
 
 
 def _path(name: object) -> str:
-    """Return the name of a file; ValueError if it is none."""
+    """Return the name of a file. Raises ValueError if it is none."""
     if not isinstance(name, str) or not name or "\0" in name:
         raise ValueError(f"{name!r} is no name of a file")
     try:
@@ -71,7 +71,7 @@ def _path(name: object) -> str:
 
 
 def _object(line: bytes) -> ListedPair:
-    """Read a JSON object; ValueError says what is wrong."""
+    """Read a JSON object. Raises ValueError with the reason."""
     try:
         found = json.loads(line)
     except RecursionError:
@@ -88,28 +88,27 @@ def _lines(text: object, side: str) -> list[bytes]:
     lines = text.removesuffix("\n").split("\n") if isinstance(text, str) and text else text or []
     if not isinstance(text, str | list) or not isinstance(lines, list):
         raise ValueError(f"no {side}")
-    for line in lines:
-        if not isinstance(line, str):
-            raise ValueError(f"no {side}")
-        if "\n" in line:
-            raise ValueError(f"a sentence of the {side} has a line end in it")
+    if not all(isinstance(line, str) for line in lines):
+        raise ValueError(f"no {side}")
+    if any("\n" in line for line in lines):
+        raise ValueError(f"a sentence of the {side} has a line end in it")
     return [f"{line}\n".encode("utf-8", "surrogatepass") for line in lines]
 
 
 class Paths:
-    """The files that a run reads and writes: what is written is not read, and is written once."""
+    """The files that a run reads and writes: an output is not read, and is written once."""
 
     def __init__(self, written: Iterable[str | None], read: Iterable[str]) -> None:
-        """Begin with files that are written and read whatever the documents are."""
+        """Begin with the files that are written and read for any documents."""
         self._written = {_place(path) for path in written} - {None, _STDIN}
         self._read = {_place(path) for path in read}
 
     def both(self) -> bool:
-        """Say whether one of the files to begin with is read and written."""
+        """Return whether one of the first files is read and written."""
         return bool(self._written & self._read)
 
     def problem(self, pair: ListedPair) -> str | None:
-        """Return what is wrong with the files of a pair of documents, and remember them."""
+        """Return the conflict of a pair's files, None if there is none, and remember them."""
         for side in (pair.source, pair.target):
             if not isinstance(side, str):
                 continue
@@ -132,7 +131,7 @@ _STDIN = "-"
 
 
 def _place(path: str | None) -> str | None:
-    """Where a file is: None for what is no regular file."""
+    """Return the real path of a file, None for anything but a regular file."""
     if path is None or path == _STDIN:
         return path
     if Path(path).exists() and not Path(path).is_file():

@@ -1,12 +1,8 @@
 """Inputs and outputs: ``-`` for the standard streams, compression by name, whole or not at all.
 
-A draft is ``.NAME.1.partial`` beside its target, or the first number that is free. Its process
-holds a lock on it, which ends with the process, however that ends. So the next draft of the same
-target removes those that killed processes left, and never one that is being written.
-
-An output is written whole or not at all: under a temporary name in the same folder, then
-renamed. Nothing is left behind by an error, a Ctrl-C or a SIGTERM; what a SIGKILL leaves, the
-next run that writes the same file removes.
+An output is written as a draft, ``.NAME.1.partial`` beside its target or the next free number, and
+then renamed. An error, a Ctrl-C or a SIGTERM leaves nothing behind. A draft is locked by its
+process; the next draft of the same target removes those whose process was killed.
 """
 
 from __future__ import annotations
@@ -36,15 +32,34 @@ else:
     import tomli as tomllib
 
 
+@contextmanager
+def naming_input(path: str | Path) -> Iterator[None]:
+    """Raise an OSError of the block as a NotFoundError that names *path*."""
+    try:
+        yield
+    except OSError as error:
+        raise NotFoundError(f"{path}: cannot be opened: {error.strerror or error}") from error
+
+
+@contextmanager
+def naming_output(name: str | Path) -> Iterator[None]:
+    """Raise an OSError of the block, but for a closed pipe, as an OutputError with *name*."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"{name}: cannot be written: {error.strerror or error}") from error
+
+
 def read_toml(path: str | Path) -> dict[str, Any]:
     """Return the tables of a TOML file.
 
     Raises NotFoundError, and SettingsError naming the file where it is not TOML.
     """
     try:
-        tables: dict[str, Any] = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise NotFoundError(f"{path}: cannot be opened: {error.strerror or error}") from error
+        with naming_input(path):
+            tables: dict[str, Any] = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"{path}: not TOML: {error}") from error
     return tables
@@ -52,11 +67,11 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 @contextmanager
 def draft(target: Path, folder: bool = False, ending: str = "partial") -> Iterator[Path]:
-    """Make an empty file, or *folder*, beside *target*; if it is still there afterwards, it goes.
+    """Make an empty file, or *folder*, beside *target*; remove it afterwards unless renamed.
 
     Raises OSError if it cannot be made.
     """
-    path, held = _made(target, folder, ending)
+    path, held = _make(target, folder, ending)
     try:
         yield path
     finally:
@@ -67,7 +82,7 @@ def draft(target: Path, folder: bool = False, ending: str = "partial") -> Iterat
             os.close(held)
 
 
-def _made(target: Path, folder: bool, ending: str) -> tuple[Path, int]:
+def _make(target: Path, folder: bool, ending: str) -> tuple[Path, int]:
     """Return a new draft and the descriptor that locks it, after removing stale ones."""
     made: tuple[Path, int] | None = None
     for number in count(1):
@@ -76,11 +91,11 @@ def _made(target: Path, folder: bool, ending: str) -> tuple[Path, int]:
             return made
         _remove_stale(path)
         while made is None and not os.path.lexists(path):
-            made = _taken(path, folder)
+            made = _locked(path, folder)
     raise AssertionError("numbers do not end")
 
 
-def _taken(path: Path, folder: bool) -> tuple[Path, int] | None:
+def _locked(path: Path, folder: bool) -> tuple[Path, int] | None:
     """Make *path* and lock it; None if another process was quicker."""
     with suppress(FileExistsError):
         if folder:
@@ -122,7 +137,7 @@ def _remove(path: Path) -> None:
 
 
 COMPRESSIONS = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst"}
-"""The compression that the end of a file's name stands for."""
+"""Compression formats by the suffix of a file's name."""
 
 BOM = b"\xef\xbb\xbf"
 
@@ -132,20 +147,11 @@ def stream_name(path: str | Path) -> str:
     return "stdin" if str(path) == "-" else str(path)
 
 
-def _format_of(path: Path) -> str | None:
-    return COMPRESSIONS.get(path.suffix.lower())
-
-
-def _unpacked(path: str, form: str) -> BinaryIO:
+def _xopen(file: str | BinaryIO, mode: str, form: str) -> BinaryIO:
     from xopen import xopen
 
-    return xopen(path, "rb", threads=0, format=form)
-
-
-def _packed(stream: BinaryIO, form: str) -> BinaryIO:
-    from xopen import xopen
-
-    return xopen(stream, "wb", threads=0, format=form)
+    stream: BinaryIO = xopen(file, mode, threads=0, format=form)  # type: ignore[call-overload]
+    return stream
 
 
 @contextmanager
@@ -157,11 +163,9 @@ def open_input(path: str | Path, stdin: BinaryIO | None = None) -> Iterator[Bina
     if str(path) == "-" and stdin is not None:
         yield stdin
         return
-    form = _format_of(Path(path))
-    try:
-        stream = _unpacked(str(path), form) if form else open(path, "rb")
-    except OSError as error:
-        raise NotFoundError(f"{path}: cannot be opened: {error.strerror or error}") from error
+    form = COMPRESSIONS.get(Path(path).suffix.lower())
+    with naming_input(path):
+        stream = _xopen(str(path), "rb", form) if form else open(path, "rb")
     with stream:
         yield stream
 
@@ -171,9 +175,8 @@ def lines_of(stream: Iterable[bytes], name: str) -> Iterator[bytes]:
 
     Raises InputError naming the line where the stream cannot be read or unpacked any further.
     """
-    number = 0
     lines = iter(stream)
-    while True:
+    for number in count(1):
         try:
             line = next(lines)
         except StopIteration:
@@ -182,8 +185,7 @@ def lines_of(stream: Iterable[bytes], name: str) -> Iterator[bytes]:
             raise
         except Exception as error:  # each unpacker has errors of its own
             message = f"cannot be read any further: {error}"
-            raise InputError(message, file=name, line=number + 1) from error
-        number += 1
+            raise InputError(message, file=name, line=number) from error
         yield line
 
 
@@ -212,7 +214,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
 
 
 class _Sink(io.BufferedIOBase):
-    """A binary stream whose errors name what could not be written (a closed pipe stays one)."""
+    """A binary stream whose errors name the output."""
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self._stream = stream
@@ -222,44 +224,34 @@ class _Sink(io.BufferedIOBase):
         return True
 
     def write(self, data: ReadableBuffer) -> int:
-        with _naming(self._name), memoryview(data).cast("B") as rest:
+        with naming_output(self._name), memoryview(data).cast("B") as rest:
             done = 0
             while done < len(rest):  # an unbuffered stream may take a part only
                 done += self._stream.write(rest[done:])
         return done
 
     def flush(self) -> None:
-        with _naming(self._name):
+        with naming_output(self._name):
             self._stream.flush()
-
-
-@contextmanager
-def _naming(name: str) -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise OutputError(f"{name}: cannot be written: {error.strerror or error}") from error
 
 
 @contextmanager
 def _file_sink(path: Path, name: str) -> Iterator[BinaryIO]:
     """Open *path*, compressed as *name* says; it is on the disk when the context ends well."""
-    form = _format_of(Path(name))
-    with _naming(name):
+    form = COMPRESSIONS.get(Path(name).suffix.lower())
+    with naming_output(name):
         raw = open(path, "wb")
-    stream = _packed(raw, form) if form else raw
+    stream = _xopen(raw, "wb", form) if form else raw
     try:
         yield cast(BinaryIO, _Sink(stream, name))
-        with _naming(name):
+        with naming_output(name):
             if form:
                 stream.close()
             raw.flush()
             if stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
                 os.fsync(raw.fileno())
     finally:
-        with _naming(name):
+        with naming_output(name):
             raw.close()
 
 
@@ -278,17 +270,17 @@ def open_output(path: str | Path, stdout: BinaryIO | None = None) -> Iterator[Bi
 def open_outputs(
     paths: Sequence[str | Path], stdout: BinaryIO | None = None
 ) -> Iterator[list[BinaryIO]]:
-    """Open files as ``open_output`` does; none is put in its place before all are complete."""
+    """Open files as ``open_output`` does; no draft is renamed before all are complete."""
     with ExitStack() as drafts, ExitStack() as sinks:
         places = [_Place(path, stdout, drafts) for path in paths]
         yield [sinks.enter_context(place.sink()) for place in places]
         sinks.close()
         for place in places:
-            place.take()
+            place.commit()
 
 
 class _Place:
-    """Where an output goes: stdout, a device, or a file, which is written as a draft."""
+    """The target of an output: stdout, a device, or a file, which is written as a draft."""
 
     def __init__(self, path: str | Path, stdout: BinaryIO | None, drafts: ExitStack) -> None:
         self._name = str(path)
@@ -296,7 +288,7 @@ class _Place:
         self._target = self._place = Path(os.path.realpath(path))
         if self._stdout is not None:
             return
-        with _naming(self._name):
+        with naming_output(self._name):
             if not self._target.exists() or self._target.is_file():
                 self._place = drafts.enter_context(draft(self._target))
 
@@ -311,10 +303,10 @@ class _Place:
             yield cast(BinaryIO, sink)
             sink.flush()
 
-    def take(self) -> None:
-        """Put the draft in its place."""
+    def commit(self) -> None:
+        """Rename the draft to its target."""
         if self._place != self._target:
-            with _naming(self._name):
+            with naming_output(self._name):
                 os.replace(self._place, self._target)
 
 

@@ -1,46 +1,37 @@
-"""Which line a key of 128 bits was first seen in: a table of 24 bytes a slot."""
+"""The line of the first occurrence of each 128-bit key: a hash table of 24 bytes a slot."""
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Keys = npt.NDArray[np.uint64]
-"""Keys of 128 bits, evenly distributed: ``(n, 2)``."""
+from bitextfilter.arrays import Indices, Integers, Keys
 
-Lines = npt.NDArray[np.int64]
-"""Line numbers, from 1; 0 is none."""
-
-SLOT_BYTES = 24
+_SLOT_BYTES = 24
 FULL = 0.7
 """The share of slots that may be taken: open addressing slows down beyond it."""
-
-FIRST_SLOTS = 1 << 12
-
+_FIRST_SLOTS = 1 << 12
 _BLOCK = 1 << 16
-"""How many keys are moved at once when the table grows."""
+"""Keys moved at once when the table grows."""
 
 
 class KeyTable:
-    """Keys and their lines, by open addressing with linear probing, whole windows at a time.
+    """Keys ``(n, 2)``, evenly distributed, and their line numbers from 1; 0 stands for none.
 
-    It doubles as it fills, and takes at most *memory* bytes, the copy while it grows included.
+    Open addressing with linear probing, a whole window of keys at a time. The table doubles as it
+    fills, and takes at most *memory* bytes, the copy while it grows included.
     """
 
     def __init__(self, memory: int) -> None:
-        """Make an empty table that may grow to *memory* bytes."""
-        slots = self._largest = max(1, 2 * memory // (3 * SLOT_BYTES))
-        while slots > FIRST_SLOTS:
+        slots = self._largest = max(1, 2 * memory // (3 * _SLOT_BYTES))
+        while slots > _FIRST_SLOTS:
             slots = (slots + 1) // 2
-        self._count = 0
         self._make(slots)
 
     def __len__(self) -> int:
-        """Return the number of keys."""
         return self._count
 
     def has_room(self, count: int) -> bool:
-        """Say whether *count* more keys fit, and make room for them if so."""
+        """Return whether *count* more keys fit, after growing for them if possible."""
         needed = self._count + count
         while needed > FULL * len(self._lines):
             if len(self._lines) >= self._largest:
@@ -48,7 +39,7 @@ class KeyTable:
             self._grow()
         return True
 
-    def find(self, keys: Keys) -> Lines:
+    def find(self, keys: Keys) -> Integers:
         """Return the line of each key, 0 where it is not in the table."""
         found = np.zeros(len(keys), np.int64)
         if not self._count:
@@ -62,7 +53,7 @@ class KeyTable:
             left, slots = left[on], (slots[on] + 1) % len(self._lines)
         return found
 
-    def add(self, keys: Keys, lines: Lines) -> None:
+    def add(self, keys: Keys, lines: Integers) -> None:
         """Add *keys*, all different and none in the table, for which there must be room."""
         self._count += len(keys)
         slots, left = self._homes(keys), np.arange(len(keys))
@@ -74,24 +65,23 @@ class KeyTable:
             _, first = np.unique(slots[won], return_index=True)
             places = np.flatnonzero(won)[first]
             self._keys[slots[places]] = keys[left[places]]
-            on = np.ones(len(left), bool)
-            on[places] = False
-            left, slots = left[on], (slots[on] + 1) % len(self._lines)
+            left, slots = np.delete(left, places), np.delete(slots, places)
+            slots = (slots + 1) % len(self._lines)
 
-    def _homes(self, keys: Keys) -> npt.NDArray[np.int64]:
-        slots: Lines = (keys[:, 0] % np.uint64(len(self._lines))).astype(np.int64)
-        return slots
+    def _homes(self, keys: Keys) -> Indices:
+        homes: Indices = (keys[:, 0] % np.uint64(len(self._lines))).astype(np.int64)
+        return homes
 
     def _make(self, slots: int) -> None:
+        self._count = 0
         self._keys: Keys = np.zeros((slots, 2), np.uint64)
-        self._lines: Lines = np.zeros(slots, np.int64)
+        self._lines: Integers = np.zeros(slots, np.int64)
 
     def _grow(self) -> None:
         taken = np.flatnonzero(self._lines)
         keys, lines = self._keys[taken], self._lines[taken]
         slots = min(2 * len(self._lines), self._largest)
         del taken, self._keys, self._lines
-        self._count = 0
         self._make(slots)
         for start in range(0, len(keys), _BLOCK):
             self.add(keys[start : start + _BLOCK], lines[start : start + _BLOCK])

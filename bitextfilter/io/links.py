@@ -1,7 +1,6 @@
 """Links between the sentences of two documents as lines of text: ``[0]:[0,1]:0.8300``.
 
-The form of vecalign and others: the numbers of source sentences, of target sentences, both from 0,
-and a score, which may be missing.
+The format of vecalign: indices of source and target sentences, from 0, and perhaps a score.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.files import BOM, lines_of
 
 LinkedIndices = tuple[tuple[int, ...], tuple[int, ...]]
-"""The numbers of the source sentences and of the target sentences."""
+"""Indices of source and of target sentences."""
 
 _SIDE = rb"\[\s*((?:\d{1,9}(?:\s*,\s*\d{1,9})*)?)\s*\]"
 _LINK = re.compile(rb"\s*" + _SIDE + rb"\s*:\s*" + _SIDE + rb"\s*(?::.*)?", re.DOTALL)
@@ -26,9 +25,9 @@ def link_line(source: Sequence[int], target: Sequence[int], score: str) -> bytes
 
 
 def read_links(stream: Iterable[bytes], name: str) -> list[LinkedIndices]:
-    """Return the links of a binary stream, called *name* in messages; blank lines are none.
+    """Return the links of a binary stream, called *name* in messages; blank lines are skipped.
 
-    Raises InputError for a line that is no link, and where the stream cannot be read further.
+    Raises InputError for a line that is no link, or if the stream cannot be read.
     """
     links = []
     for number, line in enumerate(lines_of(stream, name), start=1):

@@ -1,4 +1,4 @@
-"""A lock that processes share: one at a time changes a file that they all add to."""
+"""File locks between processes: one at a time changes a shared file."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from bitextfilter.errors import OutputError
 
 @contextmanager
 def locked(path: str | Path) -> Iterator[None]:
-    """Hold the lock of the file *path*, which need not exist; waits for whoever has it.
+    """Hold the lock of the file *path*, which need not exist; waits for its present holder.
 
-    The lock is ``.NAME.lock`` beside the file (a link is followed), and is gone afterwards; one
-    that a killed process left behind holds nobody up. Raises OutputError if it cannot be made.
+    The lock is ``.NAME.lock`` beside the file (a link is followed), and is removed afterwards; one
+    left by a killed process blocks nobody. Raises OutputError if it cannot be made.
     """
     target = Path(os.path.realpath(path))
     lock = target.with_name(f".{target.name}.lock")
@@ -32,21 +32,21 @@ def locked(path: str | Path) -> Iterator[None]:
 
 
 def _acquired(lock: Path) -> int:
-    """Return a descriptor that has the lock, and whose file still has the name."""
+    """Return a locked descriptor whose file still has the name."""
     while True:
-        held, kept = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), False
+        held = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             fcntl.flock(held, fcntl.LOCK_EX)
-            kept = is_name_of(lock, held)
-        finally:
-            if not kept:
-                os.close(held)
-        if kept:
-            return held
+            if is_name_of(lock, held):
+                return held
+        except BaseException:
+            os.close(held)
+            raise
+        os.close(held)
 
 
 def is_name_of(path: Path, descriptor: int) -> bool:
-    """Whether the path is, still, that of the open file."""
+    """Return whether *path* is still the name of the open file."""
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except FileNotFoundError:

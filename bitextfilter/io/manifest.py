@@ -1,4 +1,4 @@
-"""What a run was: written beside its result, so that the next step can compare."""
+"""Manifests: a record of a run, written beside its result."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TypeAlias
 from bitextfilter.io.files import write_whole
 
 Fact: TypeAlias = "str | int | float | list[Fact] | dict[str, Fact] | None"
-"""What JSON can say."""
+"""A JSON value."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """One run: with which version, command line and model, on how much, and how fast."""
+    """A run: version, command line, model, counts and speed."""
 
     version: str
     command: list[str]
@@ -24,7 +24,7 @@ class Manifest:
     seconds: float
     rows_per_second: float
     facts: dict[str, Fact] = field(default_factory=dict)
-    """The model and its digest, the seed, and whatever else made the result what it is."""
+    """The model and its digest, the seed, and everything else that the result depends on."""
 
     def write(self, path: str | Path) -> None:
         """Write it as JSON, whole or not at all."""

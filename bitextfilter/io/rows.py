@@ -1,7 +1,7 @@
 """Rows of a TSV, byte for byte: chosen columns as text, everything else untouched.
 
 A file is split at ``\\n`` only. A ``\\r`` just before the ``\\n`` and a BOM at the very start are
-not text: they are set aside, and kept so that they can be written back where they were.
+not text: they are set aside, and can be written back where they were.
 """
 
 from __future__ import annotations
@@ -9,22 +9,24 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import BOM, lines_of, without_ending
 
-_DECIMAL = re.compile(r"[-+]?[0-9]*\.[0-9]+")
-_ENDS = (".", "!", "?", "…", "。", "！", "？")
-_FEWEST_WORDS, _MANY_WORDS = 4, 8
-"""A sentence has so many words and ends like one, or so many words anyway; names have fewer."""
+REMEDY = "--on-error reject --rejects FILE keeps going"
+
+WINDOW_BYTES = 1 << 24
+"""A window ends early once its lines hold 16 MiB."""
+
+_Item = TypeVar("_Item")
 
 
 class ColumnPlace(NamedTuple):
-    """One column to read: what it is called, its option, and where it is."""
+    """A column to read: its name in messages, its option, and its number or header name."""
 
     name: str
     option: str
@@ -38,7 +40,7 @@ class Columns:
     source: int | str = 1
     target: int | str = 2
     blank: bool = False
-    """Whether a side may be empty."""
+    """Empty sides are good."""
 
     def wanted(self) -> tuple[ColumnPlace, ...]:
         """Return the two columns, source first."""
@@ -50,7 +52,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class TemplatedColumns(Columns):
-    """The columns of a pair, and that of the parse of its target, or of a template."""
+    """The columns of a pair, and of the parse or template of its target."""
 
     template: int | str = 3
 
@@ -65,7 +67,7 @@ class TextColumn:
 
     column: int | str | None = None
     blank: bool = False
-    """Whether it may be empty."""
+    """Empty sentences are good."""
 
     def wanted(self) -> tuple[ColumnPlace, ...]:
         """Return the column, or nothing for the whole line."""
@@ -87,43 +89,8 @@ class TemplatedText(TextColumn):
         return (ColumnPlace("sentence", "--column", where), template)
 
 
-def check_header(
-    header: bytes, wanted: Sequence[ColumnPlace], places: Sequence[int], file: str
-) -> None:
-    """Raise InputError if a header looks like a row: a score in it, or two sentences.
-
-    Not where a column is *wanted* by its name, and so the header is one.
-    """
-    if any(isinstance(column.where, str) for column in wanted):
-        return
-    fields = header.decode("utf-8", "replace").split("\t")
-    sides = [
-        fields[place]
-        for column, place in zip(wanted, places, strict=True)
-        if column.name in ("source", "target") and -len(fields) <= place < len(fields)
-    ]
-    if any(map(_DECIMAL.fullmatch, fields)) or (len(sides) == 2 and all(map(_is_sentence, sides))):
-        option = wanted[0].option if wanted else "--scol"
-        raise InputError(
-            "the header looks like a row",
-            file=file,
-            line=1,
-            remedy=f"leave out --header, or name a column of it ({option} NAME)",
-        )
-
-
-def _is_sentence(text: str) -> bool:
-    words = len(text.split())
-    return words >= _MANY_WORDS or (words >= _FEWEST_WORDS and text.rstrip().endswith(_ENDS))
-
-
-REMEDY = "--on-error reject --rejects FILE keeps going"
-
-_BLANK_CATEGORIES = {"Zs", "Zl", "Zp", "Cc", "Cf"}
-
-
 class Row(NamedTuple):
-    """A good row: its 1-based *number*, its bytes, and the text of the chosen columns."""
+    """A good row: its 1-based *number*, its bytes, and the texts of the chosen columns."""
 
     number: int
     line: bytes
@@ -163,15 +130,18 @@ class BadRow(NamedTuple):
         return InputError(self.reason, file=self.file, line=self.number, remedy=self.remedy)
 
 
+_BLANK_CATEGORIES = {"Zs", "Zl", "Zp", "Cc", "Cf"}
+
+
 def is_blank(text: str) -> bool:
-    """Say whether *text* holds nothing but white space, control and format characters."""
+    """Return whether *text* holds only white space, control and format characters."""
     if text[:1].isalnum():
         return False
     return all(unicodedata.category(character) in _BLANK_CATEGORIES for character in text)
 
 
 def number_of(field: bytes) -> float:
-    """Return the number that a field holds (``inf`` is one), NaN if it holds none."""
+    """Return a field as a number (``inf`` is one), NaN if it is none."""
     try:
         return math.nan if b"_" in field else float(field)
     except ValueError:
@@ -184,10 +154,10 @@ def reject_line(number: int, reason: str, line: bytes) -> bytes:
 
 
 class RowParser:
-    """Makes rows of lines: Row where a line is good, BadRow where not.
+    """Parses lines: a Row where a line is good, else a BadRow.
 
-    A row is bad if a chosen column is missing, not UTF-8 or holds a NUL, or, unless *blank* ones
-    are let through, if it is empty.
+    A row is bad if a chosen column is missing, not UTF-8, holds a NUL, or is empty (unless
+    *blank*).
     """
 
     def __init__(
@@ -202,10 +172,10 @@ class RowParser:
 
         Args:
             name: for messages.
-            wanted: the columns to read; none stands for the whole line.
+            wanted: the columns to read; none for the whole line.
             places: the index of each, negative from the end.
-            remedy: what ends the message of a bad row.
-            blank: let empty texts through.
+            remedy: the end of a bad row's message.
+            blank: empty texts are good.
         """
         self._name = name
         self._chosen = list(zip(wanted, places, strict=True))
@@ -262,10 +232,6 @@ def _missing(wanted: ColumnPlace, place: int, count: int) -> str:
     return f"{columns}, expected at least {needed} ({wanted.option} {wanted.where})"
 
 
-WINDOW_BYTES = 1 << 24
-"""A window ends early once its lines hold 16 MiB."""
-
-
 def strict(rows: Iterable[Row | BadRow]) -> Iterator[Row]:
     """Yield the rows of a reader; raises InputError at the first bad one."""
     for row in rows:
@@ -274,27 +240,34 @@ def strict(rows: Iterable[Row | BadRow]) -> Iterator[Row]:
         yield row
 
 
-def row_windows(
-    rows: Iterable[Row | BadRow], size: int, most_bytes: int = WINDOW_BYTES
-) -> Iterator[list[Row | BadRow]]:
-    """Yield consecutive rows by *size*, or fewer where they hold more than *most_bytes*.
+def windows(
+    items: Iterable[_Item], bytes_of: Callable[[_Item], int], most: int, most_bytes: int
+) -> Iterator[list[_Item]]:
+    """Yield *most* consecutive items at a time, or fewer once they hold *most_bytes*; never none.
 
-    So memory is bounded whatever the length of the lines; none is empty, the last may be short.
+    So memory is bounded whatever the length of a line.
     """
-    window: list[Row | BadRow] = []
+    window: list[_Item] = []
     held = 0
-    for row in rows:
-        window.append(row)
-        held += len(row.line)
-        if len(window) >= size or held >= most_bytes:
+    for item in items:
+        window.append(item)
+        held += bytes_of(item)
+        if len(window) >= most or held >= most_bytes:
             yield window
             window, held = [], 0
     if window:
         yield window
 
 
+def row_windows(
+    rows: Iterable[Row | BadRow], size: int, most_bytes: int = WINDOW_BYTES
+) -> Iterator[list[Row | BadRow]]:
+    """Yield *size* consecutive rows at a time, or fewer once they hold *most_bytes*."""
+    return windows(rows, lambda row: len(row.line), size, most_bytes)
+
+
 class RawLines(NamedTuple):
-    """Consecutive lines that are yet to be parsed, perhaps in another process."""
+    """Consecutive lines to parse, perhaps in another process."""
 
     first: int
     """The 1-based number of the first."""
@@ -307,13 +280,11 @@ class RawLines(NamedTuple):
 
 
 class RowReader:
-    """Iterate over the rows of a binary stream: Row where it is good, BadRow where not.
+    """Iterates over the rows of a binary stream, as a ``RowParser`` makes them.
 
-    A row is bad if a chosen column is missing, empty (unless ``columns`` let that through), not
-    UTF-8 or holds a NUL. With *header*, the first line is read at once, into ``header`` (bytes
-    without ending) and ``header_ending``; numbers still count lines of the file, so that the
-    first row has 2. Raises InputError for a missing header, one that looks like a row, or a
-    column name that is not in it.
+    With *header*, the first line is read at once, into ``header`` (bytes without ending) and
+    ``header_ending``; numbers still count lines of the file, so that the first row has 2. Raises
+    InputError for a missing header, one that looks like a row, or a column name it lacks.
     """
 
     def __init__(
@@ -327,7 +298,7 @@ class RowReader:
         """Read *stream*, called *name* in messages; *remedy* ends the message of a bad row."""
         self.name = name
         self.starts = True
-        """Whether what is read is the start of the file, and not a later part."""
+        """False for a later part of a file."""
         self._shift = 0
         self._bom = b""
         self.header: bytes | None = None
@@ -338,7 +309,7 @@ class RowReader:
         names = self._read_header() if header else None
         places = [self.place(column) for column in wanted]
         if names is not None:
-            check_header(names, wanted, places, name)
+            _check_header(names, wanted, places, name)
         self.parser = RowParser(name, wanted, places, remedy, columns.blank)
 
     def __iter__(self) -> Iterator[Row | BadRow]:
@@ -349,21 +320,13 @@ class RowReader:
 
     def lines(self, size: int, most_bytes: int = WINDOW_BYTES) -> Iterator[RawLines]:
         """Yield the remaining lines in windows as ``row_windows`` does, to be parsed elsewhere."""
-        first, raws, held = 0, [], 0
-        for number, raw in self._lines:
-            first = first or number
-            raws.append(raw)
-            held += len(raw)
-            if len(raws) >= size or held >= most_bytes:
-                yield RawLines(first, raws)
-                first, raws, held = 0, [], 0
-        if raws:
-            yield RawLines(first, raws)
+        for window in windows(self._lines, lambda line: len(line[1]), size, most_bytes):
+            yield RawLines(window[0][0], [raw for _, raw in window])
 
     def first_line(self, names: Sequence[str] = ()) -> bytes:
-        """Return what stands before the rows: the BOM, and the header with *names* appended.
+        """Return the BOM, and the header with *names* appended; nothing for a later part.
 
-        Waits for the first line, which may start with a BOM. Nothing stands before a later part.
+        Waits for the first line, which may start with a BOM.
         """
         if not self.starts:
             return b""
@@ -375,9 +338,9 @@ class RowReader:
         return self._bom + self.header + added + (self.header_ending or b"\n")
 
     def start_at(self, number: int) -> None:
-        """Take what follows for the rows of a later part of the file, the first with *number*.
+        """Number the rows as a later part of a file, the first with *number*, before any is read.
 
-        Before any is read. The header, which belongs to the first part, only names the columns.
+        The header, which belongs to the first part, only names the columns.
         """
         self.starts = False
         self._shift = number - (1 if self.header is None else 2)
@@ -412,3 +375,35 @@ class RowReader:
         self.header = without_ending(first[1])
         self.header_ending = first[1][len(self.header) :]
         return self.header
+
+
+_DECIMAL = re.compile(r"[-+]?[0-9]*\.[0-9]+")
+_ENDS = (".", "!", "?", "…", "。", "！", "？")
+_FEWEST_WORDS, _MANY_WORDS = 4, 8
+"""A sentence has the first number of words and an end mark, or the second number of words."""
+
+
+def _check_header(
+    header: bytes, wanted: Sequence[ColumnPlace], places: Sequence[int], file: str
+) -> None:
+    """Raise InputError if a header looks like a row: a score in it, or two sentences.
+
+    A header with a column that is *wanted* by its name is one.
+    """
+    if any(isinstance(column.where, str) for column in wanted):
+        return
+    fields = header.decode("utf-8", "replace").split("\t")
+    sides = [
+        fields[place]
+        for column, place in zip(wanted, places, strict=True)
+        if column.name in ("source", "target") and -len(fields) <= place < len(fields)
+    ]
+    if any(map(_DECIMAL.fullmatch, fields)) or (len(sides) == 2 and all(map(_is_sentence, sides))):
+        option = wanted[0].option if wanted else "--scol"
+        remedy = f"leave out --header, or name a column of it ({option} NAME)"
+        raise InputError("the header looks like a row", file=file, line=1, remedy=remedy)
+
+
+def _is_sentence(text: str) -> bool:
+    words = len(text.split())
+    return words >= _MANY_WORDS or (words >= _FEWEST_WORDS and text.rstrip().endswith(_ENDS))

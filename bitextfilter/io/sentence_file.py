@@ -1,4 +1,4 @@
-"""Distinct sentences on disk: gathered once, then read by their places."""
+"""Distinct sentences on disk: gathered once, then read by their indices."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import BinaryIO, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.errors import InputError, NotFoundError
-from bitextfilter.io.files import open_output, write_whole
+from bitextfilter.arrays import Integers
+from bitextfilter.errors import InputError
+from bitextfilter.io.files import naming_input, open_output, write_whole
 from bitextfilter.io.key_table import KeyTable
 
 _STARTS, _COPIES = ".starts", ".copies"
@@ -29,7 +30,7 @@ class SentenceFile(Sequence[str]):
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the file. Raises NotFoundError where it is not there, InputError if damaged."""
+        """Open the file. Raises NotFoundError if it is missing, InputError if it is damaged."""
         self.path = path
         self._starts = _read(path, _STARTS)
         self._bytes = _mapped(path)
@@ -38,11 +39,9 @@ class SentenceFile(Sequence[str]):
             raise InputError("its sentences are damaged", file=str(path))
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return len(self._starts) - 1
 
     def __iter__(self) -> Iterator[str]:
-        """Yield them in order."""
         for first in range(0, len(self), _WINDOW):
             yield from self[first : first + _WINDOW]
 
@@ -62,19 +61,19 @@ class SentenceFile(Sequence[str]):
         return self._lines(place, place + 1)[0]
 
     @cached_property
-    def characters(self) -> NDArray[np.int64]:
-        """How many characters each has, ``(n,)``; all are read once for it."""
+    def characters(self) -> Integers:
+        """Their lengths in characters, ``(n,)``; reads all of them."""
         return np.fromiter(map(len, self), np.int64, len(self))
 
-    def copies(self) -> NDArray[np.int64]:
-        """How often each stood in what was gathered, ``(n,)``."""
+    def copies(self) -> Integers:
+        """Return the number of occurrences of each in the gathered text, ``(n,)``."""
         found = _read(self.path, _COPIES)
         if len(found) != len(self):
             raise InputError("its copies are damaged", file=str(self.path))
         return found
 
     def digest(self) -> str:
-        """32 hexadecimal digits over all sentences in their order, and their copies."""
+        """Return 32 hexadecimal digits over all sentences in order, and their copies."""
         whole = hashlib.blake2b(digest_size=_DIGEST_BYTES)
         for first in range(0, len(self._bytes), _DIGEST_BLOCK):
             whole.update(self._bytes[first : first + _DIGEST_BLOCK].data)
@@ -89,8 +88,8 @@ class SentenceFile(Sequence[str]):
 def gather(path: Path, windows: Iterable[Sequence[str]]) -> SentenceFile:
     """Write the distinct sentences of all windows, in order of appearance, to the file *path*.
 
-    Beside it stand ``.starts`` and ``.copies``. Sentences are the same where a digest of 128 bits
-    is. Memory: some 50 to 100 bytes a distinct sentence. Raises OutputError.
+    Writes ``.starts`` and ``.copies`` beside it. Sentences are compared by digests of 128 bits.
+    Memory: some 50 to 100 bytes a distinct sentence. Raises OutputError.
     """
     with open_output(path) as stream:
         writer = _Writer(stream)
@@ -102,7 +101,7 @@ def gather(path: Path, windows: Iterable[Sequence[str]]) -> SentenceFile:
 
 
 class _Writer:
-    """Writes each sentence once, and counts how often it came."""
+    """Writes each sentence once, and counts its copies."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -112,7 +111,7 @@ class _Writer:
         self.count = 0
 
     def add(self, sentences: Sequence[str]) -> None:
-        """Take some sentences, none of which has a newline."""
+        """Add sentences without newlines."""
         known = {sentence: place for place, sentence in enumerate(dict.fromkeys(sentences))}
         lines = [sentence.encode() + b"\n" for sentence in known]
         keys = np.frombuffer(b"".join(map(_key, lines)), np.uint64).reshape(-1, 2)
@@ -133,8 +132,7 @@ class _Writer:
         self.starts.append(self.starts[-1][-1] + ends)
         self.count += len(lines)
         if self.count > len(self.copies):
-            more = np.zeros(self.count, np.int64)
-            self.copies = np.concatenate([self.copies, more])
+            self.copies = np.pad(self.copies, (0, self.count))
 
 
 def _key(line: bytes) -> bytes:
@@ -145,18 +143,14 @@ def _beside(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
-def _read(path: Path, ending: str) -> NDArray[np.int64]:
-    try:
+def _read(path: Path, ending: str) -> Integers:
+    with naming_input(path):
         return np.fromfile(_beside(path, ending), np.int64)
-    except OSError as error:
-        raise NotFoundError(f"{path}: cannot be opened: {error.strerror or error}") from error
 
 
 def _mapped(path: Path) -> NDArray[np.uint8]:
-    """The bytes of a file, which stay there."""
-    try:
+    """Return the bytes of a file as an array that stays on the disk."""
+    with naming_input(path):
         if path.stat().st_size == 0:
             return np.zeros(0, np.uint8)
         return np.asarray(np.memmap(path, np.uint8, "r"))
-    except OSError as error:
-        raise NotFoundError(f"{path}: cannot be opened: {error.strerror or error}") from error

@@ -1,15 +1,14 @@
-"""Several inputs as one, and inputs cut at line ends into shards.
+"""Several inputs read as one, and inputs cut at line ends into shards of a number of rows.
 
-A shard has so many rows, wherever and by however many it is worked on. Plain files are read where
-they are, between two byte offsets; compressed ones and streams are unpacked into a file for each
-shard. The rows are numbered as if all inputs were one file (``JoinedFiles``).
+Plain files are read in place, between two byte offsets; compressed ones and streams are unpacked
+into a file for each shard. Rows are numbered as if all inputs were one file (``JoinedFiles``).
 """
 
 from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain, islice
@@ -26,30 +25,30 @@ from bitextfilter.io.files import (
     without_ending,
     write_whole,
 )
+from bitextfilter.io.rows import windows
 
 
-class Head(NamedTuple):
-    """What stands before the rows of a file."""
+class _Head(NamedTuple):
+    """The bytes before the rows of a file."""
 
     bom: bytes = b""
     header: bytes = b""
-    """The line of the header with its ending, without the BOM; nothing where there is none."""
+    """The header line with its ending, without the BOM; empty if there is none."""
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """Its bytes."""
         return len(self.bom) + len(self.header)
 
 
-class Heads:
-    """Takes the heads off files that make one corpus, whose headers have to be the same."""
+class _Heads:
+    """Takes the heads off the files of one corpus, whose headers must be the same."""
 
     def __init__(self, header: bool) -> None:
-        """Say whether each file has a header."""
         self._header = header
         self._first: tuple[str, bytes] | None = None
 
-    def take(self, lines: Iterator[bytes], name: str) -> tuple[Head, Iterator[bytes]]:
+    def take(self, lines: Iterator[bytes], name: str) -> tuple[_Head, Iterator[bytes]]:
         """Return the head of the file called *name*, and its rows as lines.
 
         Raises InputError if a header is missing, or is not that of the first file.
@@ -58,7 +57,7 @@ class Heads:
         bom = BOM if line.startswith(BOM) else b""
         line = line[len(bom) :]
         if not self._header:
-            return Head(bom, b""), chain([line] if line else [], lines)
+            return _Head(bom, b""), chain([line] if line else [], lines)
         if not line:
             raise InputError("empty, expected a header line (--header)", file=name)
         names = without_ending(line)
@@ -66,11 +65,11 @@ class Heads:
         if names != self._first[1]:
             message = f"the header is not that of {self._first[0]}"
             raise InputError(message, file=name, line=1)
-        return Head(bom, line), lines
+        return _Head(bom, line), lines
 
 
-def check_inputs(paths: Sequence[str]) -> None:
-    """Raise NotFoundError if a file cannot be opened: now, and not when its turn comes."""
+def _check_inputs(paths: Sequence[str]) -> None:
+    """Raise NotFoundError at once if a file cannot be opened."""
     for path in paths:
         if path != "-" and not Path(path).is_fifo():
             with open_input(path):
@@ -78,21 +77,18 @@ def check_inputs(paths: Sequence[str]) -> None:
 
 
 class JoinedFiles:
-    """The lines of several files, to be read once: as if there was one file.
+    """The lines of several files as if they were one file, to be read once.
 
-    The BOM and header of the first stand before them; a line that has no newline because its file
-    ends there gets one, in the last file aside.
+    The BOM and header of the first come first. A last line without a newline gets one, except in
+    the last file.
     """
 
     def __init__(self, paths: Sequence[str], header: bool) -> None:
-        """Read the files at *paths*, of which each has a header, or none.
-
-        Raises NotFoundError if one of them cannot be opened.
-        """
-        check_inputs(paths)
+        """Read the files at *paths*. Raises NotFoundError if one of them cannot be opened."""
+        _check_inputs(paths)
         self.name = paths[0]
         self._paths = paths
-        self._heads = Heads(header)
+        self._heads = _Heads(header)
         self._starts: list[int] = []
         self._shifts: list[int] = []
 
@@ -116,10 +112,7 @@ class JoinedFiles:
             yield before
 
     def place(self, number: int) -> tuple[str, int]:
-        """Return the file of the line of this number, counted from 1 over all, and its line there.
-
-        Only for lines that have been read.
-        """
+        """Return file and line of a line that was read, given its number over all files."""
         index = bisect_right(self._starts, number) - 1
         return self._paths[index], number - self._shifts[index]
 
@@ -128,7 +121,7 @@ SHARD_BYTES = 1 << 26
 """A shard ends early once its lines hold 64 MiB."""
 
 
-_NOTHING = Head()
+_NOTHING = _Head()
 
 
 @dataclass(frozen=True)
@@ -138,22 +131,22 @@ class Shard:
     index: int
     """Its place among all shards, from 0."""
     name: str
-    """What its input is called in messages."""
+    """The name of its input in messages."""
     path: str
-    """The file that its rows are read from."""
+    """The file its rows are read from."""
     start: int
-    """The byte there at which the first of them begins."""
+    """The offset of the first row there."""
     size: int
-    """How many bytes they have."""
+    """Bytes of the rows."""
     rows: int
     number: int
-    """The number of the first row, counted from 1 over all inputs."""
+    """The number of the first row, from 1 over all inputs."""
     line: int
     """The number of its line in its own input."""
-    head: Head = _NOTHING
-    """What stands before the rows; only shard 0 has a BOM."""
+    head: _Head = _NOTHING
+    """Only shard 0 has a BOM."""
     closed: bool = False
-    """Whether a last row without a newline gets one, because another input follows."""
+    """Another input follows, so a last row without a newline gets one."""
     digest: str = ""
     """Of the bytes of head and rows."""
 
@@ -188,8 +181,8 @@ class Shard:
             raise InputError("changed while it was read", file=self.name)
 
 
-def is_plain(path: str) -> bool:
-    """Say whether *path* is a file that can be read from anywhere within."""
+def _is_plain(path: str) -> bool:
+    """Return whether *path* is a file that can be read from any offset."""
     return path != "-" and Path(path).is_file() and Path(path).suffix.lower() not in COMPRESSIONS
 
 
@@ -202,20 +195,21 @@ def cut(
 ) -> Iterator[Shard]:
     """Cut the inputs at *paths* into shards of at most *rows* rows, at least one an input.
 
-    The input is read once, as shards are asked for. What is not plain is written to the file that
-    *spool* names for the index of a shard. Raises what opening and reading raise, and InputError
-    for headers that differ.
+    The input is read once, as shards are asked for. Compressed inputs and streams are written to
+    the file that *spool* names for the index of a shard. Raises the errors of opening and reading,
+    and InputError for headers that differ.
     """
-    check_inputs(paths)
-    heads, index, number = Heads(header), 0, 1 + header
+    _check_inputs(paths)
+    heads, index, number = _Heads(header), 0, 1 + header
     for place, path in enumerate(paths, 1):
         name, followed = stream_name(path), place < len(paths)
         with open_input(path, stdin if path == "-" else None) as stream:
             head, body = heads.take(lines_of(stream, name), name)
-            plain, start, line = is_plain(path), head.size, 1 + header
+            plain, start, line = _is_plain(path), head.size, 1 + header
             if index:
                 head = head._replace(bom=b"")
-            for block in _blocks(body, rows):
+            blocks = windows(body, len, rows, SHARD_BYTES)
+            for block in chain([next(blocks, [])], blocks):
                 data = b"".join(block)
                 file, offset = (
                     (str(Path(path).resolve()), start) if plain else (str(spool(index)), 0)
@@ -230,30 +224,16 @@ def cut(
                 head = head._replace(bom=b"")
 
 
-def _blocks(lines: Iterable[bytes], rows: int) -> Iterator[list[bytes]]:
-    """Yield lines by *rows*, or fewer where they hold SHARD_BYTES; one block if there are none."""
-    block: list[bytes] = []
-    held, none = 0, True
-    for line in lines:
-        block.append(line)
-        held += len(line)
-        if len(block) >= rows or held >= SHARD_BYTES:
-            yield block
-            block, held, none = [], 0, False
-    if block or none:
-        yield block
-
-
 def nth_part(path: str, part: int, parts: int, header: bool) -> Shard:
-    """Return the *part*-th, from 1, of *parts* parts of a plain file, of like numbers of bytes.
+    """Return the *part*-th, from 1, of *parts* parts of a plain file, cut by bytes at line ends.
 
-    Together the parts are the file; some are empty where it has fewer rows. Its lines before the
-    part are counted. Raises SettingsError if the file is not plain, InputError for no header.
+    Some are empty if it has fewer rows. The lines before the part are counted. Raises
+    SettingsError if the file is not plain, InputError for a missing header.
     """
-    if not is_plain(path):
+    if not _is_plain(path):
         raise SettingsError(f"{stream_name(path)}: only a plain file can be cut by --shard")
     with open_input(path) as stream:
-        head, _ = Heads(header).take(iter(stream.readline, b""), path)
+        head, _ = _Heads(header).take(iter(stream.readline, b""), path)
         size = os.fstat(stream.fileno()).st_size - head.size
         start, stop = (
             _line_start(stream, head.size, head.size + size * n // parts) for n in (part - 1, part)
@@ -267,7 +247,7 @@ def nth_part(path: str, part: int, parts: int, header: bool) -> Shard:
 
 
 def _line_start(stream: BinaryIO, first: int, place: int) -> int:
-    """Return where the first line begins, of those that begin at *place* or later."""
+    """Return the offset of the first line that begins at *place* or later."""
     if place <= first:
         return first
     stream.seek(place - 1)

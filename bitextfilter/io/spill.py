@@ -1,4 +1,4 @@
-"""Temporary files, in TMPDIR: gone when closed, or when the process ends."""
+"""Temporary files in TMPDIR: removed when closed, or when the process ends."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from itertools import islice, pairwise
 from typing import IO, TYPE_CHECKING, Any
 
@@ -18,17 +18,13 @@ from bitextfilter.errors import OutputError
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
+_LINES = 1 << 10
+"""Lines written at once."""
 
-JOINED = 1 << 10
-"""Lines that are written at once."""
+_READ_BYTES = 1 << 25
+"""Buffers of all runs together."""
 
-READ_BYTES = 1 << 25
-"""What all runs together may buffer while they are read."""
-
-LEAST_BUFFER = 1 << 12
-MOST_BUFFER = 1 << 18
-
-_BUFFER = 1 << 18
+_LEAST_BUFFER, MOST_BUFFER = 1 << 12, 1 << 18
 
 
 @contextmanager
@@ -41,23 +37,17 @@ def _naming() -> Iterator[None]:
         raise OutputError(f"{message}: {reason}; TMPDIR names another folder") from error
 
 
-class Scratch:
-    """A temporary file that is appended to and read anywhere. Raises OutputError if it is full."""
+class Scratch(AbstractContextManager["Scratch"]):
+    """A temporary file, appended to and read anywhere. Raises OutputError if the disk is full."""
 
     def __init__(self) -> None:
-        """Make the file."""
         with _naming():
-            self._file = tempfile.TemporaryFile(buffering=_BUFFER)
+            self._file = tempfile.TemporaryFile(buffering=MOST_BUFFER)
         self._flushed = True
         self.size = 0
 
-    def __enter__(self) -> Scratch:
-        """Return the file itself."""
-        return self
-
     def __exit__(self, *_: object) -> None:
-        """Close it; what a full disk did not take is no matter now."""
-        with suppress(OSError):
+        with suppress(OSError):  # a full disk does not matter any more
             self._file.close()
 
     def write(self, data: ReadableBuffer) -> None:
@@ -79,18 +69,18 @@ class Scratch:
         return self._file
 
     def load(self, kind: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return all that was written as one array in memory; nothing may be added any more."""
+        """Return the whole file as an array in memory; nothing may be added any more."""
         return np.fromfile(self.stream(), kind)
 
     def array(self, kind: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return all that was written as one array that stays on the disk."""
+        """Return the whole file as an array that stays on the disk."""
         self._flush()
         if not self.size:
             return np.empty(0, kind)
         return np.memmap(self._file, kind, mode="r").view(np.ndarray)
 
     def zeros(self, kind: npt.DTypeLike, count: int) -> npt.NDArray[Any]:
-        """Return an array of *count* zeros to write to, kept in this (empty) file."""
+        """Return a writable array of *count* zeros, kept in this (empty) file."""
         if not count:
             return np.empty(0, kind)
         self.size = count * np.dtype(kind).itemsize
@@ -104,25 +94,18 @@ class Scratch:
             self._flushed = True
 
 
-class Records:
-    """Byte strings on the disk, to be read in any order; 8 bytes more each."""
+class Records(AbstractContextManager["Records"]):
+    """Byte strings on the disk, read in any order; each takes 8 bytes more."""
 
     def __init__(self) -> None:
-        """Make the two files."""
         self._data, self._ends = Scratch(), Scratch()
         self._count = 0
 
-    def __enter__(self) -> Records:
-        """Return the records themselves."""
-        return self
-
     def __exit__(self, *_: object) -> None:
-        """Close and thereby remove the files."""
         self._data.__exit__()
         self._ends.__exit__()
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return self._count
 
     def extend(self, records: Sequence[bytes]) -> None:
@@ -134,7 +117,6 @@ class Records:
         self._count += len(records)
 
     def __getitem__(self, index: int) -> bytes:
-        """Return the record of this *index* from 0."""
         if not 0 <= index < self._count:
             raise IndexError(index)
         first = max(index - 1, 0)
@@ -143,48 +125,39 @@ class Records:
         return self._data.read(start, ends[-1] - start)
 
     def lines(self) -> Iterator[bytes]:
-        """Yield all lines of the records run together; nothing may be added meanwhile."""
+        """Yield the lines of all records run together; nothing may be added meanwhile."""
         return iter(self._data.stream())
 
 
-class Spill:
-    """Temporary files of runs of lines and of anything else; gone when closed.
+class Spill(AbstractContextManager["Spill"]):
+    """Runs of lines on the disk, and other temporary files that are closed with them.
 
-    However many runs there are, reading them side by side goes forwards through each, with some
-    32 MiB of buffers in all.
+    Runs are read side by side, each forwards, with some 32 MiB of buffers in all.
     """
 
     def __init__(self) -> None:
-        """Open the file of the lines. Raises OutputError where TMPDIR takes none."""
         self._stack = ExitStack()
         self._lines = self.file()
         self._starts: list[int] = []
 
-    def __enter__(self) -> Spill:
-        """Return the spill itself."""
-        return self
-
     def __exit__(self, *_: object) -> None:
-        """Close and thereby remove the files."""
         self._stack.close()
 
     def begin_run(self) -> None:
-        """Let the lines that follow be a run of their own."""
+        """Begin a new run: the lines that follow belong to it."""
         self._starts.append(self._lines.size)
 
     def write(self, lines: Iterable[bytes]) -> None:
         """Append *lines*, each with its newline, to the run. Raises OutputError."""
         rest = iter(lines)
-        while part := b"".join(islice(rest, JOINED)):
+        while part := b"".join(islice(rest, _LINES)):
             self._lines.write(part)
 
     def readers(self) -> list[Callable[[], bytes]]:
-        """Return for each run a function that returns its next line, and nothing at its end."""
-        bounds = [*self._starts, self._lines.size]
-        room = READ_BYTES // max(1, len(self._starts))
-        size = min(max(LEAST_BUFFER, room), MOST_BUFFER)
-        runs = (_Run(self._lines, start, stop) for start, stop in pairwise(bounds))
-        return [io.BufferedReader(run, size).readline for run in runs]
+        """Return a function for each run that returns its next line, and ``b""`` at its end."""
+        size = min(max(_LEAST_BUFFER, _READ_BYTES // max(1, len(self._starts))), MOST_BUFFER)
+        bounds = pairwise([*self._starts, self._lines.size])
+        return [io.BufferedReader(_Run(self._lines, *run), size).readline for run in bounds]
 
     def file(self) -> Scratch:
         """Return a new file. Raises OutputError."""
@@ -192,7 +165,7 @@ class Spill:
 
 
 class _Run(io.RawIOBase):
-    """A part of a file, with a place in it of its own."""
+    """Part of a file as a stream of its own."""
 
     def __init__(self, file: Scratch, start: int, stop: int) -> None:
         self._file, self._place, self._stop = file, start, stop
@@ -202,8 +175,7 @@ class _Run(io.RawIOBase):
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         with memoryview(buffer).cast("B") as target:
-            wanted = min(len(target), self._stop - self._place)
-            part = self._file.read(self._place, wanted)
+            part = self._file.read(self._place, min(len(target), self._stop - self._place))
             target[: len(part)] = part
         self._place += len(part)
         return len(part)

@@ -1,29 +1,27 @@
-"""Vectors on disk, in whole or half precision or as bytes, that are read some rows at a time."""
+"""Vectors on disk, as float32, float16 or int8, read some rows at a time."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Vectors
-from bitextfilter.errors import InputError, NotFoundError, OutputError, SettingsError
-from bitextfilter.io.files import write_whole
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.io.files import naming_input, naming_output, write_whole
 
 FORMS = ("float32", "float16", "int8")
-"""How numbers are kept. ``int8``: whole numbers to 127 and a factor for each row."""
+"""Number types. ``int8`` has a factor for each row, and magnitudes up to 127."""
 
 _SAFE = ".rows"
 
 
 def _record(dim: int, form: str) -> np.dtype[Any]:
-    """What a row is in the file."""
+    """Return the type of a row in the file."""
     if form not in FORMS:
         raise SettingsError(f"{form!r} is none of {', '.join(FORMS)}")
     fields: list[Any] = [("numbers", np.dtype(form).newbyteorder("<"), (dim,))]
@@ -31,12 +29,12 @@ def _record(dim: int, form: str) -> np.dtype[Any]:
 
 
 def as_kept(vectors: Vectors, form: str) -> Vectors:
-    """Return vectors ``(n, dim)`` as they would be read from a file of that form."""
+    """Return vectors ``(n, dim)`` as rounded by a file of that form."""
     return _unpacked(_packed(vectors, _record(vectors.shape[1], form)))
 
 
 def _packed(vectors: Vectors, record: np.dtype[Any]) -> NDArray[Any]:
-    """Vectors ``(n, dim)`` as rows of a file. Raises SettingsError if a number is too large."""
+    """Return vectors ``(n, dim)`` as rows of a file; SettingsError if a number is too large."""
     rows = np.zeros(len(vectors), record)
     if not np.isfinite(vectors).all():
         raise SettingsError("the model's vectors are not finite numbers")
@@ -54,7 +52,7 @@ def _packed(vectors: Vectors, record: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _unpacked(rows: NDArray[Any]) -> Vectors:
-    """Rows of a file as vectors ``(n, dim)``."""
+    """Return rows of a file as vectors ``(n, dim)``."""
     numbers: Vectors = rows["numbers"].astype(np.float32)
     return numbers * rows["factor"][:, None] if "factor" in (rows.dtype.names or ()) else numbers
 
@@ -66,16 +64,14 @@ class VectorFile:
         """Open what a VectorWriter wrote. Raises NotFoundError, and InputError if it is cut off."""
         record = _record(dim, form)
         try:
-            size = path.stat().st_size
-            rows = np.memmap(path, record, "r") if size else np.zeros(0, record)
-        except OSError as error:
-            raise NotFoundError(f"{path}: cannot be opened: {error.strerror or error}") from error
+            with naming_input(path):
+                size = path.stat().st_size
+                rows = np.memmap(path, record, "r") if size else np.zeros(0, record)
         except ValueError as error:
             raise InputError("its vectors are damaged", file=str(path)) from error
         self.path, self.shape, self._rows = path, (len(rows), dim), np.asarray(rows)
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return self.shape[0]
 
     def __getitem__(self, rows: slice | NDArray[np.int64]) -> Vectors:
@@ -83,13 +79,13 @@ class VectorFile:
         return _unpacked(self._rows[rows])
 
 
-class VectorWriter:
-    """Appends vectors to a file, and goes on where another that was killed was safe."""
+class VectorWriter(AbstractContextManager["VectorWriter"]):
+    """Appends vectors to a file, from the last ``sync`` of a killed writer on."""
 
     def __init__(self, path: Path, dim: int, form: str = "float16") -> None:
-        """Open *path*; what it holds beyond the last ``sync`` is cut off.
+        """Open *path* and cut off rows after the last ``sync``.
 
-        Raises OutputError, and InputError where it holds less.
+        Raises OutputError, and InputError if rows before it are missing.
         """
         self._path, self._record = path, _record(dim, form)
         safe = path.with_name(path.name + _SAFE)
@@ -97,7 +93,7 @@ class VectorWriter:
             self.rows = int(safe.read_text()) if safe.exists() and path.exists() else 0
         except ValueError as error:
             raise InputError("damaged; remove it", file=str(safe)) from error
-        with self._naming():
+        with naming_output(self._path):
             self._file = open(path, "r+b" if path.exists() else "w+b")
             if os.fstat(self._file.fileno()).st_size < self.rows * self._record.itemsize:
                 self._file.close()
@@ -106,20 +102,10 @@ class VectorWriter:
             self._file.seek(0, os.SEEK_END)
         self._safe = safe
 
-    def __enter__(self) -> VectorWriter:
-        """Return the writer itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Make safe what was written, if all went well, and close."""
-        with self._naming():
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with naming_output(self._path):
             try:
-                if error is None:
+                if kind is None:
                     self.sync()
             finally:
                 self._file.close()
@@ -127,21 +113,13 @@ class VectorWriter:
     def append(self, vectors: Vectors) -> None:
         """Append ``(n, dim)``. Raises OutputError, and SettingsError if a number is too large."""
         rows = _packed(vectors, self._record)
-        with self._naming():
+        with naming_output(self._path):
             self._file.write(rows.tobytes())
         self.rows += len(vectors)
 
     def sync(self) -> None:
-        """Let what was written outlast a kill. Raises OutputError."""
-        with self._naming():
+        """Make the rows so far safe against a kill. Raises OutputError."""
+        with naming_output(self._path):
             self._file.flush()
             os.fsync(self._file.fileno())
         write_whole(self._safe, str(self.rows).encode())
-
-    @contextmanager
-    def _naming(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            reason = error.strerror or error
-            raise OutputError(f"{self._path}: cannot be written: {reason}") from error

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bitextfilter.arrays import Vectors
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import read_lines
 
@@ -17,19 +17,19 @@ _WINDOW = 4096
 """Lines that are written at once."""
 
 
-class WordLine(NamedTuple):
+class _WordLine(NamedTuple):
     """A word and its vector ``(d,)``, with the number of its line, from 1."""
 
     number: int
     word: str
-    vector: NDArray[np.float32]
+    vector: Vectors
 
 
-def word_lines(path: str | Path) -> Iterator[WordLine]:
-    """Yield each line of words, repeated words too; the first line of all may hold the two counts.
+def word_lines(path: str | Path) -> Iterator[_WordLine]:
+    """Yield each line of words, repeated words too; the first line may hold the two counts.
 
     Raises:
-        InputError: a line is no word and as many finite numbers, at least one, as those before.
+        InputError: a line is not a word and finite numbers, at least one, the same number on each.
     """
     width = 0
     for number, line in enumerate(read_lines(path), 1):
@@ -41,27 +41,23 @@ def word_lines(path: str | Path) -> Iterator[WordLine]:
         if len(vector) != width or not width:
             problem = f"expected a word and {width or 'some'} numbers"
             raise InputError(problem, file=str(path), line=number, remedy="remove the line")
-        yield WordLine(number, word, vector)
+        yield _WordLine(number, word, vector)
 
 
-def read_word_vectors(
-    path: str | Path, most: int | None = None
-) -> tuple[list[str], NDArray[np.float32]]:
+def read_word_vectors(path: str | Path, most: int | None = None) -> tuple[list[str], Vectors]:
     """Read distinct words and their vectors; of a repeated word the first.
-
-    Files have the most frequent words first, by custom.
 
     Args:
         path: the file.
-        most: read so many lines of words at most; None for all of them.
+        most: read at most this number of lines, usually the most frequent words; None for all.
 
     Returns:
         ``n`` words, and their vectors ``(n, d)``.
 
     Raises:
-        InputError: as :func:`word_lines`, or there is no word.
+        InputError: as :func:`word_lines`, or the file has no words.
     """
-    found: dict[str, NDArray[np.float32]] = {}
+    found: dict[str, Vectors] = {}
     for line in islice(word_lines(path), most):
         found.setdefault(line.word, line.vector)
     if not found:
@@ -69,8 +65,8 @@ def read_word_vectors(
     return list(found), np.stack(list(found.values()))
 
 
-def _numbers(cells: Sequence[str]) -> NDArray[np.float32]:
-    """The cells as numbers; none where one of them is no finite number."""
+def _numbers(cells: Sequence[str]) -> Vectors:
+    """Return the cells as numbers; an empty array if one is not a finite number."""
     try:
         vector = np.array(cells, dtype=np.float32)
     except ValueError:
@@ -78,9 +74,7 @@ def _numbers(cells: Sequence[str]) -> NDArray[np.float32]:
     return vector if np.isfinite(vector).all() else vector[:0]
 
 
-def write_word_vectors(
-    stream: BinaryIO, words: Sequence[str], vectors: NDArray[np.float32]
-) -> None:
+def write_word_vectors(stream: BinaryIO, words: Sequence[str], vectors: Vectors) -> None:
     """Write the counts of words and of dimensions, and each word with its vector ``(n, d)``.
 
     Numbers have six significant digits.

@@ -1,7 +1,7 @@
-"""Work folders: finished parts of a run and its plan, so that it can be resumed.
+"""Work folders: the plan of a run and its finished parts, so that it can be resumed.
 
-``plan.json`` says whose run it is. Of each shard there are its outputs, ``000012.output`` and
-``000012.rejects``, and, written last, ``000012.json``, by which it is finished.
+``plan.json`` identifies the run. A shard leaves its outputs, ``000012.output`` and
+``000012.rejects``, and, written last, ``000012.json``, which marks it as finished.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from bitextfilter.errors import InputError, OutputError, SettingsError
-from bitextfilter.io.files import draft, write_whole
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.io.files import draft, naming_output, write_whole
 from bitextfilter.io.locks import locked
 from bitextfilter.io.manifest import Fact
 from bitextfilter.io.shards import Shard
 
 PLAN = "plan.json"
+
+_OURS = re.compile(r"\.?\d{6,}\.(output|rejects|input|json)(\..+\.partial)?|\.plan\.json\..+")
 
 
 def read_plan(folder: Path) -> dict[str, Any] | None:
@@ -45,10 +47,7 @@ def write_plan(folder: Path, plan: Mapping[str, Any]) -> None:
 
 
 def check_plan(folder: Path, before: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
-    """Raise SettingsError, with the first name that differs, unless both plans are the same.
-
-    Groups of settings are compared name by name.
-    """
+    """Raise SettingsError, with the first name that differs, unless both plans are the same."""
     # Through JSON, where a tuple is a list.
     was, now = dict(_flat(before)), dict(_flat(json.loads(json.dumps(plan))))
     for name in sorted({*was, *now}):
@@ -68,14 +67,10 @@ def _flat(plan: Mapping[str, Any], group: str = "") -> Iterator[tuple[str, Any]]
             yield f"{group}{name}", value
 
 
-_OURS = re.compile(r"\.?\d{6,}\.(output|rejects|input|json)(\..+\.partial)?|\.plan\.json\..+")
-
-
 class WorkFolder:
-    """The parts of a run."""
+    """The finished shards of a run."""
 
     def __init__(self, path: Path) -> None:
-        """Use the folder *path*, which exists."""
         self.path = path.resolve()
 
     def file(self, index: int, kind: str) -> Path:
@@ -90,7 +85,7 @@ class WorkFolder:
     def finished(self, shard: Shard) -> dict[str, Fact] | None:
         """Return the record of a shard, None if it is not finished.
 
-        Raises SettingsError if the shard has another text than when it was finished.
+        Raises SettingsError if the text of the shard has changed since.
         """
         try:
             found = json.loads(self.file(shard.index, "json").read_bytes())
@@ -107,7 +102,7 @@ class WorkFolder:
             self.file(index, kind).unlink(missing_ok=True)
 
     def empty(self) -> None:
-        """Remove every file that a run made here, the plan last, and the folder if that is all."""
+        """Remove all files of the run, the plan last, and the folder if nothing else is in it."""
         for path in self.path.iterdir():
             if _OURS.fullmatch(path.name):
                 path.unlink(missing_ok=True)
@@ -118,45 +113,36 @@ class WorkFolder:
 
 @contextmanager
 def passing_folder(beside: str) -> Iterator[WorkFolder]:
-    """Make a folder beside the file *beside*, gone when the block ends.
+    """Make a folder beside the file *beside* and remove it when the block ends.
 
-    For ``-``, and for what is no file, such as a device, it is in TMPDIR.
+    It is in TMPDIR if *beside* is ``-`` or anything but a regular file, such as a device.
     """
     target = Path(beside).absolute()
     no_file = beside == "-" or (target.exists() and not target.is_file())
     if no_file or not target.parent.is_dir():
         target = Path(tempfile.gettempdir(), f"bitextfilter-{token_hex(6)}")
     with ExitStack() as stack:
-        try:
+        with naming_output(beside):
             path = stack.enter_context(draft(target, folder=True, ending="parts"))
-        except OSError as error:
-            raise OutputError(f"{beside}: cannot be written: {error.strerror or error}") from error
         yield WorkFolder(path)
 
 
 @contextmanager
 def kept_folder(path: Path, plan: Mapping[str, Any]) -> Iterator[WorkFolder]:
-    """Use *path* for a run with this *plan*, a new one or one that goes on; it stays as it is.
+    """Use *path*, which stays, for a new run or a resumed one with this *plan*.
 
     Waits for another run that is using it. Raises SettingsError if it holds the parts of another
     plan, or anything else; OutputError if it cannot be written.
     """
-    try:
+    with naming_output(path):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
     folder = WorkFolder(path)
     with locked(folder.path):
-        _check(folder.path, plan)
+        before = read_plan(folder.path)
+        if before is not None:
+            check_plan(folder.path, before, plan)
+        elif any(not _OURS.fullmatch(other.name) for other in folder.path.iterdir()):
+            raise SettingsError(f"{path} is no folder of parts: name a new one, or an empty one")
+        else:
+            write_plan(folder.path, plan)
         yield folder
-
-
-def _check(path: Path, plan: Mapping[str, Any]) -> None:
-    """See that *path* belongs to a run with this plan, or give it to it."""
-    before = read_plan(path)
-    if before is not None:
-        check_plan(path, before, plan)
-    elif any(not _OURS.fullmatch(other.name) for other in path.iterdir()):
-        raise SettingsError(f"{path} is no folder of parts: name a new one, or an empty one")
-    else:
-        write_plan(path, plan)

@@ -1,7 +1,7 @@
-"""Worker processes: a map over a stream, for Python that no thread can speed up.
+"""Worker processes: a map over a stream, for Python code that threads cannot speed up.
 
-At most one item a worker is under way, so memory is bounded. Each worker holds a leash, a pipe to
-its maker: it ends when the leash is let go, or its maker has died.
+At most one item a worker is under way, so memory is bounded. Each worker holds a pipe to its
+parent, and ends when the parent closes it or dies.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ def map_in_order(
 ) -> Iterator[_Result]:
     """Yield ``function(item)`` for each item, in order, computed in *processes* side by side.
 
-    With one process, or one item, it runs in this one. *function*, items and results travel
-    between processes: a function must be one of a module, or an object with ``__call__``. Raises
-    the function's errors, each in its turn; RuntimeError if a worker died.
+    With one process, or one item, it runs in this one. *function*, items and results must be
+    picklable. Raises the function's errors, each in its turn; RuntimeError if a worker died.
     """
     stream = iter(items)
     ahead = list(islice(stream, 2 if processes > 1 else 0))
@@ -53,10 +52,7 @@ def map_in_order(
 def map_as_done(
     function: Callable[[_Item], _Result], items: Iterable[_Item], processes: int
 ) -> Iterator[_Result]:
-    """Yield ``function(item)`` for each item as soon as it is there, in any order.
-
-    Else it is as ``map_in_order``: a slow item keeps no other one back.
-    """
+    """Yield ``function(item)`` for each item as soon as it is done; else as ``map_in_order``."""
     if processes <= 1:
         yield from map(function, items)
         return
@@ -80,10 +76,10 @@ def _first_done(busy: set[Future[_Result]]) -> Future[_Result]:
 def _workers(
     function: Callable[[_Item], _Result], processes: int
 ) -> Iterator[Callable[[_Item], Future[_Result]]]:
-    """Start workers, which end at once with the block, and return their ``submit``."""
+    """Start workers, which end with the block, and return their ``submit``."""
     context = multiprocessing.get_context("spawn")
-    leash, end = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(processes, context, _begin, (function, leash))
+    pipe, end = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(processes, context, _begin, (function, pipe))
     try:
         yield lambda item: pool.submit(_work, item)
     except BrokenProcessPool:
@@ -92,19 +88,19 @@ def _workers(
     finally:
         end.close()
         pool.shutdown(cancel_futures=True)
-        leash.close()
+        pipe.close()
 
 
-def _begin(function: Callable[[Any], Any], leash: Connection[Any, Any]) -> None:
+def _begin(function: Callable[[Any], Any], pipe: Connection[Any, Any]) -> None:
     """Make this process a worker."""
     _MAPPED.append(function)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the maker, which then ends us
-    Thread(target=_end_with, args=(leash,), daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends us
+    Thread(target=_end_with, args=(pipe,), daemon=True).start()
 
 
-def _end_with(leash: Connection[Any, Any]) -> None:
+def _end_with(pipe: Connection[Any, Any]) -> None:
     with suppress(EOFError, OSError):
-        leash.recv()
+        pipe.recv()
     os._exit(0)
 
 

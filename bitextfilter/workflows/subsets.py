@@ -180,7 +180,7 @@ def write_subset(file: ScoredFile, system: System, words: int, seed: int, path: 
             raise _nothing(file, system, eligible, words)
         with open_output(path) as output:
             for part in ranked.read(selection):
-                output.write(b"".join(compress(part.lines, (part.verdicts == 0).tolist())))
+                output.write(b"".join(compress(part.lines, (part.decisions == 0).tolist())))
         source, target = (reader.place(wanted) for wanted in file.columns.wanted())
     columns = Columns(source + (source >= 0), target + (target >= 0))
     return Subset(selection.count, selection.size, columns, selection.count == eligible)

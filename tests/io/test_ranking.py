@@ -91,7 +91,7 @@ def kept_lines(ranked: Ranked, choice: SelectionSettings, everything: bool = Fal
     return [
         int(line)
         for rows in ranked.read(selection, everything)
-        for line, verdict in zip(rows.lines, rows.verdicts, strict=True)
+        for line, verdict in zip(rows.lines, rows.decisions, strict=True)
         if verdict == Decision.KEPT
     ]
 
@@ -178,13 +178,13 @@ def test_a_sample_is_of_what_passes_and_is_cut_like_any_rows(
         cut = made.select(SelectionSettings(**{**vars(choice), "sample": sample, "seed": seed}))
         again = kept_lines(made, drawn)
     order = naive_order(rows)
-    kept = [order[rank] for rank in (sampled.verdicts == Decision.KEPT).nonzero()[0]]
+    kept = [order[rank] for rank in (sampled.decisions == Decision.KEPT).nonzero()[0]]
     assert kept == again
     assert len(kept) == min(sample, len(passing))
     assert set(kept) <= set(passing)
     chosen = [rows[row] for row in kept]
     without = SelectionSettings(rows=choice.rows, size=choice.size, fraction=choice.fraction)
-    ranks = (cut.verdicts == Decision.KEPT).nonzero()[0]
+    ranks = (cut.decisions == Decision.KEPT).nonzero()[0]
     assert [order[rank] for rank in ranks] == [kept[i] for i in naive_kept(chosen, without)]
 
 
@@ -194,7 +194,7 @@ def test_every_sample_is_as_likely_as_any_other() -> None:
     with Spill() as spill:
         made = ranked([(float(i), 0) for i in range(4)], spill)
         for seed in range(3000):
-            verdicts = made.select(SelectionSettings(sample=2, seed=seed)).verdicts
+            verdicts = made.select(SelectionSettings(sample=2, seed=seed)).decisions
             drawn = tuple((verdicts == Decision.KEPT).nonzero()[0].tolist())
             counts[drawn] = counts.get(drawn, 0) + 1
     assert len(counts) == 6
@@ -219,7 +219,7 @@ def test_why_a_row_was_left_out(choice: SelectionSettings, reasons: list[str]) -
     with Spill() as spill:
         made = ranked([(nan, 1), (4.0, 1), (0.25, 2), (0.125, 1)], spill)
         selection = made.select(choice)
-        left = [rank for rank in range(4) if selection.verdicts[rank]]
+        left = [rank for rank in range(4) if selection.decisions[rank]]
         assert [selection.reason(rank, made.score(rank)) for rank in left] == reasons
 
 
@@ -246,7 +246,7 @@ def test_many_rows_in_blocks_and_runs() -> None:
 MEMORY = """
 import random, resource, sys
 from bitextfilter.io.ranking import Ranking
-from bitextfilter.io.ranking import Choice
+from bitextfilter.io.ranking import SelectionSettings
 from bitextfilter.io.spill import Spill
 
 def peak():
@@ -261,7 +261,7 @@ def rank(count, best_first):
             ranking.add([b"a row of some words\\n"] * 1000, scores, [4] * 1000)
             random.shuffle(scores)
         ranked = ranking.finish()
-        selection = ranked.select(Choice(size=count, min_score=0.1, sample=count // 2))
+        selection = ranked.select(SelectionSettings(size=count, min_score=0.1, sample=count // 2))
         for rows in ranked.read(selection, everything=True):
             pass
 

@@ -16,7 +16,7 @@ WORDS = ["▁der", "#", "%s", "0", "ö"]
 
 
 def test_what_is_written_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_vectors, "WINDOW", 2)
+    monkeypatch.setattr(word_vectors, "_WINDOW", 2)
     vectors = np.random.default_rng(1).normal(size=(5, 3)).astype(np.float32)
     stream = io.BytesIO()
     write_word_vectors(stream, WORDS, vectors)
