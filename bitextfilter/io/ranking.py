@@ -225,8 +225,7 @@ def select_rows(
         drawn[:base] = True
         np.random.default_rng(settings.seed).shuffle(drawn)
         decisions[start:stop][~drawn] = Decision.SAMPLE
-    count = size = 0
-    end, most = start, settings.most(base)
+    count, size, end, most = 0, 0, start, settings.most(base)
     for low in range(start, stop, _BLOCK):
         ranks = low + np.flatnonzero(decisions[low : min(low + _BLOCK, stop)] == Decision.KEPT)
         totals = size + np.cumsum(sizes[order[ranks]], dtype=np.int64)
