@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import click
 
-from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.command import command, first_lines, lists
 from bitextfilter.commands.frame.options import row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.repair import DEFAULTS, REPAIRS, Repairer
-from bitextfilter.io.rows import BadRow, RawLines, Row, RowParser
+from bitextfilter.io.rows import BadRow, RawLines, Row, RowParser, with_texts
 from bitextfilter.io.workers import map_in_order
 
 _NAME = click.Choice(list(REPAIRS))
@@ -30,6 +30,7 @@ _NAME = click.Choice(list(REPAIRS))
     "--without", type=_NAME, multiple=True, metavar="NAME", help="Leave this one out; repeatable."
 )
 @click.option("--explain", is_flag=True, help="Append a column that names the repairs done.")
+@lists(REPAIRS=first_lines(REPAIRS))
 def main(run: Run, explain: bool, **choices: tuple[str, ...]) -> None:
     """Repair what needs no guessing: one line for each line, in the same order.
 
@@ -39,16 +40,7 @@ def main(run: Run, explain: bool, **choices: tuple[str, ...]) -> None:
 
     Repairs, in their order; the first six are the default:
 
-        entities         &eacute; and &#233;, also escaped twice; not in text that has a <
-        mojibake         UTF-8 read as Latin-1, Windows-1252, ...: as far as ftfy is sure
-        control          control characters, colours of terminals
-        invisible        zero-width spaces, soft hyphens in words, byte-order marks
-        spaces           runs of spaces, line breaks inside, odd spaces, spaces at the ends
-        nfc              the composed form of Unicode
-        ligatures        those of printers, U+FB00 to U+FB06
-        width            full-width Latin, half-width kana and hangul
-        quotes           typographic quotation marks and apostrophes made plain
-        no-break-spaces  made plain
+        REPAIRS
 
     --explain appends, for instance, mojibake(source) spaces(target). The summary counts the
     rows that each repair changed. Memory: --batch-size rows for each of --threads processes.
@@ -67,13 +59,15 @@ def main(run: Run, explain: bool, **choices: tuple[str, ...]) -> None:
     output.write(rows.first_line(["repairs"] * explain))
     run.counts.update(changed=0, **dict.fromkeys(names, 0))
     for fixed in map_in_order(worker, rows.lines(run.common.batch_size), run.common.threads):
-        _account(run, fixed)
+        for row in fixed.bad:
+            run.reject(row)
+        run.counts.update(fixed.counts)
         output.write(fixed.lines)
         run.advance(fixed.counts["rows"])
 
 
 def _names(only: tuple[str, ...], more: tuple[str, ...], without: tuple[str, ...]) -> list[str]:
-    """Return the repairs to do, in their order. Raises UsageError for a contradiction."""
+    """Return the repairs chosen, in their order. Raises UsageError for a contradiction."""
     if only and (more or without):
         raise click.UsageError("--only cannot be combined with --with and --without")
     chosen = set(only or {*DEFAULTS, *more} - set(without))
@@ -81,23 +75,16 @@ def _names(only: tuple[str, ...], more: tuple[str, ...], without: tuple[str, ...
 
 
 class _Fixed(NamedTuple):
-    """A window of rows as they are written, those of them that are bad, and what was done."""
+    """The output of a window of rows, its bad rows, and counts of repairs."""
 
     lines: bytes
     bad: list[BadRow]
     counts: Counter[str]
 
 
-def _account(run: Run, fixed: _Fixed) -> None:
-    """Reject what is bad in a window, or stop there; count what was done."""
-    for row in fixed.bad:
-        run.reject(row)
-    run.counts.update(fixed.counts)
-
-
 @dataclasses.dataclass(frozen=True)
 class _Worker:
-    """Repairs windows of lines, perhaps in another process."""
+    """Repairs windows of lines; can be sent to another process."""
 
     parser: RowParser
     places: list[int]
@@ -112,22 +99,15 @@ class _Worker:
         return _Fixed(b"".join(self._line(row, counts) for row in rows), bad, counts)
 
     def _line(self, row: Row | BadRow, counts: Counter[str]) -> bytes:
-        """Return the row as it is written, and count what was done to it."""
+        """Return the output of a row, and count its repairs."""
         if isinstance(row, BadRow):
             return row.line + b"\t" * self.explain + row.ending
         texts, repairs = zip(*map(self.repairer, row.texts), strict=True)
         line = row.line
         if any(repairs):
-            line = self._replaced(line, texts)
+            line = with_texts(line, self.places, texts)
             counts.update({"changed", *chain(*repairs)})
         return line + self._column(repairs) * self.explain + row.ending
-
-    def _replaced(self, line: bytes, texts: tuple[str, ...]) -> bytes:
-        """Return *line* with *texts* in its text columns."""
-        fields = line.split(b"\t")
-        for place, text in zip(self.places, texts, strict=True):
-            fields[place] = text.encode()
-        return b"\t".join(fields)
 
     def _column(self, repairs: tuple[tuple[str, ...], ...]) -> bytes:
         """Return the column that names the repairs of each side."""

@@ -146,7 +146,12 @@ class _Settings:
     default=True,
     help="Do not warn of swapped columns or other languages.",
 )
-@lists(MEASURES=MEASURES, TRANSLATION_MEASURES=TRANSLATION_MEASURES)
+@lists(
+    MEASURES={name: (one.range, one.text) for name, one in MEASURES.items()},
+    TRANSLATION_MEASURES={
+        name: (one.range, one.text) for name, one in TRANSLATION_MEASURES.items()
+    },
+)
 def main(run: Run, **options: Any) -> None:
     """Score sentence pairs: the more probably translations, the higher.
 

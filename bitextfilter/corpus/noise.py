@@ -1,37 +1,331 @@
-"""Make pairs that are no translations out of pairs that are, as crawled corpora have them."""
+"""Damage clean pairs as crawled corpora are damaged: the kinds of noise, and the rates of each."""
 
 from __future__ import annotations
 
+import functools
+import math
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import re
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from bitextfilter.corpus.damage import KINDS, Pair, PairWindow, Surroundings, WordRange
+from bitextfilter.corpus.boilerplate import boilerplate_line
 from bitextfilter.errors import SettingsError
-from bitextfilter.text.negations import REMOVABLE_NEGATIONS
-from bitextfilter.text.segment import sample
+from bitextfilter.text.negations import REMOVABLE_NEGATIONS, without_a_negation
+
+_Pair = tuple[str, str]
 
 CLEAN = "clean"
+"""Label of a pair without noise."""
 
 _ROUNDING = 1e-9
+_NEAR = 2
+"""Largest distance of a neighbouring line."""
+_MOST_TEXT = 1 << 25
+"""Characters in a window; with more, no line is read ahead and those behind are released."""
+_TRIES = 20
+_TRUNCATED = (0.35, 0.6)
+"""Least and greatest share of its words that a truncated side keeps."""
+_WHOLE_NUMBER = re.compile(r"(?<![\w.,:/-])[0-9]+(?!\w|[.,:/-][0-9])")
+_WORD = re.compile(r"\w+")
+_SHORTEST_NAME = 3
+
+
+class WordRange(NamedTuple):
+    """Fewest and most words of a side; words stand between white space."""
+
+    fewest: int
+    most: int
+
+    def holds(self, text: str) -> bool:
+        """Return True if the number of words of *text* is in the range."""
+        return self.fewest <= len(text.split()) <= self.most
+
+
+class _HeldPair(NamedTuple):
+    pair: _Pair
+    fits: bool
+    size: int
+
+
+class PairWindow:
+    """Iterates over pairs, and holds up to *reach* pairs before and after the current one.
+
+    Only pairs with a number of *words* on both sides are returned as neighbours and others.
+    """
+
+    def __init__(self, pairs: Iterable[_Pair], reach: int, words: WordRange) -> None:
+        """Take the pairs; none is read yet."""
+        self._pairs = iter(pairs)
+        self._reach = reach
+        self._words = words
+        self._held: deque[_HeldPair] = deque()
+        self._place = 0
+        self._size = 0
+
+    def __iter__(self) -> Iterator[_Pair]:
+        """Yield each pair in turn."""
+        self._read_ahead()
+        while self._place < len(self._held):
+            yield self._held[self._place].pair
+            self._place += 1
+            self._release()
+            self._read_ahead()
+
+    def fits(self) -> bool:
+        """Return True if the current pair has a number of words in the range."""
+        return self._held[self._place].fits
+
+    def neighbours(self) -> list[_Pair]:
+        """Return the fitting pairs one and two lines away, in order."""
+        first, last = max(0, self._place - _NEAR), min(len(self._held), self._place + _NEAR + 1)
+        near = (self._held[place] for place in range(first, last) if place != self._place)
+        return [held.pair for held in near if held.fits]
+
+    def others(self, chooser: random.Random) -> Iterator[_Pair]:
+        """Yield fitting pairs drawn from the window, without the current one."""
+        for _ in range(_TRIES):
+            place = chooser.randrange(len(self._held))
+            if place != self._place and self._held[place].fits:
+                yield self._held[place].pair
+
+    def _read_ahead(self) -> None:
+        while (ahead := len(self._held) - self._place) <= self._reach:
+            if self._size > _MOST_TEXT and ahead > _NEAR:
+                break
+            pair = next(self._pairs, None)
+            if pair is None:
+                break
+            fits = self._words.holds(pair[0]) and self._words.holds(pair[1])
+            self._held.append(_HeldPair(pair, fits, len(pair[0]) + len(pair[1])))
+            self._size += self._held[-1].size
+
+    def _release(self) -> None:
+        while self._place > self._reach or (self._size > _MOST_TEXT and self._place > _NEAR):
+            self._size -= self._held.popleft().size
+            self._place -= 1
+
+
+@dataclass(frozen=True)
+class _Context:
+    """Material of the kinds of noise: other pairs, foreign sentences, random numbers."""
+
+    window: PairWindow
+    chooser: random.Random
+    foreign: Sequence[str]
+    languages: tuple[str, str]
+
+
+_Maker = Callable[[_Pair, _Context], "_Pair | None"]
+_SideMaker = Callable[[_Pair, int, _Context], "str | None"]
+
+
+def _with_side(pair: _Pair, side: int, text: str) -> _Pair:
+    return (text, pair[1]) if side == 0 else (pair[0], text)
+
+
+def _on_one_side(change: _SideMaker) -> _Maker:
+    """Return a maker that applies *change* to a random side, or else to the other side."""
+
+    @functools.wraps(change)
+    def make(pair: _Pair, context: _Context) -> _Pair | None:
+        first = context.chooser.randrange(2)
+        for side in (first, 1 - first):
+            text = change(pair, side, context)
+            if text is not None and text != pair[side]:
+                return _with_side(pair, side, text)
+        return None
+
+    return make
+
+
+def _shuffled(pair: _Pair, context: _Context) -> _Pair | None:
+    """The target of another pair."""
+    return _with_target_of(pair, context.window.others(context.chooser))
+
+
+def _neighbouring(pair: _Pair, context: _Context) -> _Pair | None:
+    """The target of the pair one or two lines away."""
+    near = context.window.neighbours()
+    return _with_target_of(pair, iter(context.chooser.sample(near, len(near))))
+
+
+def _with_target_of(pair: _Pair, others: Iterator[_Pair]) -> _Pair | None:
+    """Return the source with the first target of a pair that differs in both texts."""
+    source, target = (text.casefold() for text in pair)
+    for other in others:
+        if other[0].casefold() != source and other[1].casefold() != target:
+            return pair[0], other[1]
+    return None
+
+
+def _misordered(pair: _Pair, side: int, context: _Context) -> str | None:
+    """The words of a side in any order."""
+    words = pair[side].split()
+    if len(set(words)) == 1:
+        return None
+    mixed = list(words)
+    while mixed == words:
+        context.chooser.shuffle(mixed)
+    return " ".join(mixed)
+
+
+def _wrong_language(pair: _Pair, side: int, context: _Context) -> str:  # noqa: ARG001
+    """A sentence of --foreign in place of a side."""
+    return context.chooser.choice(context.foreign)
+
+
+def _copied(pair: _Pair, context: _Context) -> _Pair:
+    """A side on both sides."""
+    text = pair[context.chooser.randrange(2)]
+    return text, text
+
+
+def _truncated(pair: _Pair, side: int, context: _Context) -> str | None:
+    """The first 35 to 60 % of the words of a side."""
+    words = pair[side].split()
+    least, most = math.ceil(_TRUNCATED[0] * len(words)), math.floor(_TRUNCATED[1] * len(words))
+    return " ".join(words[: context.chooser.randint(least, most)]) if least <= most else None
+
+
+def _extra(pair: _Pair, side: int, context: _Context) -> str | None:
+    """The sentence of another pair after a side."""
+    other = next(context.window.others(context.chooser), None)
+    return None if other is None else f"{pair[side]} {other[side]}"
+
+
+def _number(pair: _Pair, side: int, context: _Context) -> str | None:
+    """Another whole number in place of one, on one side."""
+    found = list(_WHOLE_NUMBER.finditer(pair[side]))
+    if not found:
+        return None
+    place = context.chooser.choice(found)
+    new = old = place[0]
+    while new == old:
+        digits = [context.chooser.choice("123456789"), *context.chooser.choices("0123456789", k=99)]
+        new = "".join(digits)[: len(old)].ljust(len(old), "0")
+    return pair[side][: place.start()] + new + pair[side][place.end() :]
+
+
+def _names(pair: _Pair) -> list[str]:
+    """Return the capitalised words of three letters or more on both sides, in source order."""
+    source, target = (
+        dict.fromkeys(w for w in _WORD.findall(text) if w[0].isupper() and w.isalpha())
+        for text in pair
+    )
+    return [word for word in source if word in target and len(word) >= _SHORTEST_NAME]
+
+
+def _name(pair: _Pair, side: int, context: _Context) -> str | None:
+    """Another name on one side, in place of one that both sides have."""
+    names = _names(pair)
+    if not names:
+        return None
+    old = context.chooser.choice(names)
+    known = {*_WORD.findall(pair[0]), *_WORD.findall(pair[1])}
+    others = map(_names, context.window.others(context.chooser))
+    found = ([name for name in other if name not in known] for other in others)
+    new = context.chooser.choice(next(filter(None, found), [old]))
+    return _WORD.sub(lambda word: new if word[0] == old else word[0], pair[side])
+
+
+def _negation(pair: _Pair, side: int, context: _Context) -> str | None:
+    """A side without one of its negations, by --languages."""
+    return without_a_negation(pair[side], context.languages[side], context.chooser)
+
+
+def _boilerplate(pair: _Pair, context: _Context) -> _Pair:
+    """Boilerplate of web pages, on one side or both, by --languages."""
+    lines = [boilerplate_line(context.chooser, language) for language in context.languages]
+    case = context.chooser.randrange(4)
+    if case < len(lines):
+        return _with_side(pair, case, lines[case])
+    if case == len(lines):
+        return lines[0], lines[1]
+    line = context.chooser.choice(lines)
+    return line, line
+
+
+def _short(pair: _Pair, context: _Context) -> _Pair:
+    """One to five words in a row of each side."""
+
+    def piece(text: str) -> str:
+        words = text.split()
+        length = context.chooser.randint(1, max(1, min(5, len(words) - 1)))
+        start = context.chooser.randint(0, len(words) - length)
+        return " ".join(words[start : start + length])
+
+    return piece(pair[0]), piece(pair[1])
+
+
+def _mojibake(pair: _Pair, side: int, context: _Context) -> str:
+    """A side with its UTF-8 read as Windows-1252."""
+    text = pair[side]
+    for _ in range(context.chooser.choice((1, 1, 1, 2))):
+        text = _misread(text.encode())
+    return text
+
+
+def _misread(data: bytes) -> str:
+    try:
+        return data.decode("cp1252")
+    except UnicodeDecodeError:  # Windows-1252 leaves five bytes open
+        return data.decode("latin-1")
+
+
+def _repeated(pair: _Pair, side: int, context: _Context) -> str:
+    """One to four words of a side three to eight times."""
+    words = pair[side].split()
+    length = context.chooser.randint(1, min(4, len(words)))
+    start = context.chooser.randint(0, len(words) - length)
+    run = words[start : start + length] * context.chooser.randint(3, 8)
+    return " ".join([*words[:start], *run, *words[start + length :]])
+
+
+def _half(pair: _Pair, context: _Context) -> _Pair:  # noqa: ARG001
+    """The second half of the source in place of the target's."""
+    source, target = pair[0].split(), pair[1].split()
+    return pair[0], " ".join(target[: len(target) // 2] + source[len(source) // 2 :])
+
+
+NOISE_KINDS: dict[str, _Maker] = {
+    "shuffled": _shuffled,
+    "neighbouring": _neighbouring,
+    "misordered": _on_one_side(_misordered),
+    "wrong-language": _on_one_side(_wrong_language),
+    "copied": _copied,
+    "truncated": _on_one_side(_truncated),
+    "extra": _on_one_side(_extra),
+    "number": _on_one_side(_number),
+    "name": _on_one_side(_name),
+    "negation": _on_one_side(_negation),
+    "boilerplate": _boilerplate,
+    "short": _short,
+    "mojibake": _on_one_side(_mojibake),
+    "repeated": _on_one_side(_repeated),
+    "half": _half,
+}
+"""Makers of noise by kind; each returns the damaged pair, or None if it does not apply."""
 
 
 @dataclass(frozen=True)
 class NoiseSettings:
-    """What noise is made of, and of which pairs."""
+    """Material of the noise, and limits of the pairs to damage."""
 
     languages: tuple[str, str] = ("", "")
     """Codes of the source's and the target's language: for ``negation`` and ``boilerplate``."""
     foreign: Sequence[str] = ()
     """Sentences in neither language: for ``wrong-language``."""
     words: tuple[int, int] = (6, 60)
-    """The fewest and the most words, of either side, of a pair that is damaged."""
+    """Fewest and most words on either side of a damaged pair."""
     window: int = 10_000
-    """How many pairs before and after a pair its ``shuffled`` target, its ``extra`` sentence and
-    its new ``name`` are drawn from. So many are held in memory, twice."""
+    """Pairs before and after a pair that ``shuffled``, ``extra`` and ``name`` draw from. Twice as
+    many are held in memory."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers out of range."""
+        """Raise SettingsError for numbers out of range."""
         if not 1 <= self.words[0] <= self.words[1]:
             raise SettingsError(f"words from {self.words[0]} to {self.words[1]}: not a range")
         if self.window < 1:
@@ -39,11 +333,11 @@ class NoiseSettings:
 
     @property
     def limits(self) -> WordRange:
-        """The numbers of words of a pair that is damaged."""
+        """Numbers of words of a damaged pair."""
         return WordRange(*self.words)
 
     def lacks(self, kind: str) -> str | None:
-        """Return what is missing for *kind* of noise, or None if it can be made."""
+        """Return the missing material for a *kind* of noise, or None."""
         if kind == "wrong-language" and not self._foreign():
             return f"foreign sentences (--foreign) of {self.words[0]} to {self.words[1]} words"
         if kind == "negation" and not set(self.languages) & set(REMOVABLE_NEGATIONS):
@@ -53,10 +347,10 @@ class NoiseSettings:
     def _foreign(self) -> list[str]:
         return [" ".join(text.split()) for text in self.foreign if self.limits.holds(text)]
 
-    def surroundings(self, pairs: Iterable[Pair], seed: int) -> Surroundings:
-        """Return what the noise of *pairs* is drawn from."""
+    def context(self, pairs: Iterable[_Pair], seed: int) -> _Context:
+        """Return the material for the noise of *pairs*."""
         window = PairWindow(pairs, self.window, self.limits)
-        return Surroundings(window, random.Random(seed), self._foreign(), self.languages)
+        return _Context(window, random.Random(seed), self._foreign(), self.languages)
 
 
 _DEFAULTS = NoiseSettings()
@@ -69,7 +363,9 @@ def noise_settings(
     window: int,
     seed: int,
 ) -> NoiseSettings:
-    """Return settings with no more foreign sentences than the window holds, drawn by *seed*."""
+    """Return settings with a sample of the *foreign* sentences, as many as *window* at most."""
+    from bitextfilter.text.segment import sample
+
     drawn = sample(filter(WordRange(*words).holds, foreign), window, seed)
     return NoiseSettings(languages or ("", ""), drawn, words, window)
 
@@ -77,68 +373,68 @@ def noise_settings(
 def even_rates(
     rate: float, settings: NoiseSettings = _DEFAULTS, without: Collection[str] = ()
 ) -> dict[str, float]:
-    """Return the same rate of each kind that *settings* have what it takes for, *rate* in all.
+    """Divide *rate* evenly among the kinds that *settings* have the material for.
 
-    The kinds *without* which it is to be are left out.
+    Kinds in *without* are left out.
     """
-    kinds = [kind for kind in KINDS if kind not in without and settings.lacks(kind) is None]
+    kinds = [kind for kind in NOISE_KINDS if kind not in without and settings.lacks(kind) is None]
     return {kind: rate / len(kinds) for kind in kinds}
 
 
 def noisy_pairs(
-    pairs: Iterable[Pair],
+    pairs: Iterable[_Pair],
     rates: Mapping[str, float],
     seed: int,
     settings: NoiseSettings = _DEFAULTS,
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield source, target and label of each pair in turn, some damaged in one of the kinds.
+    """Yield source, target and label of each pair, some damaged by one kind of noise.
 
     Args:
-        pairs: translations, in the order of their documents; any iterable, read as it is needed.
-        rates: kinds in ``KINDS`` → the part of the pairs that is to have it, from 0 to 1; in all
-            not above 1. The others stay as they are, labelled ``clean``.
+        pairs: translations, in the order of their documents; read as needed.
+        rates: share of the pairs for each kind in ``NOISE_KINDS``, 0 to 1, at most 1 in all.
+            Other pairs stay as they are, labelled ``clean``.
         seed: the same pairs, rates, seed and settings give the same noise.
-        settings: what the noise is made of.
+        settings: material and limits.
 
-    A pair is damaged with the probability that the rates add up to, in a kind drawn by their
-    rates among those that can be made of it (a number is only changed where there is one); so a
-    kind that few pairs allow is rarer than asked, and the others more frequent. Pairs of too few
-    or too many words, and those of which no kind can be made, stay clean. A damaged pair always
-    differs from what it was, and has no blank side. A side that is cut or mixed has single spaces
-    between its words; all else is as it was.
+    A pair is damaged with the probability that the rates add up to, by a kind drawn by its rate
+    among those that apply (``number`` needs a number). So a kind that applies to few pairs is
+    rarer than asked, and the others are more frequent. Pairs with too few or too many words, or
+    to which no kind applies, stay clean. A damaged pair differs from the clean one and has no
+    blank side. Cut or reordered sides have single spaces between words.
 
-    Raises SettingsError for unknown kinds, rates out of range, and what a kind lacks.
+    Raises SettingsError for an unknown kind, rates out of range, and missing material.
     """
     for kind, rate in rates.items():
         _check(kind, rate, settings)
-    wanted = {kind: rate for kind, rate in rates.items() if rate > 0}
-    if (total := sum(wanted.values())) > 1 + _ROUNDING:
+    total = sum(rates.values())
+    if total > 1 + _ROUNDING:
         raise SettingsError(f"the rates of noise add up to {total:g}: at most 1")
-    return _noisy(wanted, settings.surroundings(pairs, seed))
+    wanted = {kind: rate for kind, rate in rates.items() if rate > 0}
+    return _noisy(wanted, settings.context(pairs, seed))
 
 
 def _check(kind: str, rate: float, settings: NoiseSettings) -> None:
-    if kind not in KINDS:
-        raise SettingsError(f"noise {kind!r} is none of {', '.join(KINDS)}")
+    if kind not in NOISE_KINDS:
+        raise SettingsError(f"noise {kind!r} is none of {', '.join(NOISE_KINDS)}")
     if not 0 <= rate <= 1:
         raise SettingsError(f"a rate of {rate:g} for {kind!r}: must be 0 to 1")
     if rate and (lack := settings.lacks(kind)) is not None:
         raise SettingsError(f"noise {kind!r} needs {lack}")
 
 
-def _noisy(rates: Mapping[str, float], around: Surroundings) -> Iterator[tuple[str, str, str]]:
+def _noisy(rates: Mapping[str, float], context: _Context) -> Iterator[tuple[str, str, str]]:
     total = sum(rates.values())
-    for pair in around.window:
-        drawn = around.chooser.random() < total
-        yield _damaged(pair, rates, around) if drawn and around.window.fits() else (*pair, CLEAN)
+    for pair in context.window:
+        drawn = context.chooser.random() < total
+        yield _damaged(pair, rates, context) if drawn and context.window.fits() else (*pair, CLEAN)
 
 
-def _damaged(pair: Pair, rates: Mapping[str, float], around: Surroundings) -> tuple[str, str, str]:
-    """Return *pair* in a kind drawn among those that can be made of it, with the label."""
+def _damaged(pair: _Pair, rates: Mapping[str, float], context: _Context) -> tuple[str, str, str]:
+    """Return *pair* damaged by a kind drawn among those that apply, with the label."""
     left = dict(rates)
     while left:
-        (kind,) = around.chooser.choices(list(left), list(left.values()))
-        made = KINDS[kind](pair, around)
+        (kind,) = context.chooser.choices(list(left), list(left.values()))
+        made = NOISE_KINDS[kind](pair, context)
         if made is not None and made != pair and made[0].strip() and made[1].strip():
             return (*made, kind)
         del left[kind]

@@ -1,7 +1,7 @@
-"""Repair text where nothing has to be guessed: encoding, entities, stray characters and spaces.
+"""Repairs that need no guessing: of encoding, entities, stray characters and spaces.
 
-A repair is a function of one text. None ever makes a tab, a newline or a NUL, so that what is
-repaired still fits the column it came from.
+A repair is a function of one text. None makes a tab, a newline or a NUL, so that repaired text
+still fits its column.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from html.entities import html5
 from bitextfilter.errors import SettingsError
 
 _PASSES = 16
-"""More layers of entities in entities, or of mojibake on mojibake, are no accident."""
+"""Most layers of entities in entities, or of mojibake on mojibake, that are undone."""
 
-# What ftfy's own, slower search needs: C1 controls, some letters, or anything else from above
-# ASCII that stands together, unless all of it is letters of Greek or of scripts beyond.
+# A quick test before ftfy's slower search: C1 controls, some letters, or other characters above
+# ASCII in a row, unless all are letters of Greek or later scripts.
 _OTHER = "\x80-\u0385\u2000-\u2fff\ue000-\uffff"
 _SUSPICIOUS = re.compile(
     f"[^\x00-\x7f](?:(?<=[\x80-\x9fŒœÃÂЂҐґ])|(?<=[{_OTHER}])[^\x00-\x7f]|[{_OTHER}])"
@@ -27,17 +27,17 @@ _SUSPICIOUS = re.compile(
 _ENTITY = re.compile(r"&#?[0-9A-Za-z]{1,32};")
 _UNFIT = re.compile(r"[\t\n\r\0]")
 
-# Control characters that are no white space, after the colours of a terminal; those of
-# interlinear annotation and of old Arabic shaping; and what Unicode says is no character.
+# Colours of terminals; control characters but white space; characters of interlinear annotation
+# and old Arabic shaping; noncharacters.
 _CONTROL = re.compile(
     r"\x1b\[[0-9;?]*[A-Za-z]"
     "|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u206a-\u206f\ufff9-\ufffb\ufdd0-\ufdef\ufffe\uffff]"
 )
 
-# Word joiner and byte-order mark; the soft hyphen, but where it has been put for a true one, not
-# between letters; the zero-width space, but next to scripts that separate words by it (Thai, Lao,
-# Tibetan, Myanmar, Khmer, Tai, Javanese). The joiners U+200C and U+200D and the marks of direction
-# say something, and stay.
+# Word joiner and byte-order mark; soft hyphens between letters (elsewhere one stands for a true
+# hyphen); zero-width spaces, but not beside scripts that separate words by them (Thai, Lao,
+# Tibetan, Myanmar, Khmer, Tai, Javanese). The joiners U+200C and U+200D and marks of direction
+# stay.
 _UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u1950-\u1aaf\ua980-\uaadf"
 _INVISIBLE = re.compile(
     r"[\u2060\ufeff]|(?<=\w)\u00ad+(?=\w)"
@@ -60,12 +60,12 @@ _WIDTHS = {
 
 
 def _entities(text: str) -> str:
-    """Decode HTML5's entities that end in ``;``. Text with a ``<`` is HTML, and left so."""
+    """Decode HTML entities such as &eacute; and &#233;, but not in text with a <."""
     return text if "&" not in text or "<" in text else _ENTITY.sub(_decoded, text)
 
 
 def _decoded(found: re.Match[str]) -> str:
-    """Return what an entity stands for, or itself where that is no character of a text."""
+    """Return the text of an entity, or the entity itself if that is not a valid character."""
     entity = found[0]
     if entity[1] != "#" and entity[1:] not in html5:
         return entity
@@ -76,10 +76,10 @@ def _decoded(found: re.Match[str]) -> str:
 
 
 def _mojibake(text: str) -> str:
-    """Undo a decoding by the wrong table, where ftfy is sure: of the whole text, or of parts.
+    """Undo UTF-8 read as Latin-1, Windows-1252 and the like, as far as ftfy is sure.
 
-    A space may have been the byte A0. In a part that is no reason to believe it to be mojibake:
-    the space is there for what it is.
+    ftfy takes a space for a damaged byte A0, too; in a part of the text that is no evidence, so a
+    repair of a part that removes spaces is not used.
     """
     if text.isascii() or not _SUSPICIOUS.search(text):
         return text
@@ -98,22 +98,22 @@ def _mojibake(text: str) -> str:
 
 
 def _control(text: str) -> str:
-    """Drop control characters, the colours of terminals, and what is no character at all."""
+    """Drop control characters, noncharacters and the colours of terminals."""
     return text if text.isprintable() else _CONTROL.sub("", text)
 
 
 def _invisible(text: str) -> str:
-    """Drop what has neither width nor meaning: soft hyphens in words, zero-width spaces, BOMs."""
+    """Drop zero-width spaces, soft hyphens in words and byte-order marks."""
     return text if text.isprintable() else _INVISIBLE.sub("", text)
 
 
 def _ligatures(text: str) -> str:
-    """Spell out the Latin ligatures of printers, U+FB00 to U+FB06."""
+    """Spell out the Latin ligatures U+FB00 to U+FB06."""
     return text if text.isascii() else text.translate(_LIGATURES)
 
 
 def _width(text: str) -> str:
-    """Give full-width Latin letters, and half-width kana and hangul, their usual width."""
+    """Give full-width Latin, and half-width kana and hangul, their usual width."""
     usual = text if text.isascii() else text.translate(_WIDTHS)
     return text if usual == text else unicodedata.normalize("NFC", usual)
 
@@ -129,14 +129,14 @@ def _no_break_spaces(text: str) -> str:
 
 
 def _spaces(text: str) -> str:
-    """Make each run of white space, each line break and odd space one plain space; trim."""
+    """Make runs of white space, line breaks and odd spaces one plain space; trim."""
     if "  " in text or not text.isprintable():
         text = _SPACES.sub(" ", text)
     return text.strip()
 
 
 def _nfc(text: str) -> str:
-    """Write each character in the one way of Unicode's normal form C."""
+    """Write characters in the composed form of Unicode, NFC."""
     return unicodedata.normalize("NFC", text)
 
 
@@ -152,21 +152,21 @@ REPAIRS: dict[str, Callable[[str], str]] = {
     "quotes": _quotes,
     "no-break-spaces": _no_break_spaces,
 }
-"""Every repair by name, in the order they are applied: mojibake before what would hide it."""
+"""Repairs by name, in the order of application: mojibake before repairs that would hide it."""
 
 DEFAULTS = tuple(REPAIRS)[:6]
-"""What correct text does not need; the others also change good typography."""
+"""The default repairs; the others also change good typography."""
 
 
 class Repairer:
-    """Applies repairs to one text after another: ``Repairer()("caf&eacute;")``.
+    """Applies repairs to texts: ``Repairer()("caf&eacute;")``.
 
-    Repairing twice is the same as once: the repairs are applied over and over until they find
-    nothing more, and a text on which they would not settle is left as it was.
+    The repairs are applied until nothing changes, so that repairing twice is the same as once. A
+    text that does not settle stays as it was.
     """
 
     def __init__(self, names: Collection[str] = DEFAULTS) -> None:
-        """Choose repairs by *names*, in any order. Raises SettingsError for an unknown one."""
+        """Take the repairs of these *names*. Raises SettingsError for an unknown one."""
         if unknown := set(names) - set(REPAIRS):
             raise SettingsError(f"repair {min(unknown)!r} is none of {', '.join(REPAIRS)}")
         self._repairs = {name: REPAIRS[name] for name in REPAIRS if name in names}
@@ -190,7 +190,7 @@ class Repairer:
 
 
 def _is_plain(text: str) -> bool:
-    """Say at once that no repair has anything to do: printable ASCII, no ``&``, single spaces."""
+    """Return True for text that no repair changes: printable ASCII, no ``&``, single spaces."""
     return (
         text.isascii()
         and text.isprintable()

@@ -153,6 +153,14 @@ def reject_line(number: int, reason: str, line: bytes) -> bytes:
     return f"{number}\t{reason}\t".encode("utf-8", "surrogateescape") + line + b"\n"
 
 
+def with_texts(line: bytes, places: Sequence[int], texts: Sequence[str]) -> bytes:
+    """Return *line* with other *texts* in the columns at *places*."""
+    fields = line.split(b"\t")
+    for place, text in zip(places, texts, strict=True):
+        fields[place] = text.encode()
+    return b"\t".join(fields)
+
+
 class RowParser:
     """Parses lines: a Row where a line is good, else a BadRow.
 

@@ -18,8 +18,7 @@ import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from bitextfilter.corpus.damage import KINDS
-from bitextfilter.corpus.noise import CLEAN, NoiseSettings, noisy_pairs
+from bitextfilter.corpus.noise import CLEAN, NOISE_KINDS, NoiseSettings, noisy_pairs
 from bitextfilter.io.files import open_output, read_lines
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.similarity.neighbours import matches
@@ -41,7 +40,7 @@ COPY = 0.75
 FINE = {"name": 1, "negation": 1, "number": 1}
 """Kinds that few pairs allow, and that are hard to see, with their weights. They spoil a word, not
 the pair: where a classifier can only guess, it need not put the pair among the worst."""
-EVERY = {**dict.fromkeys(KINDS, 2), "shuffled": 3, "neighbouring": 3, "extra": 3}
+EVERY = {**dict.fromkeys(NOISE_KINDS, 2), "shuffled": 3, "neighbouring": 3, "extra": 3}
 VERSIONS = [(3, EVERY), (3, EVERY), (12, EVERY), (6, FINE)]
 """A pair is damaged once for each of these numbers of words it reaches, in one of the kinds."""
 

@@ -13,8 +13,7 @@ from click.testing import CliRunner, Result
 from console import ROOT
 
 from bitextfilter.commands.noise import main
-from bitextfilter.corpus.damage import KINDS
-from bitextfilter.corpus.noise import CLEAN, NoiseSettings, noisy_pairs
+from bitextfilter.corpus.noise import CLEAN, NOISE_KINDS, NoiseSettings, noisy_pairs
 from bitextfilter.text.negations import REMOVABLE_NEGATIONS
 
 NAMES = [f"Anna{letter}" for letter in "abcdefgh"] * 5
@@ -47,7 +46,7 @@ def test_the_rows_are_those_of_the_library(foreign: Path) -> None:
     words = ("--rate", "all=0.9", "--rate", "number=0.1", "--languages", "en,de", "--seed", "7")
     rows = [line.decode().rstrip("\n").split("\t") for line in
             lines_of(*words, "--foreign", foreign)]  # fmt: skip
-    rates = {"number": 0.1} | {kind: 0.9 / 14 for kind in KINDS if kind != "number"}
+    rates = {"number": 0.1} | {kind: 0.9 / 14 for kind in NOISE_KINDS if kind != "number"}
     settings = NoiseSettings(("en", "de"), FOREIGN)
     assert rows == [list(row) for row in noisy_pairs(PAIRS, rates, 7, settings)]
     assert len({label for *_, label in rows}) > 8
@@ -99,7 +98,7 @@ def test_the_manifest_counts_every_kind(tmp_path: Path) -> None:
     assert result.stderr.startswith("bitext-noise: without wrong-language, which needs foreign sen")
     labels = [line.rsplit("\t", 1)[1] for line in result.stdout.splitlines()]
     told = json.loads(manifest.read_bytes())
-    kinds = [CLEAN, *KINDS]
+    kinds = [CLEAN, *NOISE_KINDS]
     kinds.remove("wrong-language")
     assert told["counts"] == {
         "rows": 40, "rejected": 0, **{kind: labels.count(kind) for kind in kinds}
@@ -154,9 +153,9 @@ def test_what_cannot_be_done(
 
 def test_help_and_page_tell_every_kind() -> None:
     page = (ROOT / "docs" / "noise.md").read_text(encoding="utf-8")
-    assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == list(KINDS)
+    assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == list(NOISE_KINDS)
     paragraph = call("--help").stdout.split("Kinds:")[1].split("A kind is drawn")[0]
-    assert re.findall(r"^ +([a-z-]+)  ", paragraph, re.MULTILINE) == list(KINDS)
+    assert re.findall(r"^ +([a-z-]+)  ", paragraph, re.MULTILINE) == list(NOISE_KINDS)
 
 
 def test_the_page_tells_how_many_negations_there_are() -> None:

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.corpus.damage import KINDS
-from bitextfilter.corpus.noise import CLEAN, NoiseSettings, even_rates, noisy_pairs
+from bitextfilter.corpus.noise import CLEAN, NOISE_KINDS, NoiseSettings, even_rates, noisy_pairs
 from bitextfilter.errors import SettingsError
 
 Pair = tuple[str, str]
@@ -238,7 +237,7 @@ def test_half_of_the_target_is_the_sources() -> None:
 
 def test_every_kind_is_tested_by_its_definition() -> None:
     """A kind that is added needs a test of its own, or the property tests below say too little."""
-    assert set(KINDS) == {
+    assert set(NOISE_KINDS) == {
         "shuffled", "neighbouring", "misordered", "wrong-language", "copied", "truncated", "extra",
         "number", "name", "negation", "boilerplate", "short", "mojibake", "repeated", "half",
     }  # fmt: skip
@@ -273,11 +272,11 @@ def test_another_kind_stands_in_for_one_that_cannot_be() -> None:
 
 def test_even_rates() -> None:
     rates = even_rates(0.45, SETTINGS)
-    assert set(rates) == set(KINDS)
-    assert list(rates.values()) == pytest.approx([0.03] * len(KINDS))
-    assert set(KINDS) - set(even_rates(1)) == {"wrong-language", "negation"}
-    assert list(even_rates(0.3, SETTINGS, list(KINDS)[:5]).items()) == [
-        (kind, pytest.approx(0.03)) for kind in list(KINDS)[5:]
+    assert set(rates) == set(NOISE_KINDS)
+    assert list(rates.values()) == pytest.approx([0.03] * len(NOISE_KINDS))
+    assert set(NOISE_KINDS) - set(even_rates(1)) == {"wrong-language", "negation"}
+    assert list(even_rates(0.3, SETTINGS, list(NOISE_KINDS)[:5]).items()) == [
+        (kind, pytest.approx(0.03)) for kind in list(NOISE_KINDS)[5:]
     ]
 
 

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.corpus import damage as module
-from bitextfilter.corpus.damage import Pair, PairWindow, WordRange
+from bitextfilter.corpus import noise
+from bitextfilter.corpus.noise import PairWindow, WordRange
+
+Pair = tuple[str, str]
 
 WORDS = WordRange(2, 3)
 
@@ -41,7 +43,7 @@ def test_neighbours_and_others_are_those_around(lengths: list[int], reach: int) 
 
 
 def test_long_text_shortens_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_TEXT", 100)
+    monkeypatch.setattr(noise, "_MOST_TEXT", 100)
     read = []
 
     def long() -> Iterator[Pair]:

@@ -16,7 +16,7 @@ import pytest
 import toys
 from console import BIN, ROOT
 
-from bitextfilter.corpus.damage import KINDS
+from bitextfilter.corpus.noise import NOISE_KINDS
 from bitextfilter.scoring.model import load
 from bitextfilter.settings import read_settings
 from bitextfilter.workflows.encoder_config import EncoderConfig
@@ -292,7 +292,7 @@ def test_what_a_language_lacks_is_not_made(maker: ModuleType) -> None:
         dropped = {(s.replace(" not", ""), t) for s, t in negated}
         dropped |= {(s, t.replace(" nicht", "")) for s, t in negated}
         assert bool(dropped & set(map(tuple, made))) == negations
-        assert {kind for *_, kind in noisy} - set(KINDS) == set()
+        assert {kind for *_, kind in noisy} - set(NOISE_KINDS) == set()
 
 
 def test_a_spoilt_word_makes_a_pair_nearly_a_translation(maker: ModuleType) -> None:

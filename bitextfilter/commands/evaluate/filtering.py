@@ -140,9 +140,9 @@ _FEWEST = 100
 
 def _made(run: Run, model: Model, wishes: Suggesting, seed: int) -> Collected:
     """Make half of the clean pairs noise and score all."""
-    from bitextfilter.corpus.damage import KINDS
     from bitextfilter.corpus.noise import (
         CLEAN,
+        NOISE_KINDS,
         NoiseSettings,
         even_rates,
         noisy_pairs,
@@ -153,7 +153,7 @@ def _made(run: Run, model: Model, wishes: Suggesting, seed: int) -> Collected:
     check_measures(model, measures, model.background)
     settings = NoiseSettings(languages=model.languages)
     rates = even_rates(NOISE_RATE, settings)
-    if lacking := [kind for kind in KINDS if kind not in rates]:
+    if lacking := [kind for kind in NOISE_KINDS if kind not in rates]:
         run.note(f"without the noise {', '.join(lacking)}: see bitext-noise and --labels")
     collected = Collected(CLEAN)
     run.counts.update({"rows": 0, "rejected": 0, "clean": 0, "made noise": 0})

@@ -59,7 +59,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, wraps
 from itertools import chain
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -188,37 +188,33 @@ def _kept(text: str) -> str:
     return "\n\n".join(marked)
 
 
-class Listed(Protocol):
-    """A member of a registry that a help text lists."""
-
-    @property
-    def range(self) -> str:
-        """The range of its values."""
-
-    @property
-    def text(self) -> str:
-        """Its meaning, in a few words."""
-
-
-def lists(**registries: Mapping[str, Listed]) -> Callable[[_Function], _Function]:
+def lists(**registries: Mapping[str, Sequence[str]]) -> Callable[[_Function], _Function]:
     """Replace a line of a function's docstring that names a registry with the registry's members.
 
-    Each member takes a line: its name, range and text.
+    Each member takes a line: its name, and its texts in columns.
     """
 
     def decorate(function: _Function) -> _Function:
         text = inspect.cleandoc(function.__doc__ or "")
         for name, members in registries.items():
-            wide = max(len(member.range) for member in members.values())
-            rows = [
-                f"    {key:{max(map(len, members))}}  {member.range:{wide}}  {member.text}\n"
-                for key, member in members.items()
-            ]
-            text = text.replace(f"    {name}\n", "".join(rows))
+            rows = [(key, *texts) for key, texts in members.items()]
+            widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+            lines = (
+                "  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=True))
+                for row in rows
+            )
+            text = text.replace(
+                f"    {name}\n", "".join(f"    {line.rstrip()}\n" for line in lines)
+            )
         function.__doc__ = text
         return function
 
     return decorate
+
+
+def first_lines(functions: Mapping[str, object]) -> dict[str, tuple[str]]:
+    """Return the first line of each function's docstring, for ``lists``."""
+    return {name: ((f.__doc__ or "").split("\n")[0].rstrip("."),) for name, f in functions.items()}
 
 
 def _version_option(name: str) -> click.Option:
