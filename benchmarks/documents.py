@@ -26,7 +26,7 @@ from bitextfilter.commands.frame.command import prepare
 
 if TYPE_CHECKING:
     from bitextfilter.io.links import LinkedIndices
-    from bitextfilter.mining.document_vectors import VectorPairing
+    from bitextfilter.mining.document_vectors import VectorLinkCosts
     from bitextfilter.scoring.model import Model
 
 Made = tuple[list[str], list[str], "list[LinkedIndices]"]
@@ -67,30 +67,32 @@ def made_documents(pairs: list[tuple[str, str]], left_out: float = 0.05, seed: i
     return source, target, links
 
 
-def pairing_of(model: Model, source: list[str], target: list[str]) -> VectorPairing:
+def pairing_of(model: Model, source: list[str], target: list[str]) -> VectorLinkCosts:
     """What links cost by the model."""
-    from bitextfilter.mining.document_vectors import VectorPairing, document, groups
+    from bitextfilter.mining.document_vectors import VectorLinkCosts, group_texts, grouped_document
     from bitextfilter.mining.link_costs import LinkSettings
 
     settings = LinkSettings()
     first, second = (
-        document(side, model.encode(groups(side, settings.largest), language), settings.largest)
+        grouped_document(
+            side, model.encode(group_texts(side, settings.largest), language), settings.largest
+        )
         for side, language in zip((source, target), model.languages, strict=True)
     )
-    return VectorPairing(first, second, settings, 1.1)
+    return VectorLinkCosts(first, second, settings, 1.1)
 
 
-def plain_cost(pairing: VectorPairing) -> float:
+def plain_cost(costs: VectorLinkCosts) -> float:
     """What the cheapest path costs, one cell after the other."""
-    n, m = len(pairing.skip_source), len(pairing.skip_target)
-    prices = pairing.block(slice(0, n + 1), slice(0, m + 1)).astype(float)
-    skips = pairing.skip_source.astype(float), pairing.skip_target.astype(float)
+    n, m = len(costs.skip_source), len(costs.skip_target)
+    prices = costs.block(slice(0, n + 1), slice(0, m + 1)).astype(float)
+    skips = costs.skip_source.astype(float), costs.skip_target.astype(float)
     best = {(0, 0): 0.0}
     for i in range(n + 1):
         for j in range(m + 1):
             ways = [
                 best[i - a, j - b] + prices[number, i, j]
-                for number, (a, b) in enumerate(pairing.links)
+                for number, (a, b) in enumerate(costs.links)
                 if a <= i and b <= j
             ]
             if i:
@@ -107,11 +109,11 @@ def compare_with_plain(model: Model, made: Made, sentences: int) -> None:
     from bitextfilter.mining.monotonic import cheapest_path, whole_band
 
     source, target = made[0][:sentences], made[1][:sentences]
-    pairing = pairing_of(model, source, target)
+    costs = pairing_of(model, source, target)
     start = time.perf_counter()
-    plain = plain_cost(pairing)
+    plain = plain_cost(costs)
     middle = time.perf_counter()
-    _, cost = cheapest_path(pairing, whole_band(len(source), len(target)))
+    _, cost = cheapest_path(costs, whole_band(len(source), len(target)))
     end = time.perf_counter()
     assert cost == plain, (cost, plain)
     print(
@@ -124,7 +126,7 @@ def measure(model: Model, made: Made, judged: bool) -> None:
     """Print a row of the table."""
     from bitextfilter.evaluation.alignment import compare_links, measure_alignment
     from bitextfilter.evaluation.filtering import Bootstrap
-    from bitextfilter.mining.documents import Means, align_by_vectors
+    from bitextfilter.mining.documents import DocumentModel, align_by_vectors
     from bitextfilter.mining.link_costs import LinkSettings
 
     encoding = judging = 0.0
@@ -148,9 +150,9 @@ def measure(model: Model, made: Made, judged: bool) -> None:
 
     source, target, links = made
     start = time.perf_counter()
-    means = Means((encoder(model.languages[0]), encoder(model.languages[1])))
+    means = DocumentModel((encoder(model.languages[0]), encoder(model.languages[1])))
     if judged:
-        means = means._replace(judge=judge)
+        means = means._replace(scorer=judge)
     found = align_by_vectors(source, target, means, LinkSettings()).links
     seconds = time.perf_counter() - start - encoding - judging
     compared = compare_links(links, [(tuple(link.source), tuple(link.target)) for link in found])

@@ -156,7 +156,7 @@ def naive(folder: Path, planted: list[str], rows: int, options: argparse.Namespa
     """Search for the nearest of some sources by products of all with all."""
     from bitextfilter.io.sentence_file import SentenceFile
     from bitextfilter.io.vector_file import VectorFile
-    from bitextfilter.mining.search import Neighbourhoods
+    from bitextfilter.mining.search import NeighbourFiles
     from bitextfilter.scoring.model import load
 
     dim = load(options.model).encoder.dim
@@ -171,7 +171,7 @@ def naive(folder: Path, planted: list[str], rows: int, options: argparse.Namespa
     )
     seconds = (time.monotonic() - started) * (2 * rows / len(queries))
     (searched,) = folder.glob("nearest.*")
-    found, _ = Neighbourhoods(searched, (len(sources), len(base)), 4).of_side(0)
+    found, _ = NeighbourFiles(searched, (len(sources), len(base)), 4).read_side(0)
     return Naive(seconds, float((found[asked, 0] >= best - 1e-5).mean()))
 
 

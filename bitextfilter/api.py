@@ -345,19 +345,17 @@ def mine(
     Raises SettingsError for an unknown value, or a measure that the model lacks.
     """
     from bitextfilter.io.vector_file import as_kept
-    from bitextfilter.mining import comparable
+    from bitextfilter.mining.comparable import MiningSettings, mine_vectors, scorer_for
 
-    threads = model.threads
-    settings = comparable.MiningSettings(similarity, retrieval, neighbours, min_score, threads)
+    settings = MiningSettings(similarity, retrieval, neighbours, min_score, model.threads)
     texts = [list(dict.fromkeys(side)) for side in _sentence_sides(sources, targets)]
     source, target = (
         as_kept(model.encode(side, language), "float16")
         for side, language in zip(texts, model.languages, strict=True)
     )
-    scorer = comparable.scorer_of(
-        model.pair_scorer, ((source, texts[0]), (target, texts[1])), settings
-    )
-    mined = comparable.mine(source, target, settings, scorer)
+    pair = (source, texts[0]), (target, texts[1])
+    scorer = scorer_for(settings, pair, model.pair_scorer)
+    mined = mine_vectors(source, target, settings, scorer)
     places = zip(mined.source.tolist(), mined.target.tolist(), mined.score.tolist(), strict=True)
     return [(texts[0][i], texts[1][j], score) for i, j, score in places]
 
@@ -372,7 +370,7 @@ def align_documents(
     largest: int = 5,
     skip: float = 0.9,
 ) -> list[tuple[list[int], list[int], float | None]]:
-    """Link the sentences of a document and its translation, as ``bitext-align --monotonic`` does.
+    """Link the sentences of a document and its translation, as ``bitext-align-documents`` does.
 
     Returns each link's source indices, target indices and score, in order; an unlinked sentence
     stands alone, with the score None.

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
-from click.core import ParameterSource
 
 from bitextfilter.commands.align_documents import (
-    align_documents,
-    monotonic_options,
-    score_text,
+    DocumentSettings,
+    RowForm,
+    check_documents,
+    document_options,
+    form_options,
+    given_options,
+    reject_line_of,
+    settings_of,
     without_tab,
+    write_alignments,
 )
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.cuts import NONE, RECOMMENDED, MinScore, least, recommended_cut
+from bitextfilter.commands.frame.cuts import (
+    NO_CUT,
+    RECOMMENDED,
+    MinScore,
+    optional_min_score,
+    recommended_cut,
+)
 from bitextfilter.commands.frame.options import (
     engine_options,
     error_options,
@@ -29,100 +41,82 @@ from bitextfilter.commands.frame.options import (
     output_option,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.mining_search import MiningSearch, opened_index
+from bitextfilter.commands.frame.shards import Place, engine_of, loaded
 from bitextfilter.errors import SettingsError
+from bitextfilter.io.locks import locked
 from bitextfilter.io.rows import Row, RowReader, TextColumn, row_windows
+from bitextfilter.io.work_folder import passing_folder
+from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
-    from bitextfilter.arrays import Scores
     from bitextfilter.io.sentence_file import SentenceFile
     from bitextfilter.mining.comparable import Mined, MiningSettings
     from bitextfilter.mining.index import SavedIndex
+    from bitextfilter.mining.search import MapTasks
     from bitextfilter.scoring.model import Model
+    from bitextfilter.workflows.collection_mining import CollectionMiner
 
+_RETRIEVALS = ["forward", "backward", "intersect", "max"]
 
-_LARGE = ("--resume", "--dtype", "--index", "--recall", "--index-save", "--index-load", "--stream")
 _ENGINES = ("--engine", "--ray-address", "--workers")
-_MINING = (
-    *("--similarity", "--retrieval", "--neighbours-count", "--keep-duplicates"),
-    *_LARGE,
-    *_ENGINES,
+_NOT_STREAMED = (
+    *("--retrieval", "--keep-duplicates", "--index", "--recall", "--dtype", "--resume"),
+    *("--index-save", *_ENGINES),
 )
-_NOT_STREAMED = ("--retrieval", "--keep-duplicates", "--index", "--recall", "--dtype", "--resume")
-_MONOTONIC = (
-    *("--documents", "--by", "--classifier", "--largest", "--skip"),
-    *("--links", "--split", "--keep-going"),
+_NOT_OF_DOCUMENTS = (
+    *("--similarity", "--retrieval", "--neighbours-count", "--keep-duplicates", "--resume"),
+    *("--dtype", "--index", "--recall", "--index-save", "--index-load", "--stream", *_ENGINES),
 )
-_MODEL = ("--model", "--classifier", "--no-column-check")
-_COSTS = ("--largest", "--skip")
+_OF_DOCUMENTS = tuple(option.opts[-1] for option in document_options())
 
 
-def files_of(source: str | None, target: str | None, options: dict[str, Any]) -> list[str]:
-    """Return SOURCE and TARGET, none with --documents; UsageError for what goes not together."""
-    for problem in _problems(_given(), options):
+@dataclass(frozen=True)
+class _Settings:
+    """Options of mining."""
+
+    form: RowForm
+    similarity: str | None
+    retrieval: str
+    neighbours_count: int
+    min_score: MinScore | Literal["none"] | None
+    keep_duplicates: bool
+    no_column_check: bool
+    dtype: str
+    index: str
+    recall: float
+    index_save: str | None
+    index_load: str | None
+    stream: bool
+
+
+def _check_settings(files: Sequence[str], settings: _Settings, work: str | None) -> None:
+    """Raise UsageError for options that do not go together; *work* is the folder of --resume."""
+    for problem in _problems(files, settings, work):
         raise click.UsageError(problem)
-    files = [file for file in (source, target) if file is not None]
-    if options["documents"] is not None:
-        if files:
-            raise click.UsageError("--documents takes the place of SOURCE and TARGET")
-    elif options["index_load"] is not None:
-        if len(files) != 1:
-            raise click.UsageError("--index-load takes the place of TARGET: SOURCE alone is given")
-    elif len(files) < 2:
-        instead = ", or --documents LIST," * options["monotonic"]
-        raise click.UsageError(f"SOURCE and TARGET{instead} must be given")
-    if files == ["-", "-"]:
-        raise click.UsageError("only one of SOURCE and TARGET can be stdin")
-    return files
 
 
-def _given() -> set[str]:
-    """The options on the command line, by their long names."""
-    context = click.get_current_context()
-    return {
-        parameter.opts[-1]
-        for parameter in context.command.params
-        if context.get_parameter_source(parameter.name or "") == ParameterSource.COMMANDLINE
-    }
-
-
-def _problems(given: set[str], options: dict[str, Any]) -> Iterator[str]:
-    """What is wrong with the options that are given."""
-    if not options["monotonic"]:
-        yield from (f"{name} needs --monotonic" for name in _MONOTONIC if name in given)
-        yield from _index_problems(given, options)
-        return
-    by = options["by"]
-    if options["min_score"] == RECOMMENDED:
-        yield "--min-score recommended does not go with --monotonic: no cut of links is known"
-    yield from (f"{name} does not go with --monotonic" for name in _MINING if name in given)
-    for names, ways in ((_MODEL, ("words", "length")), (_COSTS, ("length",))):
-        yield from (
-            f"{name} is not for --by {by}" for name in names if name in given and by in ways
-        )
-    if "--keep-going" in given and options["documents"] is None:
-        yield "--keep-going needs --documents"
-    for name in ("--split", "--score-first"):
-        if options["links"] and name in given:
-            yield f"--links has numbers of lines: it does not go with {name}"
-
-
-def _index_problems(given: set[str], options: dict[str, Any]) -> Iterator[str]:
-    """What is wrong with the options of indexes."""
-    if "--recall" in given and options["index"] == "exact":
+def _problems(files: Sequence[str], settings: _Settings, work: str | None) -> Iterator[str]:
+    given = given_options()
+    yield from (f"{name} needs --monotonic" for name in _OF_DOCUMENTS if name in given)
+    if "--recall" in given and settings.index == "exact":
         yield "--recall is for indexes: --index exact finds all"
-    if options["index_save"] is not None:
-        context = click.get_current_context()
-        yield from _save_problems(Path(options["index_save"]), context.params.get("resume"))
-    if options["stream"]:
-        if options["index_load"] is None:
+    if settings.index_save is not None:
+        yield from _save_problems(Path(settings.index_save), work)
+    if settings.stream:
+        if settings.index_load is None:
             yield "--stream needs --index-load"
-        others = [name for name in (*_NOT_STREAMED, "--index-save", *_ENGINES) if name in given]
+        others = (name for name in _NOT_STREAMED if name in given)
         yield from (f"{name} does not go with --stream" for name in others)
+    if settings.index_load is not None:
+        if len(files) != 1:
+            yield "--index-load takes the place of TARGET: SOURCE alone is given"
+    elif len(files) < 2:
+        yield "SOURCE and TARGET must be given"
+    if files == ["-", "-"]:
+        yield "only one of SOURCE and TARGET can be stdin"
 
 
 def _save_problems(folder: Path, work: str | None) -> Iterator[str]:
-    """What is wrong with a folder that an index is to be saved in, beside that of --resume."""
     if work is not None and os.path.realpath(work) == os.path.realpath(folder):
         yield f"--index-save {folder}: is the folder of --resume"
     if not folder.absolute().parent.is_dir():
@@ -131,7 +125,7 @@ def _save_problems(folder: Path, work: str | None) -> Iterator[str]:
         yield f"--index-save {folder}: is there already"
 
 
-def open_readers(run: Run, paths: Sequence[str]) -> list[RowReader]:
+def _open_readers(run: Run, paths: Sequence[str]) -> list[RowReader]:
     """Open files of sentences as the row options say; they share one file of rejects."""
     settings, readers = run.row_settings, []
     for path in paths:
@@ -141,47 +135,185 @@ def open_readers(run: Run, paths: Sequence[str]) -> list[RowReader]:
     return readers
 
 
-def good_rows(run: Run, reader: RowReader) -> Iterator[list[Row]]:
-    """Yield the good rows of a file of sentences, window by window; the others are rejected."""
+def _good_rows(run: Run, reader: RowReader) -> Iterator[list[Row]]:
+    """Yield the good rows of a file of sentences, window by window; reject the others."""
     for window in row_windows(reader, run.common.batch_size):
         good = []
-        for row in window:
+        for found in window:
             run.counts["rows"] += 1
-            row = without_tab(row, reader.name)
+            row = without_tab(found, reader.name)
             if isinstance(row, Row):
                 good.append(row)
-            elif run.row_settings.reject:
-                run.reject(row._replace(reason=f"{reader.name}: {row.reason}"))
             else:
-                run.reject(row)
+                reject_line_of(run, row, reader.name)
         yield good
 
 
-def mine_pairs(run: Run, files: Sequence[str], options: dict[str, Any]) -> None:
-    """Find the pairs of two files, or of one and an index, and write them best first."""
-    from bitextfilter.mining.comparable import choose, scorer_of
-
-    output, readers, model = run.output(), open_readers(run, files), run.model()
-    settings = settings_of(run, model, options)
-    cut = _Cut(run, settings.similarity, options["min_score"])
-    search = MiningSearch(run, model, options)
-    sentences = search.gather([_texts(run, reader) for reader in readers])
-    if not options["no_column_check"]:
-        _check_languages(run, model, sentences)
-    sides = search.encode(sentences)
-    nearest = search.nearest(sides)
-    both = (sides.file(0), sentences[0]), (sides.file(1), sentences[1])
-    mined = choose(
-        nearest, settings, scorer_of(model.pair_scorer, both, settings), search.elsewhere()
-    )
-    mined = cut(mined)
-    _write(run, output, sentences, mined, options)
-    if options["index_save"] is not None:
-        search.save(Path(options["index_save"]), sides, sentences[1], nearest[1][0])
-
-
 def _texts(run: Run, reader: RowReader) -> Iterator[list[str]]:
-    return ([row.text for row in window] for window in good_rows(run, reader))
+    return ([row.text for row in window] for window in _good_rows(run, reader))
+
+
+def _mine(run: Run, files: Sequence[str], settings: _Settings) -> None:
+    """Find the pairs of two files, or of one and an index, and write them best first."""
+    output, readers, model = run.output(), _open_readers(run, files), run.model()
+    mining = _mining_settings(run, model, settings)
+    least = _least_score(run, mining.similarity, settings.min_score)
+    miner = _miner(run, model, settings)
+    sentences = miner.gather([_texts(run, reader) for reader in readers])
+    if not settings.no_column_check:
+        _check_languages(run, model, sentences)
+    mined = miner.mine(mining)
+    if least > -inf:
+        kept = mined.take(mined.score >= least)
+        run.counts["below the cut"] += len(mined) - len(kept)
+        mined = kept
+    for line, copies in _lines(sentences, mined, settings):
+        output.writelines(repeat(line, copies))
+        run.counts["pairs"] += copies
+    if settings.index_save is not None:
+        miner.save(Path(settings.index_save))
+
+
+def _mine_stream(run: Run, files: Sequence[str], settings: _Settings) -> None:
+    """Write the best pair of each sentence with an index, in input order, window by window."""
+    from bitextfilter.workflows.collection_mining import IndexMiner
+
+    output, (reader,), model = run.output(), _open_readers(run, files), run.model()
+    mining = _mining_settings(run, model, settings)
+    least = _least_score(run, mining.similarity, settings.min_score)
+    index = _open_index(model, settings)
+    assert index is not None, "--stream needs --index-load"
+    miner = IndexMiner(model, index, mining)
+    run.progress(unit="sentences")
+    for window in _good_rows(run, reader):
+        best = miner.best([row.text for row in window])
+        for row in window:
+            if row.text not in best:
+                continue
+            target, score = best[row.text]
+            if score >= least:
+                output.write(settings.form.row([row.text, target], score))
+                run.counts["pairs"] += 1
+            else:
+                run.counts["below the cut"] += 1
+        run.advance(len(window))
+
+
+def _mining_settings(run: Run, model: Model, settings: _Settings) -> MiningSettings:
+    """Return how pairs are found; SettingsError if the model cannot."""
+    from bitextfilter.mining.comparable import NEEDS_CLASSIFIER, MiningSettings
+    from bitextfilter.scoring.model import check_measures
+
+    mining = MiningSettings(
+        settings.similarity or ("csls" if model.classifier is None else "joint"),
+        settings.retrieval,
+        settings.neighbours_count,
+        threads=run.common.threads,
+    )
+    run.facts["similarity"] = mining.similarity
+    if mining.similarity in NEEDS_CLASSIFIER:
+        check_measures(model, ["mlp"], None)
+    return mining
+
+
+def _least_score(run: Run, similarity: str, asked: MinScore | str | None) -> float:
+    """Return the least score of pairs, as float32: --min-score, or the model's cut, or -inf.
+
+    Raises SettingsError where the model's cut is asked for, and it recommends none.
+    """
+    import numpy as np
+
+    if asked == NO_CUT:
+        return -inf
+    if isinstance(asked, float):
+        return float(np.float32(asked))
+    assert run.model_name is not None
+    try:
+        return float(np.float32(recommended_cut(run, run.model_name, similarity, "mining")))
+    except SettingsError as error:
+        if asked == RECOMMENDED:
+            raise
+        doubt = f"all candidates are written, most are wrong: {error}"
+        run.afterwards(partial(run.note, doubt))
+        return -inf
+
+
+def _miner(run: Run, model: Model, settings: _Settings) -> CollectionMiner:
+    """Open the folder of the search, the index, and the workers."""
+    from bitextfilter.workflows.collection_mining import (
+        CollectionMiner,
+        NeighbourSettings,
+        SearchHooks,
+    )
+
+    search = NeighbourSettings(
+        settings.neighbours_count,
+        settings.dtype,
+        settings.index,
+        settings.recall,
+        run.common.batch_size,
+        run.common.threads,
+        run.common.device,
+    )
+    index = _open_index(model, settings)
+    if run.scaling.resume is None:
+        folder = run.enter(passing_folder(run.row_settings.output)).path
+    else:
+        folder = Path(run.scaling.resume)
+        with suppress(OSError):
+            folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+        run.enter(locked(folder))
+
+    def begin(total: int) -> None:
+        run.progress(unit="sentences").reset(total)
+
+    def advance(count: int) -> None:
+        run.progress().update(count)
+
+    hooks = SearchHooks(
+        *_workers(run, model, folder), begin, advance, run.note, run.facts.__setitem__
+    )
+    return CollectionMiner(model, folder, search, hooks, index)
+
+
+def _open_index(model: Model, settings: _Settings) -> SavedIndex | None:
+    """Open the index of --index-load; SettingsError where it is of other searches."""
+    from bitextfilter.mining.index import SavedIndex
+
+    if settings.index_load is None:
+        return None
+    index = SavedIndex(Path(settings.index_load))
+    index.check(model.digest, settings.neighbours_count)
+    return index
+
+
+@dataclass(frozen=True)
+class _InPlace:
+    """Preparation of a worker in another process: it goes to the folder of the run first."""
+
+    prepare: Callable[[], Callable[[Any], Any]]
+    place: Place
+    folder: Path
+
+    def __call__(self) -> Callable[[Any], Any]:
+        self.place.go(self.folder)
+        return self.prepare()
+
+
+def _workers(run: Run, model: Model, folder: Path) -> tuple[MapTasks, Callable[[], Model], int]:
+    """Start the engine; return how it runs tasks, how these get the model, and their threads.
+
+    Raises DeviceError and UsageError as :func:`engine_of`.
+    """
+    common, engine = engine_of(run)
+    if run.scaling.engine != "ray":
+        return engine.map, lambda: model, common.threads
+
+    def map_there(prepare: Callable[[], Any], tasks: Sequence[Any], /) -> Iterator[Any]:
+        return engine.map(_InPlace(prepare, Place.here(), folder), tasks)
+
+    load = partial(loaded, model.name, common.device, common.threads)
+    return map_there, load, common.threads
 
 
 def _check_languages(run: Run, model: Model, sentences: Sequence[SentenceFile]) -> None:
@@ -192,95 +324,22 @@ def _check_languages(run: Run, model: Model, sentences: Sequence[SentenceFile]) 
         run.warn(warning)
 
 
-def settings_of(run: Run, model: Model, options: dict[str, Any]) -> MiningSettings:
-    """Return how pairs are found, by a model that can; which are kept says :class:`Cut`."""
-    from bitextfilter.mining.comparable import NEEDS_CLASSIFIER, MiningSettings
-    from bitextfilter.scoring.model import check_measures
-
-    settings = MiningSettings(
-        options["similarity"] or ("csls" if model.classifier is None else "joint"),
-        options["retrieval"],
-        options["neighbours_count"],
-        threads=run.common.threads,
-    )
-    run.facts["similarity"] = settings.similarity
-    if settings.similarity in NEEDS_CLASSIFIER:
-        check_measures(model, ["mlp"], None)
-    return settings
+def _lines(
+    sentences: Sequence[SentenceFile], mined: Mined, settings: _Settings
+) -> Iterator[tuple[bytes, int]]:
+    """Yield the line of each pair, and how often it is written."""
+    copies = [side.copies() for side in sentences] if settings.keep_duplicates else None
+    for i, j, score in zip(mined.source.tolist(), mined.target.tolist(), mined.score, strict=True):
+        line = settings.form.row([sentences[0][i], sentences[1][j]], score)
+        yield line, 1 if copies is None else int(copies[0][i] * copies[1][j])
 
 
-class _Cut:
-    """Leaves out pairs that score too little, and counts them."""
-
-    def __init__(self, run: Run, similarity: str, least: MinScore | str | None) -> None:
-        """Find the least score: the one given, none, or the one that the model recommends."""
-        self._run = run
-        self.least = -inf
-        if isinstance(least, float):
-            self.least = least
-        elif least != NONE:
-            self.least = self._recommended(similarity, asked=least is not None)
-
-    def _recommended(self, similarity: str, asked: bool) -> float:
-        """Return the model's cut; without one raise SettingsError if it is *asked* for."""
-        assert self._run.model_name is not None
-        try:
-            return recommended_cut(self._run, self._run.model_name, similarity, "mining")
-        except SettingsError as error:
-            if asked:
-                raise
-            doubt = f"all candidates are written, most are wrong: {error}"
-            self._run.afterwards(partial(self._run.note, doubt))
-            return -inf
-
-    def keeps(self, score: float) -> bool:
-        """Return whether a pair is kept; count it if not."""
-        import numpy as np
-
-        kept = bool(np.float32(score) >= np.float32(self.least))
-        self._run.counts["below the cut"] += not kept
-        return kept
-
-    def __call__(self, pairs: Mined) -> Mined:
-        """Return the pairs that are kept."""
-        if self.least == -inf:
-            return pairs
-        kept = pairs.take(pairs.score >= self.least)
-        self._run.counts["below the cut"] += len(pairs) - len(kept)
-        return kept
-
-
-def _write(
-    run: Run,
-    output: BinaryIO,
-    sentences: Sequence[SentenceFile],
-    mined: Mined,
-    options: dict[str, Any],
-) -> None:
-    """Write pairs best first, each once or as often as its sentences have copies."""
-    copies = [side.copies() for side in sentences]
-    for row in zip(mined.source.tolist(), mined.target.tolist(), mined.score, strict=True):
-        texts = [side[place] for side, place in zip(sentences, row[:2], strict=True)]
-        times = 1
-        if options["keep_duplicates"]:
-            times = int(copies[0][row[0]] * copies[1][row[1]])
-        output.writelines(repeat(pair_line(texts, row[2], options), times))
-        run.counts["pairs"] += times
-
-
-def pair_line(texts: list[str], score: float, options: dict[str, Any]) -> bytes:
-    """Return the line of a pair, as the options say."""
-    number = score_text(score, options["digits"])
-    columns = [number, *texts] if options["score_first"] else [*texts, number]
-    return ("\t".join(columns) + "\n").encode()
-
-
-def large_options() -> list[click.Parameter]:
+def _large_options() -> list[click.Parameter]:
     """Return --resume, --dtype, the options of indexes, and those of engines."""
     resume = click.Option(
         ["--resume"],
         metavar="DIR",
-        help="Keep in DIR what is done; go on from there if it was stopped.",
+        help="Keep finished work in DIR; go on from there if it was stopped.",
     )
     dtype = click.Option(
         ["--dtype"],
@@ -325,72 +384,20 @@ def _index_options() -> list[click.Parameter]:
     return [index, recall, save, load, stream]
 
 
-_Best = dict[str, tuple[int, float]]
-"""Of sentences, the place of the best of the other side, and the score."""
-
-
-def stream_pairs(run: Run, files: Sequence[str], options: dict[str, Any]) -> None:
-    """Write each sentence's best of the index, in the order of the input, window by window."""
-    from bitextfilter.similarity.margins import highest_means
-
-    output, (reader,), model = run.output(), open_readers(run, files), run.model()
-    settings = replace(settings_of(run, model, options), retrieval="forward")
-    cut = _Cut(run, settings.similarity, options["min_score"])
-    index = opened_index(model, options)
-    assert index is not None, "align_rules asks for one"
-    means = highest_means(index.nearest(), settings.neighbours)[:, None]
-    run.progress(unit="sentences")
-    for window in good_rows(run, reader):
-        best = _best(model, index, means, [row.text for row in window], settings)
-        for row in window:
-            if row.text in best and cut.keeps(best[row.text][1]):
-                place, score = best[row.text]
-                output.write(pair_line([row.text, index.sentences[place]], score, options))
-                run.counts["pairs"] += 1
-        run.advance(len(window))
-
-
-def _best(
-    model: Model,
-    index: SavedIndex,
-    means: Scores,
-    texts: list[str],
-    settings: MiningSettings,
-) -> _Best:
-    """Find the best of the index for each of some sentences that has one."""
-    from bitextfilter.io.vector_file import as_kept
-    from bitextfilter.mining.comparable import choose, scorer_of
-    from bitextfilter.mining.search import nearest_in
-    from bitextfilter.similarity.neighbours import nothing
-
-    distinct = list(dict.fromkeys(texts))
-    vectors = as_kept(model.encode(distinct, model.languages[0]), index.description.form)
-    found = nearest_in(vectors, index.vectors, settings.neighbours, settings.threads)
-    nearest = found, nothing(len(index.sentences), 0)
-    both = (vectors, distinct), (index.vectors, index.sentences)
-    scorer = scorer_of(model.pair_scorer, both, settings)
-    mined = choose(nearest, settings, scorer, means)
-    rows = zip(mined.source.tolist(), mined.target.tolist(), mined.score.tolist(), strict=True)
-    return {distinct[source]: (target, score) for source, target, score in rows}
-
-
-_SIMILARITIES = ["cosine", "euclidean", "csls", "ratio", "distance", "mlp", "joint"]
-_RETRIEVALS = ["forward", "backward", "intersect", "max"]
-
-
 @command(
     "bitext-align",
     output_option(),
     error_options(),
     model_options(),
-    large_options(),
-    monotonic_options(),
+    _large_options(),
+    document_options(hidden=True),
+    form_options(),
 )
 @click.argument("source", required=False)
 @click.argument("target", required=False)
 @click.option(
     "--similarity",
-    type=click.Choice(_SIMILARITIES),
+    type=click.Choice(THRESHOLD_MEASURES),
     help="What scores a pair  [default: joint; without a classifier csls]",
 )
 @click.option(
@@ -411,22 +418,18 @@ _RETRIEVALS = ["forward", "backward", "intersect", "max"]
 )
 @click.option(
     "--min-score",
-    type=least,
+    type=optional_min_score,
     metavar="X",
     help="Leave out pairs below X: a number, recommended (the model's cut) or none  "
     "[default: recommended, if the model has such a cut]",
 )
 @click.option("--keep-duplicates", is_flag=True, help="Write a pair for each copy of its lines.")
-@click.option("--score-first", is_flag=True, help="Write score, source, target.")
 @click.option(
-    "--digits",
-    type=click.IntRange(0, 9),
-    default=4,
-    show_default=True,
-    help="Decimals of the scores.",
+    "--monotonic",
+    is_flag=True,
+    help="Align two documents, as bitext-align-documents does, and take its options.",
 )
-@click.option("--no-column-check", is_flag=True, help="Do not look at the languages of the files.")
-def main(run: Run, source: str | None, target: str | None, **options: Any) -> None:
+def main(run: Run, source: str | None, target: str | None, monotonic: bool, **options: Any) -> None:
     """Find translations in two files of sentences, one a line, that are not aligned.
 
     Writes source, target and score, separated by tabs, best first. A sentence's candidates are
@@ -448,12 +451,9 @@ def main(run: Run, source: str | None, target: str | None, **options: Any) -> No
 
     Lines and vectors wait on disk, beside the output or in the DIR of --resume (2 bytes a line
     and dimension). Memory is 1 to 2 GB, and 0.3 KB a line; time grows with source x target lines.
-    An --index (of faiss) looks at a part of them, as large as it must be to find the --recall
-    of the nearest of a sample; auto is exact up to 20 million million pairs of lines.
-
-    With --monotonic, the files are a document and its translation: neighbouring sentences, one
-    or more with one or more, are linked in their order. --by model goes by their vectors and
-    words by words that are linked again and again (score: cosine), length by length (0 to 1).
+    An --index (of faiss) looks at a part of them, large enough to find the --recall of the
+    nearest of a sample; auto is exact up to 2e13 (source x target) comparisons.
+    For documents and their translations there is bitext-align-documents.
 
     Example:
 
@@ -461,8 +461,28 @@ def main(run: Run, source: str | None, target: str | None, **options: Any) -> No
         bitext-align --retrieval intersect --min-score 0.5 en.txt.gz de.txt.gz -o pairs.tsv.gz
         bitext-align --index-save INDEX old.en.txt de.txt > old.tsv
         bitext-align --index-load INDEX new.en.txt > new.tsv
-        bitext-align --monotonic --links book.en.txt book.de.txt
     """
-    files = files_of(source, target, options)
-    way = stream_pairs if options["stream"] else mine_pairs
-    (align_documents if options["monotonic"] else way)(run, files, options)
+    files = [file for file in (source, target) if file is not None]
+    documents = settings_of(options)
+    if monotonic:
+        _align_documents(run, files, documents, options["min_score"])
+        return
+    settings = _Settings(documents.form, no_column_check=documents.no_column_check, **options)
+    _check_settings(files, settings, run.scaling.resume)
+    (_mine_stream if settings.stream else _mine)(run, files, settings)
+
+
+def _align_documents(
+    run: Run, files: Sequence[str], settings: DocumentSettings, min_score: MinScore | str | None
+) -> None:
+    """Do the work of ``bitext-align-documents``, and name that command."""
+    if min_score == RECOMMENDED:
+        message = "--min-score recommended does not go with --monotonic: no cut of links is known"
+        raise click.UsageError(message)
+    for name in _NOT_OF_DOCUMENTS:
+        if name in given_options():
+            raise click.UsageError(f"{name} does not go with --monotonic")
+    check_documents(files, settings)
+    run.note("the command for documents is bitext-align-documents; --monotonic goes on working")
+    least = min_score if isinstance(min_score, float) else None
+    write_alignments(run, files, replace(settings, min_score=least))

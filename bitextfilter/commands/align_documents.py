@@ -1,19 +1,27 @@
-"""``bitext-align --monotonic``: links between the sentences of documents, in order."""
+"""``bitext-align-documents``: link the sentences of a document with those of its translation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import click
+from click.core import ParameterSource
 
-from bitextfilter.commands.frame.cuts import NONE
-from bitextfilter.commands.frame.options import language_pair
+from bitextfilter.commands.frame.command import command
+from bitextfilter.commands.frame.options import (
+    error_options,
+    language_pair,
+    model_options,
+    output_option,
+    score_value,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, NotFoundError
-from bitextfilter.io.document_list import ListedPair, Paths, read_document_list
+from bitextfilter.io.document_list import FileUses, ListedPair, read_document_list
 from bitextfilter.io.files import open_input, open_output, stream_name
 from bitextfilter.io.links import link_line
 from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, TextColumn, is_blank
@@ -24,167 +32,93 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.model import Model
     from bitextfilter.workflows.document_alignment import Align
 
-
 _TABS = f"replace it by a space (its columns would shift); or {REMEDY}"
-
-
-class _Document(NamedTuple):
-    """The sentences of one side that are not empty, and the numbers of their lines, from 0."""
-
-    sentences: list[str]
-    numbers: list[int]
-
-
-class DocumentPair(NamedTuple):
-    """Two documents to be aligned."""
-
-    name: str
-    read: Callable[[], tuple[_Document, _Document]]
-    """Raises BitextError where they cannot be read."""
-    output: str | None = None
-    """The file that their links go to, if it is not the run's output."""
-
-
-class DocumentReader:
-    """Reads documents for a run, and rejects their bad lines as its row options say."""
-
-    def __init__(self, run: Run, split: tuple[str, str] | None) -> None:
-        """Divide lines into sentences of these languages, or take them as they are if None."""
-        self._run, self._languages = run, split
-        if split is not None:
-            from bitextfilter.text.tokens import split_sentences
-
-            split_sentences("", split[0])  # is it installed?
-        rejects = run.row_settings.rejects
-        if rejects is not None and run.rejects is None:
-            run.rejects = run.output(rejects)
-
-    def pair(self, source: str, target: str) -> DocumentPair:
-        """Return two files as documents; UsageError if one is written by this run."""
-        wanted = ListedPair(source, target)
-        problem = self._paths().problem(wanted)
-        if problem is not None:
-            raise click.UsageError(problem)
-        return DocumentPair(f"{source} and {target}", partial(self._both, wanted, ""))
-
-    def listed(self, path: str) -> Iterator[DocumentPair]:
-        """Yield the documents of a list; those whose line is wrong say so when they are read.
-
-        UsageError if the list is written by this run.
-        """
-        paths, name = self._paths(path), stream_name(path)
-        if paths.both():
-            raise click.UsageError(f"{path} is written by this run")
-        for number, found in read_document_list(self._run.input(path), name):
-            place = f"{name}:{number}"
-            problem = None if isinstance(found, InputError) else paths.problem(found)
-            if problem is not None:
-                found = InputError(problem, file=name, line=number)
-            if isinstance(found, InputError):
-                yield DocumentPair(place, partial(_fail, found))
-            else:
-                files = [side for side in found[:2] if isinstance(side, str)]
-                read = partial(self._both, found, place)
-                yield DocumentPair(" and ".join(files) or place, read, found.output)
-
-    def _paths(self, *read: str) -> Paths:
-        """What this run writes beside the results of documents, and what it reads."""
-        settings = self._run.row_settings
-        return Paths([settings.output, settings.rejects, self._run.common.manifest], read)
-
-    def _both(self, pair: ListedPair, place: str) -> tuple[_Document, _Document]:
-        """Read the source, then the target."""
-        return self._side(pair.source, place, 0), self._side(pair.target, place, 1)
-
-    def _side(self, text: str | list[bytes], place: str, side: int) -> _Document:
-        if isinstance(text, list):
-            return self._document(text, f"{place} ({('source', 'target')[side]})", side)
-        with open_input(text, self._run.stdin if text == "-" else None) as stream:
-            return self._document(stream, stream_name(text), side)
-
-    def _document(self, lines: Iterable[bytes], name: str, side: int) -> _Document:
-        """The sentences of the lines that are neither blank nor bad."""
-        document = _Document([], [])
-        for row in RowReader(lines, name, TextColumn(blank=True)):
-            self._run.counts["rows"] += 1
-            found = without_tab(row, name)
-            if isinstance(found, BadRow):
-                reject = self._run.row_settings.reject
-                self._run.reject(
-                    found._replace(reason=f"{name}: {found.reason}") if reject else found
-                )
-            else:
-                sentences = self._sentences(found.text, side)
-                document.sentences.extend(sentences)
-                document.numbers.extend([row.number - 1] * len(sentences))
-        return document
-
-    def _sentences(self, text: str, side: int) -> list[str]:
-        if self._languages is None:
-            return [] if is_blank(text) else [text]
-        from bitextfilter.text.tokens import split_sentences
-
-        return split_sentences(text, self._languages[side])
-
-
-def _fail(error: InputError) -> tuple[_Document, _Document]:
-    raise error
-
-
-def without_tab(row: Row | BadRow, name: str) -> Row | BadRow:
-    """The row, or a bad one if there is a tab in it, which would divide the columns."""
-    if isinstance(row, Row) and "\t" in row.text:
-        return BadRow(row.number, row.line, row.ending, "a tab in the line", _TABS, name)
-    return row
-
-
 _TOGETHER = "links of several documents in one file cannot be told apart"
 _APART = "give each a file of its own: a third column of the list, or an output"
 _FEWEST = 20
-"""Of the words of fewer sentences, too little is known to say that documents are unrelated."""
+"""With fewer sentences, words say too little to call documents unrelated."""
 _UNRELATED = {"model": 0.65, "words": 0.8}
-"""Documents farther apart are hardly translations."""
+"""Distance from which documents get the warning that they are hardly translations."""
+_NOT_FOR = {
+    "--model": ("words", "length"),
+    "--classifier": ("words", "length"),
+    "--no-column-check": ("words", "length"),
+    "--largest": ("length",),
+    "--skip": ("length",),
+}
+"""Values of --by that an option does not go with."""
 
 
-def monotonic_options() -> list[click.Parameter]:
-    """Return the options that go with --monotonic."""
-    monotonic = click.Option(
-        ["--monotonic"],
-        is_flag=True,
-        help="Both files are one document each: link sentences in their order.",
+@dataclass(frozen=True)
+class RowForm:
+    """Form of output rows: decimals of scores, and where the score stands."""
+
+    digits: int
+    score_first: bool
+
+    def score(self, score: float | None) -> str:
+        """Return a score as text: empty for None, and without a sign if it rounds to 0."""
+        return "" if score is None else f"{round(float(score), self.digits) + 0.0:.{self.digits}f}"
+
+    def row(self, texts: Sequence[str], score: float | None) -> bytes:
+        """Return the line of a pair."""
+        number = self.score(score)
+        columns = [number, *texts] if self.score_first else [*texts, number]
+        return ("\t".join(columns) + "\n").encode()
+
+
+@dataclass(frozen=True)
+class DocumentSettings:
+    """Options of the alignment of documents."""
+
+    form: RowForm
+    documents: str | None
+    by: str
+    classifier: bool
+    largest: int
+    skip: float
+    links: bool
+    split: tuple[str, str] | None
+    keep_going: bool
+    no_column_check: bool
+    min_score: float | None = None
+
+
+def form_options() -> list[click.Parameter]:
+    """Return --score-first, --digits and --no-column-check."""
+    first = click.Option(["--score-first"], is_flag=True, help="Write score, source, target.")
+    digits = click.Option(
+        ["--digits"],
+        type=click.IntRange(0, 9),
+        default=4,
+        show_default=True,
+        help="Decimals of the scores.",
     )
-    documents = click.Option(
+    check = click.Option(
+        ["--no-column-check"], is_flag=True, help="Do not look at the languages of the files."
+    )
+    return [first, digits, check]
+
+
+def document_options(hidden: bool = False) -> list[click.Parameter]:
+    """Return --documents, --by, --classifier, --largest, --skip, --links, --split, --keep-going."""
+    option = partial(click.Option, hidden=hidden)
+    documents = option(
         ["--documents"],
         metavar="LIST",
         help="Many documents: rows of source and target file, or JSON objects.",
     )
-    split = click.Option(
-        ["--split"],
-        type=language_pair,
-        metavar="L1,L2",
-        help="Divide lines into sentences, by the rules of these languages.",
-    )
-    keep_going = click.Option(
-        ["--keep-going"],
-        is_flag=True,
-        help="Leave out documents of the list that cannot be read.",
-    )
-    return [monotonic, documents, *_link_options(), split, keep_going]
-
-
-def _link_options() -> list[click.Parameter]:
-    """What a link is, and how it is written."""
-    by = click.Option(
+    by = option(
         ["--by"],
         type=click.Choice(["model", "words", "length"]),
         default="model",
         show_default=True,
         help="What says which sentences are translations.",
     )
-    classifier = click.Option(
+    classifier = option(
         ["--classifier"], is_flag=True, help="Ask the model's classifier about links, too: slower."
     )
-    largest = click.Option(
+    largest = option(
         ["--largest"],
         type=click.IntRange(1, 10),
         default=5,
@@ -192,7 +126,7 @@ def _link_options() -> list[click.Parameter]:
         metavar="N",
         help="Up to N sentences of a side may be in a link with one of the other.",
     )
-    skip = click.Option(
+    skip = option(
         ["--skip"],
         type=click.FloatRange(0, 100),
         default=0.9,
@@ -200,74 +134,160 @@ def _link_options() -> list[click.Parameter]:
         metavar="C",
         help="Cost of leaving out a sentence; linking unrelated ones costs 1.",
     )
-    links = click.Option(
-        ["--links"], is_flag=True, help="Write [0]:[0,1]:score, not the sentences."
+    return [documents, by, classifier, largest, skip, *_writing_options(option)]
+
+
+def _writing_options(option: Callable[..., click.Option]) -> list[click.Parameter]:
+    """Return --links, --split and --keep-going."""
+    links = option(["--links"], is_flag=True, help="Write [0]:[0,1]:score, not the sentences.")
+    split = option(
+        ["--split"],
+        type=language_pair,
+        metavar="L1,L2",
+        help="Divide lines into sentences, by the rules of these languages.",
     )
-    return [by, classifier, largest, skip, links]
+    keep_going = option(
+        ["--keep-going"],
+        is_flag=True,
+        help="Leave out documents of the list that cannot be read.",
+    )
+    return [links, split, keep_going]
 
 
-def align_documents(run: Run, files: Sequence[str], options: dict[str, Any]) -> None:
-    """Align two files, or the documents of --documents, and write what is linked."""
+def given_options() -> set[str]:
+    """Return the long names of the options on the command line."""
+    context = click.get_current_context()
+    return {
+        parameter.opts[-1]
+        for parameter in context.command.params
+        if context.get_parameter_source(parameter.name or "") == ParameterSource.COMMANDLINE
+    }
+
+
+def settings_of(options: dict[str, Any]) -> DocumentSettings:
+    """Take the settings of document alignment, and of rows, out of *options*."""
+    form = RowForm(options.pop("digits"), options.pop("score_first"))
+    names = {field.name for field in fields(DocumentSettings)} - {"form", "min_score"}
+    return DocumentSettings(form, **{name: options.pop(name) for name in names})
+
+
+def check_documents(files: Sequence[str], settings: DocumentSettings) -> None:
+    """Raise UsageError for options that do not go together."""
+    given, by = given_options(), settings.by
+    problems = [
+        f"{name} is not for --by {by}"
+        for name, ways in _NOT_FOR.items()
+        if name in given & {name} and by in ways
+    ]
+    if settings.keep_going and settings.documents is None:
+        problems.append("--keep-going needs --documents")
+    for name in ("--split", "--score-first"):
+        if settings.links and name in given:
+            problems.append(f"--links has numbers of lines: it does not go with {name}")
+    if settings.documents is not None and files:
+        problems.append("--documents takes the place of SOURCE and TARGET")
+    elif settings.documents is None and len(files) < 2:
+        problems.append("SOURCE and TARGET, or --documents LIST, must be given")
+    elif files == ["-", "-"]:
+        problems.append("only one of SOURCE and TARGET can be stdin")
+    if problems:
+        raise click.UsageError(problems[0])
+
+
+@command(
+    "bitext-align-documents",
+    output_option(),
+    error_options(),
+    model_options(),
+    document_options(),
+    form_options(),
+)
+@click.argument("source", required=False)
+@click.argument("target", required=False)
+@click.option("--min-score", type=score_value, metavar="X", help="Leave out links below X.")
+def main(
+    run: Run, source: str | None, target: str | None, min_score: float | None, **options: Any
+) -> None:
+    """Link the sentences of a document with those of its translation, in their order.
+
+    A document is a file of sentences, one a line; blank lines are none. One or more neighbouring
+    sentences are linked with one or more. Writes source, target and score, separated by tabs;
+    joined sentences have spaces between them. With --links, each line has the numbers of the
+    source lines and of the target lines, from 0, and the score, higher is better.
+
+    --by says which sentences are translations:
+
+    - model: vectors of neighbouring sentences joined, and lengths (score: cosine, -1 to 1)
+    - words: words that are linked again and again, and lengths (score: cosine, -1 to 1)
+    - length: numbers of characters (score: probability of such lengths, 0 to 1)
+
+    Documents are held in memory; time and memory grow with the number of sentences. Documents
+    that are hardly translations get a warning. A line that is not UTF-8 or has a tab or NUL
+    stops the run unless --on-error reject.
+
+    Example:
+
+        bitext-align-documents book.en.txt book.de.txt > pairs.tsv
+        bitext-align-documents --links --by words book.en.txt book.cs.txt > book.links
+        bitext-align-documents --links --documents list.tsv --keep-going
+    """
+    files = [file for file in (source, target) if file is not None]
+    settings = replace(settings_of(options), min_score=min_score)
+    check_documents(files, settings)
+    write_alignments(run, files, settings)
+
+
+def write_alignments(run: Run, files: Sequence[str], settings: DocumentSettings) -> None:
+    """Align two files, or the documents of --documents, and write their links."""
     output = run.output()
-    reader = DocumentReader(run, options["split"])
-    if options["documents"] is not None:
-        pairs = reader.listed(options["documents"])
+    reader = DocumentReader(run, settings.split)
+    if settings.documents is not None:
+        pairs = reader.listed(settings.documents)
     else:
         pairs = iter([reader.pair(*files)])
-    model = run.model() if options["by"] == "model" else None
-    align = _aligner(run, model, options)
+    model = run.model() if settings.by == "model" else None
+    align = _aligner(run, model, settings)
     run.counts.update(rows=0, rejected=0, documents=0, links=0)
     run.progress(unit="texts")
-    outputs = 0
+    own_files = 0
     for pair in pairs:
         try:
             sides = pair.read()
         except (InputError, NotFoundError) as error:
-            if not options["keep_going"]:
+            if not settings.keep_going:
                 raise
             run.counts["left out"] += 1
             run.warn(f"left out: {error}")
             continue
         texts = sides[0].sentences, sides[1].sentences
-        links, unlikeness = align(*texts)
-        known = options["by"] == "model" or min(map(len, texts)) >= _FEWEST
-        if known and unlikeness is not None and unlikeness > _UNRELATED[options["by"]]:
-            run.warn(f"{pair.name} do not look like translations ({unlikeness:.2f} of 1 apart)")
-        if model is not None and not options["no_column_check"]:
-            _check_languages(run, model, pair.name, texts)
-        if pair.output is None:
-            if options["links"] and run.counts["documents"] > outputs:
-                raise InputError(_TOGETHER, file=pair.name, remedy=_APART)
-            _write(run, output, sides, links, options)
-        else:
+        links, distance = align(*texts)
+        _warn_of_unrelated(run, pair.name, texts, settings.by, distance)
+        if model is not None and not settings.no_column_check:
+            _check_languages(run, pair.name, texts, model)
+        if pair.output is not None:
             with open_output(pair.output) as stream:
-                _write(run, stream, sides, links, options)
-            outputs += 1
+                _write(run, stream, sides, links, settings)
+            own_files += 1
+        elif settings.links and run.counts["documents"] > own_files:
+            raise InputError(_TOGETHER, file=pair.name, remedy=_APART)
+        else:
+            _write(run, output, sides, links, settings)
         run.counts["documents"] += 1
         run.advance(0)
 
 
-def _check_languages(run: Run, model: Model, name: str, texts: tuple[list[str], list[str]]) -> None:
-    """Warn of documents that seem to be in other languages than the model's."""
-    from bitextfilter.text.language import check_columns
-
-    warning = check_columns(*texts, model.processor)
-    if warning is not None:
-        run.warn(f"{name}: {warning}")
-
-
-def _aligner(run: Run, model: Model | None, options: dict[str, Any]) -> Align:
+def _aligner(run: Run, model: Model | None, settings: DocumentSettings) -> Align:
     """Return the function that aligns two documents, as --by says."""
     from bitextfilter.mining.link_costs import LinkSettings
     from bitextfilter.workflows.document_alignment import aligner
 
-    settings = LinkSettings(options["largest"], options["skip"])
+    costs = LinkSettings(settings.largest, settings.skip)
     encode = None if model is None else partial(_encode, run, model)
-    return aligner(options["by"], settings, model, options["classifier"], encode)
+    return aligner(settings.by, costs, model, settings.classifier, encode)
 
 
 def _encode(run: Run, model: Model, language: str, sentences: Sequence[str]) -> Vectors:
-    """Return vectors ``(n, dim)`` of the sentences of one side, --batch-size at a time."""
+    """Return the vectors ``(n, dim)`` of sentences, made --batch-size at a time."""
     import numpy as np
 
     size = run.common.batch_size
@@ -279,39 +299,160 @@ def _encode(run: Run, model: Model, language: str, sentences: Sequence[str]) -> 
     return vectors
 
 
-def score_text(score: float | None, digits: int) -> str:
-    """Return a score as it is written; none is empty, and what rounds to 0 has no sign."""
-    return "" if score is None else f"{round(float(score), digits) + 0.0:.{digits}f}"
+class _Side(NamedTuple):
+    """Sentences of one document, blank ones left out, and the numbers of their lines, from 0."""
+
+    sentences: list[str]
+    numbers: list[int]
+
+
+_Sides = tuple[_Side, _Side]
+
+
+class _DocumentPair(NamedTuple):
+    """Two documents to align."""
+
+    name: str
+    read: Callable[[], _Sides]
+    """Raises BitextError where they cannot be read."""
+    output: str | None = None
+    """The file of their links; None for the output of the run."""
+
+
+def _warn_of_unrelated(
+    run: Run, name: str, texts: tuple[list[str], list[str]], by: str, distance: float | None
+) -> None:
+    """Warn of documents that are too far apart for translations."""
+    known = by == "model" or min(map(len, texts)) >= _FEWEST
+    if known and distance is not None and distance > _UNRELATED[by]:
+        run.warn(f"{name} do not look like translations ({distance:.2f} of 1 apart)")
+
+
+def _check_languages(run: Run, name: str, texts: tuple[list[str], list[str]], model: Model) -> None:
+    """Warn of documents that seem to be in other languages than the model's."""
+    from bitextfilter.text.language import check_columns
+
+    warning = check_columns(*texts, model.processor)
+    if warning is not None:
+        run.warn(f"{name}: {warning}")
 
 
 def _write(
     run: Run,
     stream: BinaryIO,
-    sides: Sequence[_Document],
+    sides: _Sides,
     links: list[Link],
-    options: dict[str, Any],
+    settings: DocumentSettings,
 ) -> None:
-    """Write the links of a document, in order; of those that score too little, only the lines."""
-    least = -inf if options["min_score"] in (None, NONE) else options["min_score"]
+    """Write the links of a document, in order; below --min-score only the numbers of lines."""
+    least = -inf if settings.min_score is None else settings.min_score
     for link in links:
         kept = link.score is not None and link.score >= least
         run.counts["links"] += kept
-        places = link.source, link.target
-        score = score_text(link.score, options["digits"])
-        if not options["links"] and kept:
-            texts = [
-                " ".join(side.sentences[place] for place in part)
-                for side, part in zip(sides, places, strict=True)
-            ]
-            row = [score, *texts] if options["score_first"] else [*texts, score]
-            stream.write(("\t".join(row) + "\n").encode())
-        elif options["links"]:
-            source, target = (
-                [side.numbers[place] for place in part]
-                for side, part in zip(sides, places, strict=True)
-            )
+        places = list(zip(sides, (link.source, link.target), strict=True))
+        if settings.links:
+            source, target = ([side.numbers[place] for place in part] for side, part in places)
             if kept:
-                stream.write(link_line(source, target, score))
+                stream.write(link_line(source, target, settings.form.score(link.score)))
             else:
                 stream.writelines(link_line([number], [], "") for number in source)
                 stream.writelines(link_line([], [number], "") for number in target)
+        elif kept:
+            texts = [" ".join(side.sentences[place] for place in part) for side, part in places]
+            stream.write(settings.form.row(texts, link.score))
+
+
+class DocumentReader:
+    """Reads documents for a run, and rejects their bad lines as its row options say."""
+
+    def __init__(self, run: Run, split: tuple[str, str] | None) -> None:
+        """Divide lines into sentences of these languages; None: a line is a sentence."""
+        self._run, self._languages = run, split
+        if split is not None:
+            from bitextfilter.text.tokens import split_sentences
+
+            split_sentences("", split[0])  # is it installed?
+        rejects = run.row_settings.rejects
+        if rejects is not None and run.rejects is None:
+            run.rejects = run.output(rejects)
+
+    def pair(self, source: str, target: str) -> _DocumentPair:
+        """Return two files as documents; UsageError if this run writes one of them."""
+        files = ListedPair(source, target)
+        problem = self._uses().problem(files)
+        if problem is not None:
+            raise click.UsageError(problem)
+        return _DocumentPair(f"{source} and {target}", partial(self._both, files, ""))
+
+    def listed(self, path: str) -> Iterator[_DocumentPair]:
+        """Yield the documents of a list; a bad line of it raises when its documents are read.
+
+        UsageError if this run writes the list.
+        """
+        uses, name = self._uses(path), stream_name(path)
+        if uses.conflict():
+            raise click.UsageError(f"{path} is written by this run")
+        for number, found in read_document_list(self._run.input(path), name):
+            place = f"{name}:{number}"
+            problem = None if isinstance(found, InputError) else uses.problem(found)
+            if problem is not None:
+                found = InputError(problem, file=name, line=number)
+            if isinstance(found, InputError):
+                yield _DocumentPair(place, partial(_fail, found))
+            else:
+                files = [side for side in found[:2] if isinstance(side, str)]
+                read = partial(self._both, found, place)
+                yield _DocumentPair(" and ".join(files) or place, read, found.output)
+
+    def _uses(self, *read: str) -> FileUses:
+        """Return the files that this run reads and writes beside documents and their links."""
+        settings = self._run.row_settings
+        return FileUses([settings.output, settings.rejects, self._run.common.manifest], read)
+
+    def _both(self, pair: ListedPair, place: str) -> _Sides:
+        """Read the source, then the target."""
+        return self._side(pair.source, place, 0), self._side(pair.target, place, 1)
+
+    def _side(self, text: str | list[bytes], place: str, side: int) -> _Side:
+        if isinstance(text, list):
+            return self._sentences(text, f"{place} ({('source', 'target')[side]})", side)
+        with open_input(text, self._run.stdin if text == "-" else None) as stream:
+            return self._sentences(stream, stream_name(text), side)
+
+    def _sentences(self, lines: Iterable[bytes], name: str, side: int) -> _Side:
+        """Return the sentences of the lines that are neither blank nor bad."""
+        document = _Side([], [])
+        for row in RowReader(lines, name, TextColumn(blank=True)):
+            self._run.counts["rows"] += 1
+            found = without_tab(row, name)
+            if isinstance(found, BadRow):
+                reject_line_of(self._run, found, name)
+                continue
+            sentences = self._divided(found.text, side)
+            document.sentences.extend(sentences)
+            document.numbers.extend([row.number - 1] * len(sentences))
+        return document
+
+    def _divided(self, text: str, side: int) -> list[str]:
+        if self._languages is None:
+            return [] if is_blank(text) else [text]
+        from bitextfilter.text.tokens import split_sentences
+
+        return split_sentences(text, self._languages[side])
+
+
+def _fail(error: InputError) -> _Sides:
+    raise error
+
+
+def without_tab(row: Row | BadRow, name: str) -> Row | BadRow:
+    """Return the row, or a bad one if its text has a tab, which would shift the columns."""
+    if isinstance(row, Row) and "\t" in row.text:
+        return BadRow(row.number, row.line, row.ending, "a tab in the line", _TABS, name)
+    return row
+
+
+def reject_line_of(run: Run, row: BadRow, name: str) -> None:
+    """Reject a line of one of several files: the reason that is kept names its file."""
+    keep = run.row_settings.reject
+    run.reject(row._replace(reason=f"{name}: {row.reason}") if keep else row)

@@ -15,7 +15,8 @@ from bitextfilter.commands.frame.run import Run
 
 COMMANDS = {
     "bitext": "list the commands",
-    "bitext-align": "mine pairs from two files, or align documents",
+    "bitext-align": "mine pairs from two files",
+    "bitext-align-documents": "link the sentences of documents and their translations",
     "bitext-convert": "turn pairs from one format into another",
     "bitext-dedup": "keep one of the pairs that are duplicates",
     "bitext-embed": "turn sentences into vectors",

@@ -95,7 +95,7 @@ def _lines(text: object, side: str) -> list[bytes]:
     return [f"{line}\n".encode("utf-8", "surrogatepass") for line in lines]
 
 
-class Paths:
+class FileUses:
     """The files that a run reads and writes: an output is not read, and is written once."""
 
     def __init__(self, written: Iterable[str | None], read: Iterable[str]) -> None:
@@ -103,7 +103,7 @@ class Paths:
         self._written = {_place(path) for path in written} - {None, _STDIN}
         self._read = {_place(path) for path in read}
 
-    def both(self) -> bool:
+    def conflict(self) -> bool:
         """Return whether one of the first files is read and written."""
         return bool(self._written & self._read)
 

@@ -1,13 +1,13 @@
 """Global mining: pairs of translations in two collections that are not aligned.
 
-Each sentence's k nearest on the other side, by cosine, are its candidates; a similarity scores
-them, and a retrieval chooses (Artetxe & Schwenk 2019). Order decides nothing but
-ties: those go to the earlier source, then to the earlier target.
+The candidates of a sentence are its k nearest on the other side, by cosine. A similarity scores
+them, and a retrieval chooses among them (Artetxe & Schwenk 2019). Order decides ties alone: they go
+to the earlier source, then to the earlier target.
 
-CSLS knows what else is near on either side, the classifier knows the pair. And among very many
-sentences some short ones always find another that is nearly as near as a translation, by chance;
-long ones hardly do. Ours; the constants were chosen on development data, where half or twice as
-much of either makes little difference.
+The similarity ``joint`` adds two kinds of evidence to CSLS, which looks at the neighbours on either
+side: the classifier looks at the pair itself, and short sentences are often near one of very many
+others by chance, long ones hardly ever. Ours; the constants were chosen on development data, where
+half or twice their values make little difference.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +29,16 @@ from bitextfilter.similarity.neighbours import NONE, Found
 from bitextfilter.similarity.pair_classifier import PairScorer, Side, VectorRows
 from bitextfilter.similarity.vectors import euclidean_pairs, unit_rows
 
-_Progress = Callable[[int], object]
-"""Is told of so many more source sentences that have been compared with all targets."""
-
 NEEDS_CLASSIFIER = ("mlp", "joint")
-SIMILARITIES = ("cosine", "euclidean", *MARGINS, *NEEDS_CLASSIFIER)
+MINING_SIMILARITIES = ("cosine", "euclidean", *MARGINS, *NEEDS_CLASSIFIER)
 
-BLOCK_PAIRS = 8192
+_BLOCK_PAIRS = 8192
+_LOGIT_WEIGHT, _LENGTH_WEIGHT = 1 / 32, 1 / 6
+"""Weights of the classifier's logit and of the logarithm of length, against CSLS."""
+_LIMIT = 1e-4
+"""Distance that a probability keeps from 0 and from 1."""
+_USUAL_LENGTH, _LONGEST = 50, 150
+"""Characters at which length counts as 0, and those from which it counts no more."""
 
 
 @dataclass(frozen=True)
@@ -59,23 +63,23 @@ class Mined:
 
 @dataclass(frozen=True)
 class MiningSettings:
-    """How pairs are found. Raises SettingsError for what is unknown or out of range."""
+    """Settings of mining. Raises SettingsError for a value that is unknown or out of range."""
 
     similarity: str = "csls"
-    """A name in ``SIMILARITIES``; each chooses among the nearest by cosine. With ``joint``, CSLS
-    chooses the pairs, and other evidence is then added to it."""
+    """A name in ``MINING_SIMILARITIES``, for candidates that are the nearest by cosine. With
+    ``joint``, CSLS chooses the pairs, and other evidence is then added to it."""
     retrieval: str = "max"
     """A name in ``RETRIEVALS``."""
     neighbours: int = 4
-    """k: how many candidates a sentence has, and how many neighbours a margin's mean is over; as in
-    Artetxe & Schwenk 2019."""
+    """k: candidates of a sentence, and neighbours in the mean of a margin; 4 as in Artetxe &
+    Schwenk 2019."""
     min_score: float | None = None
-    """Pairs below it are left out, whatever the retrieval."""
+    """Pairs below it are left out; None for none."""
     threads: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        for value, names in ((self.similarity, SIMILARITIES), (self.retrieval, RETRIEVALS)):
+        """Check names and numbers."""
+        for value, names in ((self.similarity, MINING_SIMILARITIES), (self.retrieval, RETRIEVALS)):
             if value not in names:
                 raise SettingsError(f"{value!r} is none of {', '.join(names)}")
         if self.neighbours < 1:
@@ -87,12 +91,12 @@ class MiningSettings:
             raise SettingsError(f"the similarity {self.similarity} needs a classifier")
 
 
-def mine(
+def mine_vectors(
     source: Vectors,
     target: Vectors,
     settings: MiningSettings,
     scorer: PairScorer | None = None,
-    progress: _Progress | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> Mined:
     """Find pairs of translations among two collections of sentence vectors, best first.
 
@@ -102,10 +106,11 @@ def mine(
     Args:
         source: vectors ``(n, dim)`` of distinct sentences.
         target: vectors ``(m, dim)`` of distinct sentences.
-        settings: what to look for.
-        scorer: the classifier's probabilities for ``mlp``; for ``joint``, what is added to CSLS
-            (:func:`bitextfilter.mining.comparable.evidence`).
-        progress: is told how far the search is, out of n sentences, unless a side is small.
+        settings: candidates, similarity and retrieval.
+        scorer: for ``mlp`` the classifier's probabilities; for ``joint`` the evidence that is
+            added to CSLS, of :func:`bitextfilter.mining.comparable.joint_evidence`.
+        progress: called with numbers of sources newly compared with all targets, unless a side
+            is small.
 
     Raises:
         SettingsError: the similarity is ``mlp`` or ``joint``, and there is no scorer.
@@ -114,35 +119,91 @@ def mine(
     units, k = (unit_rows(source), unit_rows(target)), settings.neighbours
     nearest = nearest_both_ways(*units, k, settings.threads, progress)
     if settings.similarity == "euclidean":
-        scorer = euclidean_scorer(source, target)
-    return choose(nearest, settings, scorer)
+        scorer = partial(_euclidean, source, target)
+    return choose_pairs(nearest, settings, scorer)
 
 
-def euclidean_scorer(source: VectorRows, target: VectorRows) -> PairScorer:
-    """Return what scores pairs by the negative Euclidean distance of their vectors."""
-    return lambda rows, columns: euclidean_pairs(source[rows], target[columns])
+def scorer_for(
+    settings: MiningSettings,
+    sides: tuple[Side, Side],
+    classify: Callable[[Side, Side], PairScorer | None],
+) -> PairScorer | None:
+    """Return the scorer of pairs that a similarity needs; None where cosines are enough.
+
+    Args:
+        settings: with the similarity.
+        sides: vectors and sentences of either side.
+        classify: returns the classifier's scorer of two sides, None without a classifier.
+    """
+    if settings.similarity == "euclidean":
+        return partial(_euclidean, sides[0][0], sides[1][0])
+    if settings.similarity not in NEEDS_CLASSIFIER:
+        return None
+    scorer = classify(*sides)
+    if settings.similarity == "joint" and scorer is not None:
+        scorer = joint_evidence(scorer, [_characters(sentences) for _, sentences in sides])
+    return scorer
 
 
-def choose(
+def _euclidean(source: VectorRows, target: VectorRows, rows: Indices, columns: Indices) -> Scores:
+    """Return the negative Euclidean distances of the vectors of pairs, ``(n,)``."""
+    return euclidean_pairs(source[rows], target[columns])
+
+
+def joint_evidence(probabilities: PairScorer, characters: Sequence[Indices]) -> PairScorer:
+    """Return the function from places of source and target, ``(n,)`` each, to evidence ``(n,)``.
+
+    It gives ``log(p / (1 - p)) / 32 + log(c / 50) / 6``, from -0.94 to 0.47: p is the classifier's
+    probability, kept within 0.0001 and 0.9999; c the characters of the shorter side, 1 to 150.
+
+    Args:
+        probabilities: those of the classifier, by places.
+        characters: of each source ``(n,)`` and each target ``(m,)``.
+    """
+    lengths = [side.clip(1, _LONGEST).tolist() for side in characters]
+
+    def score(rows: Indices, columns: Indices) -> Scores:
+        known = probabilities(rows, columns).astype(np.float64).clip(_LIMIT, 1 - _LIMIT).tolist()
+        shorter = (
+            min(lengths[0][i], lengths[1][j])
+            for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
+        )
+        evidence = (
+            _LOGIT_WEIGHT * math.log(p / (1 - p)) + _LENGTH_WEIGHT * math.log(c / _USUAL_LENGTH)
+            for p, c in zip(known, shorter, strict=True)
+        )
+        return np.fromiter(evidence, np.float32, len(rows))
+
+    return score
+
+
+def _characters(sentences: Sequence[str]) -> Indices:
+    """Count the characters of each sentence, ``(n,)``."""
+    if isinstance(sentences, SentenceFile):
+        return sentences.characters
+    return np.fromiter(map(len, sentences), np.int64, len(sentences))
+
+
+def choose_pairs(
     nearest: tuple[Found, Found],
     settings: MiningSettings,
     scorer: PairScorer | None = None,
-    elsewhere: Scores | None = None,
+    other_cosines: Scores | None = None,
 ) -> Mined:
     """Choose pairs among the nearest of n sources and of m targets, best first.
 
     Args:
-        nearest: of each source its nearest targets, of each target its nearest sources.
-        settings: what to look for; ``neighbours`` is how many there were to be.
-        scorer: as of :func:`mine`; also for ``euclidean``.
-        elsewhere: cosines of each target to its nearest among other sources, ``(m, any)``, that
-            count for the margins, though those are no candidates.
+        nearest: the nearest targets of each source, and the nearest sources of each target.
+        settings: similarity and retrieval; ``neighbours`` is the number that was searched for.
+        scorer: that of :func:`scorer_for`.
+        other_cosines: cosines of each target to its nearest among other sources, ``(m, any)``;
+            they count in margins, but those sources are no candidates.
 
     Raises:
         SettingsError: a scorer is needed, and there is none.
     """
     settings.check(scorer)
-    forward, backward = _candidates(nearest, settings, elsewhere)
+    forward, backward = _candidates(nearest, settings, other_cosines)
     if settings.similarity in ("euclidean", "mlp") and scorer is not None:
         forward, backward = _rescored(forward, scorer), _rescored(backward, scorer)
     found = RETRIEVALS[settings.retrieval](forward.ranked(), backward.ranked())
@@ -154,20 +215,20 @@ def choose(
 
 
 def _candidates(
-    nearest: tuple[Found, Found], settings: MiningSettings, elsewhere: Scores | None
+    nearest: tuple[Found, Found], settings: MiningSettings, other_cosines: Scores | None
 ) -> tuple[Mined, Mined]:
-    """Each source's nearest targets and each target's nearest sources, by cosine or margin."""
+    """Return sources with their nearest targets, targets with their nearest sources, scored."""
     (cosines, targets), (cosines_back, sources) = nearest
     k, neighbours = settings.neighbours, cosines_back
-    if elsewhere is not None:
-        neighbours = np.hstack([cosines_back, elsewhere])
+    if other_cosines is not None:
+        neighbours = np.hstack([cosines_back, other_cosines])
     means = highest_means(cosines, k), highest_means(neighbours, k)
+    margin = MARGINS.get("csls" if settings.similarity == "joint" else settings.similarity)
 
     def scored(rows: Indices, columns: Indices, values: Scores) -> Mined:
-        if margin := MARGINS.get("csls" if settings.similarity == "joint" else settings.similarity):
+        if margin is not None:
             values = margin(values, means[0][rows], means[1][columns])
-        there = (rows != NONE) & (columns != NONE)
-        return Mined(rows, columns, values).take(there)
+        return Mined(rows, columns, values).take((rows != NONE) & (columns != NONE))
 
     rows = np.repeat(np.arange(len(targets)), targets.shape[1])
     columns = np.repeat(np.arange(len(sources)), sources.shape[1])
@@ -178,30 +239,29 @@ def _candidates(
 
 
 def _rescored(pairs: Mined, scorer: PairScorer) -> Mined:
-    """The same pairs with the scores of ``scorer``, computed in blocks."""
-    blocks = [slice(first, first + BLOCK_PAIRS) for first in range(0, len(pairs), BLOCK_PAIRS)]
+    """Return the pairs with the scores of *scorer*, computed in blocks."""
+    blocks = [slice(i, i + _BLOCK_PAIRS) for i in range(0, len(pairs), _BLOCK_PAIRS)]
     parts = [scorer(pairs.source[rows], pairs.target[rows]) for rows in blocks]
-    scores = np.concatenate([np.zeros(0, dtype=np.float32), *parts])
-    return Mined(pairs.source, pairs.target, scores)
+    return replace(pairs, score=np.concatenate([np.zeros(0, dtype=np.float32), *parts]))
 
 
-def _best_of_each(ranked: Mined, rows: Indices) -> Mined:
-    """The first of the ranked pairs for each row number that ``rows`` ``(n,)`` names."""
+def _first_of_each(ranked: Mined, rows: Indices) -> Mined:
+    """Return the first of the ranked pairs for each row number in *rows* ``(n,)``."""
     return ranked.take(np.sort(np.unique(rows, return_index=True)[1]))
 
 
 def _forward(forward: Mined, _: Mined) -> Mined:
-    """Each source with its best candidate."""
-    return _best_of_each(forward, forward.source)
+    """Return each source with its best candidate."""
+    return _first_of_each(forward, forward.source)
 
 
 def _backward(_: Mined, backward: Mined) -> Mined:
-    """Each target with its best candidate."""
-    return _best_of_each(backward, backward.target)
+    """Return each target with its best candidate."""
+    return _first_of_each(backward, backward.target)
 
 
 def _intersect(forward: Mined, backward: Mined) -> Mined:
-    """The pairs of which each is the other's best candidate."""
+    """Return the pairs in which each is the best candidate of the other."""
     there, back = _forward(forward, backward), _backward(forward, backward)
     pairs = set(zip(back.source.tolist(), back.target.tolist(), strict=True))
     both = zip(there.source.tolist(), there.target.tolist(), strict=True)
@@ -209,12 +269,12 @@ def _intersect(forward: Mined, backward: Mined) -> Mined:
 
 
 def _max(forward: Mined, backward: Mined) -> Mined:
-    """What either of those two takes, best first, each sentence used once at most."""
-    there, back = _forward(forward, backward), _backward(forward, backward)
+    """Return the pairs of either of ``forward`` and ``backward``, best first, no sentence twice."""
+    parts = [_forward(forward, backward), _backward(forward, backward)]
     union = Mined(
-        np.concatenate([there.source, back.source]),
-        np.concatenate([there.target, back.target]),
-        np.concatenate([there.score, back.score]),
+        np.concatenate([part.source for part in parts]),
+        np.concatenate([part.target for part in parts]),
+        np.concatenate([part.score for part in parts]),
     ).ranked()
     places: list[int] = []
     sources: set[int] = set()
@@ -234,70 +294,4 @@ RETRIEVALS: dict[str, Callable[[Mined, Mined], Mined]] = {
     "intersect": _intersect,
     "max": _max,
 }
-"""What is taken of the ranked candidates of either direction, still ranked."""
-
-
-_LOGIT, _LENGTH = 1 / 32, 1 / 6
-"""What a unit of the classifier's logit, and of the logarithm of length, is worth in CSLS."""
-_LIMIT = 1e-4
-"""How near to 0 and to 1 a probability may come."""
-_USUAL, _LONG = 50, 150
-"""Characters of a side whose length says nothing, and from which on it says no more."""
-
-
-def evidence(
-    probabilities: Callable[[Indices, Indices], Scores], characters: Sequence[Indices]
-) -> Callable[[Indices, Indices], Scores]:
-    """Return the function from places of source and target, ``(n,)`` each, to ``(n,)``.
-
-    It gives ``log(p / (1 - p)) / 32 + log(c / 50) / 6``, from -0.94 to 0.47: p is the classifier's
-    probability, not beyond 0.0001 and 0.9999; c the characters of the shorter side, 1 to 150.
-
-    Args:
-        probabilities: the classifier's, by places.
-        characters: of each source ``(n,)`` and each target ``(m,)``.
-    """
-    lengths = [some.clip(1, _LONG).tolist() for some in characters]
-
-    def score(rows: Indices, columns: Indices) -> Scores:
-        known = probabilities(rows, columns).astype(np.float64).clip(_LIMIT, 1 - _LIMIT).tolist()
-        shorter = (
-            min(lengths[0][i], lengths[1][j])
-            for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
-        )
-        said = (
-            _LOGIT * math.log(p / (1 - p)) + _LENGTH * math.log(c / _USUAL)
-            for p, c in zip(known, shorter, strict=True)
-        )
-        return np.fromiter(said, np.float32, len(rows))
-
-    return score
-
-
-def scorer_of(
-    classify: Callable[[Side, Side], PairScorer | None],
-    sides: tuple[Side, Side],
-    settings: MiningSettings,
-) -> PairScorer | None:
-    """Return the scorer of pairs by their places, where the similarity needs more than cosines.
-
-    Args:
-        classify: returns the classifier's scorer of two sides, None where there is no classifier.
-        sides: vectors and sentences of either side.
-        settings: name the similarity.
-    """
-    if settings.similarity == "euclidean":
-        return euclidean_scorer(sides[0][0], sides[1][0])
-    if settings.similarity not in NEEDS_CLASSIFIER:
-        return None
-    scorer = classify(*sides)
-    if settings.similarity == "joint" and scorer is not None:
-        scorer = evidence(scorer, [_characters(sentences) for _, sentences in sides])
-    return scorer
-
-
-def _characters(sentences: Sequence[str]) -> Indices:
-    """Count the characters of each sentence, ``(n,)``."""
-    if isinstance(sentences, SentenceFile):
-        return sentences.characters
-    return np.fromiter(map(len, sentences), np.int64, len(sentences))
+"""Functions from the ranked candidates of either direction to the pairs chosen, still ranked."""

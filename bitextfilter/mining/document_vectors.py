@@ -1,23 +1,22 @@
 """Vectors of sentence groups as evidence for links: a model's, or learnt from the two documents.
 
-What a link costs is how far the vectors of the two groups' texts are apart, against how far they
-are from unrelated sentences, times the size of the link (Thompson & Koehn 2019, "Vecalign", section
-3.1). Ours: how much the groups differ in length costs too, and the size is not only the number of
-sentence pairs in the link; both were chosen on development data.
+The cost of a link is the distance of the vectors of its two texts, relative to their distance from
+unrelated sentences, times the size of the link (Thompson & Koehn 2019, "Vecalign", section 3.1).
+Ours: a difference in length costs too, and the size is not only the number of sentence pairs in the
+link; both were chosen on development data.
 
-Words that stand in both documents (names, numbers, loans), or begin alike, say which sentences
-belong together, roughly. Once sentences are linked, words that often stand in the same links
-translate each other: each link gets a random vector, a word the sum of those of its links, a
-sentence the weighted sum of its words' vectors, and translations are near each other (the random
-indexing of Sahlgren & Karlgren 2005, "Automatic bilingual lexicon acquisition using random indexing
-of parallel corpora"). What a sentence's own link gives its words is left out, so
-that no link confirms itself.
+Without a model, words that stand in both documents (names, numbers, loans), or begin alike, give
+first links. Words that often stand in the same links then translate each other: each link gets a
+random vector, a word the sum of those of its links, and a sentence the weighted sum of those of its
+words, so translations are near each other (the random indexing of Sahlgren & Karlgren 2005,
+"Automatic bilingual lexicon acquisition using random indexing of parallel corpora"). The share of
+the sentence's own link is left out of its words, so that no link confirms itself.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -25,21 +24,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Indices, Integers, Vectors
-from bitextfilter.mining.link_costs import LinkSettings, halved, link_size, whole
-from bitextfilter.mining.monotonic import Link, Span, Step
+from bitextfilter.mining.link_costs import (
+    LinkSettings,
+    group_lengths,
+    halved,
+    link_weight,
+    whole_costs,
+)
+from bitextfilter.mining.monotonic import Link, LinkSize, Span
 from bitextfilter.similarity.vectors import cosine_pairs, unit_products, unit_rows
 from bitextfilter.text.tokens import word_forms
 
-Strangers = tuple[Vectors, Vectors]
-"""Of the source side's language and of the target side's, unit vectors ``(m, dim)``."""
+BackgroundSample = tuple[Vectors, Vectors]
+"""Unit vectors ``(m, dim)`` of sentences of the source language and of the target language."""
 
 _SAMPLE = 128
-"""So many sentences of a side stand for unrelated ones."""
+"""Sentences of a side that stand for unrelated ones."""
 SMOOTHING = 10
 """Characters added to every length: ratios of short texts say little."""
 COARSE_LARGEST = 2
-"""So many sentences of a coarser document may be in a link with one: what is two sentences here
-and one and a half there begins, at times, in the middle of the other."""
+"""Most sentences of a coarser document in a link. Joined sentences may begin in the middle of
+those of the other document."""
+DIM = 512
+"""Dimensions of the vectors of words."""
+BEGINNING = 5
+"""First letters that are alike in words that are alike."""
+SEED = 20051
 _BLOCK_ROWS = 1024
 
 
@@ -48,10 +58,10 @@ class Document:
     """Sentences in their order, as vectors of groups and lengths."""
 
     groups: Vectors
-    """``(largest, n + 1, dim)``: in row i of part k - 1, of length 1, that of the text of the k
-    sentences up to position i; 0 where there are no k."""
+    """Unit vectors ``(largest, n + 1, dim)``: part k - 1 has in row i that of the k sentences up
+    to position i joined, 0 where there are fewer."""
     ends: NDArray[np.int64]
-    """``(n + 1,)``: characters up to each position."""
+    """Characters up to each position, ``(n + 1,)``."""
 
     def __len__(self) -> int:
         return len(self.ends) - 1
@@ -83,8 +93,8 @@ def group_sums(vectors: Vectors, largest: int) -> Vectors:
     return np.stack([unit_rows(part) for part in parts])
 
 
-def groups(sentences: Sequence[str], largest: int) -> list[str]:
-    """Return the texts that :func:`document` wants vectors of: single sentences, then twos, ..."""
+def group_texts(sentences: Sequence[str], largest: int) -> list[str]:
+    """Return the sentences, then every two neighbours joined, and so on up to *largest*."""
     counts = range(1, min(largest, len(sentences)) + 1)
     return [
         " ".join(sentences[first : first + count])
@@ -93,8 +103,8 @@ def groups(sentences: Sequence[str], largest: int) -> list[str]:
     ]
 
 
-def document(sentences: Sequence[str], vectors: Vectors, largest: int) -> Document:
-    """Return sentences with the vectors ``(g, dim)`` of their :func:`groups` as a document."""
+def grouped_document(sentences: Sequence[str], vectors: Vectors, largest: int) -> Document:
+    """Return the document of sentences and the vectors ``(g, dim)`` of their group texts."""
     n, start = len(sentences), 0
     parts = np.zeros((largest, n + 1, vectors.shape[1]), np.float32)
     for part, count in zip(parts, range(1, min(largest, n) + 1), strict=False):
@@ -104,7 +114,7 @@ def document(sentences: Sequence[str], vectors: Vectors, largest: int) -> Docume
     return Document(parts, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
 
 
-class VectorPairing:
+class VectorLinkCosts:
     """Costs of links between two documents by their vectors and lengths."""
 
     def __init__(
@@ -113,42 +123,48 @@ class VectorPairing:
         target: Document,
         settings: LinkSettings,
         ratio: float | None = None,
-        strangers: Strangers | None = None,
+        background: BackgroundSample | None = None,
     ) -> None:
-        """Look at unrelated sentences: some of the one document with some of the other.
+        """Measure the distances of groups from unrelated sentences of the other document.
 
         Args:
             source: with groups of ``settings.largest``.
             target: likewise.
-            settings: what links there are, and what counts.
-            ratio: target characters for a source character in translations; None if not known,
-                and lengths do not count.
-            strangers: unit vectors of sentences of either side's language, which short documents
-                are held against beside each other.
+            settings: sizes and costs of links.
+            ratio: target characters for a source character in translations; None: lengths do not
+                count.
+            background: further unrelated sentences for short documents.
         """
         self._source, self._target, self._settings = source, target, settings
-        self._ratio, self._strangers = ratio, strangers
+        self._ratio, self._strangers = ratio, background
         self.links = settings.links()
         samples = [
-            _sample(side.sentences, strangers[number] if strangers else side.sentences[:0])
+            _sample(side.sentences, background[number] if background else side.sentences[:0])
             for number, side in enumerate((source, target))
         ]
-        self._strangeness = _strangeness(source, samples[1]), _strangeness(target, samples[0])
-        skip = int(whole(np.asarray(settings.skip)))
+        self._usual = (
+            _mean_distances(source, samples[1]),
+            _mean_distances(target, samples[0]),
+        )
+        skip = int(whole_costs(np.asarray(settings.skip)))
         self.skip_source = np.full(len(source), skip)
         self.skip_target = np.full(len(target), skip)
 
     def block(self, rows: slice, columns: slice) -> Integers:
-        """Return ``(links, rows, columns)``: the size of a link × how unlike its sides are."""
-        ends = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
-        unlike = (self._distance(step, *ends) + self._excess(step, *ends) for step in self.links)
-        sizes = map(link_size, self.links)
-        return np.stack([whole(size * part) for size, part in zip(sizes, unlike, strict=True)])
+        """Return the weight of links × the distance of their sides, ``(links, rows, columns)``."""
+        stops = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
+        costs = [
+            whole_costs(
+                link_weight(size) * (self._distance(size, *stops) + self._length_cost(size, *stops))
+            )
+            for size in self.links
+        ]
+        return np.stack(costs)
 
-    def coarser(self) -> VectorPairing:
+    def coarser(self) -> VectorLinkCosts:
         """Return it with every two sentences of either side as one, and links of up to two."""
         settings = replace(self._settings, largest=COARSE_LARGEST)
-        return VectorPairing(
+        return VectorLinkCosts(
             self._source.coarser(), self._target.coarser(), settings, None, self._strangers
         )
 
@@ -160,89 +176,79 @@ class VectorPairing:
         target = [self._target.groups[span[3] - span[2] - 1, span[3]] for span in spans]
         return list(map(float, cosine_pairs(np.array(source), np.array(target))))
 
-    def unlikeness(self, spans: Sequence[Span]) -> float:
-        """Return how far apart linked groups are, on average of all sentences, 0 to about 1.
+    def distance(self, spans: Sequence[Span]) -> float:
+        """Return the mean distance of linked groups over all sentences, 0 to about 1.
 
-        Unrelated ones are 1 apart, and so is a sentence that is left out; 0 for no sentences.
+        It is 1 for unrelated groups and for sentences left out; 0 for no sentences.
         """
         count = len(self._source) + len(self._target)
-        apart = 0.0
+        total = 0.0
         for span in spans:
-            size = Step(span[1] - span[0], span[3] - span[2])
             far = 1.0
-            if all(size):
-                far = float(self._distance(size, np.array(span[1:2]), np.array(span[3:4]))[0, 0])
-            apart += sum(size) * far
-        return apart / max(count, 1)
+            if all(span.size):
+                stops = np.array([span.source_stop]), np.array([span.target_stop])
+                far = float(self._distance(span.size, *stops)[0, 0])
+            total += sum(span.size) * far
+        return total / max(count, 1)
 
-    def _distance(self, step: Step, rows: Indices, columns: Indices) -> Floats:
-        """(1 - cosine) of groups, 1 for those as far apart as from unrelated sentences."""
-        a, b = step.source - 1, step.target - 1
+    def _distance(self, size: LinkSize, rows: Indices, columns: Indices) -> Floats:
+        """Return (1 - cosine) of groups, relative to their mean distance from unrelated ones."""
+        a, b = size.source - 1, size.target - 1
         cosines = unit_products(self._source.groups[a, rows], self._target.groups[b, columns])
-        usual = self._strangeness[0][a, rows][:, None] + self._strangeness[1][b, columns]
+        usual = self._usual[0][a, rows][:, None] + self._usual[1][b, columns]
         return np.asarray(2 * (1 - cosines.astype(np.float64)) / np.maximum(usual, 2.0**-10))
 
-    def _excess(self, step: Step, rows: Indices, columns: Indices) -> Floats:
-        """The squared logarithm of the lengths' ratio against the usual one, weighed."""
+    def _length_cost(self, size: LinkSize, rows: Indices, columns: Indices) -> Floats:
+        """Return the weighted squared logarithm of the lengths' ratio over the usual ratio."""
         if self._ratio is None:
             return np.zeros((len(rows), len(columns)))
-        lengths = [
-            document.ends[places] - document.ends[np.maximum(places - count, 0)] + SMOOTHING
-            for document, places, count in (
-                (self._source, rows, step.source),
-                (self._target, columns, step.target),
-            )
-        ]
-        ratios = np.log(lengths[1]) - np.log(lengths[0])[:, None] - math.log(self._ratio)
+        source = group_lengths(self._source.ends, rows, size.source) + SMOOTHING
+        target = group_lengths(self._target.ends, columns, size.target) + SMOOTHING
+        ratios = np.log(target) - np.log(source)[:, None] - math.log(self._ratio)
         return np.asarray(self._settings.length * ratios**2)
 
 
-def _sample(sentences: Vectors, strangers: Vectors) -> Vectors:
-    """Sentences from everywhere in a document, and if it has too few, some of the strangers."""
+def _sample(sentences: Vectors, background: Vectors) -> Vectors:
+    """Return evenly spaced sentences of a document, and background sentences if it is short."""
     count = min(len(sentences), _SAMPLE)
     places = np.linspace(0, max(len(sentences) - 1, 0), count).astype(int)
-    found = np.concatenate([sentences[places], strangers[: _SAMPLE - count]])
+    found = np.concatenate([sentences[places], background[: _SAMPLE - count]])
     return found if len(found) else np.zeros((1, sentences.shape[1]), np.float32)
 
 
-def _strangeness(document: Document, strangers: Vectors) -> Floats:
-    """The mean of 1 - cosine of each group with unrelated sentences, ``(largest, n + 1)``."""
+def _mean_distances(document: Document, background: Vectors) -> Floats:
+    """Return the mean of 1 - cosine of each group with unrelated ones, ``(largest, n + 1)``."""
     means = np.zeros(document.groups.shape[:2])
     for part, found in zip(document.groups, means, strict=True):
         for first in range(0, len(part), _BLOCK_ROWS):
             rows = slice(first, first + _BLOCK_ROWS)
-            found[rows] = unit_products(part[rows], strangers).mean(axis=1, dtype=np.float64)
+            found[rows] = unit_products(part[rows], background).mean(axis=1, dtype=np.float64)
     return 1.0 - means
 
 
-DIM = 512
-BEGINNING = 5
-"""Words that begin with the same so many letters are alike."""
-SEED = 20051
-
-
 def surface_vectors(source: Sequence[str], target: Sequence[str]) -> tuple[Vectors, Vectors]:
-    """Return vectors ``(n, DIM)`` and ``(m, DIM)`` of what the sentences are written with.
+    """Return vectors ``(n, DIM)`` and ``(m, DIM)`` of sentences by the spelling of their words.
 
-    Random vectors of their words, and of the beginnings of longer ones, added up, each weighted by
-    how rare it is among the sentences of its side.
+    They are the sums of random vectors of words, and of the beginnings of longer ones, weighted by
+    their rarity among the sentences of their side.
     """
-    bags = _bags([[_surface(sentence) for sentence in side] for side in (source, target)])
+    first, second = _word_tables([map(_spellings, side) for side in (source, target)])
     random = np.random.default_rng(SEED)
-    vectors = random.standard_normal((bags[0].size, DIM), dtype=np.float32)
-    return _weighted(bags[0], vectors), _weighted(bags[1], vectors)
+    vectors = random.standard_normal((first.size, DIM), dtype=np.float32)
 
+    def weighted(table: _WordTable) -> Vectors:
+        rows = vectors * table.rarity().astype(np.float32)[:, None]
+        return table.sums(lambda _, words: rows[words])
 
-def _weighted(bag: _Bag, vectors: Vectors) -> Vectors:
-    """Sums of the vectors ``(size, DIM)`` of what stands in each row, by rarity."""
-    rows = vectors * bag.rarity().astype(np.float32)[:, None]
-    return bag.sums(lambda _, things: rows[things])
+    return weighted(first), weighted(second)
 
 
 def learned_vectors(
     source: Sequence[str], target: Sequence[str], links: Sequence[Link]
 ) -> tuple[Vectors, Vectors]:
-    """Return vectors ``(n, DIM)`` and ``(m, DIM)`` by the links that words stand in; 0 where none.
+    """Return vectors ``(n, DIM)`` and ``(m, DIM)`` of sentences by the links of their words.
+
+    A sentence whose words stand in no other link has the vector 0.
 
     Args:
         source: n sentences.
@@ -260,78 +266,79 @@ def learned_vectors(
 
 
 def _learned(sentences: Sequence[str], link_of: Indices, vectors: Vectors) -> Vectors:
-    """The vectors of the sentences of one side; the sum of a word is that of other links alone.
+    """Return the vectors of the sentences of one side, their words without the sentence's own link.
 
-    Sums of 1 and -1 are exact: what a link gives to its own words is taken away without a rest.
+    Sums of 1 and -1 are exact, so that the share of a link can be taken away without a rest.
     """
-    (bag,) = _bags([[word_forms(sentence) for sentence in sentences]])
-    sums = bag.transposed().sums(lambda _, rows: vectors[link_of[rows]])
-    weights = (bag.rarity() / np.sqrt(bag.counts())).astype(np.float32)
-    own = bag.times_by(link_of)
+    (table,) = _word_tables([map(word_forms, sentences)])
+    sums = table.transposed().sums(lambda _, rows: vectors[link_of[rows]])
+    weights = (table.rarity() / np.sqrt(table.counts())).astype(np.float32)
+    own = table.counts_in_groups(link_of)
 
     def others(part: slice, words: Indices) -> Vectors:
-        itself = vectors[link_of[bag.places[part]]] * own[part, None]
+        itself = vectors[link_of[table.rows[part]]] * own[part, None]
         return (sums[words] - itself) * weights[words, None]
 
-    return bag.sums(others)
+    return table.sums(others)
 
 
-def _surface(sentence: str) -> set[str]:
-    """Words, and the beginnings of those that go on, which no word is written as."""
+def _spellings(sentence: str) -> set[str]:
+    """Return words, and beginnings of longer words, which have a space to tell them apart."""
     words = word_forms(sentence)
     return words | {word[:BEGINNING] + " " for word in words if len(word) > BEGINNING}
 
 
-class _Bag:
-    """Which of ``size`` things stand in which of ``rows`` rows: two arrays, sorted by row."""
+class _WordTable:
+    """Words by row: the row and the word of each occurrence, ``(t,)`` each, sorted by row."""
 
-    def __init__(self, rows: int, size: int, places: Indices, things: Indices) -> None:
-        """Take the row and the number of each thing that stands somewhere, ``(t,)`` each."""
-        self.rows, self.size = rows, size
-        self.places, self.things = places, things
+    def __init__(self, count: int, size: int, rows: Indices, words: Indices) -> None:
+        """Take the occurrences of *size* words in *count* rows."""
+        self.count, self.size = count, size
+        self.rows, self.words = rows, words
 
-    def transposed(self) -> _Bag:
-        """Return which rows hold which thing."""
-        order = np.argsort(self.things, kind="stable")
-        return _Bag(self.size, self.rows, self.things[order], self.places[order])
+    def transposed(self) -> _WordTable:
+        """Return the table with rows and words exchanged."""
+        order = np.argsort(self.words, kind="stable")
+        return _WordTable(self.size, self.count, self.words[order], self.rows[order])
 
     def counts(self) -> Floats:
-        """Return in how many rows each thing stands, ``(size,)``."""
-        return np.bincount(self.things, minlength=self.size).astype(np.float64)
+        """Return the number of rows with each word, ``(size,)``."""
+        return np.bincount(self.words, minlength=self.size).astype(np.float64)
 
-    def times_by(self, group_of: Indices) -> NDArray[np.float32]:
-        """Return in how many rows of its row's group each thing stands, ``(t,)``."""
-        both = group_of[self.places] * self.size + self.things
+    def counts_in_groups(self, group_of: Indices) -> NDArray[np.float32]:
+        """Return for each occurrence the number of rows of its group with the word, ``(t,)``."""
+        both = group_of[self.rows] * self.size + self.words
         _, where, counts = np.unique(both, return_inverse=True, return_counts=True)
         return np.asarray(counts[where], dtype=np.float32)
 
     def rarity(self) -> Floats:
-        """Return log((1 + rows) / rows with it) of each thing, ``(size,)``."""
-        return np.asarray(np.log((1 + self.rows) / np.maximum(self.counts(), 1)))
+        """Return log((1 + rows) / rows with it) of each word, ``(size,)``."""
+        return np.asarray(np.log((1 + self.count) / np.maximum(self.counts(), 1)))
 
     def sums(self, values: Callable[[slice, Indices], Vectors]) -> Vectors:
-        """Return the sum of what stands in each row, ``(rows, DIM)``.
+        """Return the sum of the vectors of the words of each row, ``(count, DIM)``.
 
-        ``values``: from a part of the t and the things there to their vectors, to be added.
+        ``values`` gives the vectors of a slice of the occurrences, and of their words.
         """
-        found = np.zeros((self.rows, DIM), np.float32)
-        for first in range(0, self.rows, _BLOCK_ROWS):
-            begin, end = np.searchsorted(self.places, [first, first + _BLOCK_ROWS])
+        found = np.zeros((self.count, DIM), np.float32)
+        for first in range(0, self.count, _BLOCK_ROWS):
+            begin, end = np.searchsorted(self.rows, [first, first + _BLOCK_ROWS])
             part = slice(int(begin), int(end))
-            rows, starts = np.unique(self.places[part], return_index=True)
+            rows, starts = np.unique(self.rows[part], return_index=True)
             if len(rows):
-                found[rows] = np.add.reduceat(values(part, self.things[part]), starts, axis=0)
+                found[rows] = np.add.reduceat(values(part, self.words[part]), starts, axis=0)
         return found
 
 
-def _bags(sides: Sequence[Sequence[set[str]]]) -> list[_Bag]:
-    """The words of each side's sentences; the same word has the same number on all sides."""
-    words = sorted(set().union(*chain.from_iterable(sides)))
+def _word_tables(sides: Iterable[Iterable[set[str]]]) -> list[_WordTable]:
+    """Return the words of the sentences of each side; a word has one number on all sides."""
+    bags = [list(side) for side in sides]
+    words = sorted(set().union(*chain.from_iterable(bags)))
     numbers = {word: number for number, word in enumerate(words)}
-    bags = []
-    for side in sides:
-        things = [sorted(numbers[word] for word in sentence) for sentence in side]
-        places = np.repeat(np.arange(len(side)), list(map(len, things)))
-        flat = np.fromiter(chain.from_iterable(things), np.int64, len(places))
-        bags.append(_Bag(len(side), len(words), places, flat))
-    return bags
+    tables = []
+    for bag in bags:
+        found = [sorted(numbers[word] for word in sentence) for sentence in bag]
+        rows = np.repeat(np.arange(len(bag)), list(map(len, found)))
+        flat = np.fromiter(chain.from_iterable(found), np.int64, len(rows))
+        tables.append(_WordTable(len(bag), len(words), rows, flat))
+    return tables

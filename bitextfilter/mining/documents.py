@@ -1,13 +1,13 @@
 """Document alignment: links between the sentences of two documents, in order.
 
-A link gets dearer the more it is doubted. To ask about every link that there could be would take
-long. So the cheapest path is looked for as if only links asked about were doubted; then those of
-that path are asked about; and so on, until all of them are known. Then no path is cheaper, whatever
-would be said of other links, since doubts only make them dearer (lazy search of paths: Dellin &
-Srinivasa 2016, "A unifying formalism for shortest path problems with expensive edge evaluations").
+Links are found by vectors of a model, by words that the documents themselves teach (for languages
+without a model), or by lengths alone.
 
-By vectors of a model, by words that the documents teach (for languages without a model), or by
-lengths alone. Sentences are those of a list; each link is scored as its way scores.
+A model scorer may re-score links: an expensive, better model, queried only for the links of the
+cheapest path. Its penalties make links dearer, so another path may be the cheapest then; its links
+are queried, and so on, until a cheapest path has no unqueried link. No other path can be cheaper:
+penalties are never negative (lazy search of paths: Dellin & Srinivasa 2016, "A unifying formalism
+for shortest path problems with expensive edge evaluations").
 """
 
 from __future__ import annotations
@@ -22,163 +22,94 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers, Scores, Vectors
 from bitextfilter.mining.document_vectors import (
+    BackgroundSample,
     Document,
-    Strangers,
-    VectorPairing,
-    document,
+    VectorLinkCosts,
     group_sums,
-    groups,
+    group_texts,
+    grouped_document,
     learned_vectors,
     surface_vectors,
 )
-from bitextfilter.mining.link_costs import LengthPairing, LinkSettings, link_size, whole
+from bitextfilter.mining.link_costs import (
+    LengthLinkCosts,
+    LinkSettings,
+    link_weight,
+    whole_costs,
+)
 from bitextfilter.mining.monotonic import (
     IMPOSSIBLE,
     Link,
-    Pairing,
+    LinkCosts,
     Span,
-    Step,
     align,
+    band_near,
     cheapest_path,
-    near,
-    scored,
+    with_scores,
 )
 
-Doubts = Callable[[Sequence[Span]], Integers]
-"""From links to what they cost more, ``(n,)``, not below 0."""
-
+PRIOR_CHARACTERS = 200
+"""Characters of either side that are added to those of linked sentences, for the ratio of both."""
+LEARNING_ROUNDS = 2
+"""Rounds of learning words from the links found so far."""
 _MARGIN = 8
-"""How many sentences to either side of the first path are looked at."""
+"""Sentences to either side of the first path that re-scoring looks at."""
 RESCORING_ROUNDS = 12
-"""So often the links of a path are asked about; after that, only links asked about are taken."""
-
-
-def reconsider(pairing: Pairing, links: Sequence[Link], doubts: Doubts) -> list[Link]:
-    """Align two documents again, near the cheapest alignment, with doubts counting, too.
-
-    Args:
-        pairing: what links cost without doubts.
-        links: the cheapest alignment by that.
-        doubts: asked about some of the links, about each once.
-    """
-    costs = _DoubtedCosts(pairing)
-    band = near(links, pairing, _MARGIN)
-    spans = [link.span for link in links]
-    for _ in range(RESCORING_ROUNDS):
-        new = costs.unknown(spans)
-        if not new:
-            break
-        costs.learn(new, doubts(new))
-        spans = cheapest_path(costs, band)[0]
-    if costs.unknown(spans):
-        costs.only_known = True
-        spans = cheapest_path(costs, band)[0]
-    return scored(pairing, spans)
-
-
-class _DoubtedCosts:
-    """What steps cost, with the doubts that are known."""
-
-    def __init__(self, pairing: Pairing) -> None:
-        """Know no doubts."""
-        self._pairing = pairing
-        self._numbers = {step: number for number, step in enumerate(pairing.links)}
-        self._doubts: dict[Span, int] = {}
-        self._ending: defaultdict[int, list[Span]] = defaultdict(list)
-        self._blocks: dict[tuple[int, int, int, int], Integers] = {}
-        self.links = pairing.links
-        self.skip_source, self.skip_target = pairing.skip_source, pairing.skip_target
-        self.only_known = False
-        """Whether all other links are impossible."""
-
-    def unknown(self, spans: Iterable[Span]) -> list[Span]:
-        """Return the links among the steps of a path that have not been asked about."""
-        return [span for span in spans if all(_step(span)) and span not in self._doubts]
-
-    def learn(self, spans: Sequence[Span], doubts: Integers) -> None:
-        """Keep what links cost more."""
-        for span, doubt in zip(spans, doubts.tolist(), strict=True):
-            self._doubts[span] = doubt
-            self._ending[span.source_stop].append(span)
-
-    def block(self, rows: slice, columns: slice) -> Integers:
-        """Return ``(links, rows, columns)``."""
-        key = rows.start, rows.stop, columns.start, columns.stop
-        if key not in self._blocks:
-            self._blocks[key] = self._pairing.block(rows, columns)
-        plain = self._blocks[key]
-        found = np.full_like(plain, IMPOSSIBLE) if self.only_known else plain.copy()
-        for row in range(rows.start, rows.stop):
-            for span in self._ending.get(row, ()):
-                if columns.start <= span.target_stop < columns.stop:
-                    place = row - rows.start, span.target_stop - columns.start
-                    cell = (self._numbers[_step(span)], *place)
-                    found[cell] = plain[cell] + self._doubts[span]
-        return found
-
-
-def _step(span: Span) -> Step:
-    """How many sentences of either side a step takes."""
-    return Step(span.source_stop - span.source_start, span.target_stop - span.target_start)
-
+"""Rounds of queries; after them, links that were not queried are impossible."""
 
 _Encode = Callable[[list[str]], Vectors]
-"""From texts to their vectors ``(n, dim)``."""
-Judge = Callable[[list[str], list[str]], Scores]
-"""From ``n`` pairs of texts to how probably they are translations, ``(n,)``, 0 to 1."""
-Documents = tuple[Document, Document]
-
-PRIOR = 200
-"""So many characters, and as many of their translation, are thought to have been seen before."""
-ROUNDS = 2
-"""How often words are learned from the links found so far."""
+"""Function from texts to their vectors ``(n, dim)``."""
+ModelScorer = Callable[[list[str], list[str]], Scores]
+"""Function from ``n`` pairs of texts to the probability of translations, ``(n,)``, 0 to 1."""
+Penalties = Callable[[Sequence[Span]], Integers]
+"""Function from links to what is added to their costs, ``(n,)``, at least 0."""
 
 
 class Alignment(NamedTuple):
-    """The links between two documents, in order; every sentence of either is in one."""
+    """Links between two documents, in order; every sentence of either is in one."""
 
     links: list[Link]
-    unlikeness: float | None
-    """How far linked sentences are apart, from 0 to about 1, as far as unrelated ones; sentences
-    that are left out count as 1. None if lengths alone were looked at."""
+    distance: float | None
+    """Mean distance of linked sentences: 0 for the same vector, 1 for unrelated sentences and for
+    those left out. None if lengths alone were looked at."""
 
 
-class Means(NamedTuple):
-    """What a model brings to the alignment of documents in its languages."""
+class DocumentModel(NamedTuple):
+    """Functions and vectors of a model, for documents in its languages."""
 
     encoders: tuple[_Encode, _Encode]
-    """Of either side's texts."""
-    strangers: Strangers | None = None
-    """See :class:`VectorPairing`."""
-    judge: Judge | None = None
-    """Gives a second opinion on links."""
+    """Encoders of source and target texts."""
+    background: BackgroundSample | None = None
+    """See :class:`VectorLinkCosts`."""
+    scorer: ModelScorer | None = None
+    """Re-scores links."""
 
 
 def align_by_vectors(
-    source: Sequence[str], target: Sequence[str], means: Means, settings: LinkSettings
+    source: Sequence[str], target: Sequence[str], model: DocumentModel, settings: LinkSettings
 ) -> Alignment:
-    """Align by the vectors of sentences and of neighbouring sentences joined by a space.
+    """Align by the vectors of sentences, and of neighbouring sentences joined by a space.
 
-    A link's score is the cosine of its two texts, -1 to 1.
+    The score of a link is the cosine of its two texts, -1 to 1.
 
     Args:
-        source: the sentences of one document.
-        target: those of the other.
-        means: vectors, and perhaps more.
-        settings: what a link may be, and what counts.
+        source: sentences of one document.
+        target: sentences of the other.
+        model: encoders, background sample, scorer.
+        settings: sizes and costs of links.
     """
-    source_document, target_document = (
-        document(side, encode(groups(side, settings.largest)), settings.largest)
-        for side, encode in zip((source, target), means.encoders, strict=True)
+    first, second = (
+        grouped_document(side, encode(group_texts(side, settings.largest)), settings.largest)
+        for side, encode in zip((source, target), model.encoders, strict=True)
     )
-    documents = source_document, target_document
-    links = align(VectorPairing(*documents, settings, None, means.strangers))
-    pairing = VectorPairing(*documents, settings, _ratio(links, documents), means.strangers)
-    links = align(pairing, links)
-    if means.judge is not None:
-        doubts = partial(_doubts, (source, target), means.judge, settings.doubt)
-        links = reconsider(pairing, links, doubts)
-    return _alignment(pairing, links)
+    links = align(VectorLinkCosts(first, second, settings, None, model.background))
+    ratio = _length_ratio(links, first.ends, second.ends)
+    costs = VectorLinkCosts(first, second, settings, ratio, model.background)
+    links = align(costs, links)
+    if model.scorer is not None:
+        penalties = partial(_penalties, (source, target), model.scorer, settings.penalty)
+        links = rescore_links(costs, links, penalties)
+    return Alignment(links, costs.distance([link.span for link in links]))
 
 
 def align_by_words(
@@ -186,58 +117,124 @@ def align_by_words(
 ) -> Alignment:
     """Align by words that look alike, then by words that are linked with each other elsewhere.
 
-    A link's score is the cosine of what is known of its words, -1 to 1.
+    The score of a link is the cosine of the vectors of its words, -1 to 1.
     """
-    surface = [
+    first, second = (
         Document(group_sums(vectors, settings.largest), _ends(side))
         for vectors, side in zip(surface_vectors(source, target), (source, target), strict=True)
-    ]
-    documents = surface[0], surface[1]
-    pairing = VectorPairing(*documents, settings)
-    links = align(pairing)
-    for _ in range(ROUNDS):
+    )
+    costs = VectorLinkCosts(first, second, settings)
+    links = align(costs)
+    for _ in range(LEARNING_ROUNDS):
         learned = [
-            one.with_groups(group_sums(vectors, settings.largest), 1.0)
-            for one, vectors in zip(surface, learned_vectors(source, target, links), strict=True)
+            side.with_groups(group_sums(vectors, settings.largest), 1.0)
+            for side, vectors in zip(
+                (first, second), learned_vectors(source, target, links), strict=True
+            )
         ]
-        ratio = _ratio(links, documents)
-        pairing = VectorPairing(learned[0], learned[1], settings, ratio)
-        links = align(pairing, links)
-    return _alignment(pairing, links)
+        ratio = _length_ratio(links, first.ends, second.ends)
+        costs = VectorLinkCosts(learned[0], learned[1], settings, ratio)
+        links = align(costs, links)
+    return Alignment(links, costs.distance([link.span for link in links]))
 
 
 def align_by_lengths(source: Sequence[str], target: Sequence[str]) -> Alignment:
-    """Align by how many characters sentences have.
+    """Align by the numbers of characters of sentences.
 
-    A link's score is how probably translations differ so much, 0 to 1.
+    The score of a link is the probability that the lengths of translations differ so, 0 to 1.
     """
-    return Alignment(align(LengthPairing(_ends(source), _ends(target))), None)
-
-
-def _doubts(
-    sides: tuple[Sequence[str], Sequence[str]], judge: Judge, weight: float, spans: Sequence[Span]
-) -> Integers:
-    """What links cost more: their size × the weight × how probably they are no translations."""
-    source = [" ".join(sides[0][span.source_start : span.source_stop]) for span in spans]
-    target = [" ".join(sides[1][span.target_start : span.target_stop]) for span in spans]
-    steps = [Step(span[1] - span[0], span[3] - span[2]) for span in spans]
-    sizes = np.array([link_size(step) for step in steps])
-    return whole(weight * sizes * (1.0 - judge(source, target).astype(np.float64)))
-
-
-def _alignment(pairing: VectorPairing, links: list[Link]) -> Alignment:
-    return Alignment(links, pairing.unlikeness([link.span for link in links]))
+    return Alignment(align(LengthLinkCosts(_ends(source), _ends(target))), None)
 
 
 def _ends(sentences: Sequence[str]) -> NDArray[np.int64]:
-    """The characters up to each position, ``(n + 1,)``."""
+    """Return the characters up to each position, ``(n + 1,)``."""
     return np.cumsum([0, *map(len, sentences)], dtype=np.int64)
 
 
-def _ratio(links: Sequence[Link], documents: Documents) -> float:
-    """Target characters for a source character, of sentences that are linked; near 1 if few are."""
+def _length_ratio(
+    links: Sequence[Link], source: NDArray[np.int64], target: NDArray[np.int64]
+) -> float:
+    """Return target characters for a source character in linked sentences; near 1 for few.
+
+    ``source`` and ``target`` are the characters up to each position.
+    """
     linked = [link for link in links if link.score is not None]
-    source, target = (one.ends for one in documents)
     before = sum(int(source[link.source.stop] - source[link.source.start]) for link in linked)
     after = sum(int(target[link.target.stop] - target[link.target.start]) for link in linked)
-    return (after + PRIOR) / (before + PRIOR)
+    return (after + PRIOR_CHARACTERS) / (before + PRIOR_CHARACTERS)
+
+
+def _penalties(
+    sides: tuple[Sequence[str], Sequence[str]],
+    scorer: ModelScorer,
+    weight: float,
+    spans: Sequence[Span],
+) -> Integers:
+    """Return size × weight × probability of being no translations, of each link."""
+    source = [" ".join(sides[0][span.source_start : span.source_stop]) for span in spans]
+    target = [" ".join(sides[1][span.target_start : span.target_stop]) for span in spans]
+    sizes = np.array([link_weight(span.size) for span in spans])
+    return whole_costs(weight * sizes * (1.0 - scorer(source, target).astype(np.float64)))
+
+
+def rescore_links(costs: LinkCosts, links: Sequence[Link], penalties: Penalties) -> list[Link]:
+    """Align two documents again, near their cheapest alignment, with penalties on links.
+
+    Args:
+        costs: costs of links without penalties.
+        links: the cheapest alignment by them.
+        penalties: called with some of the links, once for each.
+    """
+    penalised = _PenalisedCosts(costs)
+    band = band_near(links, costs, _MARGIN)
+    spans = [link.span for link in links]
+    for _ in range(RESCORING_ROUNDS):
+        new = penalised.unqueried(spans)
+        if not new:
+            break
+        penalised.learn(new, penalties(new))
+        spans = cheapest_path(penalised, band)[0]
+    if penalised.unqueried(spans):
+        penalised.queried_only = True
+        spans = cheapest_path(penalised, band)[0]
+    return with_scores(costs, spans)
+
+
+class _PenalisedCosts:
+    """Costs of links with the penalties queried so far."""
+
+    def __init__(self, costs: LinkCosts) -> None:
+        self._costs = costs
+        self._numbers = {size: number for number, size in enumerate(costs.links)}
+        self._penalties: dict[Span, int] = {}
+        self._ending: defaultdict[int, list[Span]] = defaultdict(list)
+        self._blocks: dict[tuple[int, int, int, int], Integers] = {}
+        self.links = costs.links
+        self.skip_source, self.skip_target = costs.skip_source, costs.skip_target
+        self.queried_only = False
+        """Whether all other links are impossible."""
+
+    def unqueried(self, spans: Iterable[Span]) -> list[Span]:
+        """Return the links of a path without a penalty yet."""
+        return [span for span in spans if all(span.size) and span not in self._penalties]
+
+    def learn(self, spans: Sequence[Span], penalties: Integers) -> None:
+        """Keep the penalties of links."""
+        for span, penalty in zip(spans, penalties.tolist(), strict=True):
+            self._penalties[span] = penalty
+            self._ending[span.source_stop].append(span)
+
+    def block(self, rows: slice, columns: slice) -> Integers:
+        """Return ``(links, rows, columns)``."""
+        key = rows.start, rows.stop, columns.start, columns.stop
+        if key not in self._blocks:
+            self._blocks[key] = self._costs.block(rows, columns)
+        plain = self._blocks[key]
+        found = np.full_like(plain, IMPOSSIBLE) if self.queried_only else plain.copy()
+        for row in range(rows.start, rows.stop):
+            for span in self._ending.get(row, ()):
+                if columns.start <= span.target_stop < columns.stop:
+                    place = row - rows.start, span.target_stop - columns.start
+                    cell = (self._numbers[span.size], *place)
+                    found[cell] = plain[cell] + self._penalties[span]
+        return found

@@ -1,11 +1,12 @@
-"""Approximate search between two on-disk sides, tuned on a sample; and indexes saved for later.
+"""Approximate search of two vector files by indexes, and target sides saved for later searches.
 
-How many lists of an index must be looked through, for the nearest of so many rows to be found, is
-measured on a sample of either side, whose nearest are found exactly.
+An index (of faiss) divides the rows of a file into lists, and looks through some of them. The
+number of lists is chosen on a sample of either side, whose nearest rows are found exactly, so that
+the recall asked for is reached.
 
-An index has sentences, vectors, and of each sentence the cosines to its nearest on the side that
-it was searched with: what margins need. Joined with those of a later search, they are what one
-search of both texts at once would find.
+A saved index has sentences, their vectors, and the cosines of each sentence to its nearest on the
+side it was searched with, which margins need. Joined with the cosines of a later search, they are
+those of one search of both texts at once.
 """
 
 from __future__ import annotations
@@ -26,52 +27,59 @@ from bitextfilter.errors import InputError, NotFoundError, OutputError, Settings
 from bitextfilter.io.files import draft, write_whole
 from bitextfilter.io.sentence_file import SentenceFile
 from bitextfilter.io.vector_file import VectorFile
-from bitextfilter.mining.search import BLOCK, Neighbourhoods, Part, Sides, Task, Work, nearest_in
+from bitextfilter.mining.search import (
+    BLOCK,
+    BlockNeighbours,
+    NeighbourFiles,
+    SearchTask,
+    Sides,
+    TaskId,
+    nearest_in_file,
+)
 from bitextfilter.similarity.index import Index, build, exact_cosines
 from bitextfilter.similarity.neighbours import NONE, Found
 from bitextfilter.similarity.vectors import unit_rows
 
 EXACT = "exact"
 _EXACT_PAIRS = 2e13
-"""Up to so many pairs of sentences are compared exactly unless an index is asked for."""
+"""Comparisons (source x target) up to which ``auto`` is exact."""
 _FEWEST_ROWS = 10_000
-"""An index of fewer is not worth making."""
-
+"""Rows of a side below which no index is made."""
 _ROWS = 8192
-"""Rows that are sought at a time."""
-_MORE = (1, 4, 16)
-"""Times as many candidates as is usual."""
+"""Rows searched at a time."""
+_CANDIDATE_FACTORS = (1, 4, 16)
+"""Factors on the usual number of candidates, tried in this order."""
 _SAMPLE = 2048
 """Rows of a side that recall is measured on."""
 
 
-class Tuned(NamedTuple):
-    """How the index of a side is searched, for the rows of the other."""
+class TunedSearch(NamedTuple):
+    """Settings of the search in the index of one side, for the rows of the other."""
 
     lists: int
-    """It looks through so many,"""
-    of: int
-    """of so many,"""
-    more: int
-    """gives so many times as many candidates as is usual,"""
+    """Lists looked through."""
+    all_lists: int
+    """Lists of the index."""
+    candidate_factor: int
+    """Factor on the usual number of candidates."""
     recall: float
-    """and finds this share of the nearest of the sample."""
+    """Share of the sample whose nearest row is found, 0 to 1."""
 
 
 @dataclass(frozen=True)
-class Thorough:
-    """Which kind of index, and how much it must find."""
+class IndexSettings:
+    """Kind of an index, one of ``similarity.index.KINDS``, and the recall it must reach."""
 
     kind: str
     recall: float
     device: str = "cpu"
 
 
-def kind_for(asked: str, sizes: tuple[int, int]) -> str:
-    """Return the kind of search, ``exact`` or one of ``similarity.approximate.KINDS``.
+def search_kind(asked: str, sizes: tuple[int, int]) -> str:
+    """Return the kind of search, ``exact`` or one of ``similarity.index.KINDS``.
 
-    ``auto`` is exact up to 20 million million pairs of sentences, and beyond that ``ivf-sq8``;
-    of a side of fewer than 10,000 sentences no index is made.
+    ``auto`` is exact up to 2e13 (source x target) comparisons, and ``ivf-sq8`` beyond. If a side
+    has fewer than 10,000 sentences, every search is exact.
     """
     if min(sizes) < _FEWEST_ROWS or asked == EXACT:
         return EXACT
@@ -80,74 +88,64 @@ def kind_for(asked: str, sizes: tuple[int, int]) -> str:
     return asked
 
 
-def blocks_of(known: Neighbourhoods) -> list[Task]:
-    """Every block of either side: a side, 0 or 1, and a number."""
-    return [(side, block) for side in (0, 1) for block in known.blocks(side)]
-
-
-def _path(sides: Sides, side: int) -> Path:
-    return sides.known.folder / f"{('source', 'target')[side]}.index"
-
-
-def tune(sides: Sides, wanted: Thorough) -> tuple[Tuned, Tuned]:
-    """Make an index of either side where it is not there yet, and measure how it must be searched.
+def tune_indexes(sides: Sides, settings: IndexSettings) -> tuple[TunedSearch, TunedSearch]:
+    """Make the index of either side, if it is not there yet, and choose how to search it.
 
     Returns:
-        Of the index of the target side, which sources are sought in, and of that of the source
-        side.
+        The search of sources in the index of targets, and that of targets in that of sources.
 
     Raises:
-        SettingsError: the recall cannot be reached by this kind of index.
+        SettingsError: an index of this kind cannot reach the recall.
     """
     for side in (0, 1):
         base, index = sides.file(side), _path(sides, side)
         if not index.exists():
-            build(wanted.kind, partial(_units, base), base.shape, index, sides.threads)
-    path = sides.known.folder / "tuned.json"
+            build(settings.kind, partial(_unit_blocks, base), base.shape, index, sides.threads)
+    path = sides.neighbours.folder / "tuned.json"
     if path.exists():
-        return _known(path)
+        return _read_tuned(path)
     tuned = []
     for side in (0, 1):
-        found = _tuned(sides, side, wanted)
-        if found.recall < wanted.recall:
+        found = _tune(sides, side, settings)
+        if found.recall < settings.recall:
             raise SettingsError(
-                f"an index {wanted.kind} finds {found.recall:.4f} of the nearest at most, not"
-                f" {wanted.recall:g}: take --index exact, or a lower --recall"
+                f"an index {settings.kind} finds {found.recall:.4f} of the nearest at most, not"
+                f" {settings.recall:g}: take --index exact, or a lower --recall"
             )
         tuned.append(found)
     write_whole(path, json.dumps(tuned).encode())
     return tuned[0], tuned[1]
 
 
-def _known(path: Path) -> tuple[Tuned, Tuned]:
+def _read_tuned(path: Path) -> tuple[TunedSearch, TunedSearch]:
     try:
-        forward, backward = (Tuned(*some) for some in json.loads(path.read_text()))
+        forward, backward = (TunedSearch(*search) for search in json.loads(path.read_text()))
     except (ValueError, TypeError) as error:
         raise InputError("damaged; remove it", file=str(path)) from error
     return forward, backward
 
 
-def _tuned(sides: Sides, side: int, wanted: Thorough) -> Tuned:
-    """Look through twice as many lists until enough of the nearest is found; else take more."""
-    base, index = sides.file(1 - side), _open(sides, 1 - side, wanted)
-    rows = len(sides.file(side))
+def _tune(sides: Sides, side: int, settings: IndexSettings) -> TunedSearch:
+    """Double the lists until the recall is reached, then take more candidates."""
+    queries, base = sides.file(side), sides.file(1 - side)
+    index, rows = _open(sides, 1 - side, settings), len(queries)
     sample = np.unique(np.linspace(0, max(0, rows - 1), min(rows, _SAMPLE)).astype(np.int64))
-    vectors = sides.file(side)[sample]
-    nearest = nearest_in(vectors, base, 1, sides.threads)[0][:, 0]
-    queries = unit_rows(vectors)
-    tried = []
-    for more in _MORE:
+    vectors = queries[sample]
+    nearest = nearest_in_file(vectors, base, 1, sides.threads)[0][:, 0]
+    units, tried = unit_rows(vectors), []
+    for factor in _CANDIDATE_FACTORS:
         for lists in _doubling(index.lists):
-            candidates = index.candidates(queries, sides.known.k, lists, more)
-            found = exact_cosines(queries, candidates, partial(_unit_at, base), 1)[0][:, 0]
-            tried.append(Tuned(lists, index.lists, more, float((found >= nearest).mean())))
-            if tried[-1].recall >= wanted.recall:
+            candidates = index.candidates(units, sides.neighbours.k, lists, factor)
+            found = exact_cosines(units, candidates, partial(_units_at, base), 1)[0][:, 0]
+            recall = float((found >= nearest).mean())
+            tried.append(TunedSearch(lists, index.lists, factor, recall))
+            if recall >= settings.recall:
                 return tried[-1]
-    return max(tried, key=lambda some: some.recall)
+    return max(tried, key=lambda search: search.recall)
 
 
 def _doubling(most: int) -> Iterator[int]:
-    """1, 2, 4 and so on, and the most."""
+    """Yield 1, 2, 4 and so on, and *most* last."""
     lists = 1
     while lists < most:
         yield lists
@@ -155,59 +153,66 @@ def _doubling(most: int) -> Iterator[int]:
     yield most
 
 
-def _found(sides: Sides, index: Index, queries: Vectors, side: int, tuned: Tuned) -> Found:
-    """The nearest of some rows; those whose lists hold too few look through all lists."""
-    k, base = sides.known.k, partial(_unit_at, sides.file(1 - side))
-    candidates = index.candidates(queries, k, tuned.lists, tuned.more)
-    cosines, numbers = exact_cosines(queries, candidates, base, k)
-    few = np.flatnonzero(numbers[:, -1] == NONE)
-    if len(few) and tuned.lists < tuned.of:
-        candidates = index.candidates(queries[few], k, tuned.of, tuned.more)
-        cosines[few], numbers[few] = exact_cosines(queries[few], candidates, base, k)
-    return cosines, numbers
+def _path(sides: Sides, side: int) -> Path:
+    return sides.neighbours.folder / f"{('source', 'target')[side]}.index"
 
 
-def _units(file: VectorFile) -> Iterator[Vectors]:
+def _open(sides: Sides, side: int, settings: IndexSettings) -> Index:
+    return Index(_path(sides, side), settings.kind, settings.device, sides.threads)
+
+
+def _unit_blocks(file: VectorFile) -> Iterator[Vectors]:
     for first in range(0, len(file), BLOCK):
         yield unit_rows(file[first : first + BLOCK])
 
 
-def _unit_at(file: VectorFile, rows: Indices) -> Vectors:
+def _units_at(file: VectorFile, rows: Indices) -> Vectors:
     return unit_rows(file[rows])
 
 
-def _open(sides: Sides, side: int, wanted: Thorough) -> Index:
-    return Index(_path(sides, side), wanted.kind, wanted.device, sides.threads)
+def block_tasks(neighbours: NeighbourFiles) -> list[TaskId]:
+    """Return a task for each block of either side: the side, 0 or 1, and the block."""
+    return [(side, block) for side in (0, 1) for block in neighbours.blocks(side)]
 
 
-def block_against_index(
-    sides: Sides,
-    wanted: Thorough,
-    tuned: tuple[Tuned, Tuned],
-) -> Work:
-    """Return what searches a block of a side in the index of the other.
+def search_indexes(
+    sides: Sides, settings: IndexSettings, tuned: tuple[TunedSearch, TunedSearch]
+) -> SearchTask:
+    """Return the function that searches a block of a side in the index of the other.
 
     Args:
-        sides: the vectors.
-        wanted: as of :func:`tune`, which has made the indexes.
-        tuned: what it returned.
+        sides: vectors of either side.
+        settings: those of :func:`tune_indexes`, which has made the indexes.
+        tuned: its result.
     """
     indexes: dict[int, Index] = {}
 
-    def work(task: Task) -> tuple[Task, list[Part]]:
+    def work(task: TaskId) -> list[BlockNeighbours]:
         side, block = task
         if side not in indexes:
             indexes.clear()
-            indexes[side] = _open(sides, 1 - side, wanted)
+            indexes[side] = _open(sides, 1 - side, settings)
         rows = sides.file(side)[block * BLOCK : (block + 1) * BLOCK]
         parts = [
-            _found(sides, indexes[side], unit_rows(rows[first : first + _ROWS]), side, tuned[side])
-            for first in range(0, len(rows), _ROWS)
+            _nearest(sides, indexes[side], unit_rows(rows[i : i + _ROWS]), side, tuned[side])
+            for i in range(0, len(rows), _ROWS)
         ]
-        found = np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
-        return task, [Part(side, block, found)]
+        cosines, numbers = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return [BlockNeighbours(side, block, (cosines, numbers))]
 
     return work
+
+
+def _nearest(sides: Sides, index: Index, queries: Vectors, side: int, tuned: TunedSearch) -> Found:
+    """Return the nearest of some rows; where the lists hold too few, look through all lists."""
+    k, base = sides.neighbours.k, partial(_units_at, sides.file(1 - side))
+    candidates = index.candidates(queries, k, tuned.lists, tuned.candidate_factor)
+    cosines, numbers = exact_cosines(queries, candidates, base, k)
+    few = np.flatnonzero(numbers[:, -1] == NONE)
+    if len(few) and tuned.lists < tuned.all_lists:
+        candidates = index.candidates(queries[few], k, tuned.all_lists, tuned.candidate_factor)
+        cosines[few], numbers[few] = exact_cosines(queries[few], candidates, base, k)
+    return cosines, numbers
 
 
 _FORMAT = 1
@@ -215,22 +220,22 @@ _DESCRIPTION, _SENTENCES, _VECTORS, _NEAREST = "index.json", "sentences", "vecto
 
 
 @dataclass(frozen=True)
-class Description:
-    """What an index is of."""
+class IndexDescription:
+    """Model, vectors and neighbours of a saved index."""
 
     model: str
-    """The digest of the model."""
+    """Digest of the model that made the vectors."""
     dim: int
     form: str
-    """One of ``io.vector_file.FORMS``."""
+    """Number format of the vectors, one of ``io.vector_file.FORMS``."""
     neighbours: int
-    """How many cosines are kept of each sentence."""
+    """Cosines kept of each sentence."""
     sources: int
-    """How many sentences of the other side it has been searched with."""
+    """Sentences of the other side that it has been searched with."""
 
 
 class SavedIndex:
-    """An index in a folder."""
+    """A target side in a folder: sentences, vectors, and cosines to the nearest sources."""
 
     def __init__(self, folder: Path) -> None:
         """Open it. Raises NotFoundError where there is none, InputError where it is damaged."""
@@ -243,7 +248,7 @@ class SavedIndex:
             form = known.pop("format")
             if form != _FORMAT:
                 raise SettingsError(f"{folder}: an index of format {form}, this reads {_FORMAT}")
-            self.description = Description(**known)
+            self.description = IndexDescription(**known)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise InputError(f"damaged: {error}", file=str(path)) from error
         self.sentences_path, self.vectors_path = folder / _SENTENCES, folder / _VECTORS
@@ -253,9 +258,9 @@ class SavedIndex:
             raise InputError("its vectors are damaged", file=str(self.vectors_path))
 
     def nearest(self) -> Scores:
-        """Cosines of each sentence to its nearest, best first, ``(m, neighbours)``.
+        """Return the cosines of each sentence to its nearest, best first, ``(m, neighbours)``.
 
-        -inf where there were fewer. Raises InputError where they are damaged.
+        -inf fills up where there were fewer. Raises InputError where they are damaged.
         """
         path = self.folder / _NEAREST
         kept = np.fromfile(path, "<f4") if path.is_file() else np.zeros(0, np.float32)
@@ -265,14 +270,14 @@ class SavedIndex:
         return kept.reshape(shape)
 
     def digest(self) -> str:
-        """32 hexadecimal digits over all of it but the vectors, which the model decides."""
+        """Return 32 hexadecimal digits over everything but the vectors, which follow from it."""
         whole = hashlib.blake2b(self.sentences.digest().encode(), digest_size=16)
         whole.update((self.folder / _DESCRIPTION).read_bytes())
         whole.update(self.nearest().tobytes())
         return whole.hexdigest()
 
     def check(self, model: str, neighbours: int) -> None:
-        """Raise SettingsError where it cannot serve a search by this model and so many."""
+        """Raise SettingsError unless it is of this model, and has this number of neighbours."""
         known = self.description
         if known.model != model:
             raise SettingsError(
@@ -286,24 +291,24 @@ class SavedIndex:
             )
 
 
-def merged(nearest: Scores, elsewhere: Scores | None, k: int) -> Scores:
-    """Join cosines to the nearest ``(m, any)`` here and elsewhere: the k highest, ``(m, k)``."""
+def highest_cosines(nearest: Scores, older: Scores | None, k: int) -> Scores:
+    """Return the k highest of the cosines of both searches, ``(m, any)`` each, as ``(m, k)``."""
     parts = [nearest, np.full((len(nearest), k), -np.inf, np.float32)]
-    if elsewhere is not None:
-        parts.append(elsewhere)
+    if older is not None:
+        parts.append(older)
     return np.asarray(-np.sort(-np.hstack(parts), axis=1)[:, :k])
 
 
 def save_index(
-    folder: Path, files: tuple[Path, Path], nearest: Scores, description: Description
+    folder: Path, files: tuple[Path, Path], nearest: Scores, description: IndexDescription
 ) -> None:
     """Write an index to a folder that must not exist, or be this index, whole or not at all.
 
     Args:
-        folder: where.
-        files: its sentences and its vectors; they are copied.
-        nearest: as :meth:`SavedIndex.nearest`.
-        description: what it is of.
+        folder: the new folder.
+        files: sentences and vectors, which are copied.
+        nearest: cosines as of :meth:`SavedIndex.nearest`.
+        description: model, vectors and neighbours.
 
     Raises:
         OutputError: it cannot be written.

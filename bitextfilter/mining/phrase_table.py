@@ -15,7 +15,7 @@ from bitextfilter.text.ragged import Ragged
 
 _MOST_WORDS = 3
 """Words of a phrase."""
-BITS = 21
+_BITS = 21
 """Of a word's number: three of them fit 63 bits."""
 _BUFFER = 1 << 17
 """Phrase pairs that wait to be counted: some 20 MB."""
@@ -39,7 +39,7 @@ def phrase_key(words: Sequence[int]) -> int:
     """The number of a phrase of up to three words below 2²¹ - 1."""
     key = 0
     for word in words:
-        key = (key << BITS) + int(word) + 1
+        key = (key << _BITS) + int(word) + 1
     return key
 
 
@@ -47,8 +47,8 @@ def phrase_words(key: int) -> list[int]:
     """The words of a phrase's number."""
     words = []
     while key:
-        words.append((key & ((1 << BITS) - 1)) - 1)
-        key >>= BITS
+        words.append((key & ((1 << _BITS) - 1)) - 1)
+        key >>= _BITS
     return words[::-1]
 
 
@@ -109,7 +109,7 @@ def extract(source: Ragged, target: Ragged, words: NDArray[np.bool_]) -> PhraseC
 
     Raises SettingsError for more than 2²¹ - 2 different words.
     """
-    if len(words) >= (1 << BITS) - 1:
+    if len(words) >= (1 << _BITS) - 1:
         raise SettingsError(f"{len(words)} different words, of which a lexicon can hold 2 million")
     aligner, counts = WordAligner(source, target, len(words)), PhraseCounts()
     aligner.learn()

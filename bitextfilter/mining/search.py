@@ -1,15 +1,14 @@
-"""Exact search between two on-disk sides, in tasks whose results are kept so that it resumes.
+"""Exact search for the nearest rows of two vector files, in tasks, so that it can be resumed.
 
-A task names a part of the search; what it finds are neighbours of blocks of rows of either side.
-They are joined with what is there already, which is exact, and does no harm done twice: so a
-task counts as done only after all it found has been written.
+A task compares a part of the source side with a part of the target side. It finds neighbours of
+blocks of rows of either side, which are joined with those found so far. Joining is exact, and
+joining twice changes nothing: so a task counts as done once all its neighbours are written.
 """
 
 from __future__ import annotations
 
-import io
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
@@ -24,55 +23,54 @@ from bitextfilter.similarity.bidirectional import Wanted, nearest_among_parts
 from bitextfilter.similarity.neighbours import NONE, Found, best_of, nothing
 from bitextfilter.similarity.vectors import unit_rows
 
-Task = tuple[int, int]
-"""What a part is about, as whoever cuts the work likes."""
+TaskId = tuple[int, int]
+"""Two numbers that tell a task from the others; each kind of task says what they are."""
 
 _Result = TypeVar("_Result")
 
 
-class Do(Protocol):
-    """Does tasks, wherever."""
+class MapTasks(Protocol):
+    """A function that runs tasks, here or in other processes."""
 
     def __call__(
-        self, prepare: Callable[[], Callable[[Task], _Result]], tasks: Iterable[Task], /
+        self, prepare: Callable[[], Callable[[TaskId], _Result]], tasks: Sequence[TaskId], /
     ) -> Iterator[_Result]:
         """Yield the result of each task, in order.
 
         Args:
-            prepare: is called wherever tasks are done, and returns what does one; it may be sent
-                to other processes.
-            tasks: are asked for as they can be done.
+            prepare: called once in each worker; returns the function that does a task. It may be
+                sent to other processes.
+            tasks: all tasks.
         """
 
 
-def in_turn(
-    prepare: Callable[[], Callable[[Task], _Result]], tasks: Iterable[Task], /
+def map_here(
+    prepare: Callable[[], Callable[[TaskId], _Result]], tasks: Sequence[TaskId], /
 ) -> Iterator[_Result]:
-    """Do tasks here, one after another."""
+    """Run tasks in this process, one after another."""
     return map(prepare(), tasks)
 
 
 BLOCK = 1 << 17
-"""Rows of a side whose neighbours are kept, and sought, together."""
+"""Rows of a side that are searched, and whose neighbours are kept, together."""
 
 
-class Part(NamedTuple):
-    """What a task found of a block of a side."""
+class BlockNeighbours(NamedTuple):
+    """Neighbours of the rows of one block, found by a task."""
 
     side: int
-    """0 or 1: whose rows these are the neighbours of."""
+    """Side of the block: 0 for source, 1 for target."""
     block: int
     found: Found
-    """With numbers of rows of the other side."""
+    """Cosines and numbers of rows of the other side."""
 
 
-Work = Callable[[Task], tuple[Task, list[Part]]]
-"""Does a task of a search."""
+SearchTask = Callable[[TaskId], list[BlockNeighbours]]
 
 
 @dataclass(frozen=True)
-class Neighbourhoods:
-    """The k nearest of the rows of both sides, as far as they are known, in files of a folder."""
+class NeighbourFiles:
+    """The k nearest of the rows of both sides, as far as they are known: a file for each block."""
 
     folder: Path
     sizes: tuple[int, int]
@@ -80,16 +78,20 @@ class Neighbourhoods:
     k: int
 
     def blocks(self, side: int) -> range:
-        """The numbers of the blocks of a side."""
+        """Return the numbers of the blocks of a side."""
         return range(-(-self.sizes[side] // BLOCK))
 
     def rows(self, side: int, block: int) -> int:
-        """How many rows a block has."""
+        """Return the number of rows of a block."""
         return min(BLOCK, self.sizes[side] - block * BLOCK)
 
+    def path(self, side: int, block: int) -> Path:
+        """Return the file of a block; there is none before its first neighbours."""
+        return self.folder / f"{('source', 'target')[side]}.nearest.{block:05d}"
+
     def read(self, side: int, block: int) -> Found:
-        """What is known of a block ``(b, k)``. Raises InputError where its file is damaged."""
-        rows, path = self.rows(side, block), self._path(side, block)
+        """Return the neighbours of a block ``(b, k)``. Raises InputError for a damaged file."""
+        rows, path = self.rows(side, block), self.path(side, block)
         if not path.exists():
             return nothing(rows, self.k)
         kept = np.frombuffer(path.read_bytes(), np.uint8)
@@ -99,67 +101,60 @@ class Neighbourhoods:
         shape = rows, self.k
         return cosines.view(np.float32).reshape(shape), numbers.view(np.int64).reshape(shape)
 
-    def take(self, part: Part) -> None:
-        """Join a part with what is known. Raises OutputError."""
-        known = self.read(part.side, part.block)
-        cosines, numbers = best_of(known, part.found, self.k)
-        kept = io.BytesIO()
-        kept.write(cosines.astype("<f4").tobytes())
-        kept.write(numbers.astype("<i8").tobytes())
-        write_whole(self._path(part.side, part.block), kept.getvalue())
+    def join(self, new: BlockNeighbours) -> None:
+        """Keep the k nearest of the known and the new neighbours of a block. Raises OutputError."""
+        known = self.read(new.side, new.block)
+        cosines, numbers = best_of(known, new.found, self.k)
+        kept = cosines.astype("<f4").tobytes() + numbers.astype("<i8").tobytes()
+        write_whole(self.path(new.side, new.block), kept)
 
-    def has(self, side: int, block: int) -> bool:
-        """Whether something is known of a block."""
-        return self._path(side, block).exists()
-
-    def of_side(self, side: int) -> Found:
-        """All that is known of a side: ``(n, min(k, m))``."""
-        empty = nothing(0, self.k)
-        parts = [empty, *(self.read(side, block) for block in self.blocks(side))]
+    def read_side(self, side: int) -> Found:
+        """Return the neighbours of all rows of a side: ``(n, min(k, m))``."""
+        blocks = [nothing(0, self.k), *(self.read(side, block) for block in self.blocks(side))]
         columns = min(self.k, self.sizes[1 - side])
-        cosines, numbers = (np.concatenate(part)[:, :columns] for part in zip(*parts, strict=True))
+        cosines, numbers = (np.concatenate(part)[:, :columns] for part in zip(*blocks, strict=True))
         return cosines, numbers
 
-    def _path(self, side: int, block: int) -> Path:
-        return self.folder / f"{('source', 'target')[side]}.nearest.{block:05d}"
 
-
-def search(
-    known: Neighbourhoods,
-    tasks: Sequence[Task],
-    prepare: Callable[[], Work],
-    do: Do = in_turn,
-    known_done: Callable[[Task], object] | None = None,
+def find_neighbours(
+    neighbours: NeighbourFiles,
+    tasks: Sequence[TaskId],
+    prepare: Callable[[], SearchTask],
+    map_tasks: MapTasks = map_here,
+    done: Callable[[TaskId], object] | None = None,
 ) -> tuple[Found, Found]:
-    """Do the tasks that are not done yet; return the neighbours of either side.
+    """Run the tasks that are not done yet; return the neighbours of either side.
 
     Args:
-        known: where they are kept.
-        tasks: of the whole search.
-        prepare: returns what does a task.
-        do: does tasks.
-        known_done: is told of each task that an earlier run has done.
+        neighbours: files of the neighbours found so far, and to come.
+        tasks: all tasks of the search.
+        prepare: returns the function that does a task.
+        map_tasks: runs tasks.
+        done: called with each task that is done, by an earlier run or by this one.
 
     Raises:
         OutputError: the folder cannot be written.
-        InputError: what is in it is damaged.
+        InputError: a file in it is damaged.
     """
-    record = known.folder / "done"
-    done = _done(record, known)
+    record = neighbours.folder / "done"
+    earlier = _tasks_done(record, neighbours)
+    report = done or (lambda _: None)
     for task in tasks:
-        if task in done and known_done is not None:
-            known_done(task)
-    for task, parts in do(prepare, [task for task in tasks if task not in done]):
-        for part in parts:
-            known.take(part)
-        _append(record, task, parts)
-    return known.of_side(0), known.of_side(1)
+        if task in earlier:
+            report(task)
+    new = [task for task in tasks if task not in earlier]
+    for task, blocks in zip(new, map_tasks(prepare, new), strict=True):
+        for block in blocks:
+            neighbours.join(block)
+        _append(record, task, blocks)
+        report(task)
+    return neighbours.read_side(0), neighbours.read_side(1)
 
 
-def _done(record: Path, known: Neighbourhoods) -> set[Task]:
-    """The tasks of a record; one that was cut off is taken out of it.
+def _tasks_done(record: Path, neighbours: NeighbourFiles) -> set[TaskId]:
+    """Read the record of tasks; a last line that was cut off is removed from it.
 
-    A line has the two numbers of a task, and those of each block that it found something of.
+    A line has the two numbers of a task, then side and number of each block it found rows of.
     """
     if not record.exists():
         return set()
@@ -173,14 +168,14 @@ def _done(record: Path, known: Neighbourhoods) -> set[Task]:
     except (ValueError, IndexError) as error:
         raise InputError("damaged; remove the folder", file=str(record)) from error
     blocks = {line[at : at + 2] for line in lines for at in range(2, len(line), 2)}
-    if not all(known.has(side, block) for side, block in blocks):
+    if not all(neighbours.path(side, block).exists() for side, block in blocks):
         message = "what some tasks found is missing; remove the folder"
         raise InputError(message, file=str(record))
     return tasks
 
 
-def _append(record: Path, task: Task, parts: Sequence[Part]) -> None:
-    numbers = [*task, *(number for part in parts for number in (part.side, part.block))]
+def _append(record: Path, task: TaskId, blocks: Sequence[BlockNeighbours]) -> None:
+    numbers = [*task, *(number for block in blocks for number in (block.side, block.block))]
     try:
         with open(record, "ab") as stream:
             stream.write((" ".join(map(str, numbers)) + "\n").encode())
@@ -190,19 +185,15 @@ def _append(record: Path, task: Task, parts: Sequence[Part]) -> None:
         raise OutputError(f"{record}: cannot be written: {error.strerror or error}") from error
 
 
-_BEYOND = 2.0
-"""A cosine that nothing reaches."""
-
-
 @dataclass(frozen=True)
 class Sides:
-    """Two files of vectors, and what is wanted of them."""
+    """Vector files of the source and the target side, and the files of their neighbours."""
 
     files: tuple[Path, Path]
     dim: int
     forms: tuple[str, str]
-    """Of either, one of ``io.vector_file.FORMS``."""
-    known: Neighbourhoods
+    """Number formats of the files, from ``io.vector_file.FORMS``."""
+    neighbours: NeighbourFiles
     threads: int = 1
 
     def file(self, side: int) -> VectorFile:
@@ -210,54 +201,53 @@ class Sides:
         return VectorFile(self.files[side], self.dim, self.forms[side])
 
 
-def cells(known: Neighbourhoods) -> list[Task]:
-    """Every block of the source side with every block of the target side."""
-    return [(row, column) for row in known.blocks(0) for column in known.blocks(1)]
+def cell_tasks(neighbours: NeighbourFiles) -> list[TaskId]:
+    """Return a task for each block of the source side with each block of the target side."""
+    return [(row, column) for row in neighbours.blocks(0) for column in neighbours.blocks(1)]
 
 
-def block_against_block(sides: Sides) -> Work:
-    """Return what searches a cell: a block of either side, and its number.
+def compare_blocks(sides: Sides) -> SearchTask:
+    """Return the function that compares a source block with a target block.
 
-    What is known of the blocks already only makes it faster: what is found is the same in the
-    end, whatever the order of cells, and wherever they are searched. Memory: about 1 GB, for 512
-    dimensions.
+    Neighbours found before only make it faster: the result of all tasks is the same, in whatever
+    order and wherever they run. Memory: about 1 GB, for 512 dimensions.
     """
-    files = [_Blocks(sides.file(side)) for side in (0, 1)]
-    known = sides.known
+    files, neighbours = [_Blocks(sides.file(side)) for side in (0, 1)], sides.neighbours
 
-    def work(task: Task) -> tuple[Task, list[Part]]:
+    def work(task: TaskId) -> list[BlockNeighbours]:
         row, column = task
-        own, opposite = known.read(0, row), known.read(1, column)
-        reached = own[0][:, -1], opposite[0][:, -1]
-        wanted = Wanted(known.k, reached, threads=sides.threads)
+        reached = neighbours.read(0, row)[0][:, -1], neighbours.read(1, column)[0][:, -1]
+        wanted = Wanted(neighbours.k, reached, threads=sides.threads)
         forward, backward = nearest_among_parts(files[0].read(row), files[1].read(column), wanted)
-        parts = [Part(0, row, _moved(forward, column)), Part(1, column, _moved(backward, row))]
-        return task, parts
+        return [
+            BlockNeighbours(0, row, _in_file(forward, column)),
+            BlockNeighbours(1, column, _in_file(backward, row)),
+        ]
 
     return work
 
 
-def nearest_in(queries: Vectors, base: VectorFile, k: int, threads: int = 1) -> Found:
+def nearest_in_file(queries: Vectors, base: VectorFile, k: int, threads: int = 1) -> Found:
     """Return the k nearest rows of a file for each of some vectors ``(n, dim)``: ``(n, ≤ k)``."""
-    best, units = nothing(len(queries), k), unit_rows(queries)
+    best, units, blocks = nothing(len(queries), k), unit_rows(queries), _Blocks(base)
     for block in range(-(-len(base) // BLOCK)):
-        rows = unit_rows(base[block * BLOCK : (block + 1) * BLOCK])
-        nobody = np.full(len(rows), _BEYOND, np.float32)
-        wanted = Wanted(k, (best[0][:, -1], nobody), threads)
-        best = best_of(best, _moved(nearest_among_parts(units, rows, wanted)[0], block), k)
+        rows = blocks.read(block)
+        backward = np.full(len(rows), 2.0, np.float32)  # above any cosine: none is wanted
+        wanted = Wanted(k, (best[0][:, -1], backward), threads)
+        best = best_of(best, _in_file(nearest_among_parts(units, rows, wanted)[0], block), k)
     columns = min(k, len(base))
     return best[0][:, :columns], best[1][:, :columns]
 
 
-def _moved(found: Found, block: int) -> Found:
-    """Numbers within a block as numbers of the whole side."""
+def _in_file(found: Found, block: int) -> Found:
+    """Turn numbers of rows within a block into numbers within the file, in place."""
     cosines, numbers = found
     numbers[numbers != NONE] += block * BLOCK
     return cosines, numbers
 
 
 class _Blocks:
-    """The unit rows of blocks of a file; that of the last one is kept."""
+    """Unit rows of the blocks of a file; those of the last block are kept in memory."""
 
     def __init__(self, file: VectorFile) -> None:
         self._file = file

@@ -8,14 +8,14 @@ from functools import partial
 from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.mining import documents
-from bitextfilter.mining.documents import Alignment, Means
+from bitextfilter.mining.documents import Alignment, DocumentModel
 from bitextfilter.mining.link_costs import LinkSettings
 from bitextfilter.scoring.model import Model
 
 Align = Callable[[Sequence[str], Sequence[str]], Alignment]
-"""Aligns the sentences of two documents."""
+"""Function that aligns the sentences of two documents."""
 _Encode = Callable[[str, Sequence[str]], Vectors]
-"""From a language and ``n`` sentences to their vectors ``(n, dim)``."""
+"""Function from a language and ``n`` sentences to their vectors ``(n, dim)``."""
 
 
 def aligner(
@@ -29,13 +29,13 @@ def aligner(
 
     Args:
         by: ``model``, ``words`` or ``length``.
-        settings: what a link may be, and what skips cost; not for ``length``.
+        settings: sizes and costs of links; not for ``length``.
         model: needed by ``model``.
-        classifier: ask the model's classifier for a second opinion on links.
-        encode: encodes by the model; None for the model's own way.
+        classifier: let the model's classifier re-score links.
+        encode: encodes by the model; None for ``model.encode``.
 
     Raises:
-        SettingsError: there is no such way, or no model or classifier for it.
+        SettingsError: *by* is unknown, or the model or its classifier is missing.
     """
     if by == "length":
         return documents.align_by_lengths
@@ -49,11 +49,11 @@ def aligner(
         raise SettingsError(f"--classifier: the model {model.name} has none")
     encode = encode or (lambda language, sentences: model.encode(sentences, language))
     first, second = (partial(encode, language) for language in model.languages)
-    known = model.background
-    strangers = None if known is None else (known.source, known.target)
-    judge = partial(_probabilities, model) if classifier else None
-    means = Means((first, second), strangers, judge)
-    return partial(documents.align_by_vectors, means=means, settings=settings)
+    sample = model.background
+    background = None if sample is None else (sample.source, sample.target)
+    scorer = partial(_probabilities, model) if classifier else None
+    resources = DocumentModel((first, second), background, scorer)
+    return partial(documents.align_by_vectors, model=resources, settings=settings)
 
 
 def _probabilities(model: Model, sources: list[str], targets: list[str]) -> Scores:

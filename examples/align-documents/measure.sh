@@ -13,7 +13,7 @@ data=$1/dev/align
 gold=$data/bleualign.dev.defr
 for by in "model --model de-fr" "model --model de-fr --classifier" words length; do
     # shellcheck disable=SC2086  # words
-    bitext-align -q --monotonic --links --by $by \
+    bitext-align-documents -q --links --by $by \
         "$data/bleualign.dev.de" "$data/bleualign.dev.fr" |
         bitext-evaluate alignment -q "$gold" |
         awk -F '\t' -v OFS='\t' -v by="$by" 'NR > 1 { print by, $1, $2, $3, $4, $5 }'
@@ -21,5 +21,5 @@ done
 for file in "$data"/*.en-de.jsonl.tsv.gz; do
     gzip -dc "$file" |
         awk -F '\t' '{ printf "{\"name\": \"%s\", \"source\": %s, \"target\": %s}\n", $1, $2, $3 }' |
-        bitext-align --monotonic --documents - --on-error reject 2>&1 >/dev/null
+        bitext-align-documents --documents - --on-error reject 2>&1 >/dev/null
 done

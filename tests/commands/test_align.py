@@ -13,7 +13,9 @@ from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
 from bitextfilter.commands import align
-from bitextfilter.mining.comparable import RETRIEVALS, SIMILARITIES
+from bitextfilter.commands.align_documents import RowForm
+from bitextfilter.mining.comparable import MINING_SIMILARITIES, RETRIEVALS
+from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 from bitextfilter.scoring.model import load
 
 SOURCES, TARGETS = sentences(60, 7)
@@ -45,7 +47,7 @@ def rows_of(done: Result) -> list[list[str]]:
 
 
 def test_names_are_those_there_are() -> None:
-    assert set(align._SIMILARITIES) == set(SIMILARITIES)
+    assert set(THRESHOLD_MEASURES) == set(MINING_SIMILARITIES)
     assert set(align._RETRIEVALS) == set(RETRIEVALS)
 
 
@@ -60,7 +62,7 @@ def test_it_finds_the_pairs_best_first(model: Path, files: tuple[Path, Path]) ->
 
 
 @pytest.mark.parametrize("retrieval", RETRIEVALS)
-@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("similarity", MINING_SIMILARITIES)
 def test_least_score_in_every_mode(
     model: Path, files: tuple[Path, Path], similarity: str, retrieval: str
 ) -> None:
@@ -206,9 +208,9 @@ def test_what_is_not_there(model: Path, files: tuple[Path, Path], tmp_path: Path
 
 
 def test_a_rounded_nothing_has_no_sign() -> None:
-    options = {"digits": 3, "score_first": False}
-    assert align.pair_line(["s", "t"], -0.0004, options) == b"s\tt\t0.000\n"
-    assert align.pair_line(["s", "t"], -0.0006, options) == b"s\tt\t-0.001\n"
+    form = RowForm(digits=3, score_first=False)
+    assert form.row(["s", "t"], -0.0004) == b"s\tt\t0.000\n"
+    assert form.row(["s", "t"], -0.0006) == b"s\tt\t-0.001\n"
 
 
 def test_the_languages_are_looked_at(

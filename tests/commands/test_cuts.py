@@ -83,7 +83,10 @@ def test_rank_reads_the_measure_in_the_header(model: Path) -> None:
         assert kept(result) == ["csls", "0.3"]
     unknown = run("rank", model, *words, text=HEADED.format("quality"))
     assert (unknown.exit_code, unknown.stdout) == (78, "")
-    assert "what is the column 'quality' a score of? --similarity says" in unknown.stderr
+    assert (
+        "the measure of the column 'quality' is unknown: name it with --similarity"
+        in unknown.stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,7 +141,10 @@ def test_filter_by_a_measure_that_is_named(model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--rule", "quality>=recommended", "--header"], "what is the column 'quality' a score"),
+        (
+            ["--rule", "quality>=recommended", "--header"],
+            "the measure of the column 'quality' is unknown",
+        ),
         (["--rule", "-1>=recommended", "--header"], "name it as the header does"),
         (["--rule", "score<=recommended"], "maximum=recommended is not a number"),
         (["--rule", "length:min=recommended"], "min=recommended is not a number"),

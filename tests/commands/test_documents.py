@@ -168,7 +168,7 @@ def test_the_model_is_asked_as_it_should_be(
 
     def spy(source: list[str], target: list[str], **given: Any) -> Alignment:
         calls.append(given)
-        encoders = given["means"].encoders
+        encoders = given["model"].encoders
         vectors = [encode(side) for encode, side in zip(encoders, LINES, strict=True)]
         for found, side, language in zip(vectors, LINES, loaded.languages, strict=True):
             assert (found == loaded.encode(list(side), language)).all()
@@ -178,11 +178,11 @@ def test_the_model_is_asked_as_it_should_be(
     monotonic(model, *files, "--largest", "3", "--skip", "0.5")
     (given,) = calls
     assert given["settings"] == LinkSettings(3, 0.5)
-    for found, known in zip(given["means"].strangers, ("source", "target"), strict=True):
+    for found, known in zip(given["model"].background, ("source", "target"), strict=True):
         assert (found == getattr(loaded.background, known)).all()
-    assert given["means"].judge is None
+    assert given["model"].scorer is None
     monotonic(model, *files, "--classifier")
-    judged = calls[1]["means"].judge(SOURCES, TARGETS)
+    judged = calls[1]["model"].scorer(SOURCES, TARGETS)
     assert (judged == loaded.score(SOURCES, TARGETS, ("mlp",))["mlp"]).all()
 
 

@@ -21,7 +21,7 @@ SOURCES, TARGETS = sentences(900, 5)
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (search, search, approximate):
+    for module in (search, approximate):
         monkeypatch.setattr(module, "BLOCK", 600)
 
 
@@ -101,7 +101,7 @@ def test_stopped_while_encoding(
     most: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bitextfilter.mining.workspace._SAFE_ROWS", 100)
+    monkeypatch.setattr("bitextfilter.workflows.collection_mining._SAFE_ROWS", 100)
     options = ("--batch-size", "60", "--resume", tmp_path / "kept")
     whole = output(model, *files)
     encoded.count, encoded.most = 0, most
@@ -123,16 +123,16 @@ def test_stopped_while_searching(
     whole = output(model, *files)
     folder = tmp_path / "kept"
     done: list[tuple[int, int]] = []
-    take = search.Neighbourhoods.take
+    take = search.NeighbourFiles.join
 
-    def stopping(known: search.Neighbourhoods, part: search.Part) -> None:
+    def stopping(known: search.NeighbourFiles, part: search.BlockNeighbours) -> None:
         if len(done) == tasks and part.side == 1:
             raise KeyboardInterrupt
         take(known, part)
         done.extend([(0, 0)] * part.side)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search.Neighbourhoods, "take", stopping)
+        patch.setattr(search.NeighbourFiles, "join", stopping)
         assert run(model, *files, "--resume", folder).exit_code == 130
     record = folder / "nearest.4.exact" / "done"
     assert len(record.read_text().splitlines() if tasks else []) == tasks
@@ -456,12 +456,12 @@ def test_an_index_goes_on_after_a_kill(
     how = ("--index", "ivf", "--recall", "0.8")
     whole = output(model, *files, *how)
     folder = tmp_path / "kept"
-    take = search.Neighbourhoods.take
+    take = search.NeighbourFiles.join
     for stop in range(1, 5):
         taken: list[int] = []
 
         def stopping(
-            known: search.Neighbourhoods, part: search.Part, taken: list[int] = taken
+            known: search.NeighbourFiles, part: search.BlockNeighbours, taken: list[int] = taken
         ) -> None:
             taken.append(part.side)
             if len(taken) == 2:
@@ -469,7 +469,7 @@ def test_an_index_goes_on_after_a_kill(
             take(known, part)
 
         with monkeypatch.context() as patch:
-            patch.setattr(search.Neighbourhoods, "take", stopping)
+            patch.setattr(search.NeighbourFiles, "join", stopping)
             code = run(model, *files, *how, "--resume", folder).exit_code
         assert code == (130 if stop < 4 else 0)
     assert output(model, *files, *how, "--resume", folder) == whole
@@ -513,4 +513,4 @@ def test_faiss_that_is_not_there(
     ],
 )
 def test_which_kind_of_search(asked: str, sizes: tuple[int, int], kind: str) -> None:
-    assert approximate.kind_for(asked, sizes) == kind
+    assert approximate.search_kind(asked, sizes) == kind

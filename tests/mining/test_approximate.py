@@ -10,12 +10,12 @@ import pytest
 
 from bitextfilter.io.vector_file import VectorWriter
 from bitextfilter.mining.index import (
-    Thorough,
-    block_against_index,
-    blocks_of,
-    tune,
+    IndexSettings,
+    block_tasks,
+    search_indexes,
+    tune_indexes,
 )
-from bitextfilter.mining.search import Neighbourhoods, Sides, search
+from bitextfilter.mining.search import NeighbourFiles, Sides, find_neighbours
 from bitextfilter.similarity.neighbours import scan
 from bitextfilter.similarity.vectors import unit_rows
 
@@ -31,18 +31,18 @@ def sides(tmp_path: Path) -> Sides:
     for name, rows in (("a", A), ("b", B)):
         with VectorWriter(tmp_path / name, 512) as writer:
             writer.append(rows)
-    known = Neighbourhoods(tmp_path, (len(A), len(B)), 2)
+    known = NeighbourFiles(tmp_path, (len(A), len(B)), 2)
     return Sides((tmp_path / "a", tmp_path / "b"), 512, ("float16", "float16"), known)
 
 
 @pytest.mark.parametrize("kind", ["flat", "ivf"])
 def test_what_looks_at_everything_finds_everything(sides: Sides, kind: str) -> None:
-    wanted = Thorough(kind, 1.0)
-    tuned = tune(sides, wanted)
+    wanted = IndexSettings(kind, 1.0)
+    tuned = tune_indexes(sides, wanted)
     assert [some.recall for some in tuned] == [1.0, 1.0]
-    tuned = tuned[0]._replace(lists=tuned[0].of), tuned[1]._replace(lists=tuned[1].of)
-    work = partial(block_against_index, sides, wanted, tuned)
-    found = search(sides.known, blocks_of(sides.known), work)
+    tuned = tuned[0]._replace(lists=tuned[0].all_lists), tuned[1]._replace(lists=tuned[1].all_lists)
+    work = partial(search_indexes, sides, wanted, tuned)
+    found = find_neighbours(sides.neighbours, block_tasks(sides.neighbours), work)
     units = unit_rows(sides.file(0)[:]), unit_rows(sides.file(1)[:])
     for (cosines, numbers), (queries, base) in zip(found, (units, units[::-1]), strict=True):
         exact = scan(queries, base, 2)
@@ -51,13 +51,13 @@ def test_what_looks_at_everything_finds_everything(sides: Sides, kind: str) -> N
 
 
 def test_the_recall_said_is_that_of_the_search(sides: Sides) -> None:
-    wanted = Thorough("ivf", 0.6)
-    tuned = tune(sides, wanted)
-    work = partial(block_against_index, sides, wanted, tuned)
-    found = search(sides.known, blocks_of(sides.known), work)
+    wanted = IndexSettings("ivf", 0.6)
+    tuned = tune_indexes(sides, wanted)
+    work = partial(search_indexes, sides, wanted, tuned)
+    found = find_neighbours(sides.neighbours, block_tasks(sides.neighbours), work)
     units = unit_rows(sides.file(0)[:]), unit_rows(sides.file(1)[:])
     for some, (cosines, _), (queries, base) in zip(tuned, found, (units, units[::-1]), strict=True):
         assert 0.6 <= some.recall < 1
-        assert some.lists < some.of
+        assert some.lists < some.all_lists
         nearest = scan(queries, base, 1)[0][:, 0]
         assert (cosines[:, 0] == nearest).mean() == pytest.approx(some.recall, abs=0.03)

@@ -11,9 +11,9 @@ import pytest
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.mining import monotonic
-from bitextfilter.mining.document_vectors import VectorPairing, document, groups
+from bitextfilter.mining.document_vectors import VectorLinkCosts, group_texts, grouped_document
 from bitextfilter.mining.link_costs import LinkSettings
-from bitextfilter.mining.monotonic import Link, Step, align, cheapest_path, whole_band
+from bitextfilter.mining.monotonic import Link, LinkSize, align, cheapest_path, whole_band
 
 DIM = 128
 
@@ -33,13 +33,13 @@ def word_vector(word: str) -> Vectors:
     return shared + np.float32(0.9) * own
 
 
-def pairing_of(source: list[str], target: list[str], settings: LinkSettings) -> VectorPairing:
+def pairing_of(source: list[str], target: list[str], settings: LinkSettings) -> VectorLinkCosts:
     sides = []
     for sentences in (source, target):
-        texts = groups(sentences, settings.largest)
+        texts = group_texts(sentences, settings.largest)
         vectors = np.array([meaning(text) for text in texts]).reshape(len(texts), DIM)
-        sides.append(document(sentences, vectors.astype(np.float32), settings.largest))
-    return VectorPairing(sides[0], sides[1], settings, 1.0)
+        sides.append(grouped_document(sentences, vectors.astype(np.float32), settings.largest))
+    return VectorLinkCosts(sides[0], sides[1], settings, 1.0)
 
 
 Links = list[tuple[range, range]]
@@ -85,16 +85,16 @@ def test_coarse_to_fine_finds_the_cheapest_of_all_paths(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, target, _ = translated(150, seed)
-    pairing = pairing_of(source, target, LinkSettings(3))
-    spans, _ = cheapest_path(pairing, whole_band(len(source), len(target)))
-    monkeypatch.setattr(monotonic, "COARSEST_CELLS", 1000)
+    costs = pairing_of(source, target, LinkSettings(3))
+    spans, _ = cheapest_path(costs, whole_band(len(source), len(target)))
+    monkeypatch.setattr(monotonic, "_COARSEST_CELLS", 1000)
     bands = []
     monkeypatch.setattr(
         monotonic,
         "cheapest_path",
         lambda costs, band: bands.append(band) or cheapest_path(costs, band),
     )
-    found = align(pairing)
+    found = align(costs)
     assert [(link.source, link.target) for link in found] == [
         (range(*span[:2]), range(*span[2:])) for span in spans
     ]
@@ -104,8 +104,8 @@ def test_coarse_to_fine_finds_the_cheapest_of_all_paths(
 
 
 def test_a_long_part_that_only_one_side_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(monotonic, "COARSEST_CELLS", 4000)
-    monkeypatch.setattr(monotonic, "MARGIN", 8)
+    monkeypatch.setattr(monotonic, "_COARSEST_CELLS", 4000)
+    monkeypatch.setattr(monotonic, "_MARGIN", 8)
     source, target, links = translated(160, 3)
     extra = [f"t{100_000 + i} t{200_000 + i}" for i in range(150)]
     cut = links[80][1].start
@@ -131,7 +131,7 @@ def test_short_sides(sides: tuple[int, int]) -> None:
 class Sides:
     """Two documents of so many sentences; links cost nothing."""
 
-    links = (Step(1, 1),)
+    links = (LinkSize(1, 1),)
 
     def __init__(self, n: int, m: int) -> None:
         self.skip_source, self.skip_target = np.ones(n, np.int64), np.ones(m, np.int64)
@@ -168,23 +168,23 @@ def test_near_a_path(joined: int, seed: int) -> None:
 
 
 def test_an_alignment_is_looked_for_near_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(monotonic, "MARGIN", 1)
+    monkeypatch.setattr(monotonic, "_MARGIN", 1)
     source, target, _ = translated(30, 1)
-    pairing = pairing_of(source, target, LinkSettings())
+    costs = pairing_of(source, target, LinkSettings())
     wrong = [Link(range(i, i + 1), range(0), None) for i in range(len(source))]
     wrong.append(Link(range(len(source), len(source)), range(len(target)), None))
-    found = align(pairing, wrong)
+    found = align(costs, wrong)
     reach = 1 * max(1, -(-len(target) // len(source)))
     assert all(link.target.stop <= reach for link in found if link.source.stop < len(source))
-    assert align(pairing, align(pairing)) == align(pairing)
+    assert align(costs, align(costs)) == align(costs)
 
 
 def test_few_sentences_of_a_side_are_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(monotonic, "COARSEST_CELLS", 100)
+    monkeypatch.setattr(monotonic, "_COARSEST_CELLS", 100)
     source, target, _ = translated(12, 1)
-    pairing = pairing_of(source, target, LinkSettings())
-    whole = monotonic._band(pairing)
+    costs = pairing_of(source, target, LinkSettings())
+    whole = monotonic._band(costs)
     assert not whole.first.any()
-    monkeypatch.setattr(monotonic, "FEWEST", 3)
-    monkeypatch.setattr(monotonic, "MARGIN", 1)
-    assert monotonic._band(pairing).first.any()
+    monkeypatch.setattr(monotonic, "_FEWEST", 3)
+    monkeypatch.setattr(monotonic, "_MARGIN", 1)
+    assert monotonic._band(costs).first.any()

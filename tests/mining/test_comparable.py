@@ -10,13 +10,13 @@ import pytest
 from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.mining.comparable import (
+    MINING_SIMILARITIES,
     RETRIEVALS,
-    SIMILARITIES,
     Mined,
     MiningSettings,
     PairScorer,
-    choose,
-    mine,
+    choose_pairs,
+    mine_vectors,
 )
 from bitextfilter.similarity.bidirectional import nearest_both_ways
 from bitextfilter.similarity.margins import csls_matrix, distance_matrix, ratio_matrix
@@ -89,13 +89,13 @@ def pairs_of(mined: Mined) -> list[Pair]:
 
 
 @pytest.mark.parametrize("retrieval", RETRIEVALS)
-@pytest.mark.parametrize("similarity", [name for name in SIMILARITIES if name != "joint"])
+@pytest.mark.parametrize("similarity", [name for name in MINING_SIMILARITIES if name != "joint"])
 @pytest.mark.parametrize("k", [3, 10])
 def test_agrees_with_the_naive_version(similarity: str, retrieval: str, k: int) -> None:
     scores = matrix(similarity, SOURCE, TARGET, k)
     for low in (None, float(np.quantile(scores, 0.98))):
         settings = MiningSettings(similarity, retrieval, k, low)
-        mined = mine(SOURCE, TARGET, settings, by_place(SOURCE, TARGET))
+        mined = mine_vectors(SOURCE, TARGET, settings, by_place(SOURCE, TARGET))
         expected = naive_mine(SOURCE, TARGET, settings)
         assert expected
         assert pairs_of(mined) == expected
@@ -109,8 +109,8 @@ def test_agrees_with_the_naive_version(similarity: str, retrieval: str, k: int) 
 @pytest.mark.parametrize("retrieval", RETRIEVALS)
 def test_csls_chooses_and_other_evidence_has_a_say(retrieval: str) -> None:
     scorer = by_place(SOURCE, TARGET)
-    chosen = mine(SOURCE, TARGET, MiningSettings("csls", retrieval))
-    found = mine(SOURCE, TARGET, MiningSettings("joint", retrieval), scorer)
+    chosen = mine_vectors(SOURCE, TARGET, MiningSettings("csls", retrieval))
+    found = mine_vectors(SOURCE, TARGET, MiningSettings("joint", retrieval), scorer)
     scores = {}
     for pair, csls in zip(pairs_of(chosen), chosen.score.tolist(), strict=True):
         scores[pair] = csls + float(scorer(*np.array(pair)[:, None])[0])
@@ -119,15 +119,15 @@ def test_csls_chooses_and_other_evidence_has_a_say(retrieval: str) -> None:
     assert (np.diff(found.score) <= 0).all()
     assert pairs_of(found) != pairs_of(chosen)
     low = float(found.score[len(found) // 2])
-    part = mine(SOURCE, TARGET, MiningSettings("joint", retrieval, min_score=low), scorer)
+    part = mine_vectors(SOURCE, TARGET, MiningSettings("joint", retrieval, min_score=low), scorer)
     assert pairs_of(part) == pairs_of(found)[: len(part)]
 
 
 @pytest.mark.parametrize("retrieval", RETRIEVALS)
 def test_a_bound_cuts_the_list_and_changes_nothing_else(retrieval: str) -> None:
-    whole = mine(SOURCE, TARGET, MiningSettings(retrieval=retrieval))
+    whole = mine_vectors(SOURCE, TARGET, MiningSettings(retrieval=retrieval))
     low = float(whole.score[len(whole) // 2])
-    part = mine(SOURCE, TARGET, MiningSettings(retrieval=retrieval, min_score=low))
+    part = mine_vectors(SOURCE, TARGET, MiningSettings(retrieval=retrieval, min_score=low))
     assert 0 < len(part) < len(whole)
     assert pairs_of(part) == pairs_of(whole)[: len(part)]
     assert (whole.score[len(part) :] < low).all()
@@ -135,16 +135,16 @@ def test_a_bound_cuts_the_list_and_changes_nothing_else(retrieval: str) -> None:
 
 @pytest.mark.parametrize("retrieval", RETRIEVALS)
 def test_it_finds_translations(retrieval: str) -> None:
-    found = set(pairs_of(mine(SOURCE, TARGET, MiningSettings(retrieval=retrieval))))
+    found = set(pairs_of(mine_vectors(SOURCE, TARGET, MiningSettings(retrieval=retrieval))))
     assert len(found & TRUE) >= 36
 
 
 @pytest.mark.parametrize("retrieval", RETRIEVALS)
 def test_order_of_the_lines_decides_nothing(retrieval: str) -> None:
     settings = MiningSettings(retrieval=retrieval)
-    whole = mine(SOURCE, TARGET, settings)
+    whole = mine_vectors(SOURCE, TARGET, settings)
     i, j = GENERATOR.permutation(40), GENERATOR.permutation(60)
-    shuffled = mine(SOURCE[i], TARGET[j], MiningSettings(retrieval=retrieval, threads=2))
+    shuffled = mine_vectors(SOURCE[i], TARGET[j], MiningSettings(retrieval=retrieval, threads=2))
     assert np.array_equal(shuffled.score, whole.score)
     assert set(zip(i[shuffled.source], j[shuffled.target], strict=True)) == set(pairs_of(whole))
 
@@ -158,23 +158,25 @@ def test_ties_go_to_the_earlier_sentences() -> None:
         "intersect": [(0, 0)],
         "max": [(0, 0)],
     }.items():
-        assert pairs_of(mine(source, target, MiningSettings("cosine", retrieval))) == expected
+        assert (
+            pairs_of(mine_vectors(source, target, MiningSettings("cosine", retrieval))) == expected
+        )
 
 
 @pytest.mark.parametrize("retrieval", RETRIEVALS)
-@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("similarity", MINING_SIMILARITIES)
 def test_nothing_on_a_side(similarity: str, retrieval: str) -> None:
     settings = MiningSettings(similarity, retrieval)
     for source, target in itertools.product((SOURCE, SOURCE[:0]), (TARGET, TARGET[:0])):
         if not len(source) or not len(target):
-            assert len(mine(source, target, settings, by_place(source, target))) == 0
+            assert len(mine_vectors(source, target, settings, by_place(source, target))) == 0
 
 
 def test_it_tells_how_far_it_is() -> None:
     done: list[int] = []
     source = GENERATOR.standard_normal((700, 16)).astype(np.float32)
     target = GENERATOR.standard_normal((500, 16)).astype(np.float32)
-    mine(source, target, MiningSettings(neighbours=3), progress=done.append)
+    mine_vectors(source, target, MiningSettings(neighbours=3), progress=done.append)
     assert sum(done) == 700
 
 
@@ -187,7 +189,7 @@ def test_settings_are_checked() -> None:
         MiningSettings(neighbours=0)
     for name in ("mlp", "joint"):
         with pytest.raises(SettingsError, match=f"{name} needs a classifier"):
-            mine(SOURCE, TARGET, MiningSettings(name))
+            mine_vectors(SOURCE, TARGET, MiningSettings(name))
 
 
 @pytest.mark.parametrize("similarity", ["mlp", "joint"])
@@ -195,5 +197,5 @@ def test_nothing_is_chosen_by_a_classifier_that_is_not_there(similarity: str) ->
     """Not even where the search has been done already."""
     nearest = nearest_both_ways(unit_rows(SOURCE), unit_rows(TARGET), 4, 1, None)
     with pytest.raises(SettingsError, match=f"{similarity} needs a classifier"):
-        choose(nearest, MiningSettings(similarity))
-    assert len(choose(nearest, MiningSettings(similarity), by_place(SOURCE, TARGET)))
+        choose_pairs(nearest, MiningSettings(similarity))
+    assert len(choose_pairs(nearest, MiningSettings(similarity), by_place(SOURCE, TARGET)))

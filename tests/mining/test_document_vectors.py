@@ -13,13 +13,13 @@ from bitextfilter.mining import document_vectors
 from bitextfilter.mining.document_vectors import (
     SMOOTHING,
     Document,
-    VectorPairing,
-    document,
+    VectorLinkCosts,
     group_sums,
-    groups,
+    group_texts,
+    grouped_document,
 )
-from bitextfilter.mining.link_costs import UNIT, LinkSettings
-from bitextfilter.mining.monotonic import Span, Step
+from bitextfilter.mining.link_costs import COST_UNIT, LinkSettings
+from bitextfilter.mining.monotonic import LinkSize, Span
 
 SENTENCES = ["a", "bcd", "", "efghij", "k"]
 DIM = 12
@@ -29,8 +29,8 @@ RATIO = 1.25
 def made(n: int, largest: int, seed: int) -> Document:
     random = np.random.default_rng(seed)
     sentences = ["x" * int(length) for length in random.integers(1, 90, n)]
-    vectors = random.standard_normal((len(groups(sentences, largest)), DIM), np.float32)
-    return document(sentences, vectors + 0.5, largest)
+    vectors = random.standard_normal((len(group_texts(sentences, largest)), DIM), np.float32)
+    return grouped_document(sentences, vectors + 0.5, largest)
 
 
 def unit(vector: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -39,16 +39,16 @@ def unit(vector: NDArray[np.floating]) -> NDArray[np.float64]:
 
 
 def test_groups_are_neighbours_by_size() -> None:
-    assert groups(["a", "b", "c"], 2) == ["a", "b", "c", "a b", "b c"]
-    assert groups(["a", "b"], 5) == ["a", "b", "a b"]
-    assert groups([], 3) == []
+    assert group_texts(["a", "b", "c"], 2) == ["a", "b", "c", "a b", "b c"]
+    assert group_texts(["a", "b"], 5) == ["a", "b", "a b"]
+    assert group_texts([], 3) == []
 
 
 def test_a_document_holds_each_group_at_its_end() -> None:
     random = np.random.default_rng(1)
-    texts = groups(SENTENCES, 3)
+    texts = group_texts(SENTENCES, 3)
     vectors = random.standard_normal((len(texts), DIM), np.float32)
-    found = document(SENTENCES, vectors, 3)
+    found = grouped_document(SENTENCES, vectors, 3)
     assert len(found) == 5
     assert found.ends.tolist() == [0, 1, 4, 4, 10, 11]
     for k, stop in itertools.product((1, 2, 3), range(6)):
@@ -98,13 +98,13 @@ def cosine(a: NDArray[np.floating], b: NDArray[np.floating]) -> float:
     return float(unit(a) @ unit(b))
 
 
-def strangeness(side: Document, k: int, stop: int, strangers: Document) -> float:
+def strangeness(side: Document, k: int, stop: int, background: Document) -> float:
     row = side.groups[k - 1, stop]
-    return float(np.mean([1 - cosine(row, other) for other in strangers.sentences]))
+    return float(np.mean([1 - cosine(row, other) for other in background.sentences]))
 
 
 def expected_cost(
-    sides: tuple[Document, Document], step: Step, stops: tuple[int, int], weight: float
+    sides: tuple[Document, Document], step: LinkSize, stops: tuple[int, int], weight: float
 ) -> float:
     rows = [d.groups[k - 1, stop] for d, k, stop in zip(sides, step, stops, strict=True)]
     usual = [
@@ -125,49 +125,49 @@ def expected_cost(
 def test_costs_by_definition(weight: float) -> None:
     sides = made(6, 3, 1), made(7, 3, 2)
     settings = LinkSettings(3, length=weight or 0.3)
-    pairing = VectorPairing(*sides, settings, RATIO if weight else None)
-    block = pairing.block(slice(2, 7), slice(1, 8))
-    for number, step in enumerate(pairing.links):
+    costs = VectorLinkCosts(*sides, settings, RATIO if weight else None)
+    block = costs.block(slice(2, 7), slice(1, 8))
+    for number, step in enumerate(costs.links):
         for i, j in itertools.product(range(2, 7), range(1, 8)):
             if i >= step.source and j >= step.target:
                 cost = expected_cost(sides, step, (i, j), weight)
-                assert block[number, i - 2, j - 1] / UNIT == pytest.approx(cost, abs=1e-4)
+                assert block[number, i - 2, j - 1] / COST_UNIT == pytest.approx(cost, abs=1e-4)
 
 
 def test_skipping_costs_what_the_settings_say() -> None:
-    found = VectorPairing(made(9, 2, 1), made(8, 2, 2), LinkSettings(2, skip=0.75))
-    assert found.skip_source.tolist() == [0.75 * UNIT] * 9
-    assert found.skip_target.tolist() == [0.75 * UNIT] * 8
+    found = VectorLinkCosts(made(9, 2, 1), made(8, 2, 2), LinkSettings(2, skip=0.75))
+    assert found.skip_source.tolist() == [0.75 * COST_UNIT] * 9
+    assert found.skip_target.tolist() == [0.75 * COST_UNIT] * 8
 
 
 def test_unrelated_sentences_cost_one() -> None:
-    pairing = VectorPairing(made(300, 1, 1), made(300, 1, 2), LinkSettings(1))
-    block = pairing.block(slice(1, 301), slice(1, 301))[0]
-    assert block.mean() / UNIT == pytest.approx(1, abs=0.02)
-    assert block.std() > 0.1 * UNIT
+    costs = VectorLinkCosts(made(300, 1, 1), made(300, 1, 2), LinkSettings(1))
+    block = costs.block(slice(1, 301), slice(1, 301))[0]
+    assert block.mean() / COST_UNIT == pytest.approx(1, abs=0.02)
+    assert block.std() > 0.1 * COST_UNIT
 
 
 def test_scores_are_cosines() -> None:
     sides = made(6, 3, 1), made(7, 3, 2)
-    pairing = VectorPairing(*sides, LinkSettings(3))
+    costs = VectorLinkCosts(*sides, LinkSettings(3))
     spans = [Span(0, 2, 3, 4), Span(4, 5, 4, 7)]
     expected = [
         cosine(sides[0].groups[1, 2], sides[1].groups[0, 4]),
         cosine(sides[0].groups[0, 5], sides[1].groups[2, 7]),
     ]
-    assert pairing.scores(spans) == pytest.approx(expected, abs=1e-6)
-    assert pairing.scores([]) == []
+    assert costs.scores(spans) == pytest.approx(expected, abs=1e-6)
+    assert costs.scores([]) == []
 
 
 def test_short_documents_are_held_against_strangers_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document_vectors, "SAMPLE", 6)
+    monkeypatch.setattr(document_vectors, "_SAMPLE", 6)
     sides = made(4, 1, 1), made(5, 1, 2)
-    strangers = made(9, 1, 3).sentences, made(9, 1, 4).sentences
-    pairing = VectorPairing(*sides, LinkSettings(1), None, strangers)
-    block = pairing.block(slice(1, 5), slice(1, 6))[0] / UNIT
+    background = made(9, 1, 3).sentences, made(9, 1, 4).sentences
+    costs = VectorLinkCosts(*sides, LinkSettings(1), None, background)
+    block = costs.block(slice(1, 5), slice(1, 6))[0] / COST_UNIT
     samples = [
         np.concatenate([side.sentences, other[: 6 - len(side)]])
-        for side, other in zip(sides, strangers, strict=True)
+        for side, other in zip(sides, background, strict=True)
     ]
     for i, j in itertools.product(range(4), range(5)):
         rows = sides[0].sentences[i], sides[1].sentences[j]
@@ -178,7 +178,7 @@ def test_short_documents_are_held_against_strangers_too(monkeypatch: pytest.Monk
 
 
 def test_the_sample_is_from_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document_vectors, "SAMPLE", 4)
+    monkeypatch.setattr(document_vectors, "_SAMPLE", 4)
     rows = np.arange(20, dtype=np.float32).reshape(10, 2)
     assert document_vectors._sample(rows, rows[:0])[:, 0].tolist() == [0, 6, 12, 18]
     assert document_vectors._sample(rows[:2], -rows)[:, 1].tolist() == [1, 3, -1, -3]
@@ -186,14 +186,14 @@ def test_the_sample_is_from_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_coarser_pairings_know_no_ratio_but_the_same_strangers() -> None:
-    sides, strangers = (made(6, 2, 1), made(7, 2, 2)), (made(5, 1, 3), made(5, 1, 4))
-    known = strangers[0].sentences, strangers[1].sentences
-    coarser = VectorPairing(*sides, LinkSettings(2), 1.3, known).coarser()
+    sides, background = (made(6, 2, 1), made(7, 2, 2)), (made(5, 1, 3), made(5, 1, 4))
+    known = background[0].sentences, background[1].sentences
+    coarser = VectorLinkCosts(*sides, LinkSettings(2), 1.3, known).coarser()
     halves = sides[0].coarser(), sides[1].coarser()
-    again = VectorPairing(*halves, LinkSettings(2), None, known)
+    again = VectorLinkCosts(*halves, LinkSettings(2), None, known)
     rows, columns = slice(0, 4), slice(0, 5)
     assert (coarser.block(rows, columns) == again.block(rows, columns)).all()
-    other = VectorPairing(*halves, LinkSettings(2), None, None)
+    other = VectorLinkCosts(*halves, LinkSettings(2), None, None)
     assert (coarser.block(rows, columns) != other.block(rows, columns)).any()
 
 
@@ -204,7 +204,7 @@ def test_what_is_usual() -> None:
 def test_sizes_of_links() -> None:
     assert LinkSettings(1).links() == [(1, 1)]
     assert LinkSettings(3).links() == [(1, 1), (1, 2), (2, 1), (2, 2), (1, 3), (3, 1)]
-    assert VectorPairing(made(9, 3, 1), made(9, 3, 2), LinkSettings(3)).coarser().links == [
+    assert VectorLinkCosts(made(9, 3, 1), made(9, 3, 2), LinkSettings(3)).coarser().links == [
         (1, 1),
         (1, 2),
         (2, 1),
@@ -213,20 +213,20 @@ def test_sizes_of_links() -> None:
 
 def test_strangers_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     def block() -> NDArray[np.int64]:
-        pairing = VectorPairing(made(20, 2, 1), made(20, 2, 2), LinkSettings(2))
-        return pairing.block(slice(0, 21), slice(0, 21))
+        costs = VectorLinkCosts(made(20, 2, 1), made(20, 2, 2), LinkSettings(2))
+        return costs.block(slice(0, 21), slice(0, 21))
 
     whole = block()
-    monkeypatch.setattr(document_vectors, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(document_vectors, "_BLOCK_ROWS", 3)
     assert (block() == whole).all()
 
 
 def test_equal_sentences_everywhere_are_no_division_by_nothing() -> None:
-    vectors = np.ones((len(groups(["a"] * 4, 2)), DIM), np.float32)
-    side = document(["a"] * 4, vectors, 2)
-    pairing = VectorPairing(side, side, LinkSettings(2))
-    block = pairing.block(slice(0, 5), slice(0, 5))
-    assert block[0, 1:, 1:].max() < UNIT / 1000
+    vectors = np.ones((len(group_texts(["a"] * 4, 2)), DIM), np.float32)
+    side = grouped_document(["a"] * 4, vectors, 2)
+    costs = VectorLinkCosts(side, side, LinkSettings(2))
+    block = costs.block(slice(0, 5), slice(0, 5))
+    assert block[0, 1:, 1:].max() < COST_UNIT / 1000
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pytest
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.mining import document_vectors, documents
-from bitextfilter.mining.document_vectors import Document, VectorPairing
+from bitextfilter.mining.document_vectors import VectorLinkCosts
 from bitextfilter.mining.documents import (
     Alignment,
-    Means,
+    DocumentModel,
     align_by_lengths,
     align_by_vectors,
     align_by_words,
@@ -77,10 +77,10 @@ def agreement(found: Alignment, sizes: list[tuple[int, int]]) -> float:
 @pytest.mark.parametrize("seed", range(3))
 def test_by_vectors(seed: int) -> None:
     source, target, sizes = translated(40, seed, 5000)
-    found = align_by_vectors(source, target, Means((encoded, encoded)), SETTINGS)
+    found = align_by_vectors(source, target, DocumentModel((encoded, encoded)), SETTINGS)
     assert agreement(found, sizes) > 0.95
-    assert found.unlikeness is not None
-    assert 0.2 < found.unlikeness < 0.6
+    assert found.distance is not None
+    assert 0.2 < found.distance < 0.6
 
 
 def test_lengths_help_whatever_is_usual() -> None:
@@ -90,7 +90,9 @@ def test_lengths_help_whatever_is_usual() -> None:
     source, target, sizes = translated(100, 9, 5000)
     for wide in (target, [line.replace("t", 20 * "\t" + "t") for line in target]):
         agreements = [
-            agreement(align_by_vectors(source, wide, Means((poorly, poorly)), settings), sizes)
+            agreement(
+                align_by_vectors(source, wide, DocumentModel((poorly, poorly)), settings), sizes
+            )
             for settings in (SETTINGS, LinkSettings(length=0))
         ]
         assert agreements[0] > agreements[1] + 0.02
@@ -113,55 +115,54 @@ def test_by_words_learns_words_that_look_nothing_alike(seed: int) -> None:
 def test_unrelated_documents_are_far_apart() -> None:
     source = translated(40, 1, 5000)[0]
     target = [line.replace("t", "t9") for line in translated(40, 2, 5000)[1]]
-    found = align_by_vectors(source, target, Means((encoded, encoded)), SETTINGS)
-    assert found.unlikeness is not None
-    assert found.unlikeness > 0.75
+    found = align_by_vectors(source, target, DocumentModel((encoded, encoded)), SETTINGS)
+    assert found.distance is not None
+    assert found.distance > 0.75
 
 
 def test_by_lengths() -> None:
     source, target, sizes = translated(60, 4, 5000)
     found = align_by_lengths(source, target)
     assert agreement(found, sizes) > 0.9
-    assert found.unlikeness is None
+    assert found.distance is None
     assert all(0 <= link.score <= 1 for link in found.links if link.score is not None)
 
 
 def test_strangers_count_in_both_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def spy(*given: Any) -> VectorPairing:
+    def spy(*given: Any) -> VectorLinkCosts:
         seen.append(given[2:])
-        return VectorPairing(*given)
+        return VectorLinkCosts(*given)
 
-    monkeypatch.setattr(documents, "VectorPairing", spy)
-    strangers = encoded(["s1"]), encoded(["t1"])
+    monkeypatch.setattr(documents, "VectorLinkCosts", spy)
+    background = encoded(["s1"]), encoded(["t1"])
     source, target = ["s1 s2", "s3"], ["t1 t2", "t3"]
-    align_by_vectors(source, target, Means((encoded, encoded), strangers), SETTINGS)
-    assert [(given[0], given[2]) for given in seen] == [(SETTINGS, strangers)] * 2
+    align_by_vectors(source, target, DocumentModel((encoded, encoded), background), SETTINGS)
+    assert [(given[0], given[2]) for given in seen] == [(SETTINGS, background)] * 2
     assert seen[0][1] is None
     assert seen[1][1] == 1.0
 
 
 def test_the_ratio_of_lengths_is_that_of_what_is_linked() -> None:
     ends = np.array([0, 300, 600, 700]), np.array([0, 100, 200, 900])
-    sides = tuple(Document(np.zeros((1, 4, 2), np.float32), each) for each in ends)
     links = [
         Link(range(2), range(2), 0.5),
         Link(range(2, 3), range(0), None),
         Link(range(0), range(2, 3), None),
     ]
-    assert documents._ratio(links, (sides[0], sides[1])) == pytest.approx((200 + 200) / (600 + 200))
-    assert documents._ratio([], (sides[0], sides[1])) == 1
+    assert documents._length_ratio(links, *ends) == pytest.approx((200 + 200) / (600 + 200))
+    assert documents._length_ratio([], *ends) == 1
 
 
 def test_words_are_learnt_twice_beside_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def spy(*given: Any) -> VectorPairing:
+    def spy(*given: Any) -> VectorLinkCosts:
         seen.append(given)
-        return VectorPairing(*given)
+        return VectorLinkCosts(*given)
 
-    monkeypatch.setattr(documents, "VectorPairing", spy)
+    monkeypatch.setattr(documents, "VectorLinkCosts", spy)
     source, target, _ = translated(30, 1, 60)
     found = align_by_words(source, [*target, "s1"], SETTINGS)
     surface = document_vectors.surface_vectors(source, [*target, "s1"])
@@ -175,14 +176,14 @@ def test_words_are_learnt_twice_beside_what_is_written(monkeypatch: pytest.Monke
             both = (norms > 0) & (others > 0)
             assert both.any()
             assert norms[both] == pytest.approx(others[both], abs=1e-6)
-    links = align(VectorPairing(*seen[-1]))
+    links = align(VectorLinkCosts(*seen[-1]))
     assert seen[-1][3] is not None
     assert len(links) > 0
-    assert found.unlikeness is not None
+    assert found.distance is not None
 
 
 @pytest.mark.parametrize("doubt", [0, 10])
-def test_a_judge_undoes_what_it_doubts(doubt: float) -> None:
+def test_a_scorer_undoes_bad_links(doubt: float) -> None:
     source = ["s1 s2 s3", "s4 s5 s6", "s7 s8 s9"]
     target = [line.replace("s", "t") for line in source]
     asked = []
@@ -191,34 +192,36 @@ def test_a_judge_undoes_what_it_doubts(doubt: float) -> None:
         asked.extend(zip(sources, targets, strict=True))
         return np.array([source[1] not in text for text in sources], np.float32)
 
-    settings = LinkSettings(doubt=doubt)
-    found = align_by_vectors(source, target, Means((encoded, encoded), None, judge), settings)
+    settings = LinkSettings(penalty=doubt)
+    found = align_by_vectors(
+        source, target, DocumentModel((encoded, encoded), None, judge), settings
+    )
     assert (source[1], target[1]) in asked
     assert len(asked) == len(set(asked))
     left_out = [(1, 0), (0, 1)] if doubt else [(1, 1)]
     assert sorted(sizes_of(found.links)) == sorted([(1, 1), (1, 1), *left_out])
 
 
-def test_what_a_doubt_costs() -> None:
-    def judge(sources: list[str], targets: list[str]) -> Vectors:
+def test_penalty_of_a_link() -> None:
+    def scorer(sources: list[str], targets: list[str]) -> Vectors:
         assert (sources, targets) == (["a b", "c"], ["x", "y z w"])
         return np.array([0.25, 1], np.float32)
 
     sides = ["a", "b", "c"], ["x", "y", "z", "w"]
     spans = [Span(0, 2, 0, 1), Span(2, 3, 1, 4)]
-    doubts = documents._doubts(sides, judge, 0.5, spans)
-    assert doubts.tolist() == [0.5 * 2 * 0.75 * 2**20, 0]
+    penalties = documents._penalties(sides, scorer, 0.5, spans)
+    assert penalties.tolist() == [0.5 * 2 * 0.75 * 2**20, 0]
 
 
-def test_unlikeness_by_hand() -> None:
+def test_distance_by_hand() -> None:
     source, target = ["s1 s2", "s3 s4 s5"], ["t1 t2", "t3 t4 t5", "t100 t101 t102"]
-    found = align_by_vectors(source, target, Means((encoded, encoded)), LinkSettings(1))
+    found = align_by_vectors(source, target, DocumentModel((encoded, encoded)), LinkSettings(1))
     assert sizes_of(found.links) == [(1, 1), (1, 1), (0, 1)]
     a, b = (rows / np.linalg.norm(rows, axis=1)[:, None] for rows in map(encoded, (source, target)))
     cosines = a.astype(float) @ b.T.astype(float)
     strange = 1 - cosines.mean(axis=1), 1 - cosines.mean(axis=0)
     apart = [2 * (1 - cosines[i, i]) / (strange[0][i] + strange[1][i]) for i in (0, 1)]
-    assert found.unlikeness == pytest.approx((2 * apart[0] + 2 * apart[1] + 1) / 5, abs=1e-5)
+    assert found.distance == pytest.approx((2 * apart[0] + 2 * apart[1] + 1) / 5, abs=1e-5)
 
 
 @pytest.mark.parametrize("sides", [(0, 0), (3, 0), (0, 3), (1, 1), (2, 1)])
@@ -227,7 +230,7 @@ def test_short_documents(sides: tuple[int, int]) -> None:
         [f"{letter}{i}" for i in range(n)] for letter, n in zip("st", sides, strict=True)
     )
     for found in (
-        align_by_vectors(source, target, Means((encoded, encoded)), SETTINGS),
+        align_by_vectors(source, target, DocumentModel((encoded, encoded)), SETTINGS),
         align_by_words(source, target, SETTINGS),
         align_by_lengths(source, target),
     ):

@@ -112,7 +112,7 @@ def test_nothing() -> None:
 
 def test_the_same_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = surface_vectors(SOURCE, TARGET), learned_vectors(SOURCE, TARGET, LINKS)
-    monkeypatch.setattr(document_vectors, "BLOCK_ROWS", 2)
+    monkeypatch.setattr(document_vectors, "_BLOCK_ROWS", 2)
     parts = surface_vectors(SOURCE, TARGET), learned_vectors(SOURCE, TARGET, LINKS)
     for one, other in zip(whole, parts, strict=True):
         assert all((a == b).all() for a, b in zip(one, other, strict=True))

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers
 from bitextfilter.mining import monotonic
-from bitextfilter.mining.monotonic import Band, Span, Step, cheapest_path, whole_band
+from bitextfilter.mining.monotonic import Band, LinkSize, Span, cheapest_path, whole_band
 
-LINKS = [Step(1, 1), Step(1, 2), Step(2, 1), Step(2, 2), Step(3, 1)]
+LINKS = [LinkSize(1, 1), LinkSize(1, 2), LinkSize(2, 1), LinkSize(2, 2), LinkSize(3, 1)]
 
 
 class Table:
     """Costs that stand in a table, which remembers how large the blocks were."""
 
-    def __init__(self, links: Sequence[Step], n: int, m: int, most: int, seed: int) -> None:
+    def __init__(self, links: Sequence[LinkSize], n: int, m: int, most: int, seed: int) -> None:
         random = np.random.default_rng(seed)
         self.links = links
         self.prices: Integers = random.integers(0, most, (len(links), n + 1, m + 1))
@@ -36,17 +36,17 @@ def plain(costs: Table, inside: NDArray[np.bool_]) -> tuple[list[Span], int]:
     """The same by dictionaries of cells, one by one, over the cells that are inside."""
     n, m = inside.shape[0] - 1, inside.shape[1] - 1
     best: dict[tuple[int, int], int] = {(0, 0): 0}
-    step_to: dict[tuple[int, int], Step] = {}
+    step_to: dict[tuple[int, int], LinkSize] = {}
     for i, j in np.argwhere(inside)[1:].tolist():
         ways = [
-            (best[i - a, j - b] + int(costs.prices[number, i, j]), number, Step(a, b))
+            (best[i - a, j - b] + int(costs.prices[number, i, j]), number, LinkSize(a, b))
             for number, (a, b) in enumerate(costs.links)
             if (i - a, j - b) in best
         ]
         if (i - 1, j) in best:
-            ways.append((best[i - 1, j] + int(costs.skip_source[i - 1]), 98, Step(1, 0)))
+            ways.append((best[i - 1, j] + int(costs.skip_source[i - 1]), 98, LinkSize(1, 0)))
         if (i, j - 1) in best:
-            ways.append((best[i, j - 1] + int(costs.skip_target[j - 1]), 99, Step(0, 1)))
+            ways.append((best[i, j - 1] + int(costs.skip_target[j - 1]), 99, LinkSize(0, 1)))
         if ways:
             best[i, j], _, step_to[i, j] = min(ways)
     spans, i, j = [], n, m
@@ -83,7 +83,7 @@ def test_inside_a_band(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     costs = Table(LINKS, int(n), m, 50, seed)
     expected = plain(costs, inside)
     assert cheapest_path(costs, band) == expected
-    monkeypatch.setattr(monotonic, "BLOCK_CELLS", 1)  # a row at a time
+    monkeypatch.setattr(monotonic, "_BLOCK_CELLS", 1)  # a row at a time
     assert cheapest_path(costs, band) == expected
 
 
@@ -92,10 +92,10 @@ def test_blocks_are_small_however_long_a_row_is() -> None:
     first, last = np.zeros(n + 1, np.int64), np.full(n + 1, m)
     first[60:] = m - 20
     last[:50] = 20
-    costs = Table([Step(1, 1)], n, m, 9, 1)
+    costs = Table([LinkSize(1, 1)], n, m, 9, 1)
     cheapest_path(costs, Band(first, last))
-    assert max(costs.cells) <= monotonic.BLOCK_CELLS
-    assert min(costs.cells[:1]) == 21 * monotonic.BLOCK_ROWS
+    assert max(costs.cells) <= monotonic._BLOCK_CELLS
+    assert min(costs.cells[:1]) == 21 * monotonic._BLOCK_ROWS
 
 
 @pytest.mark.parametrize(

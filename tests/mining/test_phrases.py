@@ -75,7 +75,7 @@ def test_symmetrisation_lies_between_both_and_either() -> None:
 
 
 def test_phrases_are_numbers_and_back() -> None:
-    most = (1 << phrase_table.BITS) - 2
+    most = (1 << phrase_table._BITS) - 2
     phrases = [[0], [0, 0], [0, 0, 0], [most] * 3, [5, 0, 7], [most]]
     keys = [phrase_key(phrase) for phrase in phrases]
     assert [phrase_words(key) for key in keys] == phrases
@@ -83,7 +83,7 @@ def test_phrases_are_numbers_and_back() -> None:
 
 
 def counted(pairs: list[tuple[int, int]], buffer: int, monkeypatch: pytest.MonkeyPatch) -> PhraseCounts:  # fmt: skip # noqa: E501
-    monkeypatch.setattr(phrase_table, "BUFFER", buffer)
+    monkeypatch.setattr(phrase_table, "_BUFFER", buffer)
     counts = PhraseCounts()
     for start in range(0, len(pairs), 3):
         counts.add(pairs[start : start + 3])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,15 +15,16 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.vector_file import VectorFile, VectorWriter
 from bitextfilter.mining import search
 from bitextfilter.mining.search import (
-    Do,
-    Neighbourhoods,
-    Part,
+    BlockNeighbours,
+    MapTasks,
+    NeighbourFiles,
+    SearchTask,
     Sides,
-    Task,
-    Work,
-    block_against_block,
-    cells,
-    in_turn,
+    TaskId,
+    cell_tasks,
+    compare_blocks,
+    find_neighbours,
+    map_here,
 )
 from bitextfilter.similarity.neighbours import Found, scan
 from bitextfilter.similarity.vectors import unit_rows
@@ -33,6 +35,8 @@ A = (B[300:1700] + 0.3 * GENERATOR.standard_normal((1400, 16))).astype(np.float3
 A[100:120] = A[0]
 K = 3
 
+Prepare = Callable[[], SearchTask]
+
 
 class KillError(Exception):
     """As good as a kill."""
@@ -40,23 +44,20 @@ class KillError(Exception):
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (search, search):
-        monkeypatch.setattr(module, "BLOCK", 600)
+    monkeypatch.setattr(search, "BLOCK", 600)
 
 
 def sides_of(folder: Path, a: Vectors = A, b: Vectors = B, form: str = "float32") -> Sides:
     for name, rows in (("a", a), ("b", b)):
         with VectorWriter(folder / name, 16, form) as writer:
             writer.append(rows[writer.rows :])
-    known = Neighbourhoods(folder, (len(a), len(b)), K)
-    return Sides((folder / "a", folder / "b"), 16, (form, form), known, threads=2)
+    neighbours = NeighbourFiles(folder, (len(a), len(b)), K)
+    return Sides((folder / "a", folder / "b"), 16, (form, form), neighbours, threads=2)
 
 
 def found(sides: Sides, **options: object) -> tuple[Found, Found]:
-    def prepare() -> Work:
-        return block_against_block(sides)
-
-    return search.search(sides.known, cells(sides.known), prepare, **options)  # type: ignore[arg-type]
+    known = sides.neighbours
+    return find_neighbours(known, cell_tasks(known), partial(compare_blocks, sides), **options)  # type: ignore[arg-type]
 
 
 def check(results: tuple[Found, Found], a: Vectors = A, b: Vectors = B) -> None:
@@ -81,7 +82,7 @@ def test_of_numbers_of_other_forms(tmp_path: Path, form: str) -> None:
 @pytest.mark.parametrize("k", [1, 3])
 def test_nearest_in_a_file(tmp_path: Path, k: int) -> None:
     sides = sides_of(tmp_path)
-    found = search.nearest_in(A, sides.file(1), k, 2)
+    found = search.nearest_in_file(A, sides.file(1), k, 2)
     expected = scan(unit_rows(A), unit_rows(B), k)
     assert np.array_equal(found[0], expected[0])
     assert np.array_equal(found[1], expected[1])
@@ -95,22 +96,17 @@ def test_small_sides(tmp_path: Path, sizes: tuple[int, int]) -> None:
     check(found(sides_of(tmp_path, a, b)), a, b)
 
 
-def backwards(
-    prepare: Callable[[], Work], tasks: Iterable[Task]
-) -> Iterator[tuple[Task, list[Part]]]:
-    return in_turn(prepare, reversed(list(tasks)))
-
-
-def each_by_itself(
-    prepare: Callable[[], Work], tasks: Iterable[Task]
-) -> Iterator[tuple[Task, list[Part]]]:
-    """As far-off workers: all start from what was known at first."""
+def each_by_itself(prepare: Prepare, tasks: Sequence[TaskId]) -> Iterator[list[BlockNeighbours]]:
+    """As distant workers: all start from the neighbours known at first."""
     return iter([prepare()(task) for task in tasks])
 
 
-@pytest.mark.parametrize("do", [backwards, each_by_itself])
-def test_whatever_the_order_and_what_each_knows(tmp_path: Path, do: Do) -> None:
-    check(found(sides_of(tmp_path), do=do))
+@pytest.mark.parametrize("map_tasks", [map_here, each_by_itself])
+def test_in_another_order_with_less_known(tmp_path: Path, map_tasks: MapTasks) -> None:
+    sides = sides_of(tmp_path)
+    tasks = cell_tasks(sides.neighbours)[::-1]
+    prepare = partial(compare_blocks, sides)
+    check(find_neighbours(sides.neighbours, tasks, prepare, map_tasks))
 
 
 @pytest.mark.parametrize("tasks", [0, 4, 11])
@@ -120,46 +116,42 @@ def test_it_goes_on_after_a_kill(
 ) -> None:
     """Killed before a task, between its two parts, or before it is noted as done."""
     sides, done = sides_of(tmp_path), itertools.count()
-    take, append = Neighbourhoods.take, search._append
+    join, append = NeighbourFiles.join, search._append
 
-    def killing(known: Neighbourhoods, part: Part) -> None:
+    def killing(known: NeighbourFiles, part: BlockNeighbours) -> None:
         if place == "between" and part.side == 1 and next(done) == tasks:
             raise KillError
-        take(known, part)
+        join(known, part)
 
-    def noting(record: Path, task: Task, parts: list[Part]) -> None:
+    def noting(record: Path, task: TaskId, parts: list[BlockNeighbours]) -> None:
         if place == "after" and next(done) == tasks:
             raise KillError
         append(record, task, parts)
 
-    def running(
-        prepare: Callable[[], Work], some: Iterable[Task]
-    ) -> Iterator[tuple[Task, list[Part]]]:
-        for number, result in enumerate(in_turn(prepare, some)):
+    def running(prepare: Prepare, some: Sequence[TaskId]) -> Iterator[list[BlockNeighbours]]:
+        for number, result in enumerate(map_here(prepare, some)):
             if place == "before" and number == tasks:
                 raise KillError
             yield result
 
     with monkeypatch.context() as patch:
-        patch.setattr(Neighbourhoods, "take", killing)
+        patch.setattr(NeighbourFiles, "join", killing)
         patch.setattr(search, "_append", noting)
         with pytest.raises(KillError):
-            found(sides, do=running)
+            found(sides, map_tasks=running)
     with open(tmp_path / "done", "a") as record:
         record.write("1")  # a line cut off
-    again: list[Task] = []
+    again: list[TaskId] = []
 
-    def noticing(
-        prepare: Callable[[], Work], some: Iterable[Task]
-    ) -> Iterator[tuple[Task, list[Part]]]:
+    def noticing(prepare: Prepare, some: Sequence[TaskId]) -> Iterator[list[BlockNeighbours]]:
         again.extend(some)
-        return in_turn(prepare, again)
+        return map_here(prepare, some)
 
-    told: list[Task] = []
-    check(found(sides, do=noticing, known_done=told.append))
+    done_tasks: list[TaskId] = []
+    check(found(sides, map_tasks=noticing, done=done_tasks.append))
     assert len(again) == 12 - tasks
-    assert sorted([*told, *again]) == cells(sides.known)
-    found(sides, do=noticing)
+    assert done_tasks == cell_tasks(sides.neighbours)
+    found(sides, map_tasks=noticing)
     assert len(again) == 12 - tasks
 
 

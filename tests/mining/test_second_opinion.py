@@ -10,10 +10,10 @@ import pytest
 
 from bitextfilter.arrays import Integers
 from bitextfilter.mining import documents
-from bitextfilter.mining.documents import reconsider
-from bitextfilter.mining.monotonic import Link, Span, Step, align
+from bitextfilter.mining.documents import rescore_links
+from bitextfilter.mining.monotonic import Link, LinkSize, Span, align
 
-LINKS = [Step(1, 1), Step(1, 2), Step(2, 1), Step(2, 2), Step(3, 1)]
+LINKS = [LinkSize(1, 1), LinkSize(1, 2), LinkSize(2, 1), LinkSize(2, 2), LinkSize(3, 1)]
 SKIP = 60
 
 
@@ -44,7 +44,7 @@ class Table:
 
 
 def number_of(span: Span) -> tuple[int, int, int]:
-    step = Step(span[1] - span[0], span[3] - span[2])
+    step = LinkSize(span[1] - span[0], span[3] - span[2])
     return LINKS.index(step), span.source_stop, span.target_stop
 
 
@@ -78,8 +78,8 @@ def cheapest(table: Table, doubts: Integers) -> int:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_no_way_is_cheaper_with_all_doubts(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "MARGIN", 100)
-    monkeypatch.setattr(documents, "ROUNDS", 1000)
+    monkeypatch.setattr(documents, "_MARGIN", 100)
+    monkeypatch.setattr(documents, "RESCORING_ROUNDS", 1000)
     n, m = np.random.default_rng(seed).integers(0, 45 if seed % 5 == 0 else 14, 2).tolist()
     table, asked = Table(n, m, seed), Counter[Span]()
 
@@ -87,7 +87,7 @@ def test_no_way_is_cheaper_with_all_doubts(seed: int, monkeypatch: pytest.Monkey
         asked.update(spans)
         return table.ask(spans)
 
-    found = reconsider(table, align(table), ask)
+    found = rescore_links(table, align(table), ask)
     assert cost_of(table, found, table.doubts) == cheapest(table, table.doubts)
     assert [i for link in found for i in link.source] == list(range(n))
     assert [j for link in found for j in link.target] == list(range(m))
@@ -103,7 +103,7 @@ def test_no_way_is_cheaper_with_all_doubts(seed: int, monkeypatch: pytest.Monkey
 def test_after_some_rounds_only_known_links_are_taken(
     rounds: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(documents, "ROUNDS", rounds)
+    monkeypatch.setattr(documents, "RESCORING_ROUNDS", rounds)
     table, asked = Table(20, 24, seed), list[Span]()
 
     def ask(spans: Sequence[Span]) -> Integers:
@@ -111,7 +111,7 @@ def test_after_some_rounds_only_known_links_are_taken(
         return table.ask(spans)
 
     first = align(table)
-    found = reconsider(table, first, ask)
+    found = rescore_links(table, first, ask)
     assert {link.span for link in found if link.score is not None} <= set(asked)
     costs = [cost_of(table, links, table.doubts) for links in (first, found)]
     assert costs[1] <= costs[0]
@@ -121,19 +121,19 @@ def test_without_doubts_nothing_changes_and_blocks_are_made_once() -> None:
     table = Table(40, 40, 1)
     first = align(table)
     table.blocks = 0
-    assert reconsider(table, first, lambda spans: np.zeros(len(spans), np.int64)) == first
+    assert rescore_links(table, first, lambda spans: np.zeros(len(spans), np.int64)) == first
     once = table.blocks
-    reconsider(table, first, table.ask)
+    rescore_links(table, first, table.ask)
     assert table.blocks <= 2 * once
 
 
 def test_a_link_that_is_doubted_is_divided() -> None:
     table = Table(2, 2, 1)
     table.prices[:] = 1000
-    table.prices[LINKS.index(Step(2, 2)), 2, 2] = 50
-    table.prices[LINKS.index(Step(1, 1)), [1, 2], [1, 2]] = 30
+    table.prices[LINKS.index(LinkSize(2, 2)), 2, 2] = 50
+    table.prices[LINKS.index(LinkSize(1, 1)), [1, 2], [1, 2]] = 30
     table.doubts[:] = 0
-    table.doubts[LINKS.index(Step(2, 2)), 2, 2] = 11
+    table.doubts[LINKS.index(LinkSize(2, 2)), 2, 2] = 11
     first = align(table)
     assert [len(link.source) for link in first] == [2]
-    assert [len(link.source) for link in reconsider(table, first, table.ask)] == [1, 1]
+    assert [len(link.source) for link in rescore_links(table, first, table.ask)] == [1, 1]

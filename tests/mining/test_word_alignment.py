@@ -66,7 +66,7 @@ def naive(pairs: list[Pair], size: int, iterations: int, swapped: bool) -> Table
 def test_probabilities_are_those_of_naive_loops(
     monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    monkeypatch.setattr(word_alignment, "BLOCK", block)
+    monkeypatch.setattr(word_alignment, "_BLOCK", block)
     pairs, size = random_pairs(12, 5, 1), 5
     aligner = WordAligner(*(ragged([p[side] for p in pairs]) for side in (0, 1)), size)
     aligner.learn(3)
@@ -83,7 +83,7 @@ def test_probabilities_are_those_of_naive_loops(
 def test_links_are_the_likeliest_of_naive_loops(
     monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    monkeypatch.setattr(word_alignment, "BLOCK", block)
+    monkeypatch.setattr(word_alignment, "_BLOCK", block)
     monkeypatch.setattr(word_alignment, "NULL", 0.4)
     pairs = random_pairs(20, 6, 2)
     aligner = WordAligner(*(ragged([p[side] for p in pairs]) for side in (0, 1)), 6)

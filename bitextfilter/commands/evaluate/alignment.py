@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def alignment(run: Run, files: tuple[str, ...], as_json: bool, resamples: int, seed: int) -> None:
     """Measure how well LINKS (default: stdin) between sentences are those of GOLD.
 
-    Both hold a link a line, as bitext-align --monotonic --links writes them: [0]:[0,1]:0.83, the
+    Both hold a link a line, as bitext-align-documents --links writes them: [0]:[0,1]:0.83, the
     numbers of source and of target sentences from 0, [] for none; a score is not looked at. More
     files, two and two, are further documents, and all links count together.
 
@@ -39,7 +39,7 @@ def alignment(run: Run, files: tuple[str, ...], as_json: bool, resamples: int, s
 
     Example:
 
-        bitext-align --monotonic --links de.txt fr.txt | bitext-evaluate alignment gold.links
+        bitext-align-documents --links de.txt fr.txt | bitext-evaluate alignment gold.links
     """
     from bitextfilter.evaluation.alignment import compare_links, measure_alignment
     from bitextfilter.evaluation.filtering import Bootstrap

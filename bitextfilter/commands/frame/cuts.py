@@ -13,7 +13,7 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES, default_measure
 
-NONE: Literal["none"] = "none"
+NO_CUT: Literal["none"] = "none"
 RECOMMENDED: Literal["recommended"] = "recommended"
 
 MinScore = float | Literal["recommended"]
@@ -29,9 +29,9 @@ def min_score(value: str) -> MinScore:
         raise click.BadParameter(f"{error.message}, nor is it {RECOMMENDED}") from error
 
 
-def least(value: str) -> MinScore | Literal["none"]:
+def optional_min_score(value: str) -> MinScore | Literal["none"]:
     """Read a score, ``recommended``, or ``none``."""
-    return NONE if value == NONE else min_score(value)
+    return NO_CUT if value == NO_CUT else min_score(value)
 
 
 def similarity_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -39,22 +39,23 @@ def similarity_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return click.option(
         "--similarity",
         type=click.Choice(THRESHOLD_MEASURES),
-        help="What the score is, for the recommended cut  [default: by header, or bitext-score's]",
+        help="Measure of the score, for the recommended cut  "
+        "[default: by header, or bitext-score's]",
     )
 
 
 def default_model() -> str:
-    """Return the model of commands that are not told one."""
+    """Return the model of a command without --model."""
     return os.environ.get("BITEXTFILTER_MODEL") or DEFAULT_MODEL
 
 
 def recommended_cut(run: Run, model: str, measure: str, use: str | None = None) -> float:
-    """Return where a model's scores of a measure are to be cut, and say which number that is.
+    """Return the cut that a model recommends for a measure; stderr and manifest get it too.
 
     Args:
-        run: its stderr and its manifest are told.
+        run: the run of the command.
         model: name of a shipped model, or a folder.
-        measure: what the scores are of, such as ``mlp``.
+        measure: measure of the scores, such as ``mlp``.
         use: ``filtering`` or ``mining``; None for mining with ``joint``, else filtering.
 
     Raises:
@@ -73,10 +74,10 @@ def recommended_cut(run: Run, model: str, measure: str, use: str | None = None) 
 
 
 def measure_of(model: str, similarity: str | None, column: str | None) -> str:
-    """Return what a column of scores is of.
+    """Return the measure of a column of scores.
 
-    That is *similarity* where it is given, else the name of the *column* where it has one, else
-    what ``bitext-score`` scores by with this model if it is not told. Raises SettingsError for a
+    It is *similarity* where it is given, else the name of the *column* where it has one, else the
+    measure that is the default of ``bitext-score`` with this model. Raises SettingsError for a
     name that is no measure.
     """
     from bitextfilter.models.folders import find_model, read_config
@@ -87,7 +88,7 @@ def measure_of(model: str, similarity: str | None, column: str | None) -> str:
         return default_measure("classifier" in read_config(find_model(model)))
     if column not in THRESHOLD_MEASURES:
         raise SettingsError(
-            f"what is the column {column!r} a score of? --similarity says:"
+            f"the measure of the column {column!r} is unknown: name it with --similarity,"
             f" one of {', '.join(THRESHOLD_MEASURES)}"
         )
     return column

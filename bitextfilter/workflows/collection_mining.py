@@ -1,0 +1,247 @@
+"""Mining of two collections by a model, in a folder, so that a stopped run can go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from bitextfilter.arrays import Scores, Vectors
+from bitextfilter.io.manifest import Fact
+from bitextfilter.io.sentence_file import SentenceFile
+from bitextfilter.io.vector_file import VectorWriter, as_kept
+from bitextfilter.mining import index as indexes
+from bitextfilter.mining.comparable import Mined, MiningSettings, choose_pairs, scorer_for
+from bitextfilter.mining.index import EXACT, SavedIndex
+from bitextfilter.mining.search import (
+    MapTasks,
+    NeighbourFiles,
+    SearchTask,
+    Sides,
+    TaskId,
+    cell_tasks,
+    compare_blocks,
+    find_neighbours,
+    nearest_in_file,
+)
+from bitextfilter.mining.workspace import Workspace
+from bitextfilter.scoring.model import Model
+from bitextfilter.similarity.index import require_faiss
+from bitextfilter.similarity.margins import highest_means
+from bitextfilter.similarity.neighbours import Found, nothing
+
+_FORMAT = 1
+"""Of the folder of a search."""
+_SAFE_ROWS = 1 << 16
+"""Vectors that are written before they are made safe against a kill."""
+
+
+@dataclass(frozen=True)
+class NeighbourSettings:
+    """Settings of the search for nearest sentences."""
+
+    neighbours: int = 4
+    dtype: str = "float16"
+    """Number format of the vectors on disk: one of ``io.vector_file.FORMS``."""
+    index: str = "auto"
+    """``auto``, ``exact``, or one of ``similarity.index.KINDS``."""
+    recall: float = 0.99
+    """Share of the nearest sentences that an index must find."""
+    window: int = 8192
+    """Sentences encoded at a time."""
+    threads: int = 1
+    device: str = "cpu"
+    """Device of an index."""
+
+
+@dataclass(frozen=True)
+class SearchHooks:
+    """Functions of the caller: they run tasks, and are told of progress."""
+
+    map_tasks: MapTasks
+    """Runs tasks, perhaps in other processes."""
+    load: Callable[[], Model]
+    """Returns the model where tasks run; sent to other processes, if there are any."""
+    threads: int
+    """Threads of each process that runs tasks."""
+    begin: Callable[[int], object]
+    """Called with the number of sentences of the next phase."""
+    advance: Callable[[int], object]
+    """Called with the number of sentences just done."""
+    note: Callable[[str], object]
+    fact: Callable[[str, Fact], object]
+    """Called with the name and the value of a fact for the manifest."""
+
+
+@dataclass(frozen=True)
+class _Encoding:
+    """Prepares tasks that encode sentences of a file, from one place to before another."""
+
+    load: Callable[[], Model]
+    language: str
+    path: Path
+
+    def __call__(self) -> Callable[[TaskId], Vectors]:
+        """Load the model; return the function that encodes by it."""
+        model, sentences = self.load(), SentenceFile(self.path)
+        return lambda window: model.encode(sentences[slice(*window)], self.language)
+
+
+class CollectionMiner:
+    """Mines two collections of sentences, or one against a saved index."""
+
+    def __init__(
+        self,
+        model: Model,
+        folder: Path,
+        settings: NeighbourSettings,
+        hooks: SearchHooks,
+        index: SavedIndex | None = None,
+    ) -> None:
+        """Take a folder, new, empty, or of the same search.
+
+        Raises SettingsError where it is of another search, DeviceError without faiss for an index.
+        """
+        if settings.index not in ("auto", EXACT):
+            require_faiss()
+        self._model, self._settings, self._hooks, self._index = model, settings, hooks, index
+        plan = {
+            "format": _FORMAT,
+            "model": model.digest,
+            "index loaded": None if index is None else index.digest(),
+            "dtype": settings.dtype,
+        }
+        self._workspace = Workspace(folder, plan)
+        self.sentences: list[SentenceFile] = []
+
+    def gather(self, windows: Sequence[Iterable[list[str]]]) -> list[SentenceFile]:
+        """Keep the distinct sentences of either collection; that of an index has them already."""
+        self.sentences = self._workspace.gather(windows)
+        if self._index is not None:
+            self.sentences.append(self._index.sentences)
+        return self.sentences
+
+    def mine(self, settings: MiningSettings) -> Mined:
+        """Encode the sentences, search the nearest, and choose pairs among them, best first."""
+        self._sides = sides = self._encoded()
+        nearest = self._nearest(sides)
+        self._nearest_sources = nearest[1][0]
+        pair = (sides.file(0), self.sentences[0]), (sides.file(1), self.sentences[1])
+        scorer = scorer_for(settings, pair, self._model.pair_scorer)
+        return choose_pairs(nearest, settings, scorer, self._older_cosines())
+
+    def save(self, folder: Path) -> None:
+        """Save the target side, after :meth:`mine`, as an index in a new folder."""
+        sides, k, sources = self._sides, self._settings.neighbours, len(self.sentences[0])
+        if self._index is not None:
+            sources += self._index.description.sources
+        description = indexes.IndexDescription(
+            self._model.digest, sides.dim, sides.forms[1], k, sources
+        )
+        cosines = indexes.highest_cosines(self._nearest_sources, self._older_cosines(), k)
+        indexes.save_index(folder, (self.sentences[1].path, sides.files[1]), cosines, description)
+
+    def _older_cosines(self) -> Scores | None:
+        """Cosines of the index's sentences to earlier sources, ``(m, any)``."""
+        return None if self._index is None else self._index.nearest()
+
+    def _encoded(self) -> Sides:
+        """Encode the sentences that the folder lacks vectors of."""
+        settings, dim = self._settings, self._model.encoder.dim
+        files = self._workspace.vectors(0), self._workspace.vectors(1)
+        forms = settings.dtype, settings.dtype
+        new = list(zip(files, self.sentences, self._model.languages, strict=True))
+        if self._index is not None:
+            files = files[0], self._index.vectors_path
+            forms = settings.dtype, self._index.description.form
+            new.pop()
+        self._hooks.begin(sum(len(sentences) for _, sentences, _ in new))
+        for path, sentences, language in new:
+            self._encode(path, sentences, language)
+        sizes = len(self.sentences[0]), len(self.sentences[1])
+        self._kind = indexes.search_kind(settings.index, sizes)
+        name = f"{settings.neighbours}.{self._kind}"
+        if self._kind != EXACT:
+            name += f".{settings.recall:g}"
+        neighbours = NeighbourFiles(self._workspace.search(name), sizes, settings.neighbours)
+        return Sides(files, dim, forms, neighbours, self._hooks.threads)
+
+    def _encode(self, path: Path, sentences: SentenceFile, language: str) -> None:
+        """Append the vectors that a file lacks."""
+        settings, count = self._settings, len(sentences)
+        encoding = _Encoding(self._hooks.load, language, sentences.path)
+        with VectorWriter(path, self._model.encoder.dim, settings.dtype) as writer:
+            safe = writer.rows
+            self._hooks.advance(safe)
+            firsts = range(safe, count, settings.window)
+            tasks = [(first, min(first + settings.window, count)) for first in firsts]
+            for vectors in self._hooks.map_tasks(encoding, tasks):
+                writer.append(vectors)
+                self._hooks.advance(len(vectors))
+                if writer.rows - safe >= _SAFE_ROWS:
+                    writer.sync()
+                    safe = writer.rows
+
+    def _nearest(self, sides: Sides) -> tuple[Found, Found]:
+        """Find the nearest sentences of either side on the other."""
+        neighbours, exact = sides.neighbours, self._kind == EXACT
+        self._hooks.fact("index", self._kind)
+        tasks, prepare = (self._exact_search if exact else self._index_search)(sides)
+
+        def rows(task: TaskId) -> int:
+            return neighbours.rows(0, task[0]) if exact else neighbours.rows(*task)
+
+        self._hooks.begin(sum(map(rows, tasks)))
+        return find_neighbours(
+            neighbours,
+            tasks,
+            prepare,
+            self._hooks.map_tasks,
+            lambda task: self._hooks.advance(rows(task)),
+        )
+
+    def _exact_search(self, sides: Sides) -> tuple[list[TaskId], Callable[[], SearchTask]]:
+        sizes = sides.neighbours.sizes
+        self._hooks.note(f"comparing {sizes[0]} with {sizes[1]} distinct sentences, each with each")
+        return cell_tasks(sides.neighbours), partial(compare_blocks, sides)
+
+    def _index_search(self, sides: Sides) -> tuple[list[TaskId], Callable[[], SearchTask]]:
+        settings, sizes = self._settings, sides.neighbours.sizes
+        wanted = indexes.IndexSettings(self._kind, settings.recall, settings.device)
+        self._hooks.note(
+            f"making indexes of {sizes[0]} and {sizes[1]} distinct sentences: {self._kind}"
+        )
+        tuned = indexes.tune_indexes(replace(sides, threads=settings.threads), wanted)
+        for name, search in zip(("source", "target"), tuned, strict=True):
+            self._hooks.note(
+                f"each {name} is sought in {search.lists} of {search.all_lists} lists:"
+                f" finds {search.recall:.4f} of the nearest of a sample"
+            )
+            self._hooks.fact(f"recall of {name}s", round(search.recall, 4))
+        prepare = partial(indexes.search_indexes, sides, wanted, tuned)
+        return indexes.block_tasks(sides.neighbours), prepare
+
+
+class IndexMiner:
+    """Finds the best sentence of a saved index for each sentence, a window at a time."""
+
+    def __init__(self, model: Model, index: SavedIndex, settings: MiningSettings) -> None:
+        """Take the index; *settings* count with the retrieval ``forward``."""
+        self._model, self._index = model, index
+        self._settings = replace(settings, retrieval="forward")
+        self._means = highest_means(index.nearest(), settings.neighbours)[:, None]
+
+    def best(self, texts: Sequence[str]) -> dict[str, tuple[str, float]]:
+        """Return the best target and its score for each sentence that has one."""
+        index, settings = self._index, self._settings
+        distinct = list(dict.fromkeys(texts))
+        encoded = self._model.encode(distinct, self._model.languages[0])
+        vectors = as_kept(encoded, index.description.form)
+        found = nearest_in_file(vectors, index.vectors, settings.neighbours, settings.threads)
+        pair = (vectors, distinct), (index.vectors, index.sentences)
+        scorer = scorer_for(settings, pair, self._model.pair_scorer)
+        nearest = found, nothing(len(index.sentences), 0)
+        mined = choose_pairs(nearest, settings, scorer, self._means)
+        rows = zip(mined.source.tolist(), mined.target.tolist(), mined.score.tolist(), strict=True)
+        return {distinct[i]: (index.sentences[j], score) for i, j, score in rows}
