@@ -427,7 +427,7 @@ def _index_options() -> list[click.Parameter]:
 @click.option(
     "--monotonic",
     is_flag=True,
-    help="Align two documents, as bitext-align-documents does, and take its options.",
+    help="Align documents: the older name of bitext-align-documents, with its options.",
 )
 def main(run: Run, source: str | None, target: str | None, monotonic: bool, **options: Any) -> None:
     """Find translations in two files of sentences, one a line, that are not aligned.
@@ -453,7 +453,6 @@ def main(run: Run, source: str | None, target: str | None, monotonic: bool, **op
     and dimension). Memory is 1 to 2 GB, and 0.3 KB a line; time grows with source x target lines.
     An --index (of faiss) looks at a part of them, large enough to find the --recall of the
     nearest of a sample; auto is exact up to 2e13 (source x target) comparisons.
-    For documents and their translations there is bitext-align-documents.
 
     Example:
 
