@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import error_options, input_option, output_option
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.translators import (
+from bitextfilter.commands.frame.searching import (
+    SearchOptions,
     found_windows,
-    load,
+    load_model,
     output_lines,
     search_options,
-    search_settings,
     text_of,
 )
 from bitextfilter.io.rows import BadRow, Row, TextColumn
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     search_options("translation", "5, or --n-best"),
     batch_size=2048,
 )
-def main(run: Run, digits: int, **options: Any) -> None:
+def main(run: Run, **options: Any) -> None:
     """Translate sentences, one a line: one line out for each line in, in their order.
 
     With --n-best K each line gives up to K rows instead, best first, tab-separated: its number,
@@ -49,10 +49,11 @@ def main(run: Run, digits: int, **options: Any) -> None:
         bitext-translate --model de-en --beam 1 < text.de > text.en
         bitext-translate --model de-en --n-best 10 -i text.de.gz -o ten.tsv
     """
-    settings = search_settings(options)
+    search = SearchOptions(**options)
+    settings = search.settings()
     rows = run.rows(TextColumn(blank=True))
     output = run.output()
-    translator = load(run, run.model_name, settings)
+    translator = load_model(run, run.model_name, settings)
 
     def find(window: Sequence[Row | BadRow]) -> list[Translation]:
         return translator.translate([text_of(row) for row in window], settings)
@@ -60,4 +61,4 @@ def main(run: Run, digits: int, **options: Any) -> None:
     output.write(rows.first_line())
     for window in found_windows(run, rows, find):
         for row, translation in window:
-            output.writelines(output_lines(row, translation, options["n_best"], digits))
+            output.writelines(output_lines(row, translation, search))

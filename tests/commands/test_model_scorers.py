@@ -234,7 +234,7 @@ def remembered(folders: Path, cache: Path, *words: object, data: bytes = DATA) -
     return counts["cached"], counts["scored"]
 
 
-def test_a_cache_keeps_what_judges_say(folders: Path, tmp_path: Path) -> None:
+def test_a_cache_keeps_the_scores_of_models(folders: Path, tmp_path: Path) -> None:
     words = (*BOTH, *MODELS)
     every = ("--similarity", "dual,cosine,translation,log-linear,language-model", *words)
     assert remembered(folders, tmp_path, *every) == (0, 25)
@@ -265,7 +265,7 @@ def test_a_cache_keeps_what_judges_say(folders: Path, tmp_path: Path) -> None:
          ("log-linear", *BOTH, *MODELS, "--weights", ".25,.25,.25,.25"), True),
     ],
 )  # fmt: skip
-def test_other_judges_are_asked_again(
+def test_other_models_score_again(
     folders: Path, tmp_path: Path, first: tuple[str, ...], then: tuple[str, ...], known: bool
 ) -> None:
     saved(folders / "other", 1)

@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,10 +19,8 @@ from console import BIN
 from toys import sentences, toy_model, toy_words_model
 
 from bitextfilter.commands import score
-from bitextfilter.commands.score import ScoredLines
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 from bitextfilter.scoring.model import Model, distinct, load, score_pairs
-from bitextfilter.scoring.score_columns import ScoreColumns, VectorColumns
 from bitextfilter.text import language
 
 SOURCES, TARGETS = sentences(40, 7)
@@ -152,10 +149,8 @@ def test_rows_may_all_be_bad(folder: Path) -> None:
     assert lines_of(folder, *words, data=b"\n\n\n") == [b"\t" * 6 + b"\n"] * 3
 
 
-def test_a_small_negative_number_is_zero(folder: Path) -> None:
-    columns = ScoreColumns(("mlp",), [VectorColumns(load(folder), ("mlp",), None)], Counter())
-    text = ScoredLines(columns, 2, False)._text
-    shown = [text(value) for value in (-0.001, -0.0, 0.0, 0.004, -0.006, -12.5)]
+def test_a_small_negative_number_is_zero() -> None:
+    shown = [score._cell(value, 2) for value in (-0.001, -0.0, 0.0, 0.004, -0.006, -12.5)]
     assert shown == ["0.00", "0.00", "0.00", "0.00", "-0.01", "-12.50"]
 
 
@@ -236,7 +231,7 @@ def test_no_temporary_file_stays(
     [
         (["--similarity", "cos"], 2, "similarity 'cos' is none of cosine, "),
         (["--similarity", ""], 2, "similarity '' is none of "),
-        (["--similarity", "mlp,cosine,mlp"], 2, "similarity 'mlp' is asked for twice"),
+        (["--similarity", "mlp,cosine,mlp"], 2, "similarity 'mlp' is given twice"),
         (["--neighbours", "input"], 2, "--neighbours is for --similarity csls, ratio or"),
         (["--similarity", "mlp", "--neighbours", "x"], 2, "--neighbours is for --similarity"),
         (["--digits", "10"], 2, "10 is not in the range 0<=x<=9"),

@@ -10,13 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import model_options, row_options
+from bitextfilter.commands.frame.model_scorers import ScorerOptions, load_scorers, scorer_options
+from bitextfilter.commands.frame.options import model_options, row_options, take
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.translators import (
-    check_model_scorer_options,
-    load_model_scorers,
-    model_scorer_options,
-)
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import BadRow
@@ -47,7 +43,7 @@ class _Choices:
     names: tuple[str, ...]
     neighbours: int
     seed: int
-    scorers: dict[str, Any]
+    scorers: ScorerOptions
     """What --translator, --language-models and --weights say."""
 
 
@@ -68,7 +64,7 @@ def _similarities(value: str) -> tuple[str, ...]:
 @command(
     "recovery",
     [option for option in row_options() if option.name != "input"],
-    model_scorer_options(),
+    scorer_options(),
     model_options(),
 )
 @click.argument("file")
@@ -114,8 +110,8 @@ def recovery(run: Run, file: str, as_json: bool, **choices: Any) -> None:
     from bitextfilter.evaluation.result import Result, signature
 
     run.row_settings = dataclasses.replace(run.row_settings, input=file)
-    scorers = {name: choices.pop(name) for name in ("translator", "language_models", "weights")}
-    check_model_scorer_options(scorers, choices["names"])
+    scorers = take(ScorerOptions, choices)
+    scorers.check(choices["names"])
     output = run.output()
     sources, targets = _sides(run)
     kept = distinct_pairs(sources, targets)
@@ -159,13 +155,13 @@ def _scorers(
         scorer_of = _vector_scorers(run, model, sides, choices.neighbours)
     asked = [name for name in names if name in _TRANSLATED]
     if asked:
-        scorers, _ = load_model_scorers(run, choices.scorers, asked, languages)
+        scorers, _ = load_scorers(run, choices.scorers, asked, languages)
         translated_by: dict[str, str | int] = {
             fact: str(run.facts[fact]).replace(", ", ",").replace(" ", ":")
             for fact in ("translators", "language_models")
             if fact in run.facts
         }
-        if weights := choices.scorers["weights"]:
+        if weights := choices.scorers.weights:
             translated_by["weights"] = weights
     for name in names:
         if name in _BASELINES:

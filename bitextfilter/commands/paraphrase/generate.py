@@ -13,14 +13,15 @@ from bitextfilter.commands.frame.options import (
     input_option,
     numbered_column,
     output_option,
+    take,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.translators import (
+from bitextfilter.commands.frame.searching import (
+    SearchOptions,
     found_windows,
-    load,
+    load_model,
     output_lines,
     search_options,
-    search_settings,
     text_of,
 )
 from bitextfilter.errors import InputError
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     metavar="COLUMN",
     help="Column of the sentence.  [default: the whole line; with --template-column 1]",
 )
-def generate(run: Run, digits: int, **options: Any) -> None:
+def generate(run: Run, **options: Any) -> None:
     """Say sentences in other words, one a line: one line out for each line in, in their order.
 
     The model is one of bitext-train-translator with --languages en,en or the like, trained on
@@ -71,14 +72,15 @@ def generate(run: Run, digits: int, **options: Any) -> None:
 
         bitext-paraphrase generate --model en-en --n-best 5 -i text.gz -o five.tsv
     """
-    settings, columns = search_settings(options, spare=1), _columns(options)
+    search = take(SearchOptions, options)
+    settings, columns = search.settings(spare=1), _columns(options)
     rows = run.rows(columns)
     output = run.output()
-    generator = _Generator(run, load(run, run.model_name, settings), settings, options)
+    generator = _Generator(run, load_model(run, run.model_name, settings), settings, options)
     output.write(rows.first_line())
     for window in found_windows(run, rows, generator.find):
         for row, translation in window:
-            output.writelines(output_lines(row, translation, options["n_best"], digits))
+            output.writelines(output_lines(row, translation, search))
 
 
 def _columns(options: dict[str, Any]) -> TextColumn:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import row_options
+from bitextfilter.commands.frame.options import row_options, take
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.translators import found_windows, load, search_settings, text_of
+from bitextfilter.commands.frame.searching import SearchOptions, found_windows, load_model, text_of
 from bitextfilter.io.files import BOM
 from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader
 
@@ -63,7 +63,7 @@ class _Pair(NamedTuple):
 )
 @click.option("--digits", type=click.IntRange(0, 9), default=4, show_default=True,
               help="Decimals of scores.")  # fmt: skip
-def make(run: Run, translator: str, digits: int, **options: Any) -> None:
+def make(run: Run, translator: str, **options: Any) -> None:
     """Translate the foreign side of sentence pairs, and pair it with the other, the reference.
 
     Reads pairs of a foreign sentence (--scol) and its reference (--tcol). Writes a row for each
@@ -86,10 +86,11 @@ def make(run: Run, translator: str, digits: int, **options: Any) -> None:
         bitext-paraphrase make --translator de-en --scol 2 --tcol 1 < en-de.tsv > pairs.tsv
         bitext-paraphrase make --translator de-en --n-best 10 --beam 50 -i de-en.tsv.gz -o ten.tsv
     """
-    settings = search_settings({**options, "sample": False, "temperature": None, "seed": None})
+    search = take(SearchOptions, options)
+    settings = search.settings()
     rules = _rules(run)
     rows, output = run.rows(), run.output()
-    model = load(run, translator, settings)
+    model = load_model(run, translator, settings)
 
     def find(window: Sequence[Row | BadRow]) -> list[Translation]:
         return model.translate([text_of(row) for row in window], settings)
@@ -97,9 +98,9 @@ def make(run: Run, translator: str, digits: int, **options: Any) -> None:
     output.write(_first_line(rows, rules))
     run.counts["pairs"] = 0
     for window in found_windows(run, rows, find):
-        pairs = list(_pairs(run, rows, window, options["n_best"]))
+        pairs = list(_pairs(run, rows, window, search.n_best or 1))
         run.counts["pairs"] += len(pairs)
-        output.writelines(_lines(pairs, rules, digits))
+        output.writelines(_lines(pairs, rules, search.digits))
 
 
 def _rules(run: Run) -> dict[str, Bounded]:

@@ -1,0 +1,170 @@
+"""Options of commands that translate: the model, the search, and the lines they write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bitextfilter.commands.frame.run import Run
+from bitextfilter.io.rows import BadRow, Row, RowReader, is_blank
+
+if TYPE_CHECKING:
+    from bitextfilter.translation.translator import SearchSettings, Translation, Translator
+
+_NAMED = 5
+"""Lines longer than --max-length that are named; the summary counts all."""
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """The values of ``search_options``."""
+
+    beam: int | None
+    n_best: int | None
+    max_length: int
+    digits: int
+    sample: bool = False
+    temperature: float | None = None
+    seed: int | None = None
+
+    def settings(self, spare: int = 0) -> SearchSettings:
+        """Return the settings of the search; UsageError for options that contradict each other.
+
+        A default beam keeps at least ``spare`` hypotheses more than --n-best.
+        """
+        from bitextfilter.translation.translator import SearchSettings
+
+        if self.sample and self.beam is not None:
+            raise click.UsageError("--sample goes without --beam")
+        for name in () if self.sample else ("temperature", "seed"):
+            if getattr(self, name) is not None:
+                raise click.UsageError(f"--{name} goes with --sample")
+        best = self.n_best or 1
+        if self.beam is not None and best > self.beam:
+            raise click.UsageError(f"--n-best {best} needs a --beam of at least {best}")
+        return SearchSettings(
+            width=best if self.sample else self.beam or max(5, best + spare),
+            maximum_length=self.max_length,
+            sample=self.sample,
+            temperature=self.temperature or 1.0,
+            seed=1 if self.seed is None else self.seed,
+        )
+
+
+def search_options(result: str, beam: str) -> list[click.Parameter]:
+    """Return --model and the options of search and output.
+
+    ``result``: a word for the output, such as ``translation``; ``beam``: the default of --beam.
+    """
+    return [
+        click.Option(
+            ["--model"], required=True, metavar="DIR", help="The folder of bitext-train-translator."
+        ),
+        click.Option(
+            ["--beam"],
+            type=click.IntRange(1, 100),
+            metavar="N",
+            help=f"Hypotheses kept while searching; 1 is greedy search.  [default: {beam}]",
+        ),
+        click.Option(
+            ["--n-best"],
+            type=click.IntRange(1, 100),
+            metavar="K",
+            help=f"Write the K best of each line: line number, rank, score, {result}.",
+        ),
+        click.Option(
+            ["--sample"], is_flag=True, help=f"Draw {result}s at random instead of searching."
+        ),
+        click.Option(
+            ["--temperature"],
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="X",
+            help="With --sample: below 1, likely subwords become likelier.  [default: 1]",
+        ),
+        click.Option(
+            ["--seed"],
+            type=click.IntRange(min=0),
+            metavar="N",
+            help="With --sample: the seed.  [default: 1]",
+        ),
+        click.Option(
+            ["--max-length"],
+            type=click.IntRange(min=1),
+            default=256,
+            show_default=True,
+            metavar="N",
+            help=f"Most subwords read of a line, and written in a {result}.",
+        ),
+        click.Option(
+            ["--digits"],
+            type=click.IntRange(0, 9),
+            default=4,
+            show_default=True,
+            help="Decimals of scores.",
+        ),
+    ]
+
+
+def load_model(run: Run, name: str | None, settings: SearchSettings) -> Translator:
+    """Load a translator; summary and manifest carry its name and digest, and the seed in use."""
+    from bitextfilter.models.folders import model_digest
+    from bitextfilter.translation.registry import load_translator
+
+    folder = Path(name or "")
+    translator = load_translator(folder, run.common.device, run.common.threads)
+    run.facts.update(model=folder.name, digest=model_digest(folder))
+    if settings.sample:
+        run.facts["seed"] = settings.seed
+    return translator
+
+
+def text_of(row: Row | BadRow) -> str:
+    """Return the sentence of a row, empty for a blank or bad row."""
+    return "" if isinstance(row, BadRow) or is_blank(row.texts[0]) else row.texts[0]
+
+
+def found_windows(
+    run: Run,
+    rows: RowReader,
+    find: Callable[[Sequence[Row | BadRow]], Sequence[Translation]],
+) -> Iterator[list[tuple[Row | BadRow, Translation]]]:
+    """Yield windows of lines with their translations by *find*; count and name long lines."""
+    run.counts.update(overlong=0, unfinished=0)
+    for window in run.windows(rows):
+        found = find(window)
+        _report_overlong(run, window, found)
+        run.counts["unfinished"] += sum(
+            not best.whole for row in found for best in row.hypotheses[:1]
+        )
+        yield list(zip(window, found, strict=True))
+
+
+def _report_overlong(
+    run: Run, window: Sequence[Row | BadRow], found: Sequence[Translation]
+) -> None:
+    for row, translation in zip(window, found, strict=True):
+        if not translation.left:
+            continue
+        run.counts["overlong"] += 1
+        if run.counts["overlong"] <= _NAMED:
+            run.warn(f"line {row.number}: its last {translation.left} subwords were not read"
+                     " (--max-length)")  # fmt: skip
+
+
+def output_lines(
+    row: Row | BadRow, translation: Translation, options: SearchOptions
+) -> Iterator[bytes]:
+    """Yield the output for a line: its best translation, or a row for each of the --n-best."""
+    if options.n_best is None:
+        yield translation.best.encode() + row.ending
+        return
+    ending = row.ending or b"\n"
+    if not translation.hypotheses:
+        yield f"{row.number}\t1\t\t".encode() + ending
+    for rank, found in enumerate(translation.hypotheses[: options.n_best], 1):
+        cells = f"{row.number}\t{rank}\t{found.score:.{options.digits}f}\t{found.text}"
+        yield cells.encode() + ending
