@@ -76,21 +76,7 @@ def search_options(result: str, beam: str) -> list[click.Parameter]:
             metavar="K",
             help=f"Write the K best of each line: line number, rank, score, {result}.",
         ),
-        click.Option(
-            ["--sample"], is_flag=True, help=f"Draw {result}s at random instead of searching."
-        ),
-        click.Option(
-            ["--temperature"],
-            type=click.FloatRange(min=0, min_open=True),
-            metavar="X",
-            help="With --sample: below 1, likely subwords become likelier.  [default: 1]",
-        ),
-        click.Option(
-            ["--seed"],
-            type=click.IntRange(min=0),
-            metavar="N",
-            help="With --sample: the seed.  [default: 1]",
-        ),
+        *_sampling_options(result),
         click.Option(
             ["--max-length"],
             type=click.IntRange(min=1),
@@ -105,6 +91,26 @@ def search_options(result: str, beam: str) -> list[click.Parameter]:
             default=4,
             show_default=True,
             help="Decimals of scores.",
+        ),
+    ]
+
+
+def _sampling_options(result: str) -> list[click.Parameter]:
+    return [
+        click.Option(
+            ["--sample"], is_flag=True, help=f"Draw {result}s at random instead of searching."
+        ),
+        click.Option(
+            ["--temperature"],
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="X",
+            help="With --sample: below 1, likely subwords become likelier.  [default: 1]",
+        ),
+        click.Option(
+            ["--seed"],
+            type=click.IntRange(min=0),
+            metavar="N",
+            help="With --sample: the seed.  [default: 1]",
         ),
     ]
 
