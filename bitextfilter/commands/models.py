@@ -53,8 +53,13 @@ def recommend(
         bitext-evaluate filtering --suggest-threshold --json --model my-model clean.tsv > cut.json
         bitext-models recommend my-model cut.json -o my-model
     """
-    from bitextfilter.models.checkpoint import check_replaceable, writing_folder
-    from bitextfilter.models.folders import find_model, model_digest, read_config
+    from bitextfilter.models.folders import (
+        check_replaceable,
+        find_model,
+        model_digest,
+        read_config,
+        writing_folder,
+    )
     from bitextfilter.scoring.measures import THRESHOLD_MEASURES
     from bitextfilter.scoring.thresholds import merged, write_thresholds
 

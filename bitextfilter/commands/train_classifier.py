@@ -81,7 +81,7 @@ def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) ->
 
         bitext-train-classifier --noisy crawl.tsv.gz --negatives worst:60% -o my-model clean.tsv
     """
-    from bitextfilter.models.checkpoint import check_replaceable
+    from bitextfilter.models.folders import check_replaceable
     from bitextfilter.workflows import classifier_training as workflow
 
     plan, noisy = _plan(choices), choices["noisy"]

@@ -68,7 +68,7 @@ class WeightedAverage(nn.Module):
         return self.log_weight[ids].exp()
 
 
-def folded_mean(
+def cached_mean(
     table: Tensor, tokens: Tokens, weights: Tensor | None = None
 ) -> Callable[[Padded], Tensor]:
     """Sum the vectors of each token's ids once, to average over sentences as places of tokens.
@@ -106,7 +106,7 @@ class AveragingNetwork(Network):
     def cached(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
         """See :meth:`Network.cached`."""
         weights = self.average.weights(tokens[PIECES].ids)
-        encode = folded_mean(self.embedding.weight, tokens[PIECES], weights)
+        encode = cached_mean(self.embedding.weight, tokens[PIECES], weights)
         return lambda inputs: encode(inputs[PIECES])
 
     def forward(self, inputs: Inputs, side: int) -> Tensor:

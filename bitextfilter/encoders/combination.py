@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from bitextfilter.encoders.averaging import WeightedAverage, folded_mean, mean_of_rows
+from bitextfilter.encoders.averaging import WeightedAverage, cached_mean, mean_of_rows
 from bitextfilter.encoders.base import CachedNetwork, Inputs, Network, Padded, Tokens, piece_vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.cached_projections import CachedDirection, CachedRecurrent, in_blocks
@@ -62,7 +62,7 @@ class Average(Part):
 
     def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
         """See :meth:`Part.cached`."""
-        return folded_mean(table, tokens)
+        return cached_mean(table, tokens)
 
 
 class TrigramAverage(Average):
@@ -85,7 +85,7 @@ class Weighted(Part):
 
     def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
         """See :meth:`Part.cached`."""
-        return folded_mean(table, tokens, self.average.weights(tokens.ids))
+        return cached_mean(table, tokens, self.average.weights(tokens.ids))
 
 
 class Recurrent(Part):

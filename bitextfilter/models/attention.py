@@ -1,5 +1,7 @@
-"""Attention. Letters: n rows, q queries, t positions, w width, m width of what is attended to,
-a of its keys."""
+"""Attention, multi-headed and single-headed.
+
+Letters: n rows, q queries, t positions, w width of queries, m of the memory, a of its keys.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,13 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 KeysValues = tuple[Tensor, Tensor]
-"""What is attended to, projected: ``(n, heads, t, w / heads)`` each."""
+"""Keys and values of the memory: ``(n, heads, t, w / heads)`` each."""
 
 
 def sinusoids(start: int, count: int, like: Tensor) -> Tensor:
-    """Codes of the positions from *start* on, ``(count, w)``, of the width and kind of ``like``.
+    """Return position codes from *start* on, ``(count, w)``, of the width and type of ``like``.
 
-    Vaswani et al. 2017, section 3.5: sin and cos of p / 10000^(2i/w); here all sines stand first.
+    Vaswani et al. 2017, section 3.5: sin and cos of p / 10000^(2i/w); here all sines come first.
     """
     half = like.shape[-1] // 2
     places = torch.arange(start, start + count, device=like.device, dtype=torch.float64)
@@ -30,9 +32,9 @@ def sinusoids(start: int, count: int, like: Tensor) -> Tensor:
 def plain_attention(
     queries: Tensor, memory: KeysValues, mask: Tensor | None, causal: bool
 ) -> Tensor:
-    """As torch's scaled_dot_product_attention, faster in training on a processor in bfloat16.
+    """Compute torch's scaled_dot_product_attention: faster in training on a CPU in bfloat16.
 
-    (``benchmarks/train.py`` measures what it is worth.)
+    ``benchmarks/train.py`` measures the gain.
     """
     scores = queries @ memory[0].transpose(2, 3) * queries.shape[3] ** -0.5
     if mask is not None:
@@ -55,7 +57,7 @@ class MultiHeadAttention(nn.Module):
         self.out = nn.Linear(width, width)
 
     def project(self, rows: Tensor) -> KeysValues:
-        """Rows ``(n, t, w)`` as what can be attended to."""
+        """Return keys and values of rows ``(n, t, w)``."""
         keys, values = self.memory(rows).chunk(2, dim=-1)
         return self._heads(keys), self._heads(values)
 
@@ -64,8 +66,8 @@ class MultiHeadAttention(nn.Module):
     ) -> Tensor:
         """``(n, q, w)`` → ``(n, q, w)``.
 
-        ``mask``: True where a position may be seen, to be broadcast to ``(n, heads, q, t)``;
-        ``causal``: query i sees the positions up to i.
+        ``mask``: True where a position is visible, broadcast to ``(n, heads, q, t)``; ``causal``:
+        query i sees the positions up to i.
         """
         heads = self._heads(self.query(queries))
         if self.training and heads.device.type == "cpu":
@@ -80,29 +82,29 @@ class MultiHeadAttention(nn.Module):
 
 
 class Memory(NamedTuple):
-    """What single-headed attention looks at."""
+    """The memory of single-headed attention."""
 
     values: Tensor
     """``(n, t, m)``"""
     keys: Tensor
-    """What queries are held against, ``(n, t, a)``."""
+    """Keys, ``(n, t, a)``."""
     inside: Tensor
-    """Which positions may be seen, ``(n, t)``."""
+    """True for visible positions, ``(n, t)``."""
 
 
 class Attention(nn.Module, ABC):
-    """One head: the softmax of scores over the positions, and the mean that it weighs."""
+    """One head: the mean of the values, weighted by the softmax of scores over positions."""
 
     @abstractmethod
     def keys(self, values: Tensor) -> Tensor:
-        """What queries are held against, ``(n, t, m)`` → ``(n, t, a)``."""
+        """Return keys: ``(n, t, m)`` → ``(n, t, a)``."""
 
     @abstractmethod
     def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
         """``(n, q, w)`` and ``(n, t, a)`` → ``(n, q, t)``."""
 
     def memory(self, values: Tensor, inside: Tensor) -> Memory:
-        """Make positions ``(n, t, m)`` ready; ``inside (n, t)``: what may be seen."""
+        """Return the memory of ``(n, t, m)``; ``inside (n, t)``: True for visible positions."""
         return Memory(values, self.keys(values), inside)
 
     def forward(self, queries: Tensor, memory: Memory) -> Tensor:
@@ -129,13 +131,10 @@ class BilinearAttention(Attention):
 
 
 class AdditiveAttention(Attention):
-    """Scores vᵀ tanh(W q + U m) (Bahdanau et al. 2015, A.1.2), as wide inside as m.
-
-    Ours besides: a bias inside the tanh.
-    """
+    """Scores vᵀ tanh(W q + U m + b) (Bahdanau et al. 2015, A.1.2; b is ours), as wide as m."""
 
     QUERIES = 8
-    """So many are held against all positions at a time, for the memory that takes."""
+    """Queries compared with all positions at once, which bounds the memory."""
 
     def __init__(self, width: int, memory: int) -> None:
         super().__init__()

@@ -1,26 +1,23 @@
-"""Recurrent layers made fast for encoding: input projections are cached, cells run in place.
+"""Recurrent layers made fast for encoding: cached input projections, and cells in place.
 
-A step is a small matrix product and gate arithmetic. The arithmetic, and the memory taken and
-given back for it, would take longer than the product: so it is done in place, and nothing is
-allocated.
+The input projection is most of a layer's arithmetic when word vectors are wide, and a window of
+sentences repeats its frequent tokens: so each distinct token is projected once. A step is a small
+matrix product and gate arithmetic; the latter, with its allocations, would take longer than the
+product, so it is done in place. Every product has a shape that does not depend on the lengths of
+the rows, so that a row's numbers do not depend on the rows beside it.
 
-Letters: n rows, e input width, h hidden width, g = 4h (LSTM) or 3h (GRU) gate inputs.
+A backward direction gets its rows reversed: both begin at step 0. States beyond the end of a row
+are computed and ignored.
 
-The first layer's input projection takes most of its arithmetic when word vectors are wide, and
-a window of sentences holds each frequent token many times. So each distinct token is projected
-once, and the steps look its projection up. Every matrix product has a shape that does not depend
-on the lengths of the rows, so that a row's numbers do not depend on the rows beside it.
-
-A direction that reads backwards is given its rows reversed: both begin at step 0, and what comes
-behind the end of a row is computed and not looked at.
-
-Letters: u distinct tokens, n rows, t positions, e input width, h hidden width, g gate inputs.
+Letters: u distinct tokens, n rows, t positions, e input width, h hidden width, g = 4h (LSTM) or
+3h (GRU) gate inputs.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -29,9 +26,18 @@ from bitextfilter.io.batches import map_blocks
 from bitextfilter.models.device import product_type
 from bitextfilter.models.recurrent import BidirectionalRecurrent, LeakyGru
 
+_PROJECTED_ROWS = 256
+"""Tokens projected by one matrix product: always the same number: none depends on others."""
 
-def factor(weight: Tensor) -> Tensor:
-    """Return the transpose of a layer's weight ``(g, e)`` as products take it, ``(e, g)``.
+Fill = Callable[[int, Tensor], object]
+"""Writes the gate inputs of a step into a ``(n, g)``."""
+
+States = Iterable[tuple[int, Tensor]]
+"""Steps and the states ``(n, h)`` after them; each holds until the next is asked for."""
+
+
+def _factor(weight: Tensor) -> Tensor:
+    """Return a layer's weight ``(g, e)`` as a factor of products, ``(e, g)``.
 
     In bfloat16 where the processor has instructions for it, else in float32.
     """
@@ -39,10 +45,7 @@ def factor(weight: Tensor) -> Tensor:
 
 
 class Product:
-    """Products of float32 rows ``(n, e)``, always as many, with one matrix ``(e, g)``.
-
-    They are made in the type of the matrix, see :func:`factor`.
-    """
+    """Products of float32 rows ``(n, e)``, n fixed, with one matrix ``(e, g)``, in its type."""
 
     def __init__(self, matrix: Tensor, rows: int) -> None:
         self.matrix = matrix
@@ -57,76 +60,49 @@ class Product:
 
 
 class _State(ABC):
-    """Rows that are being read: fill in ``inputs``, take a step, look at ``hidden``."""
+    """Rows being read: fill in ``inputs``, take a step, use ``hidden``."""
 
-    inputs: Tensor
-    """``(n, g)``: the gate inputs of the next step, which uses them up."""
-    hidden: Tensor
-    """``(n, h)``; the next step overwrites it."""
+    def __init__(self, steps: Any, rows: int) -> None:
+        self.inputs = steps.bias.new_empty(rows, len(steps.bias))
+        """``(n, g)``: the gate inputs of the next step, which overwrites them."""
+        self.hidden = steps.bias.new_zeros(rows, steps.width)
+        """``(n, h)``; the next step overwrites it."""
 
     @abstractmethod
     def step(self) -> None:
-        """Read what the inputs are of."""
+        """Take a step."""
 
 
-class Steps(ABC):
-    """One direction of a recurrent layer."""
+class _Steps(ABC):
+    """The weights of one direction of a recurrent layer."""
 
     bias: Tensor
     """``(g,)``"""
     inward: Tensor
-    """``(e, g)``, a :func:`factor`."""
-
-    @abstractmethod
-    def start(self, rows: int) -> _State:
-        """Return *rows* rows of which nothing has been read."""
-
-    def projection(self, rows: int) -> Projection:
-        """Return what projects inputs of the layer, *rows* at a time."""
-        return Projection(self, rows)
-
-
-class Projection:
-    """Inputs ``(n, e)`` of a layer → gate inputs ``(n, g)``, for always as many rows."""
-
-    def __init__(self, steps: Steps, rows: int) -> None:
-        self._bias = steps.bias
-        self._product = Product(steps.inward, rows)
-
-    def __call__(self, vectors: Tensor, inputs: Tensor) -> None:
-        """Write the gate inputs of *vectors* into *inputs*."""
-        self._product.add_to(inputs.copy_(self._bias.expand_as(inputs)), vectors)
-
-
-class LstmSteps(Steps):
-    """Those of torch's LSTM."""
-
-    def __init__(self, cells: nn.LSTM) -> None:
-        self.hidden = cells.hidden_size
-        parts = dict(cells.named_parameters())
-        self.bias = self._sorted(parts["bias_ih_l0"] + parts["bias_hh_l0"])
-        self.inward = factor(self._sorted(parts["weight_ih_l0"]))
-        self.weight = factor(self._sorted(parts["weight_hh_l0"]))
-
-    def _sorted(self, gates: Tensor) -> Tensor:
-        """Move the candidate behind the three gates (torch: i, f, g, o → i, f, o, g)."""
-        first, candidate, output = torch.split(gates, [2 * self.hidden, self.hidden, self.hidden])
-        return torch.cat([first, output, candidate])
+    """``(e, g)``, a factor."""
+    width: int
+    """h"""
+    state: ClassVar[type[_State]]
 
     def start(self, rows: int) -> _State:
-        """See :meth:`Steps.start`."""
-        return LstmState(self, rows)
+        """Return the state of *rows* rows before their first step."""
+        return self.state(self, rows)
+
+    def projection(self, rows: int) -> Callable[[Tensor, Tensor], object]:
+        """Return a function that writes the projections of *rows* inputs into a ``(n, g)``."""
+        product = Product(self.inward, rows)
+        return lambda vectors, inputs: product.add_to(
+            inputs.copy_(self.bias.expand_as(inputs)), vectors
+        )
 
 
-class LstmState(_State):
+class _LstmState(_State):
     """Hidden state and cell of an LSTM."""
 
-    def __init__(self, steps: LstmSteps, rows: int) -> None:
-        width = steps.hidden
-        self.inputs = steps.bias.new_empty(rows, 4 * width)
-        self.hidden = steps.bias.new_zeros(rows, width)
+    def __init__(self, steps: _LstmSteps, rows: int) -> None:
+        super().__init__(steps, rows)
         self._cell, self._squashed = self.hidden.clone(), self.hidden.clone()
-        self._gates = self.inputs[:, : 3 * width]
+        self._gates = self.inputs[:, : 3 * steps.width]
         self._keep, self._forget, self._output, self._candidate = self.inputs.chunk(4, dim=1)
         self._product = Product(steps.weight, rows)
 
@@ -139,41 +115,36 @@ class LstmState(_State):
         torch.mul(self._output, self._squashed, out=self.hidden)
 
 
-class GruSteps(Steps):
-    """Those of torch's GRU."""
+class _LstmSteps(_Steps):
+    """The weights of torch's LSTM."""
 
-    def __init__(self, cells: nn.GRU) -> None:
-        self.hidden = cells.hidden_size
+    state = _LstmState
+
+    def __init__(self, cells: nn.LSTM) -> None:
+        self.width = cells.hidden_size
         parts = dict(cells.named_parameters())
-        self.bias = parts["bias_ih_l0"]
-        self.inward = factor(parts["weight_ih_l0"])
-        self.hidden_bias = parts["bias_hh_l0"]
-        self.weight = factor(parts["weight_hh_l0"])
+        self.bias = self._sorted(parts["bias_ih_l0"] + parts["bias_hh_l0"])
+        self.inward = _factor(self._sorted(parts["weight_ih_l0"]))
+        self.weight = _factor(self._sorted(parts["weight_hh_l0"]))
 
-    def start(self, rows: int) -> _State:
-        """See :meth:`Steps.start`."""
-        return GruState(self, rows)
+    def _sorted(self, gates: Tensor) -> Tensor:
+        """Move the candidate behind the three gates (torch: i, f, g, o → i, f, o, g)."""
+        first, candidate, output = torch.split(gates, [2 * self.width, self.width, self.width])
+        return torch.cat([first, output, candidate])
 
 
-class GruState(_State):
+class _GruState(_State):
     """The hidden state of a GRU."""
 
-    def __init__(self, steps: GruSteps, rows: int) -> None:
-        width = steps.hidden
-        self.inputs = steps.bias.new_empty(rows, 3 * width)
-        self.hidden = steps.bias.new_zeros(rows, width)
+    def __init__(self, steps: _GruSteps, rows: int) -> None:
+        super().__init__(steps, rows)
         self._past, self._bias = torch.empty_like(self.inputs), steps.hidden_bias
-        self._new = self._split(self.inputs)
-        self._old = self._split(self._past)
+        sizes = [2 * steps.width, steps.width]
+        self._new, self._old = (torch.split(x, sizes, dim=1) for x in (self.inputs, self._past))
         self._product = Product(steps.weight, rows)
 
-    def _split(self, sums: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the part of both gates, and that of the candidate."""
-        width = self.hidden.shape[1]
-        return sums[:, : 2 * width], sums[:, 2 * width :]
-
     def step(self) -> None:
-        """H' = n + σ(z) (h - n) with n = tanh(u + σ(r) u')."""
+        """Step: h' = n + σ(z) (h - n) with n = tanh(u + σ(r) u')."""
         self._product.add_to(self._past.copy_(self._bias.expand_as(self._past)), self.hidden)
         (gates, candidate), (past_gates, past_candidate) = self._new, self._old
         reset, update = gates.add_(past_gates).sigmoid_().chunk(2, dim=1)
@@ -181,25 +152,24 @@ class GruState(_State):
         self.hidden.sub_(candidate).mul_(update).add_(candidate)
 
 
-class LeakySteps(Steps):
-    """Those of :class:`LeakyGru`."""
+class _GruSteps(_Steps):
+    """The weights of torch's GRU."""
 
-    def __init__(self, cells: LeakyGru) -> None:
-        self.cells = cells
-        self.bias = cells.inward.bias
-        self.inward = factor(cells.inward.weight)
+    state = _GruState
 
-    def start(self, rows: int) -> _State:
-        """See :meth:`Steps.start`."""
-        return LeakyState(self, rows)
+    def __init__(self, cells: nn.GRU) -> None:
+        self.width = cells.hidden_size
+        parts = dict(cells.named_parameters())
+        self.bias, self.hidden_bias = parts["bias_ih_l0"], parts["bias_hh_l0"]
+        self.inward = _factor(parts["weight_ih_l0"])
+        self.weight = _factor(parts["weight_hh_l0"])
 
 
-class LeakyState(_State):
+class _LeakyState(_State):
     """The hidden state of a :class:`LeakyGru`, all in float32."""
 
-    def __init__(self, steps: LeakySteps, rows: int) -> None:
-        self.inputs = steps.bias.new_empty(rows, len(steps.bias))
-        self.hidden = steps.bias.new_zeros(rows, steps.cells.hidden)
+    def __init__(self, steps: _LeakySteps, rows: int) -> None:
+        super().__init__(steps, rows)
         self._cells = steps.cells
 
     def step(self) -> None:
@@ -207,36 +177,36 @@ class LeakyState(_State):
         self.hidden = self._cells.step(self.inputs, self.hidden)
 
 
-def steps_of(cells: nn.Module) -> Steps:
-    """Return the steps of one direction of a layer."""
+class _LeakySteps(_Steps):
+    """The weights of a :class:`LeakyGru`."""
+
+    state = _LeakyState
+
+    def __init__(self, cells: LeakyGru) -> None:
+        self.cells, self.width = cells, cells.hidden
+        self.bias, self.inward = cells.inward.bias, _factor(cells.inward.weight)
+
+
+def steps_of(cells: nn.Module) -> _Steps:
+    """Return the weights of one direction of a layer."""
     if isinstance(cells, nn.LSTM):
-        return LstmSteps(cells)
+        return _LstmSteps(cells)
     if isinstance(cells, LeakyGru):
-        return LeakySteps(cells)
+        return _LeakySteps(cells)
     assert isinstance(cells, nn.GRU)
-    return GruSteps(cells)
-
-
-PROJECTED_ROWS = 256
-"""Tokens projected by one matrix product: always as many, so that none depends on the others."""
-
-Fill = Callable[[int, Tensor], object]
-"""Writes the gate inputs of a step into a ``(n, g)``."""
-
-States = Iterable[tuple[int, Tensor]]
-"""A step and the states ``(n, h)`` after it, which hold until the next is asked for."""
+    return _GruSteps(cells)
 
 
 def in_order(ids: Tensor, lengths: Tensor, backward: bool) -> Tensor:
-    """Rows ``(n, t)`` in the order they are read, a step a row: ``(t, n)``."""
+    """Return rows ``(n, t)`` in the order of reading, a step a row: ``(t, n)``."""
     steps = torch.arange(ids.shape[1], device=ids.device)
     if not backward:
         return ids.T.contiguous()
     return ids.gather(1, (lengths[:, None] - 1 - steps).clamp(min=0)).T.contiguous()
 
 
-def states(steps: Steps, fill: Fill, lengths: Tensor) -> Iterator[tuple[int, Tensor]]:
-    """Read all rows, each ``lengths (n,)`` long; beyond its end a row's states mean nothing."""
+def _states(steps: _Steps, fill: Fill, lengths: Tensor) -> Iterator[tuple[int, Tensor]]:
+    """Read all rows, each ``lengths (n,)`` long; ignore a row's states beyond its end."""
     state = steps.start(len(lengths))
     for step in range(int(lengths.max())):
         fill(step, state.inputs)
@@ -245,7 +215,7 @@ def states(steps: Steps, fill: Fill, lengths: Tensor) -> Iterator[tuple[int, Ten
 
 
 def _highest(read: States, lengths: Tensor) -> Tensor:
-    """Maximum of the states of each row, ``(n, h)``."""
+    """Return the maximum of the states of each row, ``(n, h)``."""
     shortest, best = int(lengths.min()), torch.empty(0)
     for step, hidden in read:
         if step == 0:
@@ -255,17 +225,6 @@ def _highest(read: States, lengths: Tensor) -> Tensor:
         else:
             best = torch.where((step < lengths)[:, None], torch.maximum(best, hidden), best)
     return best
-
-
-def mean(read: States, lengths: Tensor) -> Tensor:
-    """Mean of the states of each row, ``(n, h)``."""
-    shortest, total = int(lengths.min()), torch.empty(0)
-    for step, hidden in read:
-        if step == 0:
-            total = hidden.clone()
-        else:
-            total += hidden if step < shortest else hidden * (step < lengths)[:, None]
-    return total / lengths[:, None]
 
 
 class CachedDirection:
@@ -278,26 +237,32 @@ class CachedDirection:
         self._steps, self._backward = steps_of(cells), backward
 
         def project(rows: Tensor, inputs: Tensor) -> None:
-            self._steps.projection(PROJECTED_ROWS)(rows, inputs)
+            self._steps.projection(_PROJECTED_ROWS)(rows, inputs)
 
         self._inputs = in_blocks(project, vectors, len(self._steps.bias), threads)
 
     def states(self, ids: Tensor, lengths: Tensor) -> Iterator[tuple[int, Tensor]]:
         """Read rows ``(n, t)`` of distinct tokens."""
         places = in_order(ids, lengths, self._backward)
-        return states(
+        return _states(
             self._steps,
             lambda step, inputs: torch.index_select(self._inputs, 0, places[step], out=inputs),
             lengths,
         )
 
     def highest(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """Maximum of the states of rows ``(n, t)``, ``(n, h)``."""
+        """Return the maximum of the states of rows ``(n, t)``, ``(n, h)``."""
         return _highest(self.states(ids, lengths), lengths)
 
     def mean(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """Mean of the states of rows ``(n, t)``, ``(n, h)``."""
-        return mean(self.states(ids, lengths), lengths)
+        """Return the mean of the states of rows ``(n, t)``, ``(n, h)``."""
+        shortest, total = int(lengths.min()), torch.empty(0)
+        for step, hidden in self.states(ids, lengths):
+            if step == 0:
+                total = hidden.clone()
+            else:
+                total += hidden if step < shortest else hidden * (step < lengths)[:, None]
+        return total / lengths[:, None]
 
 
 class CachedRecurrent:
@@ -315,7 +280,7 @@ class CachedRecurrent:
         ]
 
     def max_pooled(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """Maximum over the last layer's states: ``(n, t)``, ``(n,)`` → ``(n, 2h)``."""
+        """Return the maximum over the last layer's states: ``(n, t)``, ``(n,)`` → ``(n, 2h)``."""
         read: list[States] = [direction.states(ids, lengths) for direction in self._first]
         for layer in self._upper:
             ahead, back = (torch.stack([hidden.clone() for _, hidden in side]) for side in read)
@@ -324,21 +289,21 @@ class CachedRecurrent:
                 torch.cat([_reversed(ahead, lengths), back], dim=2),
             )
             read = [
-                states(steps, _projecting(steps, rows), lengths)
+                _states(steps, _projecting(steps, rows), lengths)
                 for steps, rows in zip(layer, inputs, strict=True)
             ]
         return torch.cat([_highest(side, lengths) for side in read], dim=1)
 
 
 def _reversed(rows: Tensor, lengths: Tensor) -> Tensor:
-    """Reverse ``(t, n, h)`` within each length; what is behind the end means nothing."""
+    """Reverse ``(t, n, h)`` within each length; ignore the numbers beyond."""
     steps = torch.arange(len(rows), device=rows.device)[:, None]
     places = (lengths - 1 - steps).clamp(min=0)
     return rows.gather(0, places[:, :, None].expand_as(rows))
 
 
-def _projecting(steps: Steps, rows: Tensor) -> Fill:
-    """The inputs of a layer above the first: projected step by step from ``(t, n, e)``."""
+def _projecting(steps: _Steps, rows: Tensor) -> Fill:
+    """Project the inputs ``(t, n, e)`` of a layer above the first step by step."""
     project = steps.projection(rows.shape[1])
     return lambda step, inputs: project(rows[step], inputs)
 
@@ -346,19 +311,19 @@ def _projecting(steps: Steps, rows: Tensor) -> Fill:
 def in_blocks(
     write: Callable[[Tensor, Tensor], object], rows: Tensor, width: int, threads: int = 1
 ) -> Tensor:
-    """Make ``(m, width)`` of rows ``(m, e)``: *write* is given as many at a time, and the place.
+    """Make ``(m, width)`` of rows ``(m, e)`` in blocks of a fixed number of rows.
 
-    It is called by *threads* threads side by side.
+    *write* gets a block and its place in the result; *threads* call it side by side.
     """
-    starts = range(0, len(rows), PROJECTED_ROWS)
-    out = rows.new_empty(len(starts) * PROJECTED_ROWS, width)
+    starts = range(0, len(rows), _PROJECTED_ROWS)
+    out = rows.new_empty(len(starts) * _PROJECTED_ROWS, width)
 
     def run(start: int) -> None:
-        block = rows[start : start + PROJECTED_ROWS]
-        missing = PROJECTED_ROWS - len(block)
+        block = rows[start : start + _PROJECTED_ROWS]
+        missing = _PROJECTED_ROWS - len(block)
         full = torch.cat([block, rows.new_zeros(missing, rows.shape[1])]) if missing else block
         with torch.inference_mode():
-            write(full, out[start : start + PROJECTED_ROWS])
+            write(full, out[start : start + _PROJECTED_ROWS])
 
     map_blocks(run, starts, threads)
     return out[: len(rows)]

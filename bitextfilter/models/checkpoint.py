@@ -1,4 +1,4 @@
-"""The files of a model folder: ``config.json`` and tensors in safetensors, never pickle.
+"""The tensors of a model folder, in safetensors.
 
 Matrices may be kept as int8 with one float32 scale a row (symmetric, largest magnitude 127);
 they come back as float32.
@@ -6,14 +6,10 @@ they come back as float32.
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from secrets import token_hex
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -21,37 +17,32 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
-from bitextfilter.io.files import draft
-from bitextfilter.models.folders import CONFIG, FORMAT
+from bitextfilter.models.folders import FORMAT
 
-SCALE = ".row_scale"
+_SCALE = ".row_scale"
 
 Module = TypeVar("Module", bound=nn.Module)
-
-
-def write_config(folder: Path, config: Mapping[str, Any]) -> None:
-    """Write ``config.json``; the format version is added."""
-    text = json.dumps({"format": FORMAT, **config}, indent=2, ensure_ascii=False) + "\n"
-    (folder / CONFIG).write_text(text, encoding="utf-8")
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], quantise: bool = False) -> None:
     """Write named tensors to one safetensors file; ``quantise`` keeps matrices as int8.
 
-    Raises OutputError where it cannot be written.
+    Raises OutputError if it cannot be written.
     """
     out: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
         tensor = tensor.detach().cpu().contiguous()
         if quantise and tensor.ndim == 2 and tensor.is_floating_point():
-            out[name], out[name + SCALE] = quantise_rows(tensor.float())
+            out[name], out[name + _SCALE] = quantise_rows(tensor.float())
         else:
             out[name] = tensor.clone()
     try:
         save_file(out, str(path), metadata={"format": str(FORMAT)})
     except SafetensorError as error:
         raise OutputError(f"{path}: cannot be written: {error}") from error
-    path.chmod(0o666 & ~_umask())
+    mask = os.umask(0)
+    os.umask(mask)
+    path.chmod(0o666 & ~mask)
 
 
 def load_tensors(path: Path) -> dict[str, Tensor]:
@@ -69,9 +60,9 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
         raise ModelError(f"{path}: damaged tensors: {error}") from error
     tensors = {}
     for name, tensor in raw.items():
-        if name.endswith(SCALE):
+        if name.endswith(_SCALE):
             continue
-        scale = raw.get(name + SCALE)
+        scale = raw.get(name + _SCALE)
         if scale is None:
             tensors[name] = tensor
         elif tensor.ndim != 2 or scale.shape != (tensor.shape[0], 1):
@@ -122,41 +113,3 @@ def load_parameters(folder: Path, part: str, build: Callable[[], Module]) -> Mod
     path = folder / f"{part}.safetensors"
     load_into(network, load_tensors(path), path)
     return network
-
-
-def check_replaceable(path: Path) -> None:
-    """Raise OutputError where ``path`` is something other than a model or an empty folder."""
-    if path.exists() and not (path / CONFIG).is_file() and (path.is_file() or any(path.iterdir())):
-        raise OutputError(f"{path}: exists and is not a model folder; name another")
-
-
-@contextmanager
-def writing_folder(path: Path) -> Iterator[Path]:
-    """A temporary folder beside ``path`` that takes its name when the block ends well.
-
-    An older model folder of that name is replaced; anything else there is left alone.
-
-    Raises:
-        OutputError: ``path`` is something other than a model folder, or cannot be written.
-    """
-    check_replaceable(path)
-    old = path.with_name(f".{path.name}.{token_hex(6)}.old")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with draft(path, folder=True) as new:
-            yield new
-            if path.exists():
-                path.rename(old)
-            new.rename(path)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        if old.exists() and not path.exists():
-            old.rename(path)
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

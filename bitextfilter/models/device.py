@@ -15,10 +15,9 @@ from bitextfilter.errors import DeviceError
 
 
 def resolve_device(name: str) -> torch.device:
-    """The device called ``cpu``, ``cuda`` or ``cuda:N``; ``auto`` is CUDA where there is one.
+    """Return the device called ``cpu``, ``cuda`` or ``cuda:N``; ``auto`` prefers CUDA.
 
-    Raises:
-        DeviceError: it is not here.
+    Raises DeviceError if it is not available.
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -30,10 +29,10 @@ def resolve_device(name: str) -> torch.device:
 
 @cache
 def product_type(device: torch.device) -> torch.dtype:
-    """The number type that recurrent layers multiply matrices in on a device, when encoding.
+    """Return the number type of recurrent layers' matrix products in encoding.
 
-    bfloat16 on a processor with AVX-512 or AMX instructions for it, where such products are two
-    to six times faster; float32 on all others, and on GPUs.
+    bfloat16 on a CPU with AVX-512 or AMX instructions for it, where products are two to six times
+    faster; float32 on all others, and on GPUs.
     """
     abilities = _abilities() if device.type == "cpu" else {}
     fast = abilities.get("avx512_bf16") or abilities.get("amx_bf16")
@@ -41,9 +40,9 @@ def product_type(device: torch.device) -> torch.dtype:
 
 
 def arithmetic(device: torch.device) -> list[str]:
-    """What the last bits of results on a device may depend on: names to compare, not to read.
+    """Return names, to be compared, of everything that the last bits of results may depend on.
 
-    The instructions that the processor has and those that torch uses; MKL's mode; the GPU's name.
+    The instructions of the processor and those that torch uses; MKL's mode; the GPU's name.
     """
     names = sorted(name for name, there in _abilities().items() if there is True)
     names += [platform.machine(), torch.backends.cpu.get_cpu_capability()]
@@ -52,13 +51,13 @@ def arithmetic(device: torch.device) -> list[str]:
 
 
 def _abilities() -> Mapping[str, object]:
-    """What the processor can do, by name; nothing is known of it by older versions of torch."""
+    """Return the abilities of the processor by name; empty with older versions of torch."""
     asked: Callable[[], Mapping[str, object]] = getattr(torch.cpu, "get_capabilities", dict)
     return asked()
 
 
 class _OneThread:
-    """How many are computing on one thread, and how many threads torch had before."""
+    """Counts the users of single-threaded torch, and keeps its number of threads before them."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -83,7 +82,7 @@ _ONE_THREAD = _OneThread()
 
 @contextmanager
 def torch_threads(threads: int) -> Iterator[None]:
-    """Let torch have so many threads."""
+    """Give torch this number of threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
@@ -94,9 +93,9 @@ def torch_threads(threads: int) -> Iterator[None]:
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """Let each torch operation run on one thread; blocks run side by side instead.
+    """Run each torch operation on one thread; blocks run side by side instead.
 
-    Several threads may do so at a time: the last one to end gives torch its threads back.
+    May be nested and used by several threads: the last one to leave restores torch's threads.
     """
     _ONE_THREAD.enter()
     try:

@@ -1,35 +1,39 @@
-"""Where models are, the shipped ones by name, others by their folder; and what names one.
+"""Model folders: found by name or path, configured, digested, and replaced as a whole.
 
-Nothing here reads a tensor, or imports what does.
+This module does not import torch.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
-from bitextfilter.errors import ModelError, NotFoundError
+from bitextfilter.errors import ModelError, NotFoundError, OutputError
+from bitextfilter.io.files import draft, naming_output
 
 CONFIG = "config.json"
 """The file that makes a folder a model."""
 
 FORMAT = 1
-"""Version of the folder's layout; a folder of a newer one is refused."""
+"""Version of the folder's layout; newer ones are refused."""
 
 CARD = "card.md"
-"""What a model was trained on and how, what it is good for, how good it is."""
+"""Training data and recipe of a model, its purpose and its quality."""
 
 ATTRIBUTION = "attribution.md"
-"""Whose data a model was trained on, and by which licences."""
+"""Owners and licences of the training data."""
 
 THRESHOLDS = "thresholds.json"
-"""Where to cut its scores: see ``scoring/thresholds.py``."""
+"""Recommended thresholds of its scores: see ``scoring/thresholds.py``."""
 
-UNDIGESTED = (CARD, ATTRIBUTION, THRESHOLDS)
-"""No score depends on these files."""
+_UNDIGESTED = (CARD, ATTRIBUTION, THRESHOLDS)
+"""Files that no score depends on."""
 
 MAKERS = {
     "encoder": "bitext-train-encoder",
@@ -48,7 +52,7 @@ def shipped_models() -> dict[str, Path]:
 
 
 def find_model(name_or_folder: str | Path) -> Path:
-    """Return the folder of a shipped model's name, or the one given. Raises NotFoundError."""
+    """Return the folder of a shipped model, or the given folder. Raises NotFoundError."""
     name, known = str(name_or_folder), shipped_models()
     if name in known:
         return known[name]
@@ -62,7 +66,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     """Read ``config.json`` of a model folder.
 
     Raises:
-        NotFoundError: there is no such folder, or it holds no configuration.
+        NotFoundError: the folder or its configuration is missing.
         ModelError: the file is damaged or of a newer format than this version reads.
     """
     path = folder / CONFIG
@@ -85,22 +89,28 @@ def read_config(folder: Path) -> dict[str, Any]:
     return dict(config)
 
 
+def write_config(folder: Path, config: Mapping[str, Any]) -> None:
+    """Write ``config.json``, with the format version."""
+    text = json.dumps({"format": FORMAT, **config}, indent=2, ensure_ascii=False) + "\n"
+    (folder / CONFIG).write_text(text, encoding="utf-8")
+
+
 def kind_of(config: Mapping[str, Any]) -> str | None:
     """Return which of ``MAKERS`` a model is by its configuration; None for none."""
     return next((kind for kind in MAKERS if kind in config), None)
 
 
 def model_digest(folder: Path) -> str:
-    """Twelve hexadecimal digits that name a model: the start of :func:`full_model_digest`."""
+    """Return the first twelve digits of :func:`full_model_digest`, which identify a model."""
     return full_model_digest(folder)[:12]
 
 
 def full_model_digest(folder: Path) -> str:
-    """SHA-256 over the files that scores depend on, in hexadecimal digits."""
+    """Return the SHA-256, in hexadecimal digits, of the files that scores depend on."""
     total = hashlib.sha256()
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         name = path.relative_to(folder).as_posix()
-        if name not in UNDIGESTED:
+        if name not in _UNDIGESTED:
             content = hashlib.sha256(path.read_bytes()).hexdigest()
             total.update(f"{name}\0{content}\n".encode())
     return total.hexdigest()
@@ -110,3 +120,32 @@ def file_sizes(folder: Path) -> dict[str, int]:
     """Return the files of a model folder by name, with their sizes in bytes."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+
+
+def check_replaceable(path: Path) -> None:
+    """Raise OutputError unless *path* is missing, a model folder or an empty folder."""
+    if path.exists() and not (path / CONFIG).is_file() and (path.is_file() or any(path.iterdir())):
+        raise OutputError(f"{path}: exists and is not a model folder; name another")
+
+
+@contextmanager
+def writing_folder(path: Path) -> Iterator[Path]:
+    """Make a temporary folder beside *path*, renamed to it when the block ends without an error.
+
+    Replaces an older model folder of that name. Raises OutputError if *path* is anything else, or
+    cannot be written.
+    """
+    check_replaceable(path)
+    old = path.with_name(f".{path.name}.{token_hex(6)}.old")
+    try:
+        with naming_output(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with draft(path, folder=True) as new:
+                yield new
+                if path.exists():
+                    path.rename(old)
+                new.rename(path)
+    finally:
+        if old.exists() and not path.exists():
+            old.rename(path)
+        shutil.rmtree(old, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Dropout with few random bits, and linear layers in bfloat16."""
+"""Dropout with its own generator or few random bits, and linear layers in bfloat16."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from torch.nn import functional
 
 
 class Dropout(nn.Module):
-    """As ``torch.nn.Dropout``, but parts that are trained side by side can each have a generator.
+    """``torch.nn.Dropout`` with a generator of its own.
 
-    Then what one draws does not depend on how far the others are.
+    Networks trained side by side in threads then draw independently of each other.
     """
 
     generator: torch.Generator | None = None
-    """None for the one that all of torch shares."""
+    """None for torch's global one."""
 
     def __init__(self, part: float) -> None:
-        """Set this part of the numbers to 0 in training, and make the others up for it."""
+        """Set this share of the numbers to 0 in training, and scale up the others."""
         super().__init__()
         self.part = part
 
@@ -30,15 +30,13 @@ class Dropout(nn.Module):
 
 
 class ByteDropout(nn.Module):
-    """As ``torch.nn.Dropout``, with a random byte a number: faster on a processor.
+    """``torch.nn.Dropout`` with one random byte a number: faster on a CPU.
 
-    (``benchmarks/train.py`` measures what it is worth.)
-
-    The part that is set to 0 is rounded to a whole number of 256ths.
+    The share is rounded to 256ths. ``benchmarks/train.py`` measures the gain.
     """
 
     def __init__(self, part: float) -> None:
-        """Set this part of the numbers to 0 in training, from 0 to 255/256."""
+        """Set this share of the numbers, 0 to 255/256, to 0 in training."""
         super().__init__()
         self.part = part
 
@@ -54,7 +52,7 @@ class ByteDropout(nn.Module):
 
 
 class NarrowLinear(nn.Module):
-    """A linear layer whose products are in bfloat16; what comes in and goes out is float32."""
+    """A linear layer with products in bfloat16; its inputs and outputs are float32."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         super().__init__()
@@ -69,8 +67,8 @@ class NarrowLinear(nn.Module):
 
 
 def narrow_linear_layers(network: nn.Module) -> None:
-    """Put a :class:`NarrowLinear` in the place of each linear layer: for inference alone."""
-    assert not network.training, "there would be nothing to train"
+    """Replace each linear layer by a :class:`NarrowLinear`: for inference only."""
+    assert not network.training
     for module in list(network.modules()):
         for name, child in list(module.named_children()):
             if type(child) is nn.Linear:

@@ -1,12 +1,6 @@
 """Bidirectional recurrent layers over padded batches, pooling, the decoder, and a leaky GRU.
 
-decoder. Letters: n rows, t positions, e input width, h hidden width a direction, d = 2h.
-
-    r = σ(W_r x + U_r h),  z = σ(W_z x + U_z h)
-    c = z ⊙ f(W_h x + U_h (r ⊙ h) + b)
-    h' = (1 − z) ⊙ h + c
-
-with a leaky ReLU f. Letters: n rows, t positions, e input width, h hidden width.
+Letters: n rows, t positions, e input width, h hidden width a direction, d = 2h.
 """
 
 from __future__ import annotations
@@ -21,7 +15,7 @@ CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU
 
 
 def padding_mask(lengths: Tensor, positions: int) -> Tensor:
-    """True where a position lies inside its sentence: ``(n, t)`` from lengths ``(n,)``."""
+    """Return True for the positions inside a sentence: ``(n, t)`` from lengths ``(n,)``."""
     return torch.arange(positions, device=lengths.device) < lengths[:, None]
 
 
@@ -34,16 +28,16 @@ def reverse_padded(values: Tensor, lengths: Tensor) -> Tensor:
 
 
 def max_pool(states: Tensor, lengths: Tensor) -> Tensor:
-    """Element-wise maximum over the positions of a sentence (Kim et al. 2019, eq. 6).
+    """Return the maximum over positions: ``(n, t, d)``, ``(n,)`` → ``(n, d)``.
 
-    ``(n, t, d)``, ``(n,)`` → ``(n, d)``.
+    Kim et al. 2019, eq. 6.
     """
     mask = padding_mask(lengths, states.shape[1])
     return states.masked_fill(~mask[:, :, None], float("-inf")).amax(dim=1)
 
 
 def mean_pool(states: Tensor, lengths: Tensor) -> Tensor:
-    """Mean over the positions of a sentence: ``(n, t, d)``, ``(n,)`` → ``(n, d)``."""
+    """Return the mean over positions: ``(n, t, d)``, ``(n,)`` → ``(n, d)``."""
     mask = padding_mask(lengths, states.shape[1])
     return (states * mask[:, :, None]).sum(dim=1) / lengths[:, None]
 
@@ -51,8 +45,8 @@ def mean_pool(states: Tensor, lengths: Tensor) -> Tensor:
 class BidirectionalRecurrent(nn.Module):
     """Layers of a forward and a backward LSTM or GRU whose states are concatenated.
 
-    The directions are separate modules: on a padded batch the backward one reads each sentence
-    reversed within its length, which is faster on a CPU than packing and sees no padding.
+    The directions are separate modules. The backward one reads each sentence of a padded batch
+    reversed within its length: it sees no padding, and is faster on a CPU than packing.
     """
 
     def __init__(self, cell: str, width: int, hidden: int, layers: int) -> None:
@@ -67,13 +61,13 @@ class BidirectionalRecurrent(nn.Module):
         return len(self.forwards)
 
     def directions(self, layer: int) -> tuple[nn.LSTM | nn.GRU, nn.LSTM | nn.GRU]:
-        """The forward and the backward cells of a layer."""
+        """Return the forward and the backward cells of a layer."""
         ahead, back = self.forwards[layer], self.backwards[layer]
         assert isinstance(ahead, (nn.LSTM, nn.GRU)) and isinstance(back, (nn.LSTM, nn.GRU))
         return ahead, back
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
-        """``(n, t, e)``, ``(n,)`` → states ``(n, t, 2h)``; those beyond a length mean nothing."""
+        """``(n, t, e)``, ``(n,)`` → states ``(n, t, 2h)``; ignore those beyond a length."""
         for layer in range(self.depth):
             ahead, back = self.directions(layer)
             right = ahead(vectors)[0]
@@ -83,10 +77,9 @@ class BidirectionalRecurrent(nn.Module):
 
 
 class RecurrentDecoder(nn.Module):
-    """One unidirectional recurrent layer started from the sentence embedding, no attention.
+    """One unidirectional recurrent layer that starts from the sentence embedding, no attention.
 
-    The embedding is the initial hidden state (and, for an LSTM, the initial cell), as in Kim et
-    al. 2019, section 3; the decoder does not learn which encoder it came from.
+    The embedding is the initial hidden state (and cell of an LSTM): Kim et al. 2019, section 3.
     """
 
     def __init__(self, cell: str, width: int, hidden: int) -> None:
@@ -101,12 +94,17 @@ class RecurrentDecoder(nn.Module):
         return self.cells(inputs, state)[0]  # type: ignore[no-any-return]
 
 
-SLOPE = 0.01
-"""Of the leaky ReLU below 0: torch's default; the paper states none."""
+_SLOPE = 0.01
+"""The slope of the leaky ReLU below 0: torch's default; the paper states none."""
 
 
 class LeakyGru(nn.Module):
-    """One layer, read from left to right."""
+    """One layer, read from left to right, with a leaky ReLU f:
+
+    r = σ(W_r x + U_r h),  z = σ(W_z x + U_z h)
+    c = z ⊙ f(W_h x + U_h (r ⊙ h) + b)
+    h' = (1 − z) ⊙ h + c
+    """
 
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
@@ -121,7 +119,7 @@ class LeakyGru(nn.Module):
         size = self.hidden
         gates = torch.sigmoid(inputs[:, : 2 * size] + self.gates(hidden))
         reset, update = gates.chunk(2, dim=1)
-        new = leaky_relu(inputs[:, 2 * size :] + self.candidate(reset * hidden), SLOPE)
+        new = leaky_relu(inputs[:, 2 * size :] + self.candidate(reset * hidden), _SLOPE)
         return (1 - update) * hidden + update * new
 
     def forward(self, vectors: Tensor) -> Tensor:

@@ -10,8 +10,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from torch import nn
 
 from bitextfilter.errors import ModelError, SettingsError
-from bitextfilter.models.checkpoint import load_parameters, save_tensors, write_config
-from bitextfilter.models.folders import MAKERS, read_config
+from bitextfilter.models.checkpoint import load_parameters, save_tensors
+from bitextfilter.models.folders import MAKERS, read_config, write_config
 
 
 class Text(Protocol):

@@ -6,13 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bitextfilter.errors import ModelError, SettingsError
-from bitextfilter.models.checkpoint import (
-    load_into,
-    load_tensors,
-    save_tensors,
-    write_config,
-)
-from bitextfilter.models.folders import read_config
+from bitextfilter.models.checkpoint import load_into, load_tensors, save_tensors
+from bitextfilter.models.folders import read_config, write_config
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.similarity.word_network import WordClassifierSettings

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.models.device import torch_threads
-from bitextfilter.models.folders import THRESHOLDS
+from bitextfilter.models.folders import THRESHOLDS, writing_folder
 from bitextfilter.scoring.model import Model, distinct
 from bitextfilter.settings import check, from_mapping, group_rows, setting
 from bitextfilter.similarity import classifiers

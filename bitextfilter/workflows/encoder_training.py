@@ -14,9 +14,8 @@ from bitextfilter.encoders.base import Encoder, Network, NetworkEncoder
 from bitextfilter.encoders.registry import ENCODERS, views
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.recovery import recover
-from bitextfilter.models.checkpoint import check_replaceable, writing_folder
 from bitextfilter.models.device import resolve_device
-from bitextfilter.models.folders import read_config
+from bitextfilter.models.folders import check_replaceable, read_config, writing_folder
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
 from bitextfilter.settings import read_settings
 from bitextfilter.similarity.margins import csls_matrix

@@ -18,8 +18,8 @@ from bitextfilter.encoders.reference_classifier import (
     save_reference_classifier,
 )
 from bitextfilter.errors import InputError
-from bitextfilter.models.checkpoint import check_replaceable, writing_folder
 from bitextfilter.models.device import resolve_device
+from bitextfilter.models.folders import check_replaceable, writing_folder
 from bitextfilter.settings import check, check_groups, from_mapping, group_rows, setting
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor

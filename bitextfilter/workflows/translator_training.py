@@ -14,8 +14,8 @@ import numpy as np
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.bleu import bleu, check_bleu
 from bitextfilter.io.rows import TemplatedColumns
-from bitextfilter.models.checkpoint import check_replaceable, writing_folder
 from bitextfilter.models.device import resolve_device
+from bitextfilter.models.folders import check_replaceable, writing_folder
 from bitextfilter.settings import check_groups, from_mapping, group_rows
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.parses import TemplateSymbols

@@ -22,7 +22,7 @@ from bitextfilter.evaluation.sts import pearson
 from bitextfilter.io.files import read_lines, write_whole
 from bitextfilter.io.locks import locked
 from bitextfilter.io.rows import Columns
-from bitextfilter.models.checkpoint import writing_folder
+from bitextfilter.models.folders import writing_folder
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.similarity.vectors import cosine_pairs
 from bitextfilter.text.ragged import PIECES

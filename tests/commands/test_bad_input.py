@@ -23,7 +23,8 @@ from toys import toy_model
 from bitextfilter.commands import embed, score
 from bitextfilter.encoders.averaging import AveragingNetwork, AveragingSettings
 from bitextfilter.encoders.registry import ENCODERS
-from bitextfilter.models.checkpoint import load_tensors, save_tensors, writing_folder
+from bitextfilter.models.checkpoint import load_tensors, save_tensors
+from bitextfilter.models.folders import writing_folder
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings

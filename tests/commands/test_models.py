@@ -22,8 +22,8 @@ from bitextfilter.encoders.reference_classifier import (
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError
 from bitextfilter.models import folders
-from bitextfilter.models.checkpoint import load_tensors, save_tensors, writing_folder
-from bitextfilter.models.folders import model_digest
+from bitextfilter.models.checkpoint import load_tensors, save_tensors
+from bitextfilter.models.folders import model_digest, writing_folder
 from bitextfilter.scoring.measures import MEASURES
 from bitextfilter.scoring.thresholds import Threshold, write_thresholds
 from bitextfilter.translation.registry import load_translator

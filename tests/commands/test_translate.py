@@ -13,8 +13,7 @@ from toys import toy_model
 from translators import CASES, network, processor
 
 from bitextfilter.commands.translate import main
-from bitextfilter.models.checkpoint import writing_folder
-from bitextfilter.models.folders import model_digest
+from bitextfilter.models.folders import model_digest, writing_folder
 from bitextfilter.translation.registry import TRANSLATORS, load_translator
 from bitextfilter.translation.translator import SearchSettings
 

@@ -10,19 +10,14 @@ import torch
 from torch import nn
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
-from bitextfilter.models.checkpoint import (
-    load_into,
-    load_tensors,
-    quantise_rows,
-    save_tensors,
-    write_config,
-    writing_folder,
-)
+from bitextfilter.models.checkpoint import load_into, load_tensors, quantise_rows, save_tensors
 from bitextfilter.models.folders import (
     CONFIG,
     FORMAT,
     model_digest,
     read_config,
+    write_config,
+    writing_folder,
 )
 
 

@@ -12,8 +12,8 @@ import torch
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
-from bitextfilter.models.checkpoint import load_tensors, save_tensors, write_config
-from bitextfilter.models.folders import read_config
+from bitextfilter.models.checkpoint import load_tensors, save_tensors
+from bitextfilter.models.folders import read_config, write_config
 from bitextfilter.similarity.classifier import FEATURES, Classifier, ClassifierSettings
 from bitextfilter.similarity.classifiers import load, save
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.errors import ModelError, SettingsError
-from bitextfilter.models.checkpoint import write_config
+from bitextfilter.models.folders import write_config
 from bitextfilter.similarity.classifiers import load, save
 from bitextfilter.similarity.pair_classifier import Side
 from bitextfilter.similarity.word_classifier import WordClassifier, WordMemory

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from bitextfilter.encoders.registry import ENCODERS
-from bitextfilter.models.checkpoint import writing_folder
+from bitextfilter.models.folders import writing_folder
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.classifiers import save

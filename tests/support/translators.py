@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from bitextfilter.models.checkpoint import writing_folder
+from bitextfilter.models.folders import writing_folder
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.parses import TemplateSymbols
 from bitextfilter.text.processor import TextProcessor

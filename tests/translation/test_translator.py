@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from translators import CASES, LARGER, network, processor, text_template
 
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
-from bitextfilter.models.checkpoint import writing_folder
 from bitextfilter.models.device import product_type
-from bitextfilter.models.folders import model_digest
+from bitextfilter.models.folders import model_digest, writing_folder
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings

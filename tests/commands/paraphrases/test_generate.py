@@ -13,7 +13,7 @@ from translators import CASES, network, processor
 
 from bitextfilter.commands.paraphrase.main import main
 from bitextfilter.commands.translate import main as translate
-from bitextfilter.models.checkpoint import writing_folder
+from bitextfilter.models.folders import writing_folder
 from bitextfilter.translation.registry import TRANSLATORS, load_translator
 from bitextfilter.translation.translator import SearchSettings, Translator
 

@@ -17,8 +17,7 @@ from bitextfilter.commands.paraphrase.main import main
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import make_rule
-from bitextfilter.models.checkpoint import writing_folder
-from bitextfilter.models.folders import model_digest
+from bitextfilter.models.folders import model_digest, writing_folder
 from bitextfilter.translation.registry import TRANSLATORS, load_translator
 from bitextfilter.translation.translator import SearchSettings
 
