@@ -200,27 +200,25 @@ def deduplicate(
 
 
 def _unique(pairs: Iterable[Pair], settings: DedupSettings) -> Iterator[Pair]:
-    from bitextfilter.corpus.dedup import Deduplicator
+    from bitextfilter.corpus.dedup import Deduplicator, Window, decided_windows
 
     places = {"source": (0,), "target": (1,)}.get(settings.by, (0, 1))
     best = settings.keep == "best"
-    waiting: list[Pair] = []
-    first = 1
-    with Deduplicator(settings) as deduplicator:
+    waiting: list[Window[Pair]] = []
+
+    def read() -> Iterator[Window[Pair]]:
+        first = 1
         for window in _windows(pairs, 3 if best else 2):
-            numbers = range(first + len(waiting), first + len(waiting) + len(window))
             texts = [[pair[place] for place in places] for pair in window]
             scores = [_member_number(pair, -1) for pair in window] if best else None
-            keepers = deduplicator.add(numbers, texts, scores)
-            if keepers is None:
-                waiting += window
-                continue
+            yield Window(window, range(first, first + len(window)), texts, scores)
             first += len(window)
-            yield from (pair for pair, keeper in zip(window, keepers, strict=True) if not keeper)
-        if waiting:
-            parts = deduplicator.finish().parts()
-            gone = {line for lines, _ in parts for line in lines.tolist()}
-            yield from (pair for line, pair in enumerate(waiting, first) if line not in gone)
+
+    with Deduplicator(settings) as deduplicator:
+        decided = decided_windows(deduplicator, read(), waiting.append, lambda: waiting)
+        for window, keepers in decided:
+            numbered = zip(window.lines, window.items, strict=True)
+            yield from (pair for line, pair in numbered if not keepers.get(line))
 
 
 def fix(text: str, repairs: Collection[str] | None = None) -> str:

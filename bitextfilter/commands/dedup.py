@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib.metadata import version
+from math import isnan
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from bitextfilter.commands.deduplication import Deduplication
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     amount,
@@ -24,12 +27,29 @@ from bitextfilter.corpus.duplicate_keys import (
     MATCH,
     DedupSettings,
 )
-from bitextfilter.io.rows import ColumnPlace, Columns
+from bitextfilter.io.files import without_ending
+from bitextfilter.io.rows import (
+    REMEDY,
+    BadRow,
+    ColumnPlace,
+    Columns,
+    Row,
+    RowReader,
+    is_blank,
+    number_of,
+    row_windows,
+)
+
+if TYPE_CHECKING:
+    from bitextfilter.corpus.dedup import Window
+    from bitextfilter.io.spill import Records
+
+_SIDES = ("source", "target")
 
 
 @dataclass(frozen=True)
 class _ComparedColumns(Columns):
-    """The columns of the sides that are compared, then that of the score, if there is one."""
+    """Columns of the sides to compare, then the column of the score, if any."""
 
     by: str = "pair"
     score: int | str | None = None
@@ -41,7 +61,7 @@ class _ComparedColumns(Columns):
 
 
 def _ignorable(value: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Read what to ignore: names with commas between them."""
+    """Read the parts to ignore: names separated by commas."""
     names = tuple(value.split(",")) if isinstance(value, str) else value
     if unknown := [name for name in names if name not in IGNORABLE]:
         raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(IGNORABLE)}")
@@ -51,12 +71,12 @@ def _ignorable(value: str | tuple[str, ...]) -> tuple[str, ...]:
 def _bytes(value: str) -> int:
     """Read an amount of memory, above 0."""
     if not (number := amount(value)):
-        raise click.BadParameter("no memory is too little")
+        raise click.BadParameter("memory must be above 0")
     return number
 
 
 def _chosen(options: dict[str, Any]) -> DedupSettings:
-    """Return the settings. Raises UsageError for options that would do nothing."""
+    """Return the settings. Raises UsageError for options without effect."""
     near = ("near",)
     for name, matches in {"ignore": MATCH[1:], "similarity": near, "shingle": near}.items():
         if options[name] is not None and options["match"] not in matches:
@@ -70,38 +90,38 @@ def _chosen(options: dict[str, Any]) -> DedupSettings:
     type=click.Choice(MATCH),
     default="exact",
     show_default=True,
-    help="Which texts are duplicates: see above.",
+    help="Texts that count as duplicates: see above.",
 )
 @click.option(
     "--by",
     type=click.Choice(BY),
     default="pair",
     show_default=True,
-    help="Compare both sides together, one, or either: then no text comes twice.",
+    help="Compare both sides together, one side, or either: then no text comes twice.",
 )
 @click.option(
     "--keep",
     type=click.Choice(KEEP),
     default="first",
     show_default=True,
-    help="Which of them to keep: best by the score in --column.",
+    help="Row to keep; best is by the score in --column.",
 )
 @click.option(
     "--column",
     type=column,
     metavar="COLUMN",
-    help="Column of the score, of which higher is better  [default: -1, the last]",
+    help="Column of the score; higher is better  [default: -1, the last]",
 )
 @click.option(
     "--ignore",
     type=_ignorable,
     metavar="NAME[,NAME...]",
-    help=f"What normalised and near leave out  [default: {','.join(IGNORABLE)}]",
+    help=f"Parts that normalised and near ignore  [default: {','.join(IGNORABLE)}]",
 )
 @click.option(
     "--similarity",
     type=click.FloatRange(0, 1, min_open=True),
-    help="Jaccard similarity from which texts are near, above 0, up to 1  [default: 0.8]",
+    help="Least Jaccard similarity of near texts, above 0, up to 1  [default: 0.8]",
 )
 @click.option(
     "--shingle",
@@ -114,7 +134,7 @@ def _chosen(options: dict[str, Any]) -> DedupSettings:
     default="1G",
     show_default=True,
     metavar="BYTES",
-    help="About how much memory to use: 500M, 4G. No result depends on it.",
+    help="Approximate memory to use: 500M, 4G. No result depends on it.",
 )
 @click.option(
     "--groups",
@@ -135,14 +155,14 @@ def main(run: Run, groups: str | None, column: int | str | None, **options: Any)
     equals. A row without a score comes last.
 
     The first rows are kept as they come, in one pass, while their keys fit in half of --memory:
-    some 9 million kept rows in 1G (by either, 4). What comes after that, and everything with
-    --keep best, --match near or --groups, waits in temporary files (in TMPDIR: the text and some
-    40 bytes a row, by either 100; near, the text twice and some 400), and memory stays near
-    --memory however many rows there are, mapped files aside.
+    some 9 million kept rows in 1G (by either, 4). Later rows, and all rows with --keep best,
+    --match near or --groups, wait in temporary files (in TMPDIR: the text and some 40 bytes a
+    row, by either 100; near, the text twice and some 400). Memory stays near --memory for any
+    number of rows, mapped files aside.
 
-    Keys have 128 bits: that two of 100 million different texts share one has odds of 1 to 10^22.
-    Near duplicates are found by MinHash with a probability of 99 % at the least, and each is
-    checked by its real similarity.
+    Keys have 128 bits: the odds that two of 100 million different texts share one are 1 to 10^22.
+    Near duplicates are found by MinHash with a probability of 99 % or more; each is checked by
+    its exact similarity.
 
     Example:
 
@@ -159,4 +179,136 @@ def main(run: Run, groups: str | None, column: int | str | None, **options: Any)
     needs_own_file("--groups", groups, (*files.inputs, files.output, files.rejects))
     sides = files.columns
     compared = _ComparedColumns(sides.source, sides.target, score is not None, settings.by, score)
-    Deduplication(run, settings, run.rows(compared), groups).run()
+    _deduplicate(run, settings, run.rows(compared), groups)
+
+
+def _deduplicate(
+    run: Run, settings: DedupSettings, rows: RowReader, groups_path: str | None
+) -> None:
+    """Write the rows kept, at once or when all are read, and the groups."""
+    from bitextfilter.corpus.dedup import Deduplicator, decided_windows
+    from bitextfilter.io.spill import Records
+
+    output = run.output()
+    groups = None if groups_path is None else run.output(groups_path)
+    deduplicator = run.enter(Deduplicator(settings, wait=groups is not None))
+    waiting = _WaitingLines(run, settings, rows, run.enter(Records()))
+    run.counts.update(kept=0, dropped=0)
+    run.facts.update(_facts(settings))
+    output.write(rows.first_line())
+    windows = _windows(run, settings, rows)
+    for window, keepers in decided_windows(deduplicator, windows, waiting.hold, waiting.held):
+        _write(run, output, window.items, keepers)
+    if groups is not None and waiting.first:
+        for group, line, kept in deduplicator.groups():
+            fate = "kept" if kept else "dropped"
+            groups.write(f"{group}\t{line}\t{fate}\t".encode() + waiting.row(line) + b"\n")
+            run.counts["groups"] = group
+    if not run.counts["unscored"]:
+        del run.counts["unscored"]
+    elif run.counts["unscored"] == run.counts["rows"] - run.counts["rejected"]:
+        run.warn("no row has a score: --column names theirs")
+
+
+def _windows(run: Run, settings: DedupSettings, rows: RowReader) -> Iterator[Window[Row | BadRow]]:
+    """Yield the rows, with the texts and scores to compare."""
+    from bitextfilter.corpus.dedup import Window
+
+    for read in run.windows(rows, again=True):
+        run.counts["rows"] += len(read)
+        window = _checked(read, settings, rows.name)
+        good = [row for row in window if isinstance(row, Row)]
+        texts = [row.texts[: settings.sides] for row in good]
+        scores = None
+        if settings.keep == "best":
+            scores = [number_of(row.texts[-1].encode()) for row in good]
+            run.counts["unscored"] += sum(map(isnan, scores))
+        yield Window(window, [row.number for row in good], texts, scores)
+
+
+def _checked(
+    window: Sequence[Row | BadRow], settings: DedupSettings, name: str
+) -> Sequence[Row | BadRow]:
+    """Make rows with a blank side bad; a reader of scores accepts them."""
+    if settings.keep == "first":
+        return window
+    names = _SIDES if settings.sides == 2 else (settings.by,)
+
+    def checked(row: Row) -> Row | BadRow:
+        for side, text in zip(names, row.texts, strict=False):
+            if is_blank(text):
+                reason = f"the {side} is empty"
+                return BadRow(row.number, row.line, row.ending, reason, REMEDY, name)
+        return row
+
+    return [checked(row) if isinstance(row, Row) else row for row in window]
+
+
+def _write(
+    run: Run, output: BinaryIO, window: Iterable[Row | BadRow], keepers: Mapping[int, int]
+) -> None:
+    """Write the rows kept of a window; *keepers* has the lines that others duplicate."""
+    kept = []
+    for row in window:
+        if isinstance(row, BadRow):
+            run.reject(row)
+        elif keeper := keepers.get(row.number, 0):
+            run.drop(row, f"duplicate of line {keeper}")
+        else:
+            kept.append(row.line + row.ending)
+    output.write(b"".join(kept))
+    run.counts["kept"] += len(kept)
+
+
+class _WaitingLines:
+    """Rows on disk as they were read, from line ``first`` on."""
+
+    def __init__(
+        self, run: Run, settings: DedupSettings, rows: RowReader, records: Records
+    ) -> None:
+        self._run, self._settings, self._rows = run, settings, rows
+        self._records = records
+        self.first = 0
+
+    def hold(self, window: Window[Row | BadRow]) -> None:
+        """Append the rows of a window. A bad row that stops the run does so now."""
+        if not self.first:
+            self.first = window.items[0].number
+            self._run.note(f"rows wait in {tempfile.gettempdir()} until all are read")
+        for row in window.items:
+            if isinstance(row, BadRow) and not self._run.row_settings.reject:
+                self._run.reject(row)
+        self._records.extend([row.line + row.ending for row in window.items])
+
+    def held(self) -> Iterator[Window[Row | BadRow]]:
+        """Yield the rows again."""
+        from bitextfilter.corpus.dedup import Window
+
+        parse = self._rows.parser.row
+        rows = (
+            parse(number, line) for number, line in enumerate(self._records.lines(), self.first)
+        )
+        self._run.progress().reset(total=len(self._records))
+        for read in row_windows(rows, self._run.common.batch_size):
+            window = _checked(read, self._settings, self._rows.name)
+            yield Window(window, [window[-1].number])
+            self._run.advance(len(window))
+
+    def row(self, line: int) -> bytes:
+        """Return the row of a line, without its ending."""
+        return without_ending(self._records[line - self.first])
+
+
+def _facts(settings: DedupSettings) -> dict[str, str | int | float]:
+    """Return the settings that matter, for the manifest."""
+    facts: dict[str, str | int | float] = {
+        "match": settings.match,
+        "by": settings.by,
+        "keep": settings.keep,
+    }
+    if settings.match != "exact":
+        facts["ignore"] = ",".join(settings.ignore)
+    if settings.match == "near":
+        facts["similarity"], facts["shingle"] = settings.similarity, settings.shingle
+        facts["rensa"] = version("rensa")
+    return facts

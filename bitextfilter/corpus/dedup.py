@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from bitextfilter.arrays import Integers, Keys
-from bitextfilter.corpus.duplicate_keys import DedupSettings, digest, normaliser
+from bitextfilter.corpus.duplicate_keys import DedupSettings, normaliser, text_key
 from bitextfilter.corpus.external_sort import ExternalSort
 from bitextfilter.corpus.resolution import Dropped, Order, first_of_each, one_of_matching
 from bitextfilter.errors import DeviceError, SettingsError
@@ -19,16 +19,14 @@ from bitextfilter.io.key_table import KeyTable
 if TYPE_CHECKING:
     from bitextfilter.corpus.near_duplicates import NearTexts
 
-
-Preferences = npt.NDArray[np.uint64]
-"""Numbers that are the smaller, the sooner a row is kept."""
+_T = TypeVar("_T")
 
 
-class WaitingRows:
-    """Rows that cannot be decided yet, and then are."""
+class _WaitingRows:
+    """Rows on disk that are decided when all are read."""
 
     def __init__(self, settings: DedupSettings, stack: ExitStack) -> None:
-        """Keep what waits in files that are closed with *stack*."""
+        """Keep rows in files that are closed with *stack*."""
         self._settings = settings
         self._stack = stack
         self._near: NearTexts | None = None
@@ -44,34 +42,32 @@ class WaitingRows:
         self._order = Order()
 
     def settle(self, lines: Integers, keepers: Integers) -> None:
-        """Note the rows that duplicate one decided before: those with a line other than 0."""
+        """Drop the rows that duplicate a decided one: those with a keeper other than 0."""
         self._gone.add(lines[keepers > 0], keepers[keepers > 0])
 
-    def add(self, lines: Integers, keys: Keys, wanted: Preferences) -> None:
+    def add(self, lines: Integers, keys: Keys, preferences: Keys) -> None:
         """Add rows by their keys."""
         if self._settings.keys == 1:
-            self._entries.add(keys[:, 0], keys[:, 1], wanted, lines)
+            self._entries.add(keys[:, 0], keys[:, 1], preferences, lines)
         else:
             self._entries.add(keys[:, 0], keys[:, 1], np.repeat(lines, self._settings.keys))
-            self._prefer(wanted, lines)
+            self._prefer(preferences, lines)
 
-    def add_near(
-        self, lines: Integers, texts: Sequence[Sequence[str]], wanted: Preferences
-    ) -> None:
+    def add_near(self, lines: Integers, texts: Sequence[Sequence[str]], preferences: Keys) -> None:
         """Add rows by their normalised texts."""
         assert self._near is not None
         keys = self._near.add(lines, texts)
         self._entries.add(keys.ravel(), np.repeat(lines, keys.shape[1]))
-        self._prefer(wanted, lines)
+        self._prefer(preferences, lines)
 
     def resolved(self) -> ExternalSort:
-        """Return the lines that go and those that they duplicate."""
+        """Return the lines dropped, ascending, and the lines kept instead."""
         for lines, keepers in self._resolve():
             self._gone.add(lines, keepers)
         return self._gone
 
     def by_keeper(self) -> ExternalSort:
-        """Return what is resolved the other way round: lines that stay, and their duplicates."""
+        """Return the resolved lines by keeper: lines kept, ascending, and their duplicates."""
         turned = self._sort(["i8", "i8"])
         for lines, keepers in self._gone.parts():
             turned.add(keepers, lines)
@@ -85,17 +81,17 @@ class WaitingRows:
         matches = (lambda *_: True) if self._near is None else self._near.similar
         return one_of_matching(self._entries, self._order, matches, self._settings.memory // 8)
 
-    def _prefer(self, wanted: Preferences, lines: Integers) -> None:
+    def _prefer(self, preferences: Keys, lines: Integers) -> None:
         self._order.extend(lines)
         if self._settings.keep == "best":
-            self._preferences.add(wanted, lines)
+            self._preferences.add(preferences, lines)
 
     def _sort(self, kinds: Sequence[str]) -> ExternalSort:
         return self._stack.enter_context(ExternalSort(kinds, self._settings.memory // 8))
 
 
 def _near_texts(settings: DedupSettings) -> NearTexts:
-    """Return where near duplicates are found. Raises DeviceError without the package for it."""
+    """Return the texts of near duplicates. Raises DeviceError without the package ``rensa``."""
     try:
         from bitextfilter.corpus.near_duplicates import NearTexts
     except ModuleNotFoundError as error:
@@ -104,30 +100,30 @@ def _near_texts(settings: DedupSettings) -> NearTexts:
     return NearTexts(settings)
 
 
-def preferences(scores: Sequence[float] | None, count: int) -> Preferences:
-    """Return numbers that are the smaller, the better the score; NaN, no score, is the worst."""
+def _preferences(scores: Sequence[float] | None, count: int) -> Keys:
+    """Return numbers that order rows by descending score; NaN, no score, comes last."""
     if scores is None:
         return np.zeros(count, np.uint64)
     values = np.array(scores, np.float64) + 0.0
     bits = values.view(np.uint64)
-    # Of IEEE 754's numbers, those above 0 grow with their bits, those below 0 shrink.
+    # Positive IEEE 754 numbers ascend with their bits, negative ones descend.
     order = np.where(values < 0, bits, ~bits & np.uint64(2**63 - 1))
     return np.where(np.isnan(values), np.uint64(2**64 - 1), order)
 
 
 class Deduplicator:
-    """Takes rows in order and says which duplicate which, at once while its table has room.
+    """Finds the duplicates among rows, at once while its table of keys has room.
 
-    After that, or from the start (best scores, near duplicates), rows wait on the disk: ``finish``
-    has the answers once all are in. A context: its temporary files go when it is left.
+    Later rows, and all with best scores or near duplicates, wait on disk until ``finish``. A
+    context, which removes its temporary files.
     """
 
     def __init__(self, settings: DedupSettings, wait: bool = False) -> None:
-        """Take rows by *settings*; if they are to *wait*, all answers come at the end."""
+        """Compare rows by *settings*; with *wait*, all are decided at the end."""
         self._settings = settings
         self._normalise = str if settings.match == "exact" else normaliser(settings.ignore)
         self._stack = ExitStack()
-        self._rows = WaitingRows(settings, self._stack)
+        self._rows = _WaitingRows(settings, self._stack)
         self.waiting = wait or settings.match == "near" or settings.keep == "best"
         self._table = KeyTable(1 if self.waiting else settings.memory // 2)
 
@@ -145,17 +141,20 @@ class Deduplicator:
         texts: Sequence[Sequence[str]],
         scores: Sequence[float] | None = None,
     ) -> list[int] | None:
-        """Take the next rows: their numbers, which ascend from 1, and texts, one for each side.
+        """Take the next rows: line numbers, ascending from 1, and a text for each side compared.
 
-        *scores* are needed to keep the best; NaN is none, and comes last. Returns, while it can,
-        for each row the line that it duplicates, or 0 if it stays; None once rows wait.
+        *scores* are needed to keep the best; NaN, no score, comes last. Returns for each row the
+        line that it duplicates, or 0 if it is kept; None once rows wait. Raises SettingsError for
+        the best row without scores.
         """
         numbers = np.array(lines, np.int64)
         if self._settings.keep == "first":
             scores = None
+        elif scores is None:
+            raise SettingsError("keeping the best row needs scores")
         texts = [[self._normalise(text) for text in row] for row in texts]
         if self._settings.match == "near":
-            self._rows.add_near(numbers, texts, preferences(scores, len(texts)))
+            self._rows.add_near(numbers, texts, _preferences(scores, len(texts)))
             return None
         digests = self._digests(texts)
         keys = np.frombuffer(b"".join(digests), "<u8").astype(np.uint64).reshape(-1, 2)
@@ -165,19 +164,19 @@ class Deduplicator:
             return self._decide(lines, digests, keys, seen)
         self._rows.settle(numbers, seen)
         new = seen == 0
-        wanted = preferences(scores, len(texts))[new]
-        self._rows.add(numbers[new], keys[np.repeat(new, self._settings.keys)], wanted)
+        order = _preferences(scores, len(texts))[new]
+        self._rows.add(numbers[new], keys[np.repeat(new, self._settings.keys)], order)
         return None
 
     def finish(self) -> ExternalSort:
-        """Return the waiting rows that go: their lines, ascending, and those they duplicate."""
+        """Return the waiting rows dropped: their lines, ascending, and the lines they duplicate."""
         self._table = KeyTable(1)
         return self._rows.resolved()
 
     def groups(self) -> Iterator[tuple[int, int, bool]]:
-        """Yield the rows of each group after :meth:`finish`: its number, a line, if that stays.
+        """Yield each row of each group after ``finish``: the group, the line, True if kept.
 
-        Groups are in the order of the lines that stay, which come first, and numbered from 1.
+        Groups are numbered from 1, in the order of the lines kept, which come first.
         """
         group = last = 0
         for keepers, lines in self._rows.by_keeper().parts():
@@ -188,13 +187,13 @@ class Deduplicator:
                 yield group, line, False
 
     def _digests(self, texts: Sequence[Sequence[str]]) -> list[bytes]:
-        """Return the keys of the rows, run together."""
+        """Return the keys of all rows, concatenated."""
         if self._settings.keys == 1:
-            return [digest(row) for row in texts]
-        return [digest((text,), b"%d" % side) for row in texts for side, text in enumerate(row)]
+            return [text_key(row) for row in texts]
+        return [text_key((text,), b"%d" % side) for row in texts for side, text in enumerate(row)]
 
     def _seen(self, keys: Keys) -> Integers:
-        """Return the first line in the table that has one of a row's keys, 0 if none has."""
+        """Return the first line in the table with one of a row's keys, or 0."""
         found = self._table.find(keys).reshape(-1, self._settings.keys)
         none = np.iinfo(np.int64).max
         first = np.where(found > 0, found, none).min(axis=1)
@@ -203,7 +202,7 @@ class Deduplicator:
     def _decide(
         self, lines: Sequence[int], digests: Sequence[bytes], keys: Keys, seen: Integers
     ) -> list[int]:
-        """Return the line that each row duplicates, or 0, and add the keys of those that stay."""
+        """Return the line that each row duplicates, or 0, and add the keys of rows kept."""
         here: dict[bytes, int] = {}
         width = self._settings.keys
         keepers: list[int] = seen.tolist()
@@ -220,22 +219,60 @@ class Deduplicator:
         return keepers
 
 
-def duplicates(
-    rows: Sequence[Sequence[str]],
-    settings: DedupSettings,
-    scores: Sequence[float] | None = None,
-) -> dict[int, int]:
-    """Return the rows that go, by index from 0, each with the row that it is a duplicate of.
+@dataclass(frozen=True)
+class Window(Generic[_T]):
+    """Consecutive items, and the rows to compare among them."""
 
-    *rows* have one text (by source or target) or two. Raises SettingsError if the best is to be
-    kept and there are no *scores*.
+    items: Sequence[_T]
+    lines: Sequence[int]
+    """Line numbers of the rows, ascending."""
+    texts: Sequence[Sequence[str]] = ()
+    scores: Sequence[float] | None = None
+
+
+def decided_windows(
+    deduplicator: Deduplicator,
+    windows: Iterable[Window[_T]],
+    hold: Callable[[Window[_T]], object],
+    held: Callable[[], Iterable[Window[_T]]],
+) -> Iterator[tuple[Window[_T], dict[int, int]]]:
+    """Yield each window with the line that each of its rows duplicates; 0 or none: kept.
+
+    Windows that must wait are passed to *hold*; after the last one, *held* returns them in order
+    (without texts, cut as it likes).
     """
-    if settings.keep == "best" and scores is None:
-        raise SettingsError("to keep the best row takes scores")
-    lines = range(1, len(rows) + 1)
-    with Deduplicator(settings, wait=True) as deduplicator:
-        deduplicator.add(lines, rows, scores)
-        parts = [
-            zip(*(p.tolist() for p in part), strict=True) for part in deduplicator.finish().parts()
-        ]
-    return {line - 1: keeper - 1 for part in parts for line, keeper in part}
+    waiting = False
+    for window in windows:
+        keepers: list[int] | None = None if waiting else []
+        if window.lines:
+            keepers = deduplicator.add(window.lines, window.texts, window.scores)
+        if keepers is None:
+            waiting = True
+            hold(window)
+        else:
+            yield window, dict(zip(window.lines, keepers, strict=True))
+    if waiting:
+        dropped = _Dropped(deduplicator.finish())
+        yield from ((window, dropped.upto(window.lines)) for window in held())
+
+
+class _Dropped:
+    """Dropped lines and the lines that they duplicate, read in step with the rows."""
+
+    def __init__(self, dropped: ExternalSort) -> None:
+        """Read *dropped*, of two columns: lines, ascending, and the lines that they duplicate."""
+        self._parts = dropped.parts()
+        self._part = next(self._parts, None)
+
+    def upto(self, lines: Sequence[int]) -> dict[int, int]:
+        """Return the dropped lines from the end of the last call to the last of *lines*."""
+        found: dict[int, int] = {}
+        while lines and self._part is not None:
+            dropped, keepers = self._part
+            place = int(dropped.searchsorted(lines[-1], "right"))
+            found.update(zip(dropped[:place].tolist(), keepers[:place].tolist(), strict=True))
+            if place < len(dropped):
+                self._part = [dropped[place:], keepers[place:]]
+                break
+            self._part = next(self._parts, None)
+        return found

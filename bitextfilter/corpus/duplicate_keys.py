@@ -1,4 +1,4 @@
-"""What two rows must have in common to be duplicates, and the keys that say whether they have."""
+"""Settings of deduplication, and the keys that duplicate rows share."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ BY = ("pair", "source", "target", "either")
 KEEP = ("first", "best")
 
 _KEY_BYTES = 16
-"""Keys are BLAKE2b of 128 bits: among 10⁸ different texts, the odds that any two have the same
-key are 1 to 10²², by chance or by design."""
+"""Keys are BLAKE2b of 128 bits: two of 10⁸ different texts share one with odds of 1 to 10²²."""
 
 IGNORABLE = ("case", "punctuation", "digits", "space")
-"""What a comparison can pass over."""
+"""Parts of texts that a comparison can ignore."""
 
 _CATEGORIES = {
     "punctuation": ("P", "S"),
@@ -29,13 +28,12 @@ _CATEGORIES = {
 
 @dataclass(frozen=True)
 class DedupSettings:
-    """What makes two rows duplicates, and which of them stays.
+    """Definition of duplicates, and the choice of the row to keep.
 
-    ``match``: the texts are the same (exact), or are when what is named in ``ignore`` is left out
-    (normalised), or their ``shingle``-grams of characters have a Jaccard similarity of at least
-    ``similarity`` (near; of each side, by pair). ``by``: both sides together, one, or either of
-    them. ``keep``: the first row, or the one with the best score, the first of equals. ``memory``
-    is about how many bytes all this may take.
+    ``match``: texts are equal (exact), or equal without the parts in ``ignore`` (normalised), or
+    their ``shingle``-grams of characters have a Jaccard similarity of ``similarity`` or more
+    (near; by pair, on each side). ``by``: compare both sides together, one, or either. ``keep``:
+    the first row, or the first with the best score. ``memory``: approximate bytes to use.
     """
 
     match: str = "exact"
@@ -47,7 +45,7 @@ class DedupSettings:
     memory: int = 1 << 30
 
     def __post_init__(self) -> None:
-        """Raise SettingsError for what there is not."""
+        """Raise SettingsError for an unknown choice or a number out of range."""
         for value, known in ((self.match, MATCH), (self.by, BY), (self.keep, KEEP)):
             if value not in known:
                 raise SettingsError(f"{value!r} is none of {', '.join(known)}")
@@ -56,20 +54,19 @@ class DedupSettings:
 
     @property
     def sides(self) -> int:
-        """How many texts of a row are compared."""
+        """Number of texts of a row that are compared."""
         return 1 if self.by in ("source", "target") else 2
 
     @property
     def keys(self) -> int:
-        """How many keys a row has, near duplicates aside: it goes if one was seen before."""
+        """Number of keys of a row (not for near): a row with a known key is a duplicate."""
         return 2 if self.by == "either" else 1
 
 
-def digest(texts: Sequence[str], kind: bytes = b"") -> bytes:
-    """Return the key of *texts* together: 16 bytes, of one *kind* of key among others.
+def text_key(texts: Sequence[str], kind: bytes = b"") -> bytes:
+    """Return the key of *texts* together, of one *kind*: 16 bytes.
 
-    Each text goes in with its length, so that what stands at the end of one is never taken for
-    the start of the next.
+    It covers the length of each text, so that no other division gives the same key.
     """
     parts = [kind]
     for text in texts:
@@ -79,13 +76,13 @@ def digest(texts: Sequence[str], kind: bytes = b"") -> bytes:
 
 
 def normaliser(ignored: Collection[str]) -> Callable[[str], str]:
-    """Return the function that takes out of a text what is *ignored*, names in ``IGNORABLE``.
+    """Return a function that removes the *ignored* parts of a text, names in ``IGNORABLE``.
 
-    Compatibility forms (full-width letters, ligatures) are made one by Unicode's NFKC. ``case``:
+    Compatibility forms (full-width letters, ligatures) are unified by Unicode's NFKC. ``case``:
     case folding (``ß`` is ``ss``). ``punctuation`` (symbols too) and ``digits`` become spaces.
-    ``space``: each run of white space is one space, none at the ends, invisible characters gone.
-    A text of nothing else is compared with its punctuation and digits, so that not all numbers
-    are one. Raises SettingsError for an unknown name.
+    ``space``: runs of white space become one space, none at the ends; invisible characters are
+    removed. A text of punctuation and digits alone keeps them, so that not all numbers are equal.
+    Raises SettingsError for an unknown name.
     """
     if unknown := set(ignored) - set(IGNORABLE):
         raise SettingsError(f"{min(unknown)!r} is none of {', '.join(IGNORABLE)}")
@@ -107,12 +104,12 @@ def normaliser(ignored: Collection[str]) -> Callable[[str], str]:
 
 
 def _folded(text: str) -> str:
-    """Unicode's caseless form of compatibility-normalised text (Unicode Standard, D146)."""
+    """Return Unicode's caseless form of compatibility-normalised text (Unicode Standard, D146)."""
     return unicodedata.normalize("NFKC", text.casefold())
 
 
 class _Blanks(dict[int, str]):
-    """A table for ``str.translate`` that fills itself: what is removed leaves a space."""
+    """A self-filling table for ``str.translate`` that replaces characters by spaces."""
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__()

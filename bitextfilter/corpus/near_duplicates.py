@@ -1,8 +1,7 @@
-"""Near duplicates: which texts share most of their character n-grams.
+"""Near duplicates: texts that share most of their character n-grams.
 
 Candidates come from MinHash (Broder 1997) with banding (Leskovec, Rajaraman and Ullman, *Mining
-of Massive Datasets*, section 3.4); each is then compared by its real Jaccard similarity, so that
-none is found by an accident of hashing.
+of Massive Datasets*, section 3.4). Their Jaccard similarity is then computed exactly.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from bitextfilter.corpus.duplicate_keys import DedupSettings
 from bitextfilter.io.spill import Records
 
 HASHES = 128
-"""MinHash values of each set of shingles, at most."""
+"""Most MinHash values of a set of shingles."""
 
 RECALL = 0.99
-"""The probability of becoming candidates that two texts just similar enough have, at least."""
+"""Least probability that two texts of just the required similarity become candidates."""
 
 _SEED = 1
-CACHED_TEXTS = 4096
+_CACHED_TEXTS = 4096
 _BLOCK = 1024
-"""Rows that are hashed at once."""
+"""Rows hashed at once."""
 
-FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 """2⁶⁴ over the golden ratio."""
 
 _Integers = npt.NDArray[np.uint64]
@@ -41,38 +40,39 @@ def shingles(text: str, size: int) -> set[str]:
 
 
 def jaccard(one: set[str], other: set[str]) -> float:
-    """Return the share that two sets have in common, from 0 to 1: intersection over union."""
+    """Return the Jaccard similarity of two sets: intersection over union, 0 to 1."""
     common = len(one & other)
     return common / (len(one) + len(other) - common)
 
 
 def recall(similarity: float, bands: int, rows: int) -> float:
-    """Return the probability that sets of this *similarity* agree in all *rows* of some band."""
+    """Return the probability that sets of this *similarity* agree in all *rows* of a band."""
     return float(1 - (1 - similarity**rows) ** bands)
 
 
 def banding(similarity: float) -> tuple[int, int]:
-    """Return the bands, and the rows of each, for texts that are at least this similar.
+    """Return the number of bands, and of rows in each, for a least *similarity*.
 
-    The most rows, hence the fewest false candidates, of which at most ``HASHES`` in all have a
-    recall of ``RECALL`` at *similarity*.
+    These are the most rows, hence the fewest false candidates, that reach ``RECALL`` with at most
+    ``HASHES`` values in all.
     """
     choices = ((HASHES // rows, rows) for rows in range(HASHES, 0, -1))
     return next((b, r) for b, r in choices if recall(similarity, b, r) >= RECALL or r == 1)
 
 
 class Sketcher:
-    """Gives texts keys, such that similar texts probably share one."""
+    """Computes keys of texts; similar texts probably share one."""
 
     def __init__(self, similarity: float, size: int) -> None:
-        """Make keys for texts whose *size*-grams have a Jaccard *similarity* of at least this."""
+        """Make keys for a least Jaccard *similarity* of *size*-grams."""
         self.bands, self._rows = banding(similarity)
         self._size = size
 
     def keys(self, texts: Sequence[str], sides: int, kind: int = 0) -> _Integers:
-        """Return the keys of rows of *sides* texts each, run together: ``(n, bands)``.
+        """Return the keys ``(n, bands)`` of n rows; *texts* has *sides* texts for each.
 
-        The shingles of the sides are told apart; so are the keys of different *kind*.
+        Equal shingles of different sides have different hashes, and equal texts of different
+        *kind* different keys.
         """
         first = kind * self.bands
         kinds: _Integers = np.arange(first, first + self.bands, dtype=np.uint64)
@@ -98,7 +98,7 @@ class Sketcher:
 
 
 def shingle_hashes(texts: Sequence[str], size: int) -> tuple[_Integers, npt.NDArray[np.int64]]:
-    """Return hashes of all *size*-grams of *texts*, run together, and how many each text has.
+    """Return hashes of all *size*-grams of *texts*, concatenated, and their number in each text.
 
     A hash is a polynomial of the characters, modulo 2⁶⁴.
     """
@@ -109,7 +109,7 @@ def shingle_hashes(texts: Sequence[str], size: int) -> tuple[_Integers, npt.NDAr
     places = len(codes) - size + 1
     hashes: _Integers = np.zeros(max(places, 0), np.uint64)
     for start in range(size):
-        hashes *= FACTOR
+        hashes *= _FACTOR
         hashes += codes[start : start + max(places, 0)]
     counts = lengths - (size - 1)
     inside = np.ones(len(codes), bool)
@@ -119,8 +119,8 @@ def shingle_hashes(texts: Sequence[str], size: int) -> tuple[_Integers, npt.NDAr
 
 
 def _mixed(values: _Integers) -> _Integers:
-    """SplitMix64's step and finaliser (Steele, Lea and Flood 2014) of 64-bit numbers."""
-    mixed: _Integers = values + FACTOR
+    """Return SplitMix64's step and finaliser (Steele, Lea and Flood 2014) of 64-bit numbers."""
+    mixed: _Integers = values + _FACTOR
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed ^= mixed >> np.uint64(shift)
         mixed *= np.uint64(factor)
@@ -129,7 +129,7 @@ def _mixed(values: _Integers) -> _Integers:
 
 
 class NearTexts:
-    """The texts of rows, on the disk: gives their keys, and says which rows are similar."""
+    """The texts of rows on disk: computes their keys, and compares rows."""
 
     def __init__(self, settings: DedupSettings) -> None:
         """Compare by the ``by``, ``similarity`` and ``shingle`` of *settings*."""
@@ -137,8 +137,8 @@ class NearTexts:
         self._sketcher = Sketcher(settings.similarity, settings.shingle)
         self._texts = Records()
         self._first = 0
-        self._text = lru_cache(CACHED_TEXTS)(self._read)
-        self._shingles = lru_cache(CACHED_TEXTS)(partial(shingles, size=settings.shingle))
+        self._text = lru_cache(_CACHED_TEXTS)(self._read)
+        self._shingles = lru_cache(_CACHED_TEXTS)(partial(shingles, size=settings.shingle))
 
     def __enter__(self) -> NearTexts:
         """Return the texts themselves."""
@@ -165,7 +165,7 @@ class NearTexts:
         return np.concatenate(list(kinds), axis=1)
 
     def similar(self, one: int, other: int) -> bool:
-        """Say whether the rows of two lines are similar enough: in all sides, or either."""
+        """Return True if the rows of two lines are similar enough: in all sides, or either."""
         found = (self._are_similar(one, other, side) for side in range(self._settings.sides))
         return any(found) if self._settings.by == "either" else all(found)
 

@@ -1,7 +1,7 @@
-"""Which of the rows that share keys stay, worked out on the disk.
+"""Resolution of duplicates on disk: which of the rows that share keys are kept.
 
-One rule for all: rows are taken in the order of preference, and one is dropped if it matches a
-row that stays already. It is then a duplicate of the most preferred of those.
+Rows are taken in order of preference. A row that matches a kept row is dropped, as a duplicate of
+the most preferred of those.
 """
 
 from __future__ import annotations
@@ -14,24 +14,26 @@ import numpy as np
 import numpy.typing as npt
 
 from bitextfilter.arrays import Integers
-from bitextfilter.corpus.external_sort import Column, ExternalSort
+from bitextfilter.corpus.external_sort import ExternalSort
 from bitextfilter.io.spill import Scratch
 
+_Array = npt.NDArray[Any]
+
 Dropped = Iterator[tuple[Integers, Integers]]
-"""Rows that go, and for each the row that stays: parts of both, in any order."""
+"""Lines dropped, and the line kept instead of each: in parts, in any order."""
 
 Matches = Callable[[int, int], bool]
-"""Says whether a row, by line, matches another with which it shares a key."""
+"""Returns True if two rows that share a key match, by their lines."""
 
-MOST_COMPARED = 100
-"""A row is compared with this many others at most: those with which it shares the most keys."""
+_MOST_COMPARED = 100
+"""Most rows that a row is compared with: those with which it shares the most keys."""
 
 
 def first_of_each(entries: ExternalSort) -> Dropped:
     """Yield all but the most preferred row of each key.
 
-    *entries* has the two halves of each row's key, its preference (the smaller, the better) and
-    its line; of equal preferences, the first line stays.
+    *entries* has the two halves of each row's key, its preference (smaller is better) and its
+    line; of equal preferences, the first line is kept.
     """
     for high, low, preference, lines in entries.parts():
         order = np.lexsort((lines, preference, low, high))
@@ -43,10 +45,10 @@ def first_of_each(entries: ExternalSort) -> Dropped:
 
 
 def one_of_matching(entries: ExternalSort, order: Order, matches: Matches, memory: int) -> Dropped:
-    """Yield the rows that match a row that stays, where a row has several keys.
+    """Yield the rows that match a kept row, for rows of several keys.
 
-    *entries* has the key of each row, in one or two columns, and its line. Only rows that share a
-    key are compared.
+    *entries* has the keys of each row, in one or two columns, and its line. Only rows that share
+    a key are compared.
     """
     with ExitStack() as stack:
         links = stack.enter_context(ExternalSort(["i8", "i8", "i8"], memory))
@@ -66,8 +68,8 @@ class Order:
     def __init__(self) -> None:
         """Order rows by line."""
         self._first = self._stop = 0
-        self._ranks: Column | None = None
-        self._lines: Column | None = None
+        self._ranks: _Array | None = None
+        self._lines: _Array | None = None
 
     def extend(self, lines: Integers) -> None:
         """Take in *lines*, which ascend."""
@@ -75,9 +77,9 @@ class Order:
             self._first, self._stop = self._first or int(lines[0]), int(lines[-1]) + 1
 
     def prefer(self, preferences: ExternalSort, stack: ExitStack) -> None:
-        """Order by *preferences* instead, a column of them (smaller is better) and of lines.
+        """Order by *preferences* instead: columns of numbers (smaller is better) and lines.
 
-        What is kept of it, 16 bytes a line on the disk, is closed with *stack*.
+        It takes 16 bytes a line on disk, in files that are closed with *stack*.
         """
         self._ranks, self._lines = (
             stack.enter_context(Scratch()).zeros("i8", self._stop - self._first) for _ in range(2)
@@ -89,24 +91,24 @@ class Order:
             done += len(lines)
 
     def ranks(self, lines: Integers) -> Integers:
-        """Return the place of each line in the order."""
+        """Return the rank of each line."""
         return lines if self._ranks is None else self._ranks[lines - self._first]
 
     def line(self, rank: int) -> int:
-        """Return the line at a place in the order."""
+        """Return the line of a rank."""
         return rank if self._lines is None else int(self._lines[rank])
 
 
 class _Buckets:
-    """The rows that stay, by the keys that they share with others: on the disk."""
+    """Kept rows on disk, by the keys that they share with others."""
 
     def __init__(self, stack: ExitStack, count: int) -> None:
-        """Make room for *count* rows in all buckets; a bucket is named by its first place."""
+        """Make room for *count* rows in all buckets; a bucket is identified by its first place."""
         self._ranks = stack.enter_context(Scratch()).zeros("i8", count)
         self._filled = stack.enter_context(Scratch()).zeros("i4", count)
 
-    def ranks(self, buckets: Column) -> Integers:
-        """Return the ranks of the rows in any of these buckets, the most preferred first."""
+    def ranks(self, buckets: _Array) -> Integers:
+        """Return the ranks of the rows in these buckets, the most preferred first."""
         filled = self._filled[buckets]
         live = [
             self._ranks[start : start + number]
@@ -115,20 +117,20 @@ class _Buckets:
         if not live:
             return np.empty(0, np.int64)
         ranks, shared = np.unique(np.concatenate(live), return_counts=True)
-        if len(ranks) <= MOST_COMPARED:
+        if len(ranks) <= _MOST_COMPARED:
             return ranks
-        return np.sort(ranks[np.argsort(-shared, kind="stable")[:MOST_COMPARED]])
+        return np.sort(ranks[np.argsort(-shared, kind="stable")[:_MOST_COMPARED]])
 
-    def add(self, rank: int, buckets: Column) -> None:
+    def add(self, rank: int, buckets: _Array) -> None:
         """Put a row into each of these buckets."""
         self._ranks[buckets + self._filled[buckets]] = rank
         self._filled[buckets] += 1
 
 
 def _greedily(
-    lines: Integers, buckets: Column, kept: _Buckets, order: Order, matches: Matches
+    lines: Integers, buckets: _Array, kept: _Buckets, order: Order, matches: Matches
 ) -> tuple[Integers, Integers]:
-    """Take rows in order of preference, each with its buckets, and return those that go."""
+    """Take rows in order of preference, each with its buckets; return the rows dropped."""
     gone, keepers = [], []
     starts = _starts(lines).tolist()
     for start, stop in zip(starts, [*starts[1:], len(lines)], strict=True):
@@ -143,8 +145,8 @@ def _greedily(
     return np.array(gone, np.int64), np.array(keepers, np.int64)
 
 
-def _shared(columns: Sequence[Column], count: int) -> tuple[Integers, Column]:
-    """Return the rows whose key others have too, and a bucket for each such key, from *count*."""
+def _shared(columns: Sequence[_Array], count: int) -> tuple[Integers, _Array]:
+    """Return the rows whose key others share, and a bucket for each such key, from *count*."""
     *keys, lines = columns
     order = np.lexsort(keys[::-1])
     starts = _starts(*(key[order] for key in keys))
@@ -154,8 +156,8 @@ def _shared(columns: Sequence[Column], count: int) -> tuple[Integers, Column]:
     return lines[order][shared], np.repeat(count + np.cumsum(sizes) - sizes, sizes)
 
 
-def _starts(*columns: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Return where runs of equal rows begin, in columns of which none is empty."""
+def _starts(*columns: _Array) -> npt.NDArray[np.int64]:
+    """Return the starts of runs of equal rows, in columns that are not empty."""
     new = np.ones(len(columns[0]), bool)
     new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     return np.flatnonzero(new)

@@ -6,6 +6,7 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -13,7 +14,6 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.commands import dedup
-from bitextfilter.commands.deduplication import Deduplication
 
 PAIRS = b"""\
 Good morning!\tGuten Morgen!\tx\t0.5
@@ -223,13 +223,13 @@ def test_a_full_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_the_first_rows_are_written_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[int] = []
-    write = Deduplication._write
+    write = dedup._write
 
-    def noting(self: Deduplication, window: list[object], keepers: dict[int, int]) -> None:
+    def noting(run: Any, output: Any, window: list[Any], keepers: dict[int, int]) -> None:
         written.append(len(window))
-        write(self, window, keepers)  # type: ignore[arg-type]
+        write(run, output, window, keepers)
 
-    monkeypatch.setattr(Deduplication, "_write", noting)
+    monkeypatch.setattr(dedup, "_write", noting)
     assert len(kept("--batch-size", "3")) == 6
     assert written == [3, 3, 1]
     assert "rows wait" not in call("--batch-size", "3").stderr

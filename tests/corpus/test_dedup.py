@@ -17,14 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.corpus import near_duplicates, resolution
-from bitextfilter.corpus.dedup import Deduplicator, duplicates
+from bitextfilter.corpus.dedup import Deduplicator
 from bitextfilter.corpus.duplicate_keys import (
     BY,
     IGNORABLE,
     KEEP,
     DedupSettings,
-    digest,
     normaliser,
+    text_key,
 )
 from bitextfilter.corpus.external_sort import ExternalSort
 from bitextfilter.corpus.near_duplicates import banding, jaccard, recall, shingle_hashes, shingles
@@ -113,6 +113,18 @@ def naive(
         else:
             stay.append(row)
     return gone
+
+
+def duplicates(
+    rows: Sequence[Sequence[str]], chosen: DedupSettings, scores: Sequence[float] | None = None
+) -> dict[int, int]:
+    """The rows dropped, by index from 0, each with the row that it duplicates."""
+    with Deduplicator(chosen, wait=True) as deduplicator:
+        deduplicator.add(range(1, len(rows) + 1), rows, scores)
+        parts = [
+            zip(*map(np.ndarray.tolist, p), strict=True) for p in deduplicator.finish().parts()
+        ]
+    return {line - 1: keeper - 1 for part in parts for line, keeper in part}
 
 
 def of(rows: Rows, by: str) -> Rows:
@@ -231,7 +243,7 @@ def test_a_pair_is_near_if_both_sides_are() -> None:
 @pytest.mark.parametrize("most", [1, 100])
 def test_a_crowd_of_candidates(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Those beyond the number compared may stay; what goes is similar to its keeper."""
-    monkeypatch.setattr(resolution, "MOST_COMPARED", most)
+    monkeypatch.setattr(resolution, "_MOST_COMPARED", most)
     same = "the old dog sleeps in his big house by the river, and nobody wakes him up "
     texts = [f"{same}{i * 17 % 60:03} {i * i:05}" for i in range(60)]
     chosen = DedupSettings("near", "source", similarity=0.85, ignore=())
@@ -245,10 +257,10 @@ def test_a_crowd_of_candidates(monkeypatch: pytest.MonkeyPatch, most: int) -> No
 
 def test_keys_are_the_same_in_every_process() -> None:
     program = """
-from bitextfilter.corpus.duplicate_keys import digest
+from bitextfilter.corpus.duplicate_keys import text_key
 from bitextfilter.corpus.near_duplicates import Sketcher
 texts = ["the old dog", "der alte hund", "漢", ""]
-print(digest(texts).hex(), Sketcher(0.8, 4).keys(texts, 2).tolist())
+print(text_key(texts).hex(), Sketcher(0.8, 4).keys(texts, 2).tolist())
 """
     line = [sys.executable, "-c", program]
     runs = [
@@ -257,15 +269,15 @@ print(digest(texts).hex(), Sketcher(0.8, 4).keys(texts, 2).tolist())
     ]
     assert runs[0] == runs[1]
     parts = b"11:the old dog13:der alte hund3:\xe6\xbc\xa20:"
-    assert runs[0].startswith(hashlib.blake2b(parts, digest_size=16).hexdigest().encode())
+    assert runs[0].startswith(hashlib.blake2b(parts, text_key_size=16).hextext_key().encode())
 
 
 def test_keys_tell_where_a_text_ends() -> None:
     texts = [("a", "b"), ("a\tb",), ("ab", ""), ("", "ab"), ("a", "1:b"), ("a1:b",), ("1:a", "b")]
-    keys = {digest(one, kind) for one in texts for kind in (b"", b"0", b"1")}
+    keys = {text_key(one, kind) for one in texts for kind in (b"", b"0", b"1")}
     assert len(keys) == 3 * len(texts)
     assert {len(key) for key in keys} == {16}
-    assert digest(["\ud800"]) != digest(["?"])
+    assert text_key(["\ud800"]) != text_key(["?"])
 
 
 @pytest.mark.parametrize(
@@ -428,7 +440,7 @@ def test_settings_that_there_are_not(wrong: dict[str, str | float]) -> None:
 
 
 def test_the_best_of_no_scores() -> None:
-    with pytest.raises(SettingsError, match="takes scores"):
+    with pytest.raises(SettingsError, match="needs scores"):
         duplicates([("a", "b")], DedupSettings(keep="best"))
     with pytest.raises(SettingsError, match="'cases' is none of case, "):
         duplicates([], DedupSettings("normalised", ignore=("cases",)))
