@@ -125,7 +125,7 @@ def compare_with_plain(model: Model, made: Made, sentences: int) -> None:
 def measure(model: Model, made: Made, judged: bool) -> None:
     """Print a row of the table."""
     from bitextfilter.evaluation.alignment import compare_links, measure_alignment
-    from bitextfilter.evaluation.filtering import Bootstrap
+    from bitextfilter.evaluation.bootstrap import Bootstrap
     from bitextfilter.mining.documents import DocumentModel, align_by_vectors
     from bitextfilter.mining.link_costs import LinkSettings
 

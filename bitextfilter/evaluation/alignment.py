@@ -1,10 +1,10 @@
-"""How well the links between two documents' sentences are those that are known to be right.
+"""Sentence alignment: precision, recall and F1 of links against gold links.
 
 As in Thompson & Koehn 2019, "Vecalign", section 5, after Sennrich & Volk 2011: a link is right
 *strictly* if it is a gold link; *laxly* also if a gold link joins one of its source sentences with
-one of its target sentences. Precision is the part of the links found that is right, those that
-leave sentences out included; recall the part of the gold links found, those not included; F1 their
-harmonic mean. Links of several documents are counted together.
+one of its target sentences. Precision is the part of the links found that is right, including those
+with an empty side; recall the part of the gold links without an empty side that is found; F1 their
+harmonic mean. Links of several documents count together.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bitextfilter.arrays import Floats
-from bitextfilter.evaluation.filtering import Bootstrap, Estimate, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
+from bitextfilter.evaluation.result import Result, record, signature
 from bitextfilter.io.links import LinkedIndices
 
 _FIGURES = [(how, what) for how in ("strict", "lax") for what in ("precision", "recall", "f1")]
@@ -23,12 +24,12 @@ _FIGURES = [(how, what) for how in ("strict", "lax") for what in ("precision", "
 
 @dataclass(frozen=True)
 class LinkCounts:
-    """How many links are right strictly, laxly only, and not, ``(3,)``."""
+    """Numbers of links that are right strictly, right laxly only, and wrong, ``(3,)``."""
 
     found: Floats
     """Of the links found."""
     gold: Floats
-    """Of the gold links that leave nothing out, against those found."""
+    """Of the gold links without an empty side, against the links found."""
 
     def __add__(self, other: LinkCounts) -> LinkCounts:
         """Return the counts of both."""
@@ -36,7 +37,7 @@ class LinkCounts:
 
 
 @dataclass(frozen=True)
-class Aligned:
+class AlignmentFigure:
     """One figure of an alignment."""
 
     how: str
@@ -46,21 +47,16 @@ class Aligned:
     estimate: Estimate
     """From 0 to 1."""
 
-    @property
-    def figure(self) -> str:
-        """The value as a signature begins: ``strict.f1 = 0.9000``."""
-        return f"{self.how}.{self.measure} = {self.estimate.value:.4f}"
-
 
 def compare_links(gold: Iterable[LinkedIndices], found: Iterable[LinkedIndices]) -> LinkCounts:
-    """Hold the links found in a document against its gold links; copies count once."""
+    """Compare the links found in a document with its gold links; copies count once."""
     known, given = ({link for link in links if any(link)} for links in (gold, found))
     known_whole, given_whole = ({link for link in links if all(link)} for links in (known, given))
     return LinkCounts(_right(given, known), _right(known_whole, given_whole))
 
 
 def _right(links: Collection[LinkedIndices], reference: Collection[LinkedIndices]) -> Floats:
-    """How many links are in the reference, only overlap it on both sides, do neither."""
+    """Count the links that are in the reference, that only overlap it on both sides, and others."""
     joined: dict[int, set[int]] = {}
     for sources, targets in reference:
         for source in sources:
@@ -73,7 +69,7 @@ def _right(links: Collection[LinkedIndices], reference: Collection[LinkedIndices
 
 
 def _figures(found: Floats, gold: Floats) -> Floats:
-    """Precision, recall and F1 of what is right strictly, then laxly; 0 where nothing is right."""
+    """Return precision, recall and F1, strict, then lax; 0 where no link is right."""
     figures = []
     for kinds in (1, 2):
         precision, recall = (part[:kinds].sum() / max(part.sum(), 1) for part in (found, gold))
@@ -82,17 +78,28 @@ def _figures(found: Floats, gold: Floats) -> Floats:
     return np.array(figures)
 
 
-def measure_alignment(compared: LinkCounts, bootstrap: Bootstrap) -> list[Aligned]:
+def measure_alignment(counts: LinkCounts, bootstrap: Bootstrap) -> list[AlignmentFigure]:
     """Return precision, recall and F1, strict, then lax.
 
-    For the intervals, links found and gold links are drawn anew, each by themselves.
+    For the intervals, links found and gold links are drawn anew separately.
 
-    Raises ValueError where there is no link found or no gold link that joins sentences.
+    Raises ValueError without a link found, or without a gold link that joins sentences.
     """
-    if not compared.found.sum() or not compared.gold.sum():
+    if not counts.found.sum() or not counts.gold.sum():
         raise ValueError("there are no links to compare")
-    ends = estimates([compared.found, compared.gold], lambda strata: _figures(*strata), bootstrap)
+    ends = estimates([counts.found, counts.gold], lambda strata: _figures(*strata), bootstrap)
     return [
-        Aligned(how, what, Estimate(*column))
+        AlignmentFigure(how, what, Estimate(*column))
         for (how, what), column in zip(_FIGURES, ends.T.tolist(), strict=True)
     ]
+
+
+def alignment_result(counts: LinkCounts, bootstrap: Bootstrap) -> Result:
+    """Return a record for each figure. Raises ValueError as :func:`measure_alignment` does."""
+    sizes = {"links": int(counts.found.sum()), "gold": int(counts.gold.sum())}
+    records = []
+    for each in measure_alignment(counts, bootstrap):
+        figure = f"{each.how}.{each.measure} = {each.estimate.value:.4f}"
+        records.append(record(each, signature(figure, **sizes, **bootstrap.facts)))
+    names = ("how", "measure", "value", "low", "high", "links", "gold", "signature")
+    return Result("alignment", dict.fromkeys(names, ".4f"), {"results": records}, sizes)

@@ -1,12 +1,9 @@
-"""Statistics of corpora and of their sentences: lengths, rarity, variety, repetition.
+"""Statistics of corpora and of single sentences: length, rarity, variety, repetition.
 
-The statistics by which Wieting, Mallinson & Gimpel 2017 (table 9: entropies, repetition rates)
-and Wieting & Gimpel 2018 (table 1: length, mean IDF, vocabulary entropy) describe corpora. All
-come from counts, so that sentences may come some at a time: memory holds each distinct token
-(some 180 bytes) and each distinct trigram (16 bytes, and up to 75 while more are sorted in).
-
-The figures that Wieting, Mallinson & Gimpel 2017 (table 10) correlate with how probably a sentence
-is a reference. :mod:`corpus_statistics` has the same of whole corpora.
+Corpora: Wieting, Mallinson & Gimpel 2017, table 9 (entropies, repetition rates), and Wieting &
+Gimpel 2018, table 1 (length, mean IDF, vocabulary entropy). Sentences: Wieting, Mallinson & Gimpel
+2017, table 10. All come from counts, so that sentences may stream: for a corpus, memory holds each
+distinct token (some 180 bytes) and trigram (16 bytes, up to 75 while more are sorted in).
 """
 
 from __future__ import annotations
@@ -24,12 +21,12 @@ LONG = 3
 """Characters of the shortest tokens whose repetition counts (Wieting et al. 2017)."""
 
 _PENDING = 1 << 20
-"""So many trigrams at least wait to be counted together."""
+"""The least number of trigrams that are counted together."""
 
 
 @dataclass(frozen=True)
 class CorpusStatistics:
-    """Of sentences of one language. None stands where nothing is there to be counted."""
+    """Statistics of sentences of one language; None where there is nothing to count."""
 
     sentences: int
     tokens: int
@@ -38,22 +35,43 @@ class CorpusStatistics:
     length: float
     """Mean number of tokens of a sentence."""
     idf: float
-    """Mean over tokens of ln(N / df), in nats: N sentences, df of which have the token."""
+    """Mean over tokens of ln(N / df), in nats: df of N sentences have the token."""
     entropy: float
     """Of the distribution of tokens, in bits."""
     trigram_entropy: float | None
     """Of the distribution of three tokens in a row in a sentence, in bits."""
     repetition: float | None
-    """Per cent of the tokens of ``LONG`` characters and more that their sentence has had before."""
+    """Per cent of the tokens of at least ``LONG`` characters that repeat one of their sentence."""
     trigram_repetition: float | None
-    """Per cent of the trigrams that their sentence has had before."""
+    """Per cent of the trigrams that repeat one of their sentence."""
+
+
+class _Tokens:
+    """The tokens of some sentences, numbered, and their trigrams."""
+
+    def __init__(
+        self, sentences: Sequence[str], units: Callable[[str], list[str]], places: dict[str, int]
+    ) -> None:
+        """Number the *units* of *sentences* by *places*, to which new tokens are added."""
+        tokens = [units(sentence) for sentence in sentences]
+        flat = list(chain.from_iterable(tokens))
+        self.ids = np.array([places.setdefault(t, len(places)) for t in flat], dtype=np.int64)
+        self.lengths = np.array([len(row) for row in tokens], dtype=np.int64)
+        self.rows = np.repeat(np.arange(len(tokens)), self.lengths)
+        long = np.array([len(token) >= LONG for token in flat], dtype=np.bool_)
+        self.long = self.rows[long], self.ids[long]
+        """The rows and ids of the long tokens."""
+        ids, same = self.ids, self.rows[2:] == self.rows[:-2]
+        keys = token_keys(ids[:-2][same], ids[1:-1][same], ids[2:][same])
+        self.trigrams = self.rows[2:][same], keys
+        """The rows and keys of the trigrams."""
 
 
 class CorpusTally:
-    """Counts the tokens and trigrams of sentences that come some at a time."""
+    """Counts the tokens and trigrams of a stream of sentences."""
 
     def __init__(self, units: Callable[[str], list[str]]) -> None:
-        """Take what makes tokens of a sentence."""
+        """Start with no sentences; *units* splits one into tokens."""
         self._units = units
         self._places: dict[str, int] = {}
         self._occurrences: Integers = np.zeros(0, dtype=np.int64)
@@ -64,23 +82,16 @@ class CorpusTally:
 
     def add(self, sentences: Sequence[str]) -> None:
         """Count the next sentences."""
-        tokens = [self._units(sentence) for sentence in sentences]
-        flat = list(chain.from_iterable(tokens))
-        places = self._places
-        ids = np.array([places.setdefault(t, len(places)) for t in flat], dtype=np.int64)
-        rows = np.repeat(np.arange(len(tokens)), [len(row) for row in tokens])
-        self.sentences += len(tokens)
-        size = max(len(places), 1)
-        self._occurrences = _grown(self._occurrences, ids, size)
-        distinct = np.unique(rows * size + ids)
+        found = _Tokens(sentences, self._units, self._places)
+        self.sentences += len(sentences)
+        size = max(len(self._places), 1)
+        self._occurrences = _grown(self._occurrences, found.ids, size)
+        distinct = np.unique(found.rows * size + found.ids)
         self._holding = _grown(self._holding, distinct % size, size)
-        long = np.array([len(token) >= LONG for token in flat], dtype=np.bool_)
-        self._long += int(long.sum())
-        self._long_again += _again(rows[long], ids[long])
-        same = rows[2:] == rows[:-2]
-        trigrams = token_keys(ids[:-2][same], ids[1:-1][same], ids[2:][same])
-        self._trigrams_again += _again(rows[2:][same], trigrams)
-        self._trigrams.add(trigrams)
+        self._long += len(found.long[0])
+        self._long_again += int(_repeated(*found.long, len(sentences))[0].sum())
+        self._trigrams_again += int(_repeated(*found.trigrams, len(sentences))[0].sum())
+        self._trigrams.add(found.trigrams[1])
 
     def idf(self, other: CorpusTally | None = None) -> float:
         """Return the mean IDF by the frequencies of *other* sentences, or of these.
@@ -114,7 +125,7 @@ class CorpusTally:
 
 
 class _Distinct:
-    """Counts keys; what comes is sorted in once it is as much as what is there."""
+    """Counts keys; new ones are sorted in once they are as many as the old."""
 
     def __init__(self) -> None:
         self._keys: Keys = np.zeros(0, dtype=np.uint64)
@@ -151,10 +162,13 @@ def _grown(counts: Integers, ids: Integers, size: int) -> Integers:
     return grown
 
 
-def _again(rows: Integers, items: Integers | Keys) -> int:
-    """Return how many *items* ``(n,)`` their row has had before."""
+def _repeated(rows: Integers, items: Integers | Keys, n: int) -> tuple[Integers, Integers]:
+    """Count the items ``(m,)`` that repeat one of their row, and all items, by row: ``(n,)``."""
     numbers = np.unique(items, return_inverse=True)[1].reshape(-1)
-    return len(rows) - len(np.unique(rows * max(len(rows), 1) + numbers))
+    width = max(len(rows), 1)
+    count = np.bincount(rows, minlength=n)
+    distinct = np.bincount(np.unique(rows * width + numbers) // width, minlength=n)
+    return count - distinct, count
 
 
 def token_keys(*ids: Integers) -> Keys:
@@ -179,54 +193,42 @@ def _entropy(counts: Integers) -> float:
 
 
 def _percent(part: int, whole: int) -> float | None:
-    """Return the part in per cent; None of nothing."""
+    """Return the part in per cent; None if the whole is 0."""
     return 100 * part / whole if whole else None
 
 
-FIGURES = ("repetition", "trigram_repetition", "idf", "length")
+SENTENCE_FIGURES = ("repetition", "trigram_repetition", "idf", "length")
 
 
 class SentenceTally:
-    """Gathers sentences that come some at a time; memory holds 4 bytes a token and 24 a sentence.
+    """Collects the figures of a stream of sentences.
 
-    That is beside some 150 bytes for each distinct token.
+    Memory holds 4 bytes a token, 24 a sentence, and some 150 for each distinct token.
     """
 
     def __init__(self, units: Callable[[str], list[str]]) -> None:
-        """Take what makes tokens of a sentence."""
+        """Start with no sentences; *units* splits one into tokens."""
         self._units = units
         self._places: dict[str, int] = {}
         self._tokens: list[NDArray[np.int32]] = []
         self._lengths: list[Integers] = []
-        self._repetitions: list[tuple[Floats, Floats]] = []
+        self._repetitions: list[tuple[Floats, ...]] = []
 
     def add(self, sentences: Sequence[str]) -> None:
         """Take the next sentences."""
-        tokens = [self._units(sentence) for sentence in sentences]
-        flat = list(chain.from_iterable(tokens))
-        places = self._places
-        ids = np.array([places.setdefault(t, len(places)) for t in flat], dtype=np.int64)
-        lengths = np.array([len(row) for row in tokens], dtype=np.int64)
-        rows = np.repeat(np.arange(len(tokens)), lengths)
-        long = np.array([len(token) >= LONG for token in flat], dtype=np.bool_)
-        same = rows[2:] == rows[:-2]
-        trigrams = token_keys(ids[:-2][same], ids[1:-1][same], ids[2:][same])
-        self._tokens.append(ids.astype(np.int32))
-        self._lengths.append(lengths)
-        self._repetitions.append(
-            (
-                _repetition(rows[long], ids[long], len(tokens)),
-                _repetition(rows[2:][same], trigrams, len(tokens)),
-            )
-        )
+        found, n = _Tokens(sentences, self._units, self._places), len(sentences)
+        self._tokens.append(found.ids.astype(np.int32))
+        self._lengths.append(found.lengths)
+        parts = (_repeated(*found.long, n), _repeated(*found.trigrams, n))
+        self._repetitions.append(tuple(100 * _divided(*part) for part in parts))
 
     def figures(self) -> dict[str, Floats]:
-        """Return the ``FIGURES`` of all sentences, at least one, ``(n,)`` each.
+        """Return the ``SENTENCE_FIGURES`` of all sentences, at least one, ``(n,)`` each.
 
-        Repetition is in per cent of the tokens of ``LONG`` characters and more, or of the
-        trigrams, that the sentence has had before; idf the mean over its tokens of ln(N / df), in
-        nats, of df of all N sentences that have the token; length in tokens. NaN where a sentence
-        has nothing to count.
+        Repetition is the per cent of the tokens of at least ``LONG`` characters, or of trigrams,
+        that repeat one of the sentence; idf the mean over its tokens of ln(N / df), in nats (df of
+        all N sentences have the token); length in tokens. NaN where a sentence has nothing to
+        count.
         """
         tokens, lengths = np.concatenate(self._tokens), np.concatenate(self._lengths)
         rows = np.repeat(np.arange(len(lengths)), lengths)
@@ -236,20 +238,13 @@ class SentenceTally:
         sums = np.bincount(rows, rarity, minlength=len(lengths))
         words, trigrams = map(np.concatenate, zip(*self._repetitions, strict=True))
         idf = _divided(sums, lengths)
-        return dict(zip(FIGURES, (words, trigrams, idf, lengths.astype(np.float64)), strict=True))
-
-
-def _repetition(rows: Integers, items: NDArray[np.int64] | NDArray[np.uint64], n: int) -> Floats:
-    """Return the per cent of each row's items ``(m,)`` that it has had before, ``(n,)``."""
-    numbers = np.unique(items, return_inverse=True)[1].reshape(-1)
-    width = max(len(rows), 1)
-    distinct = np.bincount(np.unique(rows * width + numbers) // width, minlength=n)
-    count = np.bincount(rows, minlength=n)
-    return 100 * _divided(count - distinct, count)
+        return dict(
+            zip(SENTENCE_FIGURES, (words, trigrams, idf, lengths.astype(np.float64)), strict=True)
+        )
 
 
 def _divided(parts: NDArray[np.number], wholes: Integers) -> Floats:
-    """Divide, with NaN for parts of nothing."""
+    """Divide, with NaN where the whole is 0."""
     out = np.full(len(wholes), np.nan)
     np.divide(parts, wholes, out=out, where=wholes > 0)
     return out

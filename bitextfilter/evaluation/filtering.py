@@ -1,101 +1,28 @@
-"""Filtering: how well scores tell clean rows from noise, with bootstrap intervals.
+"""How well scores separate clean rows from noise.
 
-Efron & Tibshirani 1993, chapter 13. Rows are drawn anew, with replacement, from each stratum by
-itself, as many as it has: the numbers of clean and of noisy rows stay as they are, and intervals
-are for samples of that make-up. Rows that are alike share a cell, and a statistic sees only how
-many rows each cell got.
-
-A row is kept if its score is high. Clean rows are the positives: precision is the part of what is
-kept that is clean, recall the part of what is clean that is kept. Counts are by distinct score,
-from the best down.
+A row is kept if its score is high. Clean rows are the positives: precision is the part of the kept
+rows that is clean, recall the part of the clean rows that is kept.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import reduce
-from typing import NamedTuple
+from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bitextfilter.arrays import Floats
+from bitextfilter.arrays import Floats, Integers, Mask
+from bitextfilter.errors import InputError
+from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
+from bitextfilter.evaluation.result import Result, record, signature
+from bitextfilter.io.files import stream_name
 from bitextfilter.similarity.separation import Contrast, best_counts, cells, mean_precision
 
-Statistic = Callable[[Sequence[Floats]], Floats]
-"""Makes figures, in an array of any shape, of the counts of each stratum."""
-
-CONFIDENCE = 0.95
-
-_FEW_ROWS = 8
-"""Up to so many rows a cell, drawing rows is faster than drawing how many each cell gets."""
-
-
-@dataclass(frozen=True)
-class Bootstrap:
-    """How often to draw anew, and the seed of it."""
-
-    resamples: int = 1000
-    seed: int = 1
-
-    @property
-    def facts(self) -> dict[str, int]:
-        """Both, as a signature names them."""
-        return {"boot": self.resamples, "seed": self.seed}
-
-
-class Estimate(NamedTuple):
-    """A figure and its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-def resamples(strata: Sequence[Floats], bootstrap: Bootstrap) -> Iterator[list[Floats]]:
-    """Yield the strata drawn anew, each with its own number of rows, one resample at a time."""
-    generator = np.random.default_rng(bootstrap.seed)
-    draws = [_drawer(counts, generator) for counts in strata]
-    for _ in range(bootstrap.resamples):
-        yield [draw() for draw in draws]
-
-
-def _drawer(counts: Floats, generator: np.random.Generator) -> Callable[[], Floats]:
-    """Return what draws the rows of a stratum anew: both ways have the same distribution."""
-    cells, rows = len(counts), int(counts.sum())
-    if rows > _FEW_ROWS * cells:
-        return lambda: generator.multinomial(rows, counts / rows).astype(np.float64)
-    cell_of = np.repeat(np.arange(cells), counts.astype(np.int64))
-    return lambda: np.bincount(cell_of[generator.integers(0, rows, rows)], minlength=cells).astype(
-        np.float64
-    )
-
-
-def estimates(strata: Sequence[Floats], statistic: Statistic, bootstrap: Bootstrap) -> Floats:
-    """Return the figures of the strata, and the ends of their 95 % intervals.
-
-    A figure that is NaN is undefined: draws of which it is are left out of its interval, and
-    where all are, the ends are NaN.
-
-    Args:
-        strata: each one's rows by cell; none is without rows.
-        statistic: makes figures, of shape ``(...)``, of them.
-        bootstrap: how often to draw anew, and the seed.
-
-    Returns:
-        Value, low and high end: ``(3, ...)``.
-    """
-    drawn = np.stack([statistic(again) for again in resamples(strata, bootstrap)])
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)
-        ends = np.nanquantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
-    return np.concatenate([statistic(strata)[None], ends])
-
-
 ALL = "all"
-"""The kind that stands for all noise together."""
+"""The kind of all noise together."""
 
 RANKING = ("auc", "average_precision")
 """The measures that need no threshold."""
@@ -105,11 +32,11 @@ _AT_THRESHOLD = ("precision", "recall", "f1", "removed")
 
 @dataclass(frozen=True)
 class Labelled:
-    """Scores of ``n`` rows and what the rows are."""
+    """Scores and labels of ``n`` rows."""
 
     scores: Floats
     """``(n,)``, higher is better; minus infinity, which is below all, for a row without one."""
-    labels: NDArray[np.int64]
+    labels: Integers
     """``(n,)``: 0 for clean, i for the kind ``kinds[i - 1]``."""
     kinds: Sequence[str]
     """The names of the kinds of noise."""
@@ -124,19 +51,68 @@ class Labelled:
         if not self.kinds or len(rows) != len(self.kinds) + 1 or not rows.all():
             raise ValueError("clean rows and rows of each kind are needed")
 
-    def of(self, label: int) -> NDArray[np.bool_]:
-        """Say which rows have a label: ``(n,)``."""
-        found: NDArray[np.bool_] = self.labels == label
+    def of(self, label: int) -> Mask:
+        """Return the rows with a label, ``(n,)``."""
+        found: Mask = self.labels == label
         return found
 
 
-@dataclass(frozen=True)
-class FilteringSettings:
-    """What to measure: at which threshold, if any, and how often to draw anew."""
+_MOST_KINDS = 1000
+"""With more kinds of noise, the column does not hold labels."""
 
-    threshold: float | None = None
-    """Rows that score at least so much are kept."""
-    bootstrap: Bootstrap = field(default_factory=Bootstrap)
+
+class LabelledRows:
+    """Collects scores, labels and words of rows: 24 bytes a row."""
+
+    def __init__(self, clean_label: str) -> None:
+        """Start with no rows; rows labelled *clean_label* are clean."""
+        self._names = {clean_label: 0}
+        self._scores, self._labels, self._words = array("d"), array("q"), array("q")
+
+    def add(self, score: float, label: str, texts: Iterable[str] = ()) -> None:
+        """Add a row, minus infinity for no score; the words of *texts* are counted."""
+        self._scores.append(score)
+        self._labels.append(self._names.setdefault(label, len(self._names)))
+        self._words.append(sum(len(text.split()) for text in texts))
+
+    @property
+    def words(self) -> Integers:
+        """The words of each row, ``(n,)``."""
+        return np.array(self._words, dtype=np.int64)
+
+    @property
+    def clean(self) -> int:
+        """The number of clean rows."""
+        return self._labels.count(0)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._labels)
+
+    def labelled(self, file: str) -> Labelled:
+        """Return the rows of *file*, kinds in the order of their names; InputError if unusable."""
+        clean, *kinds = self._names
+        kinds.sort()
+        if problem := self._problem(clean, kinds):
+            message, remedy = problem
+            raise InputError(message, file=stream_name(file), remedy=remedy)
+        places = {name: place for place, name in enumerate([clean, *kinds])}
+        sorted_places = np.array([places[name] for name in self._names])
+        return Labelled(np.array(self._scores), sorted_places[np.array(self._labels)], kinds)
+
+    def _problem(self, clean: str, kinds: list[str]) -> list[str] | None:
+        """Return the first problem of the rows, and its remedy."""
+        shown = ", ".join(kinds[:5]) + ", ..." * (len(kinds) > 5)
+        many = f"{len(kinds)} different labels, such as {shown}"
+        problems = (
+            (not self._scores, "no rows", ""),
+            (len(kinds) > _MOST_KINDS, many, "--labels says where they are"),
+            (0 not in self._labels, f"no {clean!r} among the labels: {shown}", "see --clean-label"),
+            (not kinds, f"no noise: every label is {clean!r}", "--clean-label names another"),
+            (ALL in kinds, f"the label {ALL!r} would stand for all noise", "call it otherwise"),
+            (max(self._scores, default=0) == -inf, "no row has a score", "--column says where"),
+        )
+        return next((problem for wrong, *problem in problems if wrong), None)
 
 
 @dataclass(frozen=True)
@@ -149,28 +125,31 @@ class FilteringFigure:
     """The kind of noise, or ``all``."""
     estimate: Estimate
     clean: int
-    """How many rows are clean."""
+    """Clean rows."""
     noise: int
-    """How many are of this kind."""
+    """Rows of this kind."""
 
 
-def measure_filtering(labelled: Labelled, settings: FilteringSettings) -> list[FilteringFigure]:
+def measure_filtering(
+    labelled: Labelled, threshold: float | None, bootstrap: Bootstrap
+) -> list[FilteringFigure]:
     """Measure all noise together and each kind against the clean rows, measure by measure.
 
-    ``auc`` and ``average_precision`` (see the functions) need no threshold; with one there are
-    ``precision``, ``recall`` and ``f1`` of keeping the clean rows, as if there were no other
-    noise than that kind, and ``removed``, the part of the kind that goes. A threshold that keeps
-    nothing has precision 0. Memory grows with kinds times distinct scores of clean rows.
+    ``auc`` and ``average_precision`` need no threshold. With one, the rows that score at least as
+    high are kept, and there are also ``precision``, ``recall`` and ``f1`` of the clean rows, as if
+    that kind were the only noise, and ``removed``, the part of the kind that is dropped. A
+    threshold that keeps nothing has precision 0. Memory grows with kinds times distinct scores of
+    clean rows.
     """
     rows = [cells(labelled.scores[labelled.of(i)]) for i in range(len(labelled.kinds) + 1)]
     found = estimates(
         [counts for _, counts in rows],
-        _Statistic([scores for scores, _ in rows], settings.threshold),
-        settings.bootstrap,
+        _Statistic([scores for scores, _ in rows], threshold),
+        bootstrap,
     )
     clean, *noise = (int(counts.sum()) for _, counts in rows)
     kinds = [(ALL, sum(noise)), *zip(labelled.kinds, noise, strict=True)]
-    measures = RANKING if settings.threshold is None else RANKING + _AT_THRESHOLD
+    measures = RANKING if threshold is None else RANKING + _AT_THRESHOLD
     return [
         FilteringFigure(measure, kind, Estimate(*found[:, i, j].tolist()), clean, count)
         for j, measure in enumerate(measures)
@@ -179,7 +158,7 @@ def measure_filtering(labelled: Labelled, settings: FilteringSettings) -> list[F
 
 
 class _Statistic:
-    """Makes the figures ``(kinds + 1, measures)``, all noise first, of counts by score."""
+    """Maps counts by score to the figures ``(kinds + 1, measures)``, all noise first."""
 
     def __init__(self, scores: Sequence[Floats], threshold: float | None) -> None:
         """Take the distinct scores of the clean rows and of each kind."""
@@ -216,3 +195,19 @@ class _Statistic:
             2 * right / (right + wrong + rows[0]),
             1 - wrong / np.array([rows[1:].sum(), *rows[1:]]),
         ]
+
+
+def filtering_result(
+    labelled: Labelled, threshold: float | None, bootstrap: Bootstrap, file: str
+) -> Result:
+    """Return a record for each measure and kind of noise, of the rows of *file*."""
+    records = []
+    for each in measure_filtering(labelled, threshold, bootstrap):
+        facts: dict[str, str | float] = {"clean": each.clean, "kind": each.kind}
+        if threshold is not None and each.measure not in RANKING:
+            facts["threshold"] = threshold
+        figure = f"{each.measure} = {each.estimate.value:.4f}"
+        line = signature(figure, n=each.clean + each.noise, **facts, **bootstrap.facts)
+        records.append(record(each, line))
+    columns = dict.fromkeys(records[0], ".4f")
+    return Result("filtering", columns, {"results": records}, {"file": file})

@@ -1,27 +1,40 @@
-"""How much of what differs between paraphrases a lexicon of paraphrases explains. Ours.
+"""Coverage of a paraphrase lexicon: the word differences between paraphrases that it explains.
 
-Of the words of a source sentence that do not stand in its target, those are explained at rank k
-of which one of the k best paraphrases stands in the target, as a whole. What chance explains is
-measured in the same way on pairs that do not belong together.
+A word of a source sentence that its target lacks is explained at rank k if one of the word's k best
+paraphrases stands in the target as a whole. Pairs of unrelated sentences give the level of chance.
+The measure is ours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats
-from bitextfilter.evaluation.filtering import Bootstrap, Estimate, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
+from bitextfilter.evaluation.result import Result, record, signature
 
-RANKS = (1, 5, 10)
+RECALL_RANKS = (1, 5, 10)
 
 Words = Sequence[str]
-"""Those of a sentence or phrase."""
+"""The words of a sentence or phrase."""
 Paraphrases = Mapping[str, Sequence[Words]]
-"""Of words, the best first."""
+"""The paraphrases of each word, the best first."""
+
+
+class LexiconEntry(NamedTuple):
+    """A word with a paraphrase and its scores, higher is better."""
+
+    word: str
+    paraphrase: Words
+    probability: float
+    """p(paraphrase|word), 0 to 1."""
+    pmi: float
+    """Pointwise mutual information in nats."""
 
 
 @dataclass(frozen=True)
@@ -30,27 +43,27 @@ class Explained:
 
     rank: int
     recall: Estimate
-    """With its 95 % interval over the pairs."""
     random: float
-    """That of targets that belong to other sources."""
+    """Recall on the targets of other sources."""
     words: int
-    """Words that differ."""
+    """Source words that the targets lack."""
 
 
 def best_first(entries: Iterable[tuple[str, Words, float]]) -> dict[str, list[Words]]:
-    """Order the paraphrases of each word by score, of equal ones the first first; ten are kept."""
+    """Return the ten best paraphrases of each word by score; ties keep their order."""
     found: dict[str, list[tuple[float, int, Words]]] = {}
     for number, (word, paraphrase, score) in enumerate(entries):
         found.setdefault(word, []).append((-score, number, paraphrase))
-    return {word: [each[2] for each in sorted(some)[: RANKS[-1]]] for word, some in found.items()}
+    most = RECALL_RANKS[-1]
+    return {word: [each[2] for each in sorted(some)[:most]] for word, some in found.items()}
 
 
 def measure_lexicon(
     pairs: Sequence[tuple[Words, Words]], paraphrases: Paraphrases, bootstrap: Bootstrap
 ) -> list[Explained]:
-    """Measure a lexicon on at least two pairs of sentences, at each of ``RANKS``.
+    """Measure a lexicon on at least two pairs of sentences, at each of ``RECALL_RANKS``.
 
-    A figure is NaN where no word differs.
+    Figures are NaN where no word differs.
     """
     counts = explained(pairs, paraphrases)
     order = np.random.default_rng(bootstrap.seed).permutation(len(pairs))
@@ -60,34 +73,52 @@ def measure_lexicon(
     cells, where = np.unique(counts, axis=0, return_inverse=True)
     rows = np.bincount(where.reshape(-1), minlength=len(cells)).astype(np.float64)
 
-    def statistic(strata: Sequence[Floats]) -> Floats:
-        return _recalls(strata[0] @ cells)
-
-    figures = estimates([rows], statistic, bootstrap)
+    figures = estimates([rows], lambda strata: _recalls(strata[0] @ cells), bootstrap)
     words = int(counts[:, 0].sum())
     return [
         Explained(rank, Estimate(*figures[:, place].tolist()), float(random[place]), words)
-        for place, rank in enumerate(RANKS)
+        for place, rank in enumerate(RECALL_RANKS)
     ]
 
 
 def explained(pairs: Sequence[tuple[Words, Words]], paraphrases: Paraphrases) -> NDArray[np.int64]:
-    """Of each pair the distinct words that differ, and those explained at each rank: ``(n, 4)``."""
+    """Count each pair's distinct words that differ, and those explained by rank: ``(n, 4)``."""
     rows = []
     for source, target in pairs:
         text = f" {' '.join(target)} "
         there = set(target)
-        row = [0] * (1 + len(RANKS))
+        row = [0] * (1 + len(RECALL_RANKS))
         for word in sorted({w for w in source if w not in there and any(map(str.isalnum, w))}):
             found = (f" {' '.join(words)} " in text for words in paraphrases.get(word, ()))
-            rank = next((rank for rank, hit in enumerate(found, 1) if hit), RANKS[-1] + 1)
+            rank = next((rank for rank, hit in enumerate(found, 1) if hit), RECALL_RANKS[-1] + 1)
             row[0] += 1
-            for place, most in enumerate(RANKS, 1):
+            for place, most in enumerate(RECALL_RANKS, 1):
                 row[place] += rank <= most
         rows.append(row)
     return np.array(rows, dtype=np.int64)
 
 
 def _recalls(sums: NDArray[np.float64] | NDArray[np.int64]) -> Floats:
-    """Percentages of the first sum."""
-    return 100 * sums[1:] / sums[0] if sums[0] else np.full(len(RANKS), np.nan)
+    """Return the sums after the first in percent of the first ``(3,)``."""
+    return 100 * sums[1:] / sums[0] if sums[0] else np.full(len(RECALL_RANKS), np.nan)
+
+
+def lexicon_result(
+    pairs: Sequence[tuple[Words, Words]],
+    entries: Sequence[LexiconEntry],
+    bootstrap: Bootstrap,
+    file: str,
+) -> Result:
+    """Return a record for each order of the paraphrases and each rank, of pairs in *file*."""
+    orders = {
+        "probability": [(each.word, each.paraphrase, each.probability) for each in entries],
+        "pmi": [(each.word, each.paraphrase, each.pmi) for each in entries],
+    }
+    records = []
+    for order, scored in orders.items():
+        facts: dict[str, str | float] = {"n": len(pairs), "order": order, **bootstrap.facts}
+        for row in measure_lexicon(pairs, best_first(scored), bootstrap):
+            line = signature(f"recall@{row.rank} = {row.recall.value:.2f}", **facts)
+            records.append({"order": order, **record(row, line)})
+    columns = dict.fromkeys(records[0], ".2f")
+    return Result("lexicon", columns, {"results": records}, {"file": file})

@@ -1,39 +1,41 @@
-"""How well mined sentence pairs are those that are known to be translations.
+"""Bitext mining: precision, recall and F1 of mined pairs against gold pairs.
 
 Zweigenbaum, Sharoff & Rapp 2017, "Overview of the second BUCC shared task", section 3: of the
-pairs found, the part that is right (precision), the part of the gold pairs that is found (recall),
-and their harmonic mean (F1). Pairs are the same if both texts are, character for character. Pairs
-that tie in score are kept together or not at all.
+mined pairs, the part that is right (precision); of the gold pairs, the part that is mined (recall);
+and their harmonic mean (F1). Pairs are equal if both texts are, character for character. Pairs that
+tie in score are kept or dropped together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats
-from bitextfilter.evaluation.filtering import Bootstrap, Estimate, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
+from bitextfilter.evaluation.result import Result, record, signature
+from bitextfilter.evaluation.thresholds import Origin
 from bitextfilter.similarity.separation import best_counts, mean_precision
 
-Pair = tuple[str, str]
+SentencePair = tuple[str, str]
 """Source and target."""
 
 _OF_A_CUT = ("f1", "precision", "recall")
 
 
 @dataclass(frozen=True)
-class Compared:
+class MinedScores:
     """Scores of ``n`` distinct mined pairs, and which of them are right."""
 
     scores: Floats
     """``(n,)``, higher is better; minus infinity, which is below all, for a pair without one."""
     right: NDArray[np.bool_]
-    """Which are gold pairs, ``(n,)``."""
+    """The gold pairs among them, ``(n,)``."""
     gold: int
-    """How many distinct gold pairs there are, found or not."""
+    """The number of distinct gold pairs, mined or not."""
 
     def __post_init__(self) -> None:
         """Raise ValueError for numbers that do not fit, NaN, no gold pair, no score at all."""
@@ -46,62 +48,55 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class MiningSettings:
-    """What to measure beside the best cut, and how often to draw anew."""
-
-    threshold: float | None = None
-    """Pairs that score at least so much are kept; None for all, those without a score too."""
-    bootstrap: Bootstrap = field(default_factory=Bootstrap)
-
-
-@dataclass(frozen=True)
 class MiningFigure:
     """One figure of keeping the pairs that score at least ``threshold``."""
 
     measure: str
     """``f1``, ``precision``, ``recall`` or ``average_precision``."""
     cut: str
-    """``best``, the one of the highest F1; ``given``; or ``all`` pairs."""
+    """``best`` (highest F1), ``given``, or ``all`` pairs."""
     threshold: float | None
     """None where all are kept."""
     estimate: Estimate
     """From 0 to 1."""
     kept: int
-    """How many distinct pairs are kept."""
+    """The number of distinct pairs kept."""
     right: int
-    """How many of these are gold pairs."""
+    """The number of gold pairs among them."""
 
 
-def compare(mined: Mapping[Pair, float], gold: Collection[Pair]) -> Compared:
-    """Hold mined pairs, each with its score, against gold pairs, of which copies count once.
+def compare_pairs(
+    mined: Mapping[SentencePair, float], gold: Collection[SentencePair]
+) -> MinedScores:
+    """Compare mined pairs, each with its score, with gold pairs; copies of these count once.
 
-    Raises ValueError as :class:`Compared` does.
+    Raises ValueError as :class:`MinedScores` does.
     """
     distinct = frozenset(gold)
     right = np.fromiter((pair in distinct for pair in mined), np.bool_, len(mined))
-    return Compared(np.fromiter(mined.values(), np.float64, len(mined)), right, len(distinct))
+    return MinedScores(np.fromiter(mined.values(), np.float64, len(mined)), right, len(distinct))
 
 
 class _Ranking:
     """The distinct scores from the best down, ``(cells,)``, and the pairs that have each."""
 
-    def __init__(self, compared: Compared) -> None:
+    def __init__(self, scored: MinedScores) -> None:
         """Count right and wrong pairs by score."""
-        ascending, places = np.unique(compared.scores, return_inverse=True)
+        ascending, places = np.unique(scored.scores, return_inverse=True)
         self.scores: Floats = ascending[::-1]
         by_cell = len(ascending) - 1 - places
         self.right, self.wrong = (
             np.bincount(by_cell[chosen], minlength=len(ascending)).astype(np.float64)
-            for chosen in (compared.right, ~compared.right)
+            for chosen in (scored.right, ~scored.right)
         )
-        self._gold = compared.gold
+        self._gold = scored.gold
         self.stratum: Floats = np.concatenate(
-            [self.right, [compared.gold - self.right.sum()], self.wrong]
+            [self.right, [scored.gold - self.right.sum()], self.wrong]
         )
         """Right pairs by score, gold pairs not found, wrong pairs by score: ``(2 cells + 1,)``."""
 
     def best(self) -> int:
-        """Return how many cells the cut of the highest F1 keeps; the lowest of those that tie.
+        """Return the number of cells that the cut of the highest F1 keeps; of ties, the lowest cut.
 
         Ties are exact: F1 is one division of whole numbers, which rounds equal fractions alike.
         """
@@ -111,19 +106,19 @@ class _Ranking:
         return int(np.flatnonzero(found == found.max())[-1]) + 1
 
     def kept(self, end: int) -> tuple[int, int]:
-        """Return how many pairs the first *end* cells have, and how many of these are right."""
+        """Return the number of pairs in the first *end* cells, and of right ones among them."""
         right = int(self.right[:end].sum())
         return right + int(self.wrong[:end].sum()), right
 
     def statistic(self, counts: Floats, ends: Sequence[int]) -> Floats:
-        """Return F1, precision and recall of keeping so many cells, then the average precision.
+        """Return F1, precision and recall of each cut, then the average precision.
 
         Args:
-            counts: a stratum, perhaps drawn anew.
-            ends: how many cells each cut keeps.
+            counts: the stratum, or a resample of it.
+            ends: the number of cells that each cut keeps.
 
         Returns:
-            ``(3 cuts + 1,)``, NaN where there are no gold pairs to find.
+            ``(3 cuts + 1,)``, NaN without gold pairs.
         """
         cells = len(self.scores)
         gold = counts[: cells + 1].sum()
@@ -138,20 +133,22 @@ class _Ranking:
         return np.append(figures, mean_precision(found, np.cumsum(wrong), gold))
 
 
-def measure_mining(compared: Compared, settings: MiningSettings) -> list[MiningFigure]:
-    """Measure the best cut, then the one given (or all pairs), then the average precision.
+def measure_mining(
+    scored: MinedScores, threshold: float | None, bootstrap: Bootstrap
+) -> list[MiningFigure]:
+    """Measure the best cut, then that at *threshold* (None: all pairs), then average precision.
 
     - Precision is the part of the pairs kept that is right, 0 if none is kept; recall the part of
       the gold pairs that is kept; F1 = 2 right / (kept + gold), their harmonic mean.
-    - The best cut is at a score that a pair has, so that ties stay together; of cuts that tie in
-      F1, the lowest.
+    - The best cut is at the score of a pair, so that ties stay together; of cuts that tie in F1,
+      the lowest.
     - The average precision is the sum of (R_i - R_(i-1)) P_i over the distinct scores from the
-      best down, without interpolation; gold pairs that were not found add nothing.
+      best down, without interpolation; gold pairs that were not mined add nothing.
 
-    For the intervals, all pairs that are mined or gold are drawn anew together, and the best cut
-    stays where it is: that it was chosen on the same pairs makes its figures a little too good.
+    For the intervals, all mined and gold pairs are drawn anew together; the best cut stays where it
+    is. As it was chosen on the same pairs, its figures are slightly too good.
     """
-    ranking, threshold = _Ranking(compared), settings.threshold
+    ranking = _Ranking(scored)
     best, end = ranking.best(), len(ranking.scores)
     everything = ("all", None, *ranking.kept(end))
     chosen: tuple[str, float | None, int, int] = everything
@@ -162,7 +159,7 @@ def measure_mining(compared: Compared, settings: MiningSettings) -> list[MiningF
     found = estimates(
         [ranking.stratum],
         lambda strata: ranking.statistic(strata[0], (best, end)),
-        settings.bootstrap,
+        bootstrap,
     )
     named = [(measure, cut) for cut in cuts for measure in _OF_A_CUT]
     named.append(("average_precision", everything))
@@ -170,3 +167,40 @@ def measure_mining(compared: Compared, settings: MiningSettings) -> list[MiningF
         MiningFigure(measure, name, at, Estimate(*column), kept, right)
         for (measure, (name, at, kept, right)), column in zip(named, found.T.tolist(), strict=True)
     ]
+
+
+def mining_result(
+    scored: MinedScores, threshold: float | None, bootstrap: Bootstrap, file: str, gold: Origin
+) -> Result:
+    """Return a record for each figure; the best cut is recommended.
+
+    Args:
+        scored: the mined pairs, of *file*.
+        threshold: of the given cut; None for all pairs.
+        bootstrap: resamples and seed.
+        file: path of the mined pairs.
+        gold: origin of the gold pairs.
+    """
+    found = measure_mining(scored, threshold, bootstrap)
+    records = []
+    for each in found:
+        line = signature(
+            f"{each.measure} = {each.estimate.value:.4f}",
+            n=len(scored.scores),
+            gold=scored.gold,
+            cut=each.cut,
+            **({} if each.threshold is None else {"threshold": each.threshold}),
+            **bootstrap.facts,
+        )
+        records.append(record(each, line))
+    best = {each.measure: each for each in found if each.cut == "best"}
+    cut, recommended = best["f1"].threshold, []
+    if cut is not None and np.isfinite(cut):
+        known = {"use": "mining", "measure": None, "model": None, "goal": "f1", "noise_share": None}
+        figures = {name: each.estimate for name, each in best.items()}
+        numbers = {"threshold": cut, "rows": scored.gold}
+        recommended.append(gold.recommendation(known | numbers, figures))
+    names = ("measure", "cut", "threshold", "value", "low", "high", "kept", "right", "gold")
+    columns = dict.fromkeys((*names, "signature"), ".4f") | {"threshold": ""}
+    facts = {"file": file, "gold_file": gold.file, "gold": scored.gold, "recommended": recommended}
+    return Result("mining", columns, {"results": records}, facts)

@@ -1,13 +1,13 @@
-"""Sentences held against every line of a file of any size, some lines at a time.
+"""Queries compared with every line of a stream: nearest lines, and histograms of cosines.
 
-Cosines are exact (see :mod:`bitextfilter.similarity.vectors`): nothing here depends on how many
-lines come at a time, nor on threads. Memory holds the queries, and what is kept of each.
+Cosines are exact (see :mod:`bitextfilter.similarity.vectors`): no result depends on the number of
+lines added at a time, or on threads. Memory holds the queries and their results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,30 +18,31 @@ from bitextfilter.similarity.margins import NEIGHBOURS
 from bitextfilter.similarity.neighbours import BASE_ROWS, QUERY_ROWS, Best
 from bitextfilter.similarity.vectors import unit_products, unit_rows
 
-_Line = TypeVar("_Line")
+Line = tuple[int, str]
+"""The number of a line, and its text."""
 
 EDGES: NDArray[np.float64] = np.arange(-50, 51) / 50
 """The ends of the histogram's bins: 0.02 apart, from -1 to 1."""
 
 
 class _Collector(Protocol):
-    """Keeps something of a matrix that comes some columns at a time."""
+    """Reduces a matrix that comes some columns at a time."""
 
     def add(self, values: Scores) -> object:
         """Take the next columns, ``(n, c)``."""
 
 
-Collector = TypeVar("Collector", bound=_Collector)
+_AnyCollector = TypeVar("_AnyCollector", bound=_Collector)
 
 
 def _blocks(queries: Vectors) -> list[Vectors]:
-    """Return some unit rows after others."""
+    """Return the unit rows in blocks."""
     units = unit_rows(queries)
     return [units[first : first + QUERY_ROWS] for first in range(0, len(units), QUERY_ROWS)]
 
 
 def _compare(
-    queries: Sequence[Vectors], vectors: Vectors, collectors: Sequence[Collector], threads: int
+    queries: Sequence[Vectors], vectors: Vectors, collectors: Sequence[_AnyCollector], threads: int
 ) -> None:
     """Give each block's collector its cosines to *vectors* ``(c, d)``, tile by tile."""
     base = unit_rows(vectors)
@@ -54,18 +55,18 @@ def _compare(
     map_blocks(compare, range(len(queries)), threads)
 
 
-class NearestLines(Generic[_Line]):
-    """The lines that are nearest to each query, best first, the earlier first among equals."""
+class NearestLines:
+    """The nearest lines of each query, best first; of ties, the earlier first."""
 
     def __init__(self, queries: Vectors, k: int = NEIGHBOURS, threads: int = 1) -> None:
         """Seek the *k* nearest of each of the *queries* ``(n, d)``."""
         self._queries, self._threads = _blocks(queries), threads
         self._best = [Best(len(block), k) for block in self._queries]
-        self._lines: dict[int, _Line] = {}
+        self._lines: dict[int, Line] = {}
         self._seen = 0
 
-    def add(self, vectors: Vectors, lines: Sequence[_Line]) -> None:
-        """Take the next lines and their vectors ``(c, d)``; those that are not near are let go."""
+    def add(self, vectors: Vectors, lines: Sequence[Line]) -> None:
+        """Add the next lines and their vectors ``(c, d)``; only near ones are kept."""
         _compare(self._queries, vectors, self._best, self._threads)
         first, known = self._seen, self._lines
         wanted = np.unique(np.concatenate([best.columns.ravel() for best in self._best]))
@@ -75,15 +76,23 @@ class NearestLines(Generic[_Line]):
         }
         self._seen += len(lines)
 
-    def __iter__(self) -> Iterator[list[tuple[float, _Line]]]:
+    def __iter__(self) -> Iterator[list[tuple[float, Line]]]:
         """Yield the cosines and lines nearest to each query."""
         for best in self._best:
             for values, columns in zip(best.values.tolist(), best.columns.tolist(), strict=True):
                 yield [(v, self._lines[c]) for v, c in zip(values, columns, strict=True)]
 
+    def records(self, queries: Sequence[str]) -> list[dict[str, str | float]]:
+        """Return a record for each of the *queries* and its nearest lines."""
+        return [
+            {"query": query, "rank": rank, "cosine": cosine, "line": number, "sentence": text}
+            for query, lines in zip(queries, self, strict=True)
+            for rank, (cosine, (number, text)) in enumerate(lines, 1)
+        ]
+
 
 class Histograms:
-    """How many lines have a cosine to each query within each bin of ``EDGES``.
+    """Counts of lines by their cosine to each query, in the bins of ``EDGES``.
 
     A bin has its lower end, and not its higher; only the last has both.
     """
@@ -93,14 +102,23 @@ class Histograms:
         self._queries, self._threads = _blocks(queries), threads
         self._counts = [_Counts(len(block)) for block in self._queries]
 
-    def add(self, vectors: Vectors) -> None:
-        """Count the next vectors ``(c, d)``."""
+    def add(self, vectors: Vectors, _: Sequence[Line] = ()) -> None:
+        """Count the next lines by their vectors ``(c, d)``."""
         _compare(self._queries, vectors, self._counts, self._threads)
 
     @property
     def counts(self) -> NDArray[np.int64]:
         """The counts so far, ``(n, 100)``."""
         return np.concatenate([part.counts for part in self._counts])
+
+    def records(self, queries: Sequence[str]) -> list[dict[str, str | float]]:
+        """Return a record for each of the *queries* and each bin."""
+        edges = EDGES.tolist()
+        return [
+            {"query": query, "low": low, "high": high, "count": count}
+            for query, counts in zip(queries, self.counts.tolist(), strict=True)
+            for low, high, count in zip(edges, edges[1:], counts, strict=False)
+        ]
 
 
 class _Counts:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Mask
-from bitextfilter.evaluation.filtering import Bootstrap, Estimate, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
 
 _CELLS = 4
 """Wrongly and rightly found none, wrongly and rightly found one: label + 2 · found."""

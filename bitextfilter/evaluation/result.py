@@ -1,4 +1,4 @@
-"""The result of an evaluation, written alike by all: as a table, or as JSON, signed."""
+"""The result of an evaluation: a table or JSON, with a signature for each figure."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from math import isfinite, isnan
 from typing import Any
 
 from bitextfilter import __version__
-from bitextfilter.evaluation.filtering import Estimate
+from bitextfilter.evaluation.bootstrap import Estimate
 
 Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Result:
-    """Records of one kind, perhaps in several groups.
+    """Records of one kind, in one or more groups.
 
-    An ``Estimate`` in a record is three columns: ``auc``, ``auc_low`` and ``auc_high``.
+    An ``Estimate`` in a record fills three columns: ``auc``, ``auc_low`` and ``auc_high``.
     """
 
     task: str
     columns: Mapping[str, str]
     """The columns of the table, in order, each with the format of its floats, such as ``.4f``."""
     groups: Mapping[str, Sequence[Record]]
-    """Records by the name of their group; in the table all stand below each other."""
+    """Records by the name of their group; the table has all groups, one after the other."""
     facts: Record = field(default_factory=dict)
     """Values that hold for all records."""
     missing: str = "-"
@@ -35,8 +35,8 @@ class Result:
     def text(self, as_json: bool = False) -> bytes:
         """Return the result as UTF-8: a TSV with a header, or one JSON object of unrounded values.
 
-        A cell is found by its column's name in the record, or else in the facts; a list is counted.
-        JSON has null for a number that is not finite.
+        The record has the cells, or else the facts; a list shows as its length. JSON has null for
+        a number that is not finite.
         """
         if as_json:
             whole = _plain({"task": self.task, **self.facts, **self.groups})
@@ -62,8 +62,24 @@ def interval(*names: str, form: str) -> dict[str, str]:
     return {f"{name}{end}": form for name in names for end in ("", "_low", "_high")}
 
 
+def record(figure: object, signature: str) -> dict[str, Any]:
+    """Return the fields of a dataclass that has one estimate, and its signature.
+
+    The estimate gives three values: its own, under the field's name (``value`` for a field called
+    ``estimate``), ``low`` and ``high``.
+    """
+    fields: dict[str, Any] = {}
+    for name, value in vars(figure).items():
+        if isinstance(value, Estimate):
+            ends = {"low": value.low, "high": value.high}
+            fields |= {"value" if name == "estimate" else name: value.value, **ends}
+        else:
+            fields[name] = value
+    return fields | {"signature": signature}
+
+
 def signature(figure: str = "", **facts: str | float) -> str:
-    """Return a figure in one line with how it was made, and by which version.
+    """Return a line with a figure, the facts it depends on, and the version.
 
     ``signature("auc = 0.9870", n=1500, boot=1000)`` is ``auc = 0.9870 | n=1500 boot:1000 v:0.1.0``.
     """
@@ -72,7 +88,7 @@ def signature(figure: str = "", **facts: str | float) -> str:
 
 
 def _flat(record: Record) -> dict[str, Any]:
-    """Return a record with an estimate as three values; those of None are None."""
+    """Return a record in which each estimate, or None, is three values."""
     flat: dict[str, Any] = {}
     for name, value in record.items():
         ends = value if isinstance(value, Estimate) else (value, None, None)
@@ -82,7 +98,7 @@ def _flat(record: Record) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it."""
+    """Return a value that JSON can hold."""
     if isinstance(value, Estimate):
         value = value._asdict()
     if isinstance(value, Mapping):

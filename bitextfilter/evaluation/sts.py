@@ -10,25 +10,28 @@ of each grade, and whether neighbouring grades differ, is after Sjöblom et al. 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bitextfilter.arrays import Floats
 from bitextfilter.errors import DeviceError, SettingsError
-from bitextfilter.evaluation.filtering import Bootstrap, Estimate, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
+from bitextfilter.evaluation.result import Result, interval, signature
 
 
 class Paired:
-    """Two numbers for each of ``n`` rows: their correlations, however often each row counts."""
+    """Two numbers for each of ``n`` rows, and their correlations under any counts of the rows."""
 
     def __init__(self, one: ArrayLike, other: ArrayLike) -> None:
         """Take two series of finite numbers, each ``(n,)``.
 
-        Raises ValueError where they differ in number, or hold what is not finite.
+        Raises ValueError for series of different lengths, or with a number that is not finite.
         """
         self._series = _Series(one), _Series(other)
         if self._series[0].values.shape != self._series[1].values.shape:
@@ -37,7 +40,7 @@ class Paired:
     def __call__(self, counts: Floats) -> Floats:
         """Return Pearson's and Spearman's correlation, ``(2,)``, -1 to 1; NaN for undefined.
 
-        *counts* ``(n,)`` says how often each row is there: 1 each for the rows as they are.
+        *counts* ``(n,)`` are the weights of the rows: 1 each, or the counts of a resample.
         """
         ranks = self._series[0].ranks(counts), self._series[1].ranks(counts)
         if not all(np.ptp(each[counts > 0]) > 0 for each in ranks):
@@ -47,7 +50,7 @@ class Paired:
 
 
 class _Series:
-    """Numbers, and which of them are the same."""
+    """A series of numbers, and the places of equal ones."""
 
     def __init__(self, numbers: ArrayLike) -> None:
         values = np.asarray(numbers, dtype=np.float64)
@@ -58,14 +61,14 @@ class _Series:
         self._distinct = len(distinct)
 
     def ranks(self, counts: Floats) -> Floats:
-        """Return the rank from 1 of each number ``(n,)``, the mean rank of all that tie with it."""
+        """Return the rank of each number from 1, ``(n,)``; ties have their mean rank."""
         copies = np.bincount(self._places, counts, minlength=self._distinct)
         ranks: Floats = (np.cumsum(copies) - (copies - 1) / 2)[self._places]
         return ranks
 
 
 def _correlation(one: Floats, other: Floats, counts: Floats) -> float:
-    """Return Pearson's correlation of rows that count so often; NaN where there is no spread."""
+    """Return Pearson's correlation of weighted rows; NaN without spread."""
     total = counts.sum()
     first, second = one - counts @ one / total, other - counts @ other / total
     spread = np.sqrt(counts @ first**2) * np.sqrt(counts @ second**2)
@@ -90,7 +93,7 @@ def _figure(one: ArrayLike, other: ArrayLike, place: int) -> float | None:
 
 
 def scipy_statistics() -> ModuleType:
-    """Return ``scipy.stats``, which is an extra. Raises DeviceError if it is not installed."""
+    """Return ``scipy.stats``. Raises DeviceError if that extra is not installed."""
     try:
         from scipy import stats
     except ImportError as error:
@@ -101,7 +104,7 @@ def scipy_statistics() -> ModuleType:
 
 
 def welch_test(one: Floats, other: Floats) -> float | None:
-    """Return the two-sided p-value, 0 to 1, of two samples having one mean (Welch 1947).
+    """Return the two-sided p-value, 0 to 1, of equal means of two samples (Welch 1947).
 
     The samples may differ in size and variance. None where it is undefined: a sample of one, or
     two samples without any variance. Raises DeviceError without SciPy.
@@ -120,24 +123,26 @@ SIGNIFICANCE = 0.01
 """Neighbouring grades differ if the p-value is below (Sjöblom et al. 2018)."""
 
 FEW_GRADES = 10
-"""Up to so many distinct human scores are grades as they are."""
+"""Up to this many distinct ratings are grades as they are."""
 
 STEP = 1.0
-"""What more of them are rounded to, unless said."""
+"""Default step to which more of them are rounded."""
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A set of ``n`` pairs, two or more: what people say of each, and how it scores."""
+class RatedSet:
+    """A set of ``n`` sentence pairs, two or more, with human ratings and scores."""
 
     name: str
-    """Such as ``sts2012.OnWN``: up to the first dot it names the year."""
+    """Such as ``sts2012.OnWN``; the part up to the first dot names the year."""
     human: Floats
     """``(n,)``, finite; higher is more similar, or better."""
     scores: Floats
     """``(n,)``, finite; likewise."""
     skipped: int = 0
-    """Pairs left out, for one of the two is missing."""
+    """Pairs left out for want of a rating or score."""
+    file: str = ""
+    """The path of its file."""
 
     def __post_init__(self) -> None:
         """Raise ValueError for numbers that differ, are fewer than two, or not finite."""
@@ -148,13 +153,13 @@ class Judged:
 
     @property
     def constant(self) -> str | None:
-        """What has one value only, so that nothing correlates with it; None if nothing has."""
+        """The series with a single value, so that nothing correlates with it; None if neither."""
         named = {"human scores": self.human, "scores": self.scores}
         return next((name for name, values in named.items() if np.ptp(values) == 0), None)
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Correlations:
     """The correlations of a set, or their mean over several."""
 
     name: str
@@ -166,24 +171,24 @@ class Agreement:
     pearson: Estimate | None
     """-100 to 100; None where it is undefined, for the set or one of several."""
     spearman: Estimate | None
-    """Likewise."""
+    """As ``pearson``."""
 
     @property
     def figure(self) -> str:
-        """Both as a signature begins: ``pearson = 71.20 spearman = 70.04``, ``-`` for none."""
+        """The head of the signature: ``pearson = 71.20 spearman = 70.04``, ``-`` for undefined."""
         pair = (("pearson", self.pearson), ("spearman", self.spearman))
         return " ".join(f"{name} = {f'{each.value:.2f}' if each else '-'}" for name, each in pair)
 
     @property
     def facts(self) -> dict[str, str | int]:
-        """Pairs and set, or the number of sets, as a signature names them."""
+        """Pairs, and the set or the number of sets, as facts of the signature."""
         one = {"set": self.name} if len(self.sets) == 1 else {"sets": len(self.sets)}
         return {"n": self.pairs, "skipped": self.skipped, **one}
 
 
 @dataclass(frozen=True)
 class Grade:
-    """The scores of pairs of one human grade."""
+    """The scores of the pairs with one human grade."""
 
     grade: float
     pairs: int
@@ -191,20 +196,20 @@ class Grade:
     deviation: float | None
     """The standard deviation of the scores, over ``n - 1``; None of one pair."""
     p: float | None
-    """Of the means of this grade and the one below being the same (Welch); None if undefined."""
+    """Welch's p-value of equal means of this grade and the one below; None if undefined."""
 
     @property
     def differs(self) -> bool | None:
-        """Whether the grade differs from the one below; None where there is no p-value."""
+        """Whether the grade differs from the one below; None without a p-value."""
         return None if self.p is None else self.p < SIGNIFICANCE
 
 
-def measure_agreement(sets: Sequence[Judged], bootstrap: Bootstrap) -> list[Agreement]:
+def measure_correlations(sets: Sequence[RatedSet], bootstrap: Bootstrap) -> list[Correlations]:
     """Return the correlations of each set, then the means of each year, then of all.
 
-    A year is what a name has before its first dot; there is a mean where it has two sets or more.
-    Rows are drawn anew from each set by itself. Draws that leave a correlation undefined are left
-    out of its interval; where all are, that is the whole range.
+    A year is the part of a name before its first dot; two sets or more have a mean. Rows are drawn
+    anew from each set separately. An interval leaves out the resamples in which its correlation is
+    undefined; where all are, it is the whole range.
 
     Raises ValueError without a set.
     """
@@ -217,7 +222,7 @@ def measure_agreement(sets: Sequence[Judged], bootstrap: Bootstrap) -> list[Agre
 
     found = estimates([np.ones(len(each.human)) for each in sets], figures, bootstrap)
     return [
-        Agreement(
+        Correlations(
             name,
             tuple(sets[place].name for place in places),
             sum(len(sets[place].human) for place in places),
@@ -229,7 +234,7 @@ def measure_agreement(sets: Sequence[Judged], bootstrap: Bootstrap) -> list[Agre
 
 
 def _groups(names: Sequence[str]) -> dict[tuple[int, str], list[int]]:
-    """Return the places that each line is over: of each set, each year, and all."""
+    """Return the places of the sets behind each line: each set, each year, and all."""
     lines = {(place, name): [place] for place, name in enumerate(names)}
     years: dict[str, list[int]] = {}
     for place, name in enumerate(names):
@@ -248,23 +253,23 @@ def _estimate(found: Floats) -> Estimate | None:
     return Estimate(value, -100.0, 100.0) if np.isnan(low) else Estimate(value, low, high)
 
 
-def grade_means(judged: Judged, step: float | None = None) -> list[Grade]:
-    """Return the mean score of each human grade, from the lowest, each held against the one below.
+def grade_means(rated: RatedSet, step: float | None = None) -> list[Grade]:
+    """Return the mean score of each human grade, ascending, each compared with the one below.
 
     Args:
-        judged: the set.
-        step: grades are human scores rounded to multiples of it, halves up; None for the scores as
-            they are, but where there are more than ``FEW_GRADES``, for a step of 1.
+        rated: the set.
+        step: grades are ratings rounded to multiples of it, halves up; None for ratings as they
+            are, or a step of 1 if more than ``FEW_GRADES`` are distinct.
 
     Raises:
         SettingsError: the step is too small to count in.
         DeviceError: SciPy is not installed.
     """
-    grades, places = np.unique(_rounded(judged.human, step), return_inverse=True)
+    grades, places = np.unique(_rounded(rated.human, step), return_inverse=True)
     found: list[Grade] = []
     below: Floats | None = None
     for place, grade in enumerate(grades.tolist()):
-        scores = judged.scores[places == place]
+        scores = rated.scores[places == place]
         p = None if below is None else welch_test(below, scores)
         deviation = float(scores.std(ddof=1)) if len(scores) > 1 else None
         found.append(Grade(grade, len(scores), float(scores.mean()), deviation, p))
@@ -273,7 +278,7 @@ def grade_means(judged: Judged, step: float | None = None) -> list[Grade]:
 
 
 def _rounded(human: Floats, step: float | None) -> Floats:
-    """Return the grade of each human score."""
+    """Return the grade of each rating."""
     if step is None:
         if len(np.unique(human)) <= FEW_GRADES:
             return human
@@ -283,3 +288,43 @@ def _rounded(human: Floats, step: float | None) -> Floats:
     if not np.isfinite(multiples).all():
         raise SettingsError(f"a step of {step:g} is too small for these grades")
     return np.round(multiples * step, 12)
+
+
+def sts_result(
+    sets: Sequence[RatedSet],
+    bootstrap: Bootstrap,
+    facts: Mapping[str, str | int],
+    grades: Sequence[Sequence[Grade]] = (),
+) -> Result:
+    """Return a record for each set and mean.
+
+    Args:
+        sets: at least one.
+        bootstrap: resamples and seed.
+        facts: further facts of the signatures.
+        grades: those of each set, if asked for.
+    """
+    records: list[dict[str, Any]] = []
+    facts = {**facts, **bootstrap.facts}
+    for each, rated in zip_longest(measure_correlations(sets, bootstrap), sets):
+        line = signature(each.figure, **each.facts, **facts)
+        values = vars(each).copy()
+        of = {"set": values.pop("name"), **({"file": rated.file} if rated else {})}
+        records.append({**of, **values, "signature": line})
+    for made, found in zip(records, grades, strict=False):
+        made["grades"] = [{**vars(grade), "differs": grade.differs} for grade in found]
+    counts = dict.fromkeys(("set", "sets", "pairs", "skipped"), "")
+    columns = counts | interval("pearson", "spearman", form=".2f") | {"signature": ""}
+    return Result("sts", columns, {"results": records[: len(sets)], "means": records[len(sets) :]})
+
+
+def grades_table(result: Result) -> Result:
+    """Return the table of the grades in a result of :func:`sts_result`."""
+    columns = dict.fromkeys(("set", "grade", "pairs", "mean", "deviation", "p", "differs"), ".4f")
+    columns |= {"grade": ".10g", "p": ".3g", "signature": ""}
+    records = [
+        {"set": of["set"], **grade, "signature": of["signature"]}
+        for of in result.groups["results"]
+        for grade in of["grades"]
+    ]
+    return Result("sts", columns, {"results": records})

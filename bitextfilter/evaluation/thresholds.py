@@ -1,51 +1,45 @@
-"""Which score to cut at: precision, recall and yield of each cut, estimated from labelled rows.
+"""Thresholds: precision, recall and yield of each cut, estimated from labelled rows.
 
-The labelled rows say which part of the clean, and which of the noise, a cut keeps. How much noise
-there is in the corpus to be cut, they do not: with a noise share of s, a cut that keeps the parts r
-of the clean and q of the noise has the precision (1 - s) r / ((1 - s) r + s q), and that
-denominator is its yield.
+Labelled rows give the part r of the clean rows and the part q of the noise that a cut keeps. The
+noise share s of the corpus is assumed: the precision is (1 - s) r / ((1 - s) r + s q), and the
+yield is that denominator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter import __version__
 from bitextfilter.arrays import Floats
-from bitextfilter.evaluation.filtering import Bootstrap, Estimate, Labelled, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
+from bitextfilter.evaluation.filtering import Labelled
+from bitextfilter.evaluation.result import Record, Result, interval, signature
 
 _TIE = 1e-12
-"""Figures so near to each other are equal but for rounding: of cuts that tie, the lowest wins."""
+"""Figures this close are equal but for rounding: of cuts that tie, the lowest wins."""
 
-FIGURES = ("precision", "recall", "f1", "rows", "words")
-"""What is estimated of a cut; ``rows`` and ``words`` are the yields: the parts that are kept."""
+CUT_FIGURES = ("precision", "recall", "f1", "rows", "words")
+"""The figures of a cut; ``rows`` and ``words`` are the yields: the parts that it keeps."""
 
 RECALLS = (
-    1,
-    0.999,
-    0.998,
-    0.995,
-    0.99,
-    0.98,
-    0.97,
-    0.96,
-    0.95,
-    0.925,
+    *(1, 0.999, 0.998, 0.995, 0.99, 0.98, 0.97, 0.96, 0.95, 0.925),
     *np.arange(90, 0, -10) / 100,
 )
-"""The cuts that are shown keep about so much of what is clean."""
+"""About the recalls of the cuts that are shown."""
 
 
 @dataclass(frozen=True)
 class CutSettings:
-    """What is assumed, and what is sought: the highest F1, unless one of the two is given."""
+    """The noise share assumed, and the goal: the highest F1, or a precision or recall."""
 
     noise_share: float | None = None
-    """Part of the rows to be cut that is noise, over 0 and under 1; None for that of the rows."""
+    """The noise share of the corpus to cut, over 0 and under 1; None for that of the rows."""
     precision: float | None = None
     """Seek the lowest cut of at least this precision."""
     recall: float | None = None
@@ -54,7 +48,7 @@ class CutSettings:
 
     @property
     def goal(self) -> str:
-        """What is sought, in a word."""
+        """The goal in a word: ``f1``, or such as ``precision>=0.99``."""
         for name in ("precision", "recall"):
             if getattr(self, name) is not None:
                 return f"{name}>={getattr(self, name):g}"
@@ -69,20 +63,47 @@ class CutSettings:
 
 @dataclass(frozen=True)
 class Cut:
-    """What comes of keeping the rows that score at least ``threshold``, all from 0 to 1."""
+    """The figures, 0 to 1, of keeping the rows that score at least ``threshold``."""
 
     threshold: float
     figures: dict[str, Estimate]
-    """By the names in ``FIGURES``."""
+    """By the names in ``CUT_FIGURES``."""
     suggested: bool
-    """Whether this is what was sought."""
+    """Whether this cut meets the goal best."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The origin of estimates: scores in a file, and the command that evaluated them."""
+
+    file: str
+    """The path."""
+    name: str
+    """The printable name of the file."""
+    command: str
+    """The printable command line."""
+    measure: str | None = None
+    """The measure that scored the rows; None where the file has the scores."""
+    model: str | None = None
+    """The digest of its model."""
+
+    def recommendation(self, known: Record, figures: Mapping[str, Estimate]) -> dict[str, Any]:
+        """Return a recommended threshold as ``bitext-models recommend`` reads it.
+
+        Args:
+            known: use, measure, threshold, goal, noise share, rows and model.
+            figures: precision, recall and f1, perhaps among others.
+        """
+        values = {name: figures[name].value for name in ("precision", "recall", "f1")}
+        made = {"file": self.name, "command": self.command, "version": __version__}
+        return {**known, **values, **made}
 
 
 def cut_figures(labelled: Labelled, noise_share: float) -> tuple[Floats, Floats]:
     """Return every cut that could be best, ascending, and its precision, recall and F1.
 
-    Those are the distinct scores of clean rows ``(cuts,)`` (of any other, the next one up keeps as
-    much that is clean and less noise), with figures ``(cuts, 3)``. No score, no cut.
+    The cuts are the distinct scores of clean rows ``(cuts,)``, the figures ``(cuts, 3)``: in place
+    of any other score, the next of these keeps as many clean rows and less noise.
     """
     cuts, parts = np.unique(labelled.scores[labelled.of(0)]), []
     cuts = cuts[np.isfinite(cuts)]
@@ -101,7 +122,7 @@ def _quality(clean: Floats, noise: Floats, share: float) -> tuple[Floats, Floats
 
 
 def _sought(figures: Floats, settings: CutSettings) -> int | None:
-    """Return the place of the cut that is sought; None if there is none."""
+    """Return the place of the cut that meets the goal best; None if none does."""
     precision, recall, f1 = figures.T
     if settings.precision is not None:
         found = np.flatnonzero(precision >= settings.precision - _TIE)
@@ -113,16 +134,16 @@ def _sought(figures: Floats, settings: CutSettings) -> int | None:
 
 
 def estimate_cuts(labelled: Labelled, words: NDArray[np.int64], settings: CutSettings) -> list[Cut]:
-    """Estimate what some cuts keep, ascending, the one sought among them if there is one.
+    """Return the figures of some cuts, ascending, with the one that meets the goal best.
 
     Args:
-        labelled: the rows; their kinds of noise are taken to be as frequent as they are there.
-        words: how many words each row has, ``(n,)``.
-        settings: what is assumed and sought.
+        labelled: the rows; the corpus is assumed to have their kinds of noise as frequently.
+        words: the number of words of each row, ``(n,)``.
+        settings: the noise share and the goal.
 
-    The intervals are those of each cut as it stands: that the one sought was chosen on the same
-    rows makes its figures a little too good, the less the more rows there are.
-    Without a clean row that has a score there is no cut.
+    The intervals are those of fixed cuts. As the suggested one was chosen on the same rows, its
+    figures are slightly too good, the less the more rows there are. There are no cuts if no clean
+    row has a score.
     """
     share = settings.share(labelled)
     cuts, figures = cut_figures(labelled, share)
@@ -136,7 +157,7 @@ def estimate_cuts(labelled: Labelled, words: NDArray[np.int64], settings: CutSet
     return [
         Cut(
             float(cuts[place]),
-            {name: Estimate(*found[:, j, i].tolist()) for j, name in enumerate(FIGURES)},
+            {name: Estimate(*found[:, j, i].tolist()) for j, name in enumerate(CUT_FIGURES)},
             place == sought,
         )
         for i, place in enumerate(shown)
@@ -146,7 +167,7 @@ def estimate_cuts(labelled: Labelled, words: NDArray[np.int64], settings: CutSet
 def _cells(
     labelled: Labelled, words: NDArray[np.int64], cuts: Floats, share: float
 ) -> tuple[list[Floats], _Statistic]:
-    """Return the rows of each label by the cuts they pass and their words, and the statistic."""
+    """Return the strata, in cells of rows with equal cuts passed and words, and the statistic."""
     passed, base = np.searchsorted(cuts, labelled.scores, "right"), int(words.max()) + 1
     strata, cells = [], []
     for label in range(len(labelled.kinds) + 1):
@@ -158,10 +179,10 @@ def _cells(
 
 
 class _Statistic:
-    """Makes the figures ``(5, cuts)`` of a resample."""
+    """Maps strata to the figures ``(5, cuts)``."""
 
     def __init__(self, cells: Sequence[NDArray[np.int64]], cuts: int, share: float) -> None:
-        """Take each stratum's cells ``(2, cells)``: how many of the *cuts* passed, and words."""
+        """Take each stratum's cells ``(2, cells)``: numbers of *cuts* passed, and of words."""
         kept = [passed[:, None] > np.arange(cuts) for passed, _ in cells]
         self._rows = [each.astype(np.float64) for each in kept]
         self._words = [each * words[:, None] for each, (_, words) in zip(kept, cells, strict=True)]
@@ -192,5 +213,46 @@ class _Statistic:
         return clean / sizes[0], reduce(np.add, noise) / sizes[1]
 
     def _mixed(self, clean: Floats, noise: Floats) -> Floats:
-        """Return the mean over rows of which the noise share is noise."""
+        """Return the mean over rows with the assumed noise share."""
         return (1 - self._share) * clean + self._share * noise
+
+
+def cuts_result(
+    cuts: Sequence[Cut], labelled: Labelled, settings: CutSettings, origin: Origin
+) -> Result:
+    """Return a record for each cut; the suggested one has a signature and is recommended.
+
+    Args:
+        cuts: those of :func:`estimate_cuts`.
+        labelled: the rows.
+        settings: the noise share and the goal.
+        origin: of the rows.
+    """
+    share, rows = settings.share(labelled), len(labelled.labels)
+    facts: dict[str, str | float] = {
+        "n": rows,
+        "clean": int(labelled.of(0).sum()),
+        "noise_share": f"{share:.4g}",
+        "by": settings.goal,
+        **settings.bootstrap.facts,
+        **({"sim": origin.measure, "model": origin.model or ""} if origin.measure else {}),
+    }
+    records, suggestion, recommended = [], None, []
+    for cut in cuts:
+        line = ""
+        if cut.suggested:
+            suggestion = line = signature(f"threshold = {cut.threshold!r}", **facts)
+            known = {"use": "filtering", "measure": origin.measure, "threshold": cut.threshold}
+            known |= {"goal": settings.goal, "noise_share": share, "rows": rows}
+            known["model"] = origin.model
+            recommended.append(origin.recommendation(known, cut.figures))
+        made = {"threshold": cut.threshold, **cut.figures, "suggested": cut.suggested}
+        records.append({**made, "suggestion": line})
+    columns = {"threshold": "", **interval(*CUT_FIGURES, form=".4f"), "suggestion": ""}
+    about: Record = {
+        "file": origin.file,
+        "goal": settings.goal,
+        "suggestion": suggestion,
+        "recommended": recommended,
+    }
+    return Result("suggest-threshold", columns, {"cuts": records}, about)

@@ -1,8 +1,8 @@
-"""Word translation: how often the nearest target words of a source word hold a right translation.
+"""Word translation: precision at k of the nearest target words.
 
-Precision at k, as in Conneau et al. 2018, section 3: over the source words of a dictionary that
-have a vector, as has at least one of their translations; a word with several right translations
-counts as right where any of them is among the k best, sought among all target words.
+As in Conneau et al. 2018, section 3: over the source words of a dictionary that have a vector and a
+translation with a vector. A source word is right if any of its translations is among the k best of
+all target words.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Vectors
 from bitextfilter.errors import InputError
-from bitextfilter.evaluation.filtering import Bootstrap, Estimate, estimates
+from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
+from bitextfilter.evaluation.result import Result, record, signature
 from bitextfilter.similarity.margins import NEIGHBOURS
 from bitextfilter.similarity.neighbours import matches, neighbourhood_means
 from bitextfilter.similarity.vectors import unit_rows
 
-SIMILARITIES = ("cosine", "csls")
-RANKS = (1, 5)
+WORD_SIMILARITIES = ("cosine", "csls")
+PRECISION_RANKS = (1, 5)
 
 
 class Lexicon(NamedTuple):
@@ -46,7 +47,7 @@ class Precision:
 
 @dataclass(frozen=True)
 class Translations:
-    """Precisions, and of how many words."""
+    """Precisions, and the numbers of words."""
 
     precisions: list[Precision]
     words: int
@@ -62,10 +63,10 @@ def translate_words(
     neighbours: int = NEIGHBOURS,
     bootstrap: Bootstrap | None = None,
 ) -> Translations:
-    """Translate the source words of a dictionary by cosine and by CSLS, and count what is right.
+    """Translate the source words of a dictionary by cosine and by CSLS, and measure the precision.
 
-    Both languages' vectors are in one space. CSLS takes its means of the *neighbours* nearest
-    among all words of the other language.
+    Both languages share one vector space. CSLS averages over the *neighbours* nearest words of the
+    other language.
 
     Raises:
         InputError: the vectors differ in width, or no entry has a vector on both sides.
@@ -84,7 +85,7 @@ def translate_words(
         return np.asarray(100 * strata[0] @ cells / strata[0].sum())
 
     figures = estimates([counts.astype(np.float64)], percent, bootstrap or Bootstrap())
-    kinds = [(similarity, rank) for similarity in SIMILARITIES for rank in RANKS]
+    kinds = [(similarity, rank) for similarity in WORD_SIMILARITIES for rank in PRECISION_RANKS]
     precisions = [
         Precision(*kind, Estimate(*map(float, figures[:, place])))
         for place, kind in enumerate(kinds)
@@ -95,7 +96,7 @@ def translate_words(
 def _right(
     source: Sequence[str], target: Sequence[str], dictionary: Sequence[tuple[str, str]]
 ) -> dict[int, set[int]]:
-    """The places of the right target words, by the place of the source word."""
+    """Return the places of the right target words by the place of the source word."""
     at = [{word: place for place, word in enumerate(words)} for words in (source, target)]
     right: dict[int, set[int]] = {}
     for one, other in dictionary:
@@ -110,7 +111,7 @@ def _hits(
     sides: tuple[Lexicon, Lexicon],
     neighbours: int,
 ) -> NDArray[np.bool_]:
-    """Whether each word is right, by similarity and rank: ``(words, 4)``."""
+    """Return the words that are right, by similarity and rank: ``(words, 4)``."""
     every, base = (unit_rows(side.vectors) for side in sides)
     queries = every[places]
     means = (
@@ -119,8 +120,26 @@ def _hits(
     )
     columns = []
     for chosen in (None, means):
-        found = matches(queries, base, max(RANKS), chosen).tolist()
-        for rank in RANKS:
+        found = matches(queries, base, max(PRECISION_RANKS), chosen).tolist()
+        for rank in PRECISION_RANKS:
             best = (set(row[:rank]) for row in found)
             columns.append([bool(one & other) for one, other in zip(best, right, strict=True)])
     return np.stack([np.array(column, dtype=np.bool_) for column in columns], axis=1)
+
+
+def word_translation_result(found: Translations, neighbours: int, bootstrap: Bootstrap) -> Result:
+    """Return a record for each similarity and rank."""
+    records = []
+    for each in found.precisions:
+        line = signature(
+            f"precision@{each.rank} = {each.precision.value:.2f}",
+            n=found.words,
+            without=found.without,
+            sim=each.similarity,
+            **({"k": neighbours} if each.similarity == "csls" else {}),
+            **bootstrap.facts,
+        )
+        records.append(record(each, line))
+    names = "similarity", "rank", "precision", "low", "high", "words", "without", "signature"
+    facts = {"words": found.words, "without": found.without}
+    return Result("words", dict.fromkeys(names, ".2f"), {"results": records}, facts)

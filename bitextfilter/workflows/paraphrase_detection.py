@@ -1,26 +1,28 @@
 """Train a detector of paraphrases on development pairs, and measure it on others.
 
 Sjöblom, Creutz & Aulamo 2018, section 5: the two sentences' vectors, concatenated, go into a
-multilayer perceptron with one hidden layer of 200 units, trained on the development set. Beside it
-stand a threshold on the cosine, and saying of every pair what most are.
+multilayer perceptron with one hidden layer of 200 units, trained on the development set. The
+baselines are a threshold on the cosine, and the majority class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Scores
-from bitextfilter.evaluation.filtering import Bootstrap
+from bitextfilter.evaluation.bootstrap import Bootstrap
 from bitextfilter.evaluation.paraphrase import (
     Detection,
     best_threshold,
     majority,
     measure_detection,
 )
+from bitextfilter.evaluation.result import Result, interval, signature
 from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
 from bitextfilter.similarity.vectors import cosine_pairs
 from bitextfilter.training.classifier import fit_classifier, split_groups
@@ -39,7 +41,7 @@ TRAINING = ClassifierTraining(
     vector_noise=0.0,
     held_out=0.1,
 )
-"""Ours, for the paper gives none: Adam, the rate falling, stopped by a tenth of the pairs."""
+"""Ours, as the paper gives none: Adam, a falling rate, early stopping on a tenth of the pairs."""
 
 Facts = dict[str, str | int | float]
 
@@ -99,3 +101,31 @@ def _perceptron(
     classifier, _, epoch = fit_classifier(pairs, parts, shape, training)
     assert isinstance(classifier, Classifier)
     return classifier, epoch
+
+
+def detection_result(
+    found: Iterable[tuple[str, Detection, Facts]],
+    signed: Mapping[str, Any],
+    facts: Mapping[str, Any],
+) -> Result:
+    """Return a record for each way to decide.
+
+    Args:
+        found: the ways of :func:`measure_detectors`.
+        signed: further facts of the signatures.
+        facts: values that hold for all records.
+    """
+    records = []
+    for name, figures, own in found:
+        line = signature(
+            f"accuracy = {figures.accuracy.value:.4f}",
+            n=figures.pairs,
+            paraphrases=figures.paraphrases,
+            by=name,
+            **{fact: f"{v:.4f}" if isinstance(v, float) else v for fact, v in own.items()},
+            **signed,
+        )
+        records.append({"method": name, **vars(figures), **own, "signature": line})
+    columns = {"method": "", **interval("accuracy", "f1", form=".4f")}
+    columns |= dict.fromkeys(("pairs", "paraphrases", "signature"), "")
+    return Result("paraphrase", columns, {"results": records}, facts)

@@ -17,7 +17,7 @@ from typing import Any
 from bitextfilter import __version__
 from bitextfilter.encoders.registry import PIVOT, views
 from bitextfilter.errors import InputError, ModelError, OutputError, SettingsError
-from bitextfilter.evaluation.judged import read_judged_pairs
+from bitextfilter.evaluation.ratings import read_rated_pairs
 from bitextfilter.evaluation.sts import pearson
 from bitextfilter.io.files import read_lines, write_whole
 from bitextfilter.io.locks import locked
@@ -116,7 +116,7 @@ class TuningTask:
                 tempfile.TemporaryDirectory(dir=self.models, prefix=".").cleanup()
             except OSError as error:
                 raise OutputError(f"{self.models}: cannot be written: {error.strerror}") from error
-        return sum(read_judged_pairs(path).skipped for path in self.sts)
+        return sum(read_rated_pairs(path).skipped for path in self.sts)
 
     def key(self, point: Point) -> str:
         """Return twelve hexadecimal digits that stand for everything that the figure hangs on.
@@ -206,10 +206,10 @@ def mean_pearson(
     """
     figures = []
     for path in files:
-        pairs = read_judged_pairs(path)
+        pairs = read_rated_pairs(path)
         sides = (pairs.sources, pairs.targets)
         vectors = map(model.encode, sides, languages or model.languages)
-        figures.append(pearson(pairs.human, cosine_pairs(*vectors)))
+        figures.append(pearson(pairs.ratings, cosine_pairs(*vectors)))
     known = [figure for figure in figures if figure is not None]
     return 100 * sum(known) / len(known) if len(known) == len(figures) else None
 

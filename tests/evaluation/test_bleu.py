@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bitextfilter.evaluation.filtering import Bootstrap, resamples
+from bitextfilter.evaluation.bootstrap import Bootstrap, resamples
 
 pytest.importorskip("sacrebleu")
 

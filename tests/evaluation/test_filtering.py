@@ -11,13 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.arrays import Floats
+from bitextfilter.evaluation.bootstrap import Bootstrap, resamples
 from bitextfilter.evaluation.filtering import (
-    Bootstrap,
     FilteringFigure,
-    FilteringSettings,
     Labelled,
     measure_filtering,
-    resamples,
 )
 from bitextfilter.similarity.separation import average_precision, roc_auc
 
@@ -104,7 +102,7 @@ def test_each_kind_and_all_of_them(
     clean: list[float], one: list[float], other: list[float], cut: float
 ) -> None:
     rows = labelled(clean, one, other)
-    found = by_name(measure_filtering(rows, FilteringSettings(cut, Bootstrap(2))))
+    found = by_name(measure_filtering(rows, cut, Bootstrap(2)))
     assert len(found) == 6 * 3
     for kind, noise in (("all", [*one, *other]), ("kind1", one), ("kind2", other)):
         expected = {
@@ -119,7 +117,7 @@ def test_each_kind_and_all_of_them(
 
 
 def test_measures_are_in_order() -> None:
-    plain = measure_filtering(labelled([1], [0], [0]), FilteringSettings(None, Bootstrap(2)))
+    plain = measure_filtering(labelled([1], [0], [0]), None, Bootstrap(2))
     assert [(r.measure, r.kind) for r in plain] == [
         (measure, kind)
         for measure in ("auc", "average_precision")
@@ -140,7 +138,7 @@ def test_intervals_are_those_of_rows_drawn_anew(digits: int) -> None:
     sizes = ((40, 1.5), (25, 0.0), (12, 0.5))
     groups = [generator.normal(mean, 1, n).round(digits).tolist() for n, mean in sizes]
     bootstrap = Bootstrap(60, seed=5)
-    found = by_name(measure_filtering(labelled(*groups), FilteringSettings(0.7, bootstrap)))
+    found = by_name(measure_filtering(labelled(*groups), 0.7, bootstrap))
     distinct, counts = zip(*(cells(group) for group in groups), strict=True)
     drawn: dict[tuple[str, str], list[float]] = {}
     for resample in resamples(counts, bootstrap):
@@ -169,7 +167,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     held = 0
     for seed in range(200):
         rows = labelled(generator.normal(1, 1, 80).tolist(), generator.normal(0, 1, 80).tolist())
-        results = measure_filtering(rows, FilteringSettings(None, Bootstrap(200, seed)))
+        results = measure_filtering(rows, None, Bootstrap(200, seed))
         (estimate,) = (r.estimate for r in results if (r.measure, r.kind) == ("auc", "all"))
         held += estimate.low <= truth <= estimate.high
     assert 0.90 <= held / 200 <= 0.98
@@ -178,9 +176,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
 def test_a_seed_gives_the_same_intervals() -> None:
     generator = np.random.default_rng(2)
     rows = labelled(generator.normal(1, 1, 50).tolist(), generator.normal(0, 1, 50).tolist())
-    one, same, other = (
-        measure_filtering(rows, FilteringSettings(0.5, Bootstrap(50, seed))) for seed in (1, 1, 2)
-    )
+    one, same, other = (measure_filtering(rows, 0.5, Bootstrap(50, seed)) for seed in (1, 1, 2))
     assert one == same
     assert one != other
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from bitextfilter.evaluation.filtering import Bootstrap
-from bitextfilter.evaluation.lexicon import RANKS, best_first, explained, measure_lexicon
+from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.evaluation.lexicon import RECALL_RANKS, best_first, explained, measure_lexicon
 
 
 def sentences(count: int, seed: int) -> list[tuple[list[str], list[str]]]:
@@ -40,7 +40,7 @@ def naive(pairs: list[tuple[list[str], list[str]]], some: list[tuple[str, list[s
             differ += 1
             own = [entry for entry in some if entry[0] == word]
             own.sort(key=lambda entry: -entry[2])
-            for place, rank in enumerate(RANKS):
+            for place, rank in enumerate(RECALL_RANKS):
                 hits[place] += any(inside(entry[1], target) for entry in own[:rank])
     return [differ, *hits]
 
@@ -51,7 +51,7 @@ def test_counts_and_recalls_are_those_of_naive_loops() -> None:
     expected = naive(pairs, some)
     assert explained(pairs, best).sum(axis=0).tolist() == expected
     found = measure_lexicon(pairs, best, Bootstrap(200, 3))
-    assert [row.rank for row in found] == list(RANKS)
+    assert [row.rank for row in found] == list(RECALL_RANKS)
     for row, hits in zip(found, expected[1:], strict=True):
         assert row.recall.value == pytest.approx(100 * hits / expected[0])
         assert row.recall.low < row.recall.value < row.recall.high

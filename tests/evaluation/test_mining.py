@@ -10,16 +10,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bitextfilter.evaluation.filtering import Bootstrap, resamples
+from bitextfilter.evaluation.bootstrap import Bootstrap, resamples
 from bitextfilter.evaluation.mining import (
-    Compared,
+    MinedScores,
     MiningFigure,
-    MiningSettings,
-    Pair,
-    compare,
+    compare_pairs,
     measure_mining,
 )
 
+Pair = tuple[str, str]
 PAIR = st.tuples(st.sampled_from("abcd"), st.sampled_from("ABCD"))
 SCORE = st.sampled_from([-math.inf, -1.0, 0.0, 0.25, 0.5, 2.0])
 MINED = st.dictionaries(PAIR, SCORE, min_size=1, max_size=16)
@@ -63,15 +62,17 @@ def measured(
     threshold: float | None = None,
     bootstrap: Bootstrap = ONCE,
 ) -> dict[tuple[str, str], MiningFigure]:
-    settings = MiningSettings(threshold, bootstrap)
-    results = measure_mining(compare(mined, gold), settings)
+    results = measure_mining(compare_pairs(mined, gold), threshold, bootstrap)
     found = {(result.cut, result.measure): result for result in results}
     assert len(found) == len(results) == 7
     return found
 
 
 def check_cut(
-    found: dict[tuple[str, str], MiningFigure], name: str, kept: Set[Pair], gold: Set[Pair]
+    found: dict[tuple[str, str], MiningFigure],
+    name: str,
+    kept: Set[Pair],
+    gold: Set[Pair],
 ) -> None:
     for measure, value in naive_cut(kept, gold).items():
         result = found[name, measure]
@@ -125,14 +126,14 @@ def test_of_cuts_that_tie_in_f1_the_lowest_wins() -> None:
 
 def test_copies_of_a_gold_pair_count_once_and_a_source_may_have_several_targets() -> None:
     gold = [("a", "A"), ("a", "A"), ("a", "B")]
-    compared = compare({("a", "A"): 1.0, ("a", "B"): 0.5, ("a", "C"): 0.2}, gold)
+    compared = compare_pairs({("a", "A"): 1.0, ("a", "B"): 0.5, ("a", "C"): 0.2}, gold)
     assert compared.gold == 2
     assert compared.right.tolist() == [True, True, False]
 
 
 def test_texts_are_compared_character_for_character() -> None:
     others = [("A", "ü"), ("a ", "ü"), ("a", "u\u0308"), ("ü", "a"), ("aü", "")]
-    compared = compare(dict.fromkeys(others, 1.0), [("a", "ü")])
+    compared = compare_pairs(dict.fromkeys(others, 1.0), [("a", "ü")])
     assert not compared.right.any()
 
 
@@ -185,4 +186,4 @@ def test_what_cannot_be_measured_is_refused(
     scores: list[float], right: list[bool], gold: int, problem: str
 ) -> None:
     with pytest.raises(ValueError, match=problem):
-        Compared(np.array(scores, dtype=np.float64), np.array(right, dtype=np.bool_), gold)
+        MinedScores(np.array(scores, dtype=np.float64), np.array(right, dtype=np.bool_), gold)

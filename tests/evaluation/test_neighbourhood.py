@@ -35,7 +35,7 @@ def tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("size", [1, 11, 64, 300])
 @pytest.mark.parametrize("k", [1, 10, 400])
 def test_the_nearest_are_those_of_the_whole_matrix(size: int, k: int, threads: int) -> None:
-    nearest = NearestLines[int](QUERIES, k, threads)
+    nearest = NearestLines(QUERIES, k, threads)
     for vectors, numbers in windows(size):
         nearest.add(vectors, numbers)
     found = list(nearest)
@@ -46,7 +46,7 @@ def test_the_nearest_are_those_of_the_whole_matrix(size: int, k: int, threads: i
 
 
 def test_lines_that_are_not_near_are_let_go() -> None:
-    nearest = NearestLines[int](QUERIES, 3)
+    nearest = NearestLines(QUERIES, 3)
     for vectors, numbers in windows(20):
         nearest.add(vectors, numbers)
         assert len(nearest._lines) <= 3 * len(QUERIES)

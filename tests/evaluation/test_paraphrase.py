@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.evaluation.filtering import Bootstrap
+from bitextfilter.evaluation.bootstrap import Bootstrap
 from bitextfilter.evaluation.paraphrase import (
     best_threshold,
     majority,

@@ -43,7 +43,7 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     sources = [str(i) for i in range(23)]
     sources[7] = sources[2]
     whole = recover(sources, sources[::-1], scores)
-    monkeypatch.setattr(recovery, "BLOCK_ROWS", 4)
+    monkeypatch.setattr(recovery, "_BLOCK_ROWS", 4)
     assert recover(sources, sources[::-1], scores) == whole
     assert recover(sources, sources[::-1], lambda part: scores[part]) == whole
     assert 0 < whole.forward < 100

@@ -6,7 +6,7 @@ import json
 import math
 
 from bitextfilter import __version__
-from bitextfilter.evaluation.filtering import Estimate
+from bitextfilter.evaluation.bootstrap import Estimate
 from bitextfilter.evaluation.result import Result, interval, signature
 
 RECORDS = [

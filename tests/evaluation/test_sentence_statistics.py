@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitextfilter.evaluation.corpus_statistics import FIGURES, SentenceTally
+from bitextfilter.evaluation.corpus_statistics import SENTENCE_FIGURES, SentenceTally
 
 WORDS = ["a", "an", "the", "tree", "trees", "in", "wood"]
 
@@ -46,8 +46,8 @@ def figures(*windows: list[str]) -> dict[str, np.ndarray]:
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), min_size=1))
 def test_against_counts_by_hand(sentences: list[str]) -> None:
     found, expected = figures(sentences), naive(sentences)
-    assert tuple(found) == FIGURES
-    for name in FIGURES:
+    assert tuple(found) == SENTENCE_FIGURES
+    for name in SENTENCE_FIGURES:
         np.testing.assert_allclose(found[name], expected[name], atol=1e-12)
 
 
@@ -55,7 +55,7 @@ def test_windows_make_no_difference() -> None:
     random = np.random.default_rng(1)
     sentences = [" ".join(random.choice(WORDS, n)) for n in random.integers(0, 15, 40)]
     whole, parts = figures(sentences), figures(sentences[:7], sentences[7:8], sentences[8:])
-    for name in FIGURES:
+    for name in SENTENCE_FIGURES:
         np.testing.assert_array_equal(whole[name], parts[name])
 
 

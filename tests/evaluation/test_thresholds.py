@@ -9,14 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bitextfilter.evaluation.filtering import (
-    Bootstrap,
-    FilteringSettings,
-    Labelled,
-    measure_filtering,
-)
+from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.evaluation.filtering import Labelled, measure_filtering
 from bitextfilter.evaluation.thresholds import (
-    FIGURES,
+    CUT_FIGURES,
     RECALLS,
     Cut,
     CutSettings,
@@ -83,7 +79,7 @@ def test_cuts_are_those_of_counting(rows: list[Row], share: float, wish: dict[st
     assert [cut.threshold for cut in cuts] == sorted({cut.threshold for cut in cuts})
     for cut in cuts:
         expected = naive(rows, cut.threshold, share)
-        assert tuple(cut.figures) == FIGURES == tuple(expected)
+        assert tuple(cut.figures) == CUT_FIGURES == tuple(expected)
         for name, estimate in cut.figures.items():
             assert estimate.value == pytest.approx(expected[name], abs=1e-12), name
     suggested = naive_suggestion(rows, share, wish)
@@ -116,7 +112,7 @@ def test_without_a_share_it_is_that_of_the_rows() -> None:
     scores, labels, words = (np.array(column) for column in zip(*rows, strict=True))
     labelled = Labelled(scores, labels, ["one", "other"])
     for cut in estimate_cuts(labelled, words, CutSettings(bootstrap=Bootstrap(2))):
-        plain = measure_filtering(labelled, FilteringSettings(cut.threshold, Bootstrap(2)))
+        plain = measure_filtering(labelled, cut.threshold, Bootstrap(2))
         values = {r.measure: r.estimate.value for r in plain if r.kind == "all"}
         for name in ("precision", "recall", "f1"):
             assert cut.figures[name].value == pytest.approx(values[name], abs=1e-12)
@@ -143,7 +139,7 @@ def test_intervals_are_as_wide_as_rows_are_few() -> None:
     value, low, high = cut.figures["recall"]
     half = 1.96 * math.sqrt(value * (1 - value) / len(clean))
     assert (value - low, high - value) == pytest.approx((half, half), rel=0.15)
-    for name in FIGURES:
+    for name in CUT_FIGURES:
         estimate = cut.figures[name]
         assert estimate.low < estimate.value < estimate.high
     assert cut.figures["words"].high - cut.figures["words"].low > (

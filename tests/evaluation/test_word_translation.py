@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import InputError
-from bitextfilter.evaluation.filtering import Bootstrap
+from bitextfilter.evaluation.bootstrap import Bootstrap
 from bitextfilter.evaluation.word_translation import (
-    RANKS,
-    SIMILARITIES,
+    PRECISION_RANKS,
+    WORD_SIMILARITIES,
     Lexicon,
     Translations,
     translate_words,
@@ -51,8 +51,8 @@ def naive(source: Lexicon, target: Lexicon, k: int) -> dict[tuple[str, int], flo
         if one in source.words and other in target.words:
             right.setdefault(one, set()).add(other)
     found = {}
-    for name in SIMILARITIES:
-        for rank in RANKS:
+    for name in WORD_SIMILARITIES:
+        for rank in PRECISION_RANKS:
             hits = 0
             for word, answers in right.items():
                 row = table[source.words.index(word)]

@@ -97,7 +97,7 @@ def _seeds(text: str) -> list[int]:
     help="Keep models and outcomes here, and go on from there.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
-def downstream(run: Run, file: str, as_json: bool, **options: Any) -> None:
+def main(run: Run, file: str, as_json: bool, **options: Any) -> None:
     r"""Train the same translator on what each score takes for the best rows of FILE.
 
     Each system takes its best rows of FILE, a TSV, up to --words target words (Kim et al. 2019,
@@ -118,7 +118,7 @@ def downstream(run: Run, file: str, as_json: bool, **options: Any) -> None:
             --languages de,en --scol de --tcol en --development dev.tsv --test test.tsv \
             --work trained scored.tsv.gz
     """
-    from bitextfilter.evaluation.filtering import Bootstrap
+    from bitextfilter.evaluation.bootstrap import Bootstrap
     from bitextfilter.io.work_folder import kept_folder
     from bitextfilter.workflows.downstream import Experiment, result_lines, result_of
     from bitextfilter.workflows.subsets import digests

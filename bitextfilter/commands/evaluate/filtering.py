@@ -1,239 +1,43 @@
-"""``bitext-evaluate filtering``: how well scores tell clean rows from noise, and where to cut."""
+"""``bitext-evaluate filtering``: separation of clean rows and noise, and a threshold."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from itertools import chain, islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter import __version__
 from bitextfilter.commands.evaluate.options import (
     Labelling,
-    Suggesting,
+    Suggestion,
     bootstrap_options,
     check_measure,
+    file_options,
     labelling_options,
     suggestion_options,
 )
-from bitextfilter.commands.evaluate.rows import Collected, read_labelled, words_of
+from bitextfilter.commands.evaluate.rows import good_windows, origin, read_labelled
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import model_options, row_options, score_value
+from bitextfilter.commands.frame.options import model_options, score_value, take
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import BadRow
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.filtering import Bootstrap, Estimate, Labelled
+    from bitextfilter.evaluation.bootstrap import Bootstrap
+    from bitextfilter.evaluation.filtering import LabelledRows
     from bitextfilter.evaluation.result import Result
     from bitextfilter.evaluation.thresholds import Cut, CutSettings
     from bitextfilter.scoring.model import Model
 
-
-_FIGURES = ("precision", "recall", "f1")
-
-
-def recommended(
-    run: Run, file: str, figures: Mapping[str, Estimate], **known: str | float | None
-) -> dict[str, Any]:
-    """Return a ``scoring.thresholds.Threshold`` as JSON takes it.
-
-    Args:
-        run: that of the evaluation.
-        file: path of what it was estimated on.
-        figures: precision, recall and f1, perhaps among others.
-        known: the fields that no run tells. ``measure`` and ``model`` are None where scores came
-            as numbers: ``bitext-models recommend`` is told.
-    """
-    from bitextfilter.scoring.thresholds import printable
-
-    return {
-        **known,
-        **{name: figures[name].value for name in _FIGURES},
-        "file": printable(Path(stream_name(file)).name),
-        "command": printable(run.command_line),
-        "version": __version__,
-    }
-
-
-NOISE_RATE = 0.5
-"""Part of the clean pairs that is made noise."""
-
 NOISE_SHARE = 0.3
-"""Part of a corpus that is taken to be noise."""
-
-DIGITS = 4
-"""Decimals that scores are rounded to, as bitext-score writes them."""
+"""The noise share assumed of a corpus."""
 
 _CHECKED_PAIRS = 1000
-
-
-def suggest(run: Run, where: Labelling, wishes: Suggesting, bootstrap: Bootstrap) -> Result:
-    """Return the cuts, and say on stderr which is suggested."""
-    from bitextfilter.evaluation.thresholds import CutSettings, estimate_cuts
-
-    share, facts = wishes.noise_share, dict[str, str]()
-    if where.labels is None:
-        model = run.model()
-        facts = {"sim": wishes.similarity or model.default_measure, "model": model.digest}
-        collected = _made(run, model, wishes, bootstrap.seed)
-        share = share or NOISE_SHARE
-    else:
-        collected = read_labelled(run, where, wishes.sides)
-    labelled = collected.labelled(run.row_settings.input)
-    settings = CutSettings(share, wishes.precision, wishes.recall, bootstrap)
-    cuts = estimate_cuts(labelled, collected.words, settings)
-    if not cuts:
-        raise InputError("no clean row has a score", file=stream_name(run.row_settings.input))
-    _tell(run, cuts, settings, settings.share(labelled))
-    kept = [_recommended(run, c, labelled, settings, facts) for c in cuts if c.suggested]
-    return _result(run, cuts, {**_facts(labelled, settings), **facts}, kept)
-
-
-def _facts(labelled: Labelled, settings: CutSettings) -> dict[str, str | int]:
-    """Return the rows and the goal, as a signature names them."""
-    return {
-        "n": len(labelled.labels),
-        "clean": int(labelled.of(0).sum()),
-        "noise_share": f"{settings.share(labelled):.4g}",
-        "by": settings.goal,
-        **settings.bootstrap.facts,
-    }
-
-
-def _result(
-    run: Run, cuts: Sequence[Cut], facts: dict[str, str | int], kept: list[dict[str, Any]]
-) -> Result:
-    """Return a record for each cut, the signature in that of the one suggested."""
-    from bitextfilter.evaluation.result import Result, interval, signature
-
-    lines = [
-        signature(f"threshold = {cut.threshold!r}", **facts) if cut.suggested else ""
-        for cut in cuts
-    ]
-    records = [
-        {
-            "threshold": cut.threshold,
-            **cut.figures,
-            "suggested": cut.suggested,
-            "suggestion": line,
-        }
-        for cut, line in zip(cuts, lines, strict=True)
-    ]
-    columns = {"threshold": "", **interval(*cuts[0].figures, form=".4f"), "suggestion": ""}
-    whole = {
-        "file": run.row_settings.input,
-        "goal": facts["by"],
-        "suggestion": "".join(lines) or None,
-        "recommended": kept,
-    }
-    return Result("suggest-threshold", columns, {"cuts": records}, whole)
-
-
 _FEWEST = 100
-"""With fewer pairs of noise, a warning is given."""
-
-
-def _made(run: Run, model: Model, wishes: Suggesting, seed: int) -> Collected:
-    """Make half of the clean pairs noise and score all."""
-    from bitextfilter.corpus.noise import (
-        CLEAN,
-        NOISE_KINDS,
-        NoiseSettings,
-        even_rates,
-        noisy_pairs,
-    )
-    from bitextfilter.scoring.model import check_measures
-
-    measures = [wishes.similarity] if wishes.similarity else []
-    check_measures(model, measures, model.background)
-    settings = NoiseSettings(languages=model.languages)
-    rates = even_rates(NOISE_RATE, settings)
-    if lacking := [kind for kind in NOISE_KINDS if kind not in rates]:
-        run.note(f"without the noise {', '.join(lacking)}: see bitext-noise and --labels")
-    collected = Collected(CLEAN)
-    run.counts.update({"rows": 0, "rejected": 0, "clean": 0, "made noise": 0})
-    noisy = noisy_pairs(_pairs(run, model), rates, seed, settings)
-    while window := list(islice(noisy, run.common.batch_size)):
-        sources, targets, labels = zip(*window, strict=True)
-        (scores,) = model.score(sources, targets, measures).values()
-        counted = [
-            side
-            for name, side in (("source", sources), ("target", targets))
-            if name in wishes.sides
-        ]
-        for score, label, *texts in zip(scores.tolist(), labels, *counted, strict=True):
-            collected.add(round(score, DIGITS), label, words_of(texts))
-            run.counts["clean" if label == CLEAN else "made noise"] += 1
-    made = run.counts["made noise"]
-    if run.counts["rows"] and not made:
-        message = "no pair of 6 to 60 words on both sides to make noise of"
-        remedy = "give some hundreds of clean pairs, or scored rows with --labels"
-        raise InputError(message, file=stream_name(run.row_settings.input), remedy=remedy)
-    if 0 < made < _FEWEST:
-        run.warn(f"only {made} pairs of noise: estimates from fewer than {_FEWEST} are rough")
-    return collected
-
-
-def _pairs(run: Run, model: Model) -> Iterator[tuple[str, str]]:
-    """Yield the clean pairs; warn if the first look as if the columns were swapped."""
-    from bitextfilter.text.language import check_columns
-
-    pairs = (
-        (row.source, row.target)
-        for window in run.windows(run.rows())
-        for row in window
-        if not isinstance(row, BadRow)
-    )
-    first = list(islice(pairs, _CHECKED_PAIRS))
-    sources, targets = [pair[0] for pair in first], [pair[1] for pair in first]
-    if warning := check_columns(sources, targets, model.processor):
-        run.warn(f"{warning} (--scol and --tcol choose columns)")
-    return chain(first, pairs)
-
-
-def _tell(run: Run, cuts: Sequence[Cut], settings: CutSettings, share: float) -> None:
-    """Say which cut is suggested."""
-    for cut in cuts:
-        if cut.suggested:
-            figures = {name: estimate.value for name, estimate in cut.figures.items()}
-            run.note(
-                f"suggestion: keep what scores {cut.threshold!r} or more: of a corpus with"
-                f" {share:.0%} noise that keeps {figures['rows']:.1%} of the rows and"
-                f" {figures['words']:.1%} of the words, precision {figures['precision']:.4f},"
-                f" recall {figures['recall']:.4f}"
-            )
-            return
-    best = max(cuts, key=lambda cut: cut.figures["precision"].value)
-    run.warn(
-        f"no cut has {settings.goal}; of those shown, {best.threshold!r} has the highest"
-        f" precision, {best.figures['precision'].value:.4f}"
-    )
-
-
-def _recommended(
-    run: Run, cut: Cut, labelled: Labelled, settings: CutSettings, facts: dict[str, str]
-) -> dict[str, Any]:
-    """Return the cut as bitext-models keeps it."""
-    return recommended(
-        run,
-        run.row_settings.input,
-        cut.figures,
-        use="filtering",
-        measure=facts.get("sim"),
-        threshold=cut.threshold,
-        goal=settings.goal,
-        noise_share=settings.share(labelled),
-        rows=len(labelled.labels),
-        model=facts.get("model"),
-    )
-
-
-T = TypeVar("T")
+"""Fewer noisy pairs give a warning."""
 
 
 @command(
@@ -241,7 +45,7 @@ T = TypeVar("T")
     labelling_options(),
     bootstrap_options(noise=True),
     suggestion_options(),
-    [option for option in row_options(drops=True) if option.name != "input"],
+    file_options(drops=True),
     model_options(),
 )
 @click.argument("file", default="-")
@@ -249,16 +53,18 @@ T = TypeVar("T")
     "--threshold",
     type=score_value,
     metavar="T",
-    help="Also measure what keeping the rows that score T or more does.",
+    help="Also measure keeping the rows that score T or more.",
 )
 @click.option(
     "--suggest-threshold",
+    "suggest",
     is_flag=True,
-    help="Estimate what cuts keep; without --labels, of noise made from the clean pairs in FILE.",
+    help="Estimate the yield of cuts; without --labels, on noise made from clean pairs in FILE.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
-def filtering(run: Run, file: str, as_json: bool, **options: Any) -> None:
-    """Measure how well scores tell clean rows from noise, or suggest where to cut.
+def main(
+    run: Run, file: str, threshold: float | None, suggest: bool, as_json: bool, **options: Any
+) -> None:
+    """Measure how well scores separate clean rows from noise, or suggest a threshold.
 
     FILE (default: stdin) has a label and a score in each row. Clean rows are held against all
     noise together, then against each kind:
@@ -281,73 +87,110 @@ def filtering(run: Run, file: str, as_json: bool, **options: Any) -> None:
         bitext-score < labelled.tsv | bitext-evaluate filtering --labels 3 --threshold 0.05
         bitext-evaluate filtering --suggest-threshold --precision 0.99 clean.tsv
     """
-    from bitextfilter.evaluation.filtering import Bootstrap
+    from bitextfilter.evaluation.bootstrap import Bootstrap
+    from bitextfilter.evaluation.filtering import filtering_result
 
-    where, wishes = _settings(options)
+    where, wanted = take(Labelling, options), take(Suggestion, options)
+    bootstrap = take(Bootstrap, options)
     run.row_settings = dataclasses.replace(run.row_settings, input=file)
+    (_check_suggestion if suggest else _check_no_suggestion)(where, wanted, threshold)
     output = run.output()
-    bootstrap = Bootstrap(options["resamples"], options["seed"])
-    if options["suggest_threshold"]:
-        result = suggest(run, where, wishes, bootstrap)
+    if suggest:
+        result = _suggested(run, where, wanted, bootstrap)
     else:
-        result = _measure(run, where, options["threshold"], bootstrap)
+        rows = read_labelled(run, where).labelled(file)
+        result = filtering_result(rows, threshold, bootstrap, file)
     output.write(result.text(as_json))
 
 
-def _settings(options: dict[str, Any]) -> tuple[Labelling, Suggesting]:
-    """Return the settings that the options make. Raises UsageError if they make no sense."""
-    where, wishes = _of(Labelling, options), _of(Suggesting, options)
-    if options["suggest_threshold"]:
-        if options["threshold"] is not None:
-            raise click.UsageError("--threshold and --suggest-threshold exclude each other")
-        if wishes.precision is not None and wishes.recall is not None:
-            raise click.UsageError("--precision and --recall exclude each other")
-        if where.labels is None and where.verdict is not None:
-            raise click.UsageError("--verdict needs --labels COLUMN")
-        if where.labels is not None and wishes.similarity is not None:
-            raise click.UsageError("--labels and --similarity exclude each other")
-        check_measure(wishes.similarity)
+def _check_suggestion(where: Labelling, wanted: Suggestion, threshold: float | None) -> None:
+    """Raise UsageError for options that contradict each other."""
+    if threshold is not None:
+        raise click.UsageError("--threshold and --suggest-threshold exclude each other")
+    if wanted.precision is not None and wanted.recall is not None:
+        raise click.UsageError("--precision and --recall exclude each other")
+    if where.labels is None and where.verdict is not None:
+        raise click.UsageError("--verdict needs --labels COLUMN")
+    if where.labels is not None and wanted.similarity is not None:
+        raise click.UsageError("--labels and --similarity exclude each other")
+    check_measure(wanted.similarity)
+
+
+def _check_no_suggestion(where: Labelling, wanted: Suggestion, _: float | None) -> None:
+    """Raise UsageError for options that need --suggest-threshold, and without labels."""
+    for name, value in vars(wanted).items():
+        if value is not None:
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --suggest-threshold")
+    if where.labels is None:
+        raise click.UsageError("--labels COLUMN must name the labels")
+
+
+def _suggested(run: Run, where: Labelling, wanted: Suggestion, bootstrap: Bootstrap) -> Result:
+    """Return the cuts, and report the suggested one on stderr."""
+    from bitextfilter.evaluation.thresholds import CutSettings, cuts_result, estimate_cuts
+
+    file, share = run.row_settings.input, wanted.noise_share
+    if where.labels is None:
+        model = run.model()
+        scored_by = origin(run, file, wanted.similarity or model.default_measure, model.digest)
+        collected = _with_noise(run, model, wanted, bootstrap.seed)
+        share = share or NOISE_SHARE
     else:
-        for name, value in vars(wishes).items():
-            if value is not None:
-                raise click.UsageError(f"--{name.replace('_', '-')} needs --suggest-threshold")
-        if where.labels is None:
-            raise click.UsageError("--labels COLUMN must say what the rows are")
-    return where, wishes
+        scored_by = origin(run, file)
+        collected = read_labelled(run, where, wanted.sides)
+    labelled = collected.labelled(file)
+    settings = CutSettings(share, wanted.precision, wanted.recall, bootstrap)
+    cuts = estimate_cuts(labelled, collected.words, settings)
+    if not cuts:
+        raise InputError("no clean row has a score", file=stream_name(file))
+    _report(run, cuts, settings, settings.share(labelled))
+    return cuts_result(cuts, labelled, settings, scored_by)
 
 
-def _of(kind: type[T], options: dict[str, Any]) -> T:
-    """Make settings of a dataclass of the options called as its fields."""
-    return kind(**{name: options[name] for name in kind.__annotations__})
+def _with_noise(run: Run, model: Model, wanted: Suggestion, seed: int) -> LabelledRows:
+    """Make half of the clean pairs noise and score all."""
+    from bitextfilter.workflows.pair_scoring import NoiseTest, noise_test
+
+    run.counts.update({"rows": 0, "rejected": 0, "clean": 0, "made noise": 0})
+    test = NoiseTest(wanted.similarity, wanted.sides, seed, run.common.batch_size)
+    collected = noise_test(model, _pairs(run, model), test, run.note)
+    made = len(collected) - collected.clean
+    run.counts.update({"clean": collected.clean, "made noise": made})
+    if run.counts["rows"] and not made:
+        message = "no pair of 6 to 60 words on both sides to make noise of"
+        remedy = "give some hundreds of clean pairs, or scored rows with --labels"
+        raise InputError(message, file=stream_name(run.row_settings.input), remedy=remedy)
+    if 0 < made < _FEWEST:
+        run.warn(f"only {made} pairs of noise: estimates from fewer than {_FEWEST} are rough")
+    return collected
 
 
-def _measure(run: Run, where: Labelling, threshold: float | None, bootstrap: Bootstrap) -> Result:
-    """Return the measures of the labelled rows."""
-    from bitextfilter.evaluation.filtering import RANKING, FilteringSettings, measure_filtering
-    from bitextfilter.evaluation.result import Result, signature
+def _pairs(run: Run, model: Model) -> Iterator[tuple[str, str]]:
+    """Yield the clean pairs; warn if the first look as if the columns were swapped."""
+    from bitextfilter.text.language import check_columns
 
-    file = run.row_settings.input
-    labelled = read_labelled(run, where).labelled(file)
-    records = []
-    for result in measure_filtering(labelled, FilteringSettings(threshold, bootstrap)):
-        facts: dict[str, str | float] = {"clean": result.clean, "kind": result.kind}
-        if threshold is not None and result.measure not in RANKING:
-            facts["threshold"] = threshold
-        line = signature(
-            f"{result.measure} = {result.estimate.value:.4f}",
-            n=result.clean + result.noise,
-            **facts,
-            **bootstrap.facts,
+    pairs = ((row.source, row.target) for window in good_windows(run) for row in window)
+    first = list(islice(pairs, _CHECKED_PAIRS))
+    sources, targets = [pair[0] for pair in first], [pair[1] for pair in first]
+    if warning := check_columns(sources, targets, model.processor):
+        run.warn(f"{warning} (--scol and --tcol choose columns)")
+    return chain(first, pairs)
+
+
+def _report(run: Run, cuts: list[Cut], settings: CutSettings, share: float) -> None:
+    """Report the suggested cut on stderr."""
+    suggested = next((cut for cut in cuts if cut.suggested), None)
+    if suggested is None:
+        best = max(cuts, key=lambda cut: cut.figures["precision"].value)
+        run.warn(
+            f"no cut has {settings.goal}; of those shown, {best.threshold!r} has the highest"
+            f" precision, {best.figures['precision'].value:.4f}"
         )
-        records.append(
-            {
-                "measure": result.measure,
-                "kind": result.kind,
-                **result.estimate._asdict(),
-                "clean": result.clean,
-                "noise": result.noise,
-                "signature": line,
-            }
-        )
-    columns = dict.fromkeys(records[0], ".4f")
-    return Result("filtering", columns, {"results": records}, {"file": file})
+        return
+    figures = {name: estimate.value for name, estimate in suggested.figures.items()}
+    run.note(
+        f"suggestion: keep rows that score {suggested.threshold!r} or more: of a corpus with"
+        f" {share:.0%} noise that keeps {figures['rows']:.1%} of the rows and"
+        f" {figures['words']:.1%} of the words, precision {figures['precision']:.4f},"
+        f" recall {figures['recall']:.4f}"
+    )

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from bitextfilter.commands.evaluate.alignment import alignment
-from bitextfilter.commands.evaluate.corpus import corpus
-from bitextfilter.commands.evaluate.downstream import downstream
-from bitextfilter.commands.evaluate.filtering import filtering
-from bitextfilter.commands.evaluate.lexicon import lexicon
-from bitextfilter.commands.evaluate.mining import mining
-from bitextfilter.commands.evaluate.neighbours import neighbours
-from bitextfilter.commands.evaluate.paraphrase import paraphrase
-from bitextfilter.commands.evaluate.recovery import recovery
-from bitextfilter.commands.evaluate.sts import sts
-from bitextfilter.commands.evaluate.words import words
+from bitextfilter.commands.evaluate import (
+    alignment,
+    corpus,
+    downstream,
+    filtering,
+    lexicon,
+    mining,
+    neighbours,
+    paraphrase,
+    recovery,
+    sts,
+    words,
+)
 from bitextfilter.commands.frame.command import group
 
 main = group(
@@ -26,17 +28,6 @@ main = group(
     """,
 )
 
-for subcommand in (
-    recovery,
-    filtering,
-    mining,
-    alignment,
-    sts,
-    paraphrase,
-    neighbours,
-    corpus,
-    words,
-    downstream,
-    lexicon,
-):
-    main.add_command(subcommand)
+for module in (recovery, filtering, mining, alignment, sts, paraphrase, neighbours, corpus, words,
+               downstream, lexicon):  # fmt: skip
+    main.add_command(module.main)

@@ -89,7 +89,7 @@ def _similarities(value: str) -> tuple[str, ...]:
     "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of random."
 )
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
-def recovery(run: Run, file: str, as_json: bool, **choices: Any) -> None:
+def main(run: Run, file: str, as_json: bool, **choices: Any) -> None:
     """Measure the sentence alignment recovery error on the translations in FILE.
 
     One side is shuffled, and each sentence takes the one that scores best: the error is the part

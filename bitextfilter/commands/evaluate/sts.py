@@ -1,45 +1,69 @@
-"""``bitext-evaluate sts``: how well scores go with what people say of sentence pairs."""
+"""``bitext-evaluate sts``: correlation of scores with human ratings of sentence pairs."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
-from itertools import zip_longest
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bitextfilter.commands.evaluate.options import (
+    Languages,
     bootstrap_options,
-    judged_row_options,
+    check_measure,
     language_option,
+    rated_file_options,
     signed,
 )
-from bitextfilter.commands.evaluate.rows import Judging, ModelScorer, read_judged
+from bitextfilter.commands.evaluate.rows import good_windows
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import column, model_options
+from bitextfilter.commands.frame.options import column, model_options, take
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.io.files import COMPRESSIONS, stream_name
+from bitextfilter.io.rows import ColumnPlace, number_of
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.result import Record, Result
-    from bitextfilter.evaluation.sts import Agreement
+    from bitextfilter.evaluation.ratings import RatedColumns
+    from bitextfilter.evaluation.sts import RatedSet
+    from bitextfilter.workflows.pair_scoring import PairMeasure
 
 
-@dataclasses.dataclass(frozen=True)
-class _Found:
-    """The figures of a set, or of several; a set has a file, and grades if asked for."""
+@dataclass(frozen=True)
+class _Settings:
+    """The column of ratings, and the origin of scores."""
 
-    agreement: Agreement
-    signature: str
-    file: str | None = None
-    grades: Sequence[Record] | None = None
+    human: int | str
+    column: int | str | None
+    similarity: str | None
+    language: Languages | None
+    grades: bool
+    grade_step: float | None
+
+    def check(self) -> None:
+        """Raise UsageError for options that contradict each other."""
+        for name in ("similarity", "language"):
+            if self.column is not None and getattr(self, name) is not None:
+                raise click.UsageError(f"--column and --{name} exclude each other")
+        if self.grade_step is not None and not self.grades:
+            raise click.UsageError("--grade-step needs --grades")
+
+    def columns(self, run: Run) -> RatedColumns:
+        """Return the columns to read: numbers, and the sides if a model scores them."""
+        from bitextfilter.evaluation.ratings import RatedColumns
+
+        human = ColumnPlace("human score", "--human", self.human)
+        if self.column is None:
+            return RatedColumns(numbers=(human,), sides=run.row_settings.columns.wanted())
+        return RatedColumns(numbers=(human, ColumnPlace("score", "--column", self.column)))
 
 
 @command(
     "sts",
     language_option("source", "target"),
     bootstrap_options(),
-    judged_row_options(),
+    rated_file_options(),
     model_options(),
 )
 @click.argument("files", nargs=-1, metavar="[FILE]...")
@@ -69,12 +93,11 @@ class _Found:
     metavar="S",
     help="Round human scores to multiples of S  [default: 1, or not where up to 10 are distinct]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
-def sts(run: Run, files: tuple[str, ...], as_json: bool, **options: Any) -> None:
+def main(run: Run, files: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Correlate scores of sentence pairs with human scores: similarity, or quality.
 
     Each FILE (default: stdin) is a set of pairs with a human score. Writes a line for each set,
-    tab-separated: set, how many sets, pairs, pairs skipped for want of a score, Pearson's and
+    tab-separated: set, number of sets, pairs, pairs skipped for want of a score, Pearson's and
     Spearman's correlation times 100, each with the ends of its 95 % interval, signature. Then,
     where sets share their name up to the first dot, such as sts2012.OnWN.tsv, the unweighted
     mean of those; and that of all sets. A correlation with what is constant is - (null in JSON).
@@ -89,103 +112,73 @@ def sts(run: Run, files: tuple[str, ...], as_json: bool, **options: Any) -> None
         bitext-evaluate sts --scol 3 --tcol 4 quality.en-de.tsv
         bitext-evaluate sts --column -1 scored.tsv
     """
-    where = Judging(**{name: options[name] for name in Judging.__annotations__})
-    if options["grade_step"] is not None and not options["grades"]:
-        raise click.UsageError("--grade-step needs --grades")
-    files = files or ("-",)
+    from bitextfilter.evaluation.bootstrap import Bootstrap
+    from bitextfilter.evaluation.sts import grade_means, grades_table, scipy_statistics, sts_result
+
+    settings, files = take(_Settings, options), files or ("-",)
+    settings.check()
     if files.count("-") > 1:
         raise click.UsageError("stdin is asked for twice")
     output = run.output()
-    found = _measured(run, files, where, options)
-    result = _grades(found) if options["grades"] and not as_json else _result(found)
+    if settings.grades:
+        scipy_statistics()
+    measure, facts = _measure(run, settings)
+    sets = [_read(run, file, settings, measure) for file in files]
+    for rated in sets:
+        if rated.constant is not None:
+            run.warn(f"{rated.name}: all {rated.constant} are the same: nothing correlates")
+    grades = [grade_means(rated, settings.grade_step) for rated in sets if settings.grades]
+    result = sts_result(sets, take(Bootstrap, options), facts, grades)
+    if grades and not as_json:
+        result = grades_table(result)
     output.write(result.text(as_json))
 
 
-def _measured(
-    run: Run, files: Sequence[str], where: Judging, options: dict[str, Any]
-) -> list[_Found]:
-    """Read, score and measure all sets: a result for each, then their means."""
-    from bitextfilter.evaluation.filtering import Bootstrap
-    from bitextfilter.evaluation.result import signature
-    from bitextfilter.evaluation.sts import grade_means, measure_agreement, scipy_statistics
-
-    graded = options["grades"]
-    if graded:
-        scipy_statistics()
-    scorer, facts = _scorer(run, where)
-    sets = [read_judged(run, file, where, scorer) for file in files]
-    for judged in sets:
-        if judged.constant is not None:
-            run.warn(f"{judged.name}: all {judged.constant} are the same: nothing correlates")
-    bootstrap = Bootstrap(options["resamples"], options["seed"])
-    facts |= bootstrap.facts
-    agreements = measure_agreement(sets, bootstrap)
-    return [
-        _Found(
-            agreement,
-            signature(agreement.figure, **agreement.facts, **facts),
-            file,
-            [
-                {**dataclasses.asdict(grade), "differs": grade.differs}
-                for grade in grade_means(judged, options["grade_step"])
-            ]
-            if graded and judged
-            else None,
-        )
-        for agreement, file, judged in zip_longest(agreements, files, sets)
-    ]
+def set_name(file: str) -> str:
+    """Return the name of the set in *file*: without folder, compression and ``.tsv``."""
+    name = Path(stream_name(file)).name
+    for ending in (*COMPRESSIONS, ".tsv"):
+        name = name.removesuffix(ending)
+    return name
 
 
-def _scorer(run: Run, where: Judging) -> tuple[ModelScorer | None, dict[str, str | int]]:
-    """Return what scores pairs, None for a column, with the facts for the signature."""
-    if where.column is not None:
-        return None, {"column": where.column}
-    from bitextfilter.scoring.measures import MEASURES
+def _measure(run: Run, settings: _Settings) -> tuple[PairMeasure | None, dict[str, str | int]]:
+    """Return the model's measure (None: scores of a column) and facts for the signature."""
+    if settings.column is not None:
+        return None, {"column": settings.column}
+    from bitextfilter.workflows.pair_scoring import PairMeasure
 
-    if where.measure not in MEASURES:
-        known = ", ".join(MEASURES)
-        raise click.UsageError(f"similarity {where.measure!r} is none of {known}")
+    name = settings.similarity or "cosine"
+    check_measure(name)
     model = run.model()
-    facts = {"sim": where.measure, **signed(where.language), "model": model.digest}
-    return ModelScorer(model, where), dict[str, str | int](facts)
+    facts = {"sim": name, **signed(settings.language), "model": model.digest}
+    return PairMeasure(model, name, settings.language), dict[str, str | int](facts)
 
 
-def _result(found: Sequence[_Found]) -> Result:
-    """Return a record for each set and mean."""
-    from bitextfilter.evaluation.result import Result, interval
+def _read(run: Run, file: str, settings: _Settings, measure: PairMeasure | None) -> RatedSet:
+    """Read the set in *file*, with scores by the model or those in their column.
 
-    counts = dict.fromkeys(("set", "sets", "pairs", "skipped"), "")
-    columns = counts | interval("pearson", "spearman", form=".2f") | {"signature": ""}
-    sets = [_record(each) for each in found if each.file is not None]
-    means = [_record(each) for each in found if each.file is None]
-    return Result("sts", columns, {"results": sets, "means": means})
+    Pairs that lack a number are skipped and counted. Raises InputError if fewer than two are left.
+    """
+    import numpy as np
 
+    from bitextfilter.evaluation.ratings import check_enough
+    from bitextfilter.evaluation.sts import RatedSet
 
-def _grades(found: Sequence[_Found]) -> Result:
-    """Return a record for each grade of each set."""
-    from bitextfilter.evaluation.result import Result
-
-    columns = dict.fromkeys(("set", "grade", "pairs", "mean", "deviation", "p", "differs"), ".4f")
-    columns |= {"grade": ".10g", "p": ".3g", "signature": ""}
-    records = [
-        {"set": each.agreement.name, **grade, "signature": each.signature}
-        for each in found
-        for grade in each.grades or ()
-    ]
-    return Result("sts", columns, {"results": records})
-
-
-def _record(found: _Found) -> Record:
-    """Return the values of a set, or of several."""
-    agreement = found.agreement
-    record = {
-        "set": agreement.name,
-        **({"file": found.file} if found.file is not None else {}),
-        "sets": agreement.sets,
-        "pairs": agreement.pairs,
-        "skipped": agreement.skipped,
-        "pearson": agreement.pearson,
-        "spearman": agreement.spearman,
-        "signature": found.signature,
-    }
-    return record if found.grades is None else {**record, "grades": found.grades}
+    columns, before = settings.columns(run), run.counts["skipped"]
+    human, scores = array("d"), array("d")
+    for window in good_windows(run, columns, file, columns.fault):
+        rows = [row for row in window if columns.complete(row)]
+        run.counts["skipped"] += len(window) - len(rows)
+        if rows and measure is None:
+            scores.extend(number_of(row.texts[1].encode()) for row in rows)
+        elif rows and measure is not None:
+            _, sources, targets = zip(*(row.texts for row in rows), strict=True)
+            if not human and (doubt := measure.doubt(sources, targets)):
+                run.warn(f"{stream_name(file)}: {doubt} (--scol, --tcol, --language)")
+            scores.extend(measure(sources, targets).tolist())
+        human.extend(number_of(row.texts[0].encode()) for row in rows)
+    skipped = run.counts["skipped"] - before
+    remedy = " and ".join(f"{one.option} says where the {one.name} is" for one in columns.numbers)
+    check_enough(len(human), skipped, stream_name(file), remedy)
+    return RatedSet(set_name(file), np.array(human), np.array(scores), skipped, file)

@@ -1,19 +1,20 @@
-"""``bitext-paraphrase analyse``: what tells translations from references."""
+"""``bitext-paraphrase analyse``: differences between references and machine translations."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import isfinite
 from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter.commands.evaluate.rows import full_windows
+from bitextfilter.commands.evaluate.options import json_option
+from bitextfilter.commands.evaluate.rows import blank, extra_columns, good_windows, optional
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import column, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
-from bitextfilter.io.rows import ColumnPlace, Columns, number_of
+from bitextfilter.io.rows import number_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,40 +22,25 @@ if TYPE_CHECKING:
 
 
 _FIGURES = ("entropy", "trigram_entropy", "repetition", "trigram_repetition", "idf", "length")
-"""Those of ``CorpusStatistics`` that are compared."""
+"""The figures of ``CorpusStatistics`` that are compared."""
 
 Figure = dict[str, float | int | None]
 
 
-@dataclass(frozen=True)
-class _Columns(Columns):
-    """Where the two sentences stand, and after them the probability if there is one."""
-
-    blank: bool = True
-    probability: int | str | None = None
-
-    def wanted(self) -> tuple[ColumnPlace, ...]:
-        """Return the sides and the probability."""
-        if self.probability is None:
-            return super().wanted()
-        return (*super().wanted(), ColumnPlace("probability", "--probability", self.probability))
-
-
-@command("analyse", row_options(), uses="rows")
+@command("analyse", row_options(), json_option(), uses="rows")
 @click.option(
     "--probability",
     type=column,
     metavar="COLUMN",
-    help="Column of how probably the translation is a reference.",
+    help="Column of the probability that the translation is a reference.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
-def analyse(run: Run, probability: int | str | None, as_json: bool) -> None:
+def main(run: Run, probability: int | str | None, as_json: bool) -> None:
     """Compare references and machine translations: variety, repetition, rarity, length.
 
     Reads pairs of a reference (--scol) and a translation (--tcol). A line for each figure,
     tab-separated: figure, that of all references, that of all translations, the difference
     (references - translations), and with --probability also Spearman's correlation x 100 of
-    that column with the figure over the translations, and over how many:
+    that column with the figure over the translations, and their number:
 
         entropy             of the distribution of tokens, in bits
         trigram_entropy     of that of three tokens in a row, in bits
@@ -64,8 +50,8 @@ def analyse(run: Run, probability: int | str | None, as_json: bool) -> None:
         idf                 mean over tokens of ln(N / df): df of N sentences have the token
         length              mean number of tokens
 
-    then a signature. Text is lower-cased; punctuation marks are tokens. Where nothing is there to
-    be counted, a cell is empty. Memory holds each distinct token (some 330 bytes) and trigram (up
+    then a signature. Text is lower-cased; punctuation marks are tokens. A cell without a value is
+    empty. Memory holds each distinct token (some 330 bytes) and trigram (up
     to 75) a side, and with --probability 4 bytes a token.
 
     Example:
@@ -75,10 +61,8 @@ def analyse(run: Run, probability: int | str | None, as_json: bool) -> None:
     """
     from bitextfilter.evaluation.result import Result, signature
 
-    columns = run.row_settings.columns
-    where = _Columns(columns.source, columns.target, probability=probability)
     output = run.output()
-    figures = _figures(run, where)
+    figures = _figures(run, probability)
     records = [{"figure": name, **values} for name, values in figures.items()]
     pairs = run.counts["rows"] - run.counts["rejected"]
     facts = {"signature": signature(unit="tokens", case="lower", pairs=pairs)}
@@ -86,7 +70,7 @@ def analyse(run: Run, probability: int | str | None, as_json: bool) -> None:
     output.write(Result("analyse", shown, {"results": records}, facts, "").text(as_json))
 
 
-def _figures(run: Run, where: _Columns) -> dict[str, Figure]:
+def _figures(run: Run, probability: int | str | None) -> dict[str, Figure]:
     """Return the figures by name."""
     from bitextfilter.evaluation.corpus_statistics import CorpusTally, SentenceTally
     from bitextfilter.text.units import TokenUnits
@@ -94,18 +78,18 @@ def _figures(run: Run, where: _Columns) -> dict[str, Figure]:
     units = TokenUnits("tokens")
     tallies, single = (CorpusTally(units), CorpusTally(units)), SentenceTally(units)
     probabilities: list[float] = []
-    rows = run.rows(where)
-    for window in full_windows(run, rows, Columns.wanted(where)):
+    columns = extra_columns(run, last=optional("probability", "--probability", probability))
+    for window in good_windows(run, columns, None, blank(columns, "source", "target")):
         for place, tally in enumerate(tallies):
             tally.add([row.texts[place] for row in window])
-        if where.probability is not None:
+        if probability is not None:
             single.add([row.target for row in window])
             probabilities += [number_of(row.texts[2].encode()) for row in window]
     if not tallies[0].sentences:
-        raise InputError("no rows", file=rows.name)
+        raise InputError("no rows", file=run.row_settings.names[0])
     one, other = (asdict(tally.statistics()) for tally in tallies)
     figures = {name: _compared(one[name], other[name]) for name in _FIGURES}
-    if where.probability is not None:
+    if probability is not None:
         _correlate(figures, probabilities, single.figures())
         run.counts["without a probability"] = sum(not isfinite(each) for each in probabilities)
     return figures

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     metavar="COLUMN",
     help="Column of the sentence.  [default: the whole line; with --template-column 1]",
 )
-def generate(run: Run, **options: Any) -> None:
+def main(run: Run, **options: Any) -> None:
     """Say sentences in other words, one a line: one line out for each line in, in their order.
 
     The model is one of bitext-train-translator with --languages en,en or the like, trained on

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option(
     "--digits", type=click.IntRange(0, 9), default=4, show_default=True, help="Decimals of scores."
 )
-def lexicon(run: Run, min_count: int, max_words: int, digits: int) -> None:
+def main(run: Run, min_count: int, max_words: int, digits: int) -> None:
     """Find phrases of one to three words, and what they are paraphrased as, in paraphrases.
 
     The words of each pair are aligned (IBM model 1 with a preference for the diagonal, both ways,

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from bitextfilter.commands.frame.command import group
-from bitextfilter.commands.paraphrase.analyse import analyse
-from bitextfilter.commands.paraphrase.generate import generate
-from bitextfilter.commands.paraphrase.lexicon import lexicon
-from bitextfilter.commands.paraphrase.make import make
-from bitextfilter.commands.paraphrase.score import score
-from bitextfilter.commands.paraphrase.train import train
+from bitextfilter.commands.paraphrase import analyse, generate, lexicon, make, score, train
 
 main = group(
     "bitext-paraphrase",
@@ -22,12 +17,5 @@ main = group(
     """,
 )
 
-for subcommand in (
-    make,
-    train,
-    score,
-    analyse,
-    generate,
-    lexicon,
-):
-    main.add_command(subcommand)
+for module in (make, train, score, analyse, generate, lexicon):
+    main.add_command(module.main)

@@ -63,7 +63,7 @@ class _Pair(NamedTuple):
 )
 @click.option("--digits", type=click.IntRange(0, 9), default=4, show_default=True,
               help="Decimals of scores.")  # fmt: skip
-def make(run: Run, translator: str, **options: Any) -> None:
+def main(run: Run, translator: str, **options: Any) -> None:
     """Translate the foreign side of sentence pairs, and pair it with the other, the reference.
 
     Reads pairs of a foreign sentence (--scol) and its reference (--tcol). Writes a row for each

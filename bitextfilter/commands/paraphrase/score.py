@@ -31,7 +31,7 @@ NAME = "p_reference"
 @click.option("--header", is_flag=True, help="The first line names the columns.")
 @click.option("--digits", type=click.IntRange(0, 9), default=4, show_default=True,
               help="Decimals of the probability.")  # fmt: skip
-def score(run: Run, where: int | str, digits: int) -> None:
+def main(run: Run, where: int | str, digits: int) -> None:
     """Append how probably a sentence is a reference, and not a machine translation: 0 to 1.
 
     One line for each line of the input, in the same order. A rejected row has an empty

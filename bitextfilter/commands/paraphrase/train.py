@@ -40,7 +40,7 @@ def _rows() -> Rows:
     help="An LSTM's last state, or the mean of the token vectors.  [default: lstm]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
-def train(run: Run, files: tuple[str, ...], folder: str, as_json: bool, **options: Any) -> None:
+def main(run: Run, files: tuple[str, ...], folder: str, as_json: bool, **options: Any) -> None:
     """Teach a model whether a sentence is a reference or a machine translation.
 
     Reads pairs of a reference (--scol) and a translation of what it is a translation of (--tcol),

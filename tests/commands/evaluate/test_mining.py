@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bitextfilter.commands.evaluate.main import main
-from bitextfilter.evaluation.filtering import Bootstrap
-from bitextfilter.evaluation.mining import MiningSettings, compare, measure_mining
+from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.evaluation.mining import compare_pairs, measure_mining
 
 ENDS = ["value", "low", "high"]
 HEAD = ["measure", "cut", "threshold", *ENDS, "kept", "right", "gold", "signature"]
@@ -53,10 +53,9 @@ def mined_rows() -> list[tuple[str, str, str]]:
 def test_the_table_has_the_figures_of_the_library(gold: Path, threshold: float | None) -> None:
     rows = mined_rows()
     scores = {(source, target): float(score) for source, target, score in rows}
-    settings = MiningSettings(threshold, Bootstrap(20, 4))
     words = ("--seed", "4") if threshold is None else ("--seed", "4", "--threshold", "1")
     found = table(mining("-q", *words, gold, text=written(rows)))
-    expected = measure_mining(compare(scores, GOLD), settings)
+    expected = measure_mining(compare_pairs(scores, GOLD), threshold, Bootstrap(20, 4))
     assert list(found) == [(result.cut, result.measure) for result in expected]
     for result in expected:
         at, *figures, kept, right, true, signature = found[result.cut, result.measure]

@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
 from bitextfilter.commands.evaluate.main import main
-from bitextfilter.commands.evaluate.rows import set_name
-from bitextfilter.evaluation.filtering import Bootstrap
-from bitextfilter.evaluation.sts import Judged, grade_means, measure_agreement
+from bitextfilter.commands.evaluate.sts import set_name
+from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.evaluation.sts import RatedSet, grade_means, measure_correlations
 from bitextfilter.scoring.model import load
 from bitextfilter.similarity.vectors import cosine_pairs
 
@@ -86,8 +86,8 @@ def test_the_table_has_the_figures_of_the_library(model: Path, files: list[Path]
         rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
         human, sources, targets = zip(*rows, strict=True)
         scores = toy.score(sources, targets, ["cosine"])["cosine"].astype(np.float64)
-        sets.append(Judged(path.stem, np.array(human, dtype=np.float64), scores))
-    expected = measure_agreement(sets, Bootstrap(20, 4))
+        sets.append(RatedSet(path.stem, np.array(human, dtype=np.float64), scores))
+    expected = measure_correlations(sets, Bootstrap(20, 4))
     assert list(found) == [result.name for result in expected]
     assert list(found)[3:] == ["mean y12", "mean"]
     for result in expected:
@@ -145,7 +145,7 @@ def test_other_languages_than_the_model_was_made_for(model: Path, languages: str
     sides = (toy.encode([row[i + 1] for row in rows], 2 * languages[i]) for i in range(2))
     human = np.array([float(row[0]) for row in rows])
     scores = cosine_pairs(*sides).astype(np.float64)
-    (expected,) = measure_agreement([Judged("x", human, scores)], Bootstrap(20))
+    (expected,) = measure_correlations([RatedSet("x", human, scores)], Bootstrap(20))
     assert expected.pearson and line["pearson"] == f"{expected.pearson.value:.2f}"
     assert float(line["pearson"]) > 70
 
@@ -231,7 +231,7 @@ def test_grades_of_a_step() -> None:
     found = lines_of(
         sts("-q", "--column", "2", "--grades", "--grade-step", "10", text=text), GRADES
     )
-    expected = grade_means(Judged("x", human, human % 4 + human), 10)
+    expected = grade_means(RatedSet("x", human, human % 4 + human), 10)
     assert [line["grade"] for line in found] == ["0", "10", "20", "30"]
     assert [line["pairs"] for line in found] == [str(grade.pairs) for grade in expected]
     assert [line["mean"] for line in found] == [f"{grade.mean:.4f}" for grade in expected]

@@ -16,13 +16,9 @@ from toys import sentences, toy_model
 from bitextfilter import __version__
 from bitextfilter.commands.evaluate.main import main
 from bitextfilter.corpus.noise import CLEAN, NoiseSettings, even_rates, noisy_pairs
-from bitextfilter.evaluation.filtering import (
-    Bootstrap,
-    FilteringSettings,
-    Labelled,
-    measure_filtering,
-)
-from bitextfilter.evaluation.thresholds import FIGURES, CutSettings, estimate_cuts
+from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.evaluation.filtering import Labelled, measure_filtering
+from bitextfilter.evaluation.thresholds import CUT_FIGURES, CutSettings, estimate_cuts
 from bitextfilter.scoring.model import load
 
 HEAD = ["measure", "kind", "value", "low", "high", "clean", "noise", "signature"]
@@ -63,17 +59,16 @@ def table(result: Result) -> dict[tuple[str, str], list[str]]:
 def cuts(result: Result) -> list[dict[str, str]]:
     assert result.exit_code == 0, result.output
     head, *lines = [line.split("\t") for line in result.stdout.split("\n")[:-1]]
-    ends = [f"{name}{end}" for name in FIGURES for end in ("", "_low", "_high")]
+    ends = [f"{name}{end}" for name in CUT_FIGURES for end in ("", "_low", "_high")]
     assert head == ["threshold", *ends, "suggestion"]
     return [dict(zip(head, line, strict=True)) for line in lines]
 
 
 def test_the_table_has_the_figures_of_the_library() -> None:
     rows = rows_of()
-    settings = FilteringSettings(1.0, Bootstrap(30, 4))
     words = ("--labels", "3", "--threshold", "1", "--bootstrap", "30", "--seed", "4")
     found = table(filtering("-q", *words, text=written(rows)))
-    expected = measure_filtering(labelled(rows), settings)
+    expected = measure_filtering(labelled(rows), 1.0, Bootstrap(30, 4))
     assert list(found) == [(result.measure, result.kind) for result in expected]
     for result in expected:
         *figures, clean, noise, signature = found[result.measure, result.kind]
@@ -216,7 +211,7 @@ def test_no_bytes_are_a_bug(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "--labels COLUMN must say what the rows are"),
+        ([], "--labels COLUMN must name the labels"),
         (["--labels", "3", "--recall", "0.5"], "--recall needs --suggest-threshold"),
         (["--labels", "3", "--count-side", "both"], "--count-side needs --suggest-threshold"),
         (["--labels", "what"], "a column can only be named with --header"),
@@ -267,7 +262,7 @@ def test_the_suggestion_is_told_and_in_the_json() -> None:
     words = ("--labels", "3", "--noise-share", "0.4", "--precision", "0.9")
     plain = suggesting(*words, text=text)
     (suggested,) = (cut for cut in cuts(plain) if cut["suggestion"])
-    assert f"suggestion: keep what scores {suggested['threshold']} or more" in plain.stderr
+    assert f"suggestion: keep rows that score {suggested['threshold']} or more" in plain.stderr
     assert "with 40% noise" in plain.stderr
     whole = json.loads(suggesting("--json", *words, text=text).stdout)
     assert whole["suggestion"] == suggested["suggestion"]
