@@ -253,7 +253,7 @@ def test_nothing_at_all() -> None:
         ("--match near --similarity 1.1", "1.1"),
         ("--column 3", "--column is for --keep best"),
         ("--memory 1.5", "1.5"),
-        ("--memory 0", "no memory is too little"),
+        ("--memory 0", "memory must be above 0"),
         ("--groups -", "--groups needs a file of its own"),
         ("-o x --groups x", "--groups needs a file of its own"),
         ("--keep best --column 0", "columns are counted from 1"),

@@ -269,7 +269,7 @@ print(text_key(texts).hex(), Sketcher(0.8, 4).keys(texts, 2).tolist())
     ]
     assert runs[0] == runs[1]
     parts = b"11:the old dog13:der alte hund3:\xe6\xbc\xa20:"
-    assert runs[0].startswith(hashlib.blake2b(parts, text_key_size=16).hextext_key().encode())
+    assert runs[0].startswith(hashlib.blake2b(parts, digest_size=16).hexdigest().encode())
 
 
 def test_keys_tell_where_a_text_ends() -> None:
