@@ -141,16 +141,6 @@ def _said(need: str, group: str) -> str:
     return f"{' or '.join(group + each for each in name.split('|'))} above 0"
 
 
-def check_groups(known: Iterable[str], values: Mapping[str, Any]) -> None:
-    """Raise SettingsError for a name among *values* that is no group of settings."""
-    names = list(known)
-    if unknown := sorted(set(values).difference(names)):
-        raise SettingsError(
-            f"{unknown[0]!r} is no group of settings: {', '.join(names)}"
-            f"{_nearest(unknown[0], names)}"
-        )
-
-
 def from_mapping(
     kind: type[_Settings],
     values: Mapping[str, Any],
@@ -188,6 +178,36 @@ def from_mapping(
         return kind(**{**usual, **given, **{name: own[name] for name in unmet}})
     except SettingsError as error:
         raise SettingsError(f"{before}{error}") from error
+
+
+def from_groups(
+    kinds: Mapping[str, type[Any]],
+    values: Mapping[str, Any],
+    defaults: Mapping[str, Any] | None = None,
+    others: Iterable[str] = (),
+) -> dict[str, Any]:
+    """Build groups of settings, by name, from nested names and values.
+
+    Args:
+        kinds: the dataclass of each group.
+        values: settings by group.
+        defaults: by group: see :func:`from_mapping`.
+        others: further names that *values* may have; they are ignored.
+
+    Raises:
+        SettingsError: a name that is no group, or see :func:`from_mapping`.
+    """
+    names = [*others, *kinds]
+    if unknown := sorted(set(values).difference(names)):
+        raise SettingsError(
+            f"{unknown[0]!r} is no group of settings: {', '.join(names)}"
+            f"{_nearest(unknown[0], names)}"
+        )
+    usual = defaults or {}
+    return {
+        name: from_mapping(kind, values.get(name, {}), name, usual.get(name))
+        for name, kind in kinds.items()
+    }
 
 
 def _known(kind: Any, values: Mapping[str, Any], before: str) -> dict[str, Any]:

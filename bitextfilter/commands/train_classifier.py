@@ -14,7 +14,6 @@ from bitextfilter.commands.frame.options import model_options, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
     NoisyCorpus,
-    Rows,
     pairs_of,
     settings_options,
     settings_values,
@@ -28,13 +27,12 @@ if TYPE_CHECKING:
 _ROW_OPTIONS = [option for option in row_options() if option.name not in ("input", "output")]
 
 
-def _rows() -> Rows:
-    from bitextfilter.workflows.classifier_training import settings_rows
-
-    return settings_rows()
-
-
-@command("bitext-train-classifier", _ROW_OPTIONS, settings_options(_rows), model_options())
+@command(
+    "bitext-train-classifier",
+    _ROW_OPTIONS,
+    settings_options("workflows.classifier_training.ClassifierConfig"),
+    model_options(),
+)
 @click.argument("positives", nargs=-1, required=True, metavar="FILE...")
 @click.option("-o", "--output", "folder", metavar="FOLDER", help="The new model's folder.")
 @click.option("--in-place", is_flag=True, help="Write into the model's own folder.")

@@ -21,7 +21,6 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
-    Rows,
     said,
     settings_options,
     settings_values,
@@ -41,16 +40,10 @@ _Cut = Callable[[Sequence[str]], list[list[str]]]
 """Makes tokens of sentences."""
 
 
-def _rows() -> Rows:
-    from bitextfilter.workflows.embedding_training import settings_rows
-
-    return settings_rows()
-
-
 @command(
     "bitext-train-embeddings",
     output_option(),
-    settings_options(_rows, "adversarial.seed"),
+    settings_options("workflows.embedding_training.EmbeddingConfig", "adversarial.seed"),
     device_options()[1:],
     batch_size=None,
 )

@@ -11,35 +11,27 @@ from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import device_options, pair_column_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
-    Rows,
-    TrainingReporter,
     no_pivot,
     pair_files,
-    pivot_material,
+    pivot_files,
     pivot_options,
+    run_environment,
     settings_values,
     training_options,
 )
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
-    from bitextfilter.workflows.encoder_config import EncoderConfig, TrainingFiles
-    from bitextfilter.workflows.encoder_training import EncoderTraining
+    from bitextfilter.workflows.runs import TrainingFiles
 
 
 _FILE = click.Path(exists=False, dir_okay=False)
 _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
 
 
-def _rows() -> Rows:
-    from bitextfilter.workflows.encoder_config import settings_rows
-
-    return settings_rows()
-
-
 @command(
     "bitext-train-encoder",
-    training_options(_rows),
+    training_options("workflows.encoder_config.EncoderConfig"),
     pivot_options(),
     pair_column_options(),
     device_options(),
@@ -103,43 +95,30 @@ def main(run: Run, **options: Any) -> None:
             -o my-model
     """
     from bitextfilter.workflows.encoder_config import EncoderConfig
+    from bitextfilter.workflows.encoder_training import EncoderTraining, PivotTraining
 
-    plan = EncoderConfig.from_dict(settings_values(options))
-    run.facts["seed"] = plan.training.seed
-    progress = _training(run, plan, options).run()
+    config = EncoderConfig.from_dict(settings_values(options))
+    run.facts["seed"] = config.training.seed
+    environment = run_environment(
+        run, run.row_settings.output, quantise=options["quantise"], resume=options["resume"]
+    )
+    files = _files(config.architecture, options, run.row_settings.columns)
+    training = EncoderTraining if files.pivot is None else PivotTraining
+    progress = training(config, files, environment).run()
     run.counts["updates"] = progress.update
     run.note(f"lowest recovery error {progress.best:.2f} % (mean of CSLS and cosine)")
 
 
-def _training(run: Run, plan: EncoderConfig, options: dict[str, Any]) -> EncoderTraining:
-    """The training that the architecture asks for, with all that it needs read."""
-    from bitextfilter.workflows.encoder_config import Environment
-    from bitextfilter.workflows.encoder_training import EncoderTraining, PivotTraining
-
-    where = Environment(
-        output=Path(run.row_settings.output),
-        device=run.common.device,
-        threads=run.common.threads,
-        quantise=options["quantise"],
-        resume=options["resume"],
-        note=run.note,
-        report=TrainingReporter(run),
-    )
-    material = _material(plan.architecture, options, run.row_settings.columns)
-    kind = EncoderTraining if material.pivot is None else PivotTraining
-    return kind(plan, material, where)
-
-
-def _material(architecture: str, options: dict[str, Any], columns: Columns) -> TrainingFiles:
-    """The files."""
+def _files(architecture: str, options: dict[str, Any], columns: Columns) -> TrainingFiles:
+    """The training files."""
     from bitextfilter.encoders.registry import PIVOT
     from bitextfilter.io.rows import Columns
     from bitextfilter.training.data import PairFile
-    from bitextfilter.workflows.encoder_config import TrainingFiles
+    from bitextfilter.workflows.runs import TrainingFiles
 
     pairs, pivot = [], None
     if architecture == PIVOT:
-        pivot = pivot_material(options, columns)
+        pivot = pivot_files(options, columns)
     else:
         no_pivot(options)
         pairs = pair_files(options["pairs"], options["parallel"], columns)

@@ -15,7 +15,7 @@ from bitextfilter.commands.frame.options import (
     output_option,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.training import Rows, settings_options, settings_values
+from bitextfilter.commands.frame.training import settings_options, settings_values
 from bitextfilter.io.rows import BadRow, TextColumn
 
 if TYPE_CHECKING:
@@ -27,19 +27,12 @@ _UNITS = ("tokens", "words", "characters")
 _ORDERS = {"characters": 5}
 
 
-def _rows() -> Rows:
-    from bitextfilter.settings import group_rows
-    from bitextfilter.training.ngrams import NgramSettings
-
-    return group_rows(NgramSettings())
-
-
 @command(
     "bitext-train-language-model",
     input_option(),
     output_option(),
     error_options(),
-    settings_options(_rows, seed=""),
+    settings_options("training.ngrams.NgramSettings", seed=""),
     batch_size=None,
 )
 @click.option("--column", "where", type=column, metavar="COLUMN", help="Read a column of a TSV.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,30 +10,21 @@ from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import device_options, numbered_column, pair_column_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
-    Rows,
-    TrainingReporter,
+    TRANSLATOR_ERRORS,
     pair_files,
+    run_environment,
     settings_values,
     training_options,
 )
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
-    from bitextfilter.workflows.encoder_config import TrainingFiles
-
-
-_ERRORS = {"cross-entropy": "cross-entropy {:.4f} nats a token", "bleu": "100 - BLEU = {:.2f}"}
-
-
-def _rows() -> Rows:
-    from bitextfilter.workflows.translator_training import settings_rows
-
-    return settings_rows()
+    from bitextfilter.workflows.runs import TrainingFiles
 
 
 @command(
     "bitext-train-translator",
-    training_options(_rows),
+    training_options("workflows.translator_training.TranslatorConfig"),
     pair_column_options(),
     device_options(),
     batch_size=None,
@@ -77,31 +67,25 @@ def main(run: Run, **options: Any) -> None:
         bitext-train-translator --languages de,en --scol 2 --tcol 1 --pairs train.tsv.gz \
             --development dev.tsv --dev-scol 2 --dev-tcol 1 -o de-en
     """
-    from bitextfilter.workflows.encoder_config import Environment
     from bitextfilter.workflows.translator_training import TranslatorConfig, TranslatorTraining
 
-    plan = TranslatorConfig.from_dict(settings_values(options))
-    error = _ERRORS[plan.training.validation]
-    where = Environment(
-        output=Path(run.row_settings.output),
-        device=run.common.device,
-        threads=run.common.threads,
-        quantise=options["quantise"],
-        resume=options["resume"],
-        note=run.note,
-        report=TrainingReporter(run, error),
+    config = TranslatorConfig.from_dict(settings_values(options))
+    error = TRANSLATOR_ERRORS[config.training.validation]
+    environment = run_environment(
+        run, run.row_settings.output, error, options["quantise"], options["resume"]
     )
-    run.facts["seed"] = plan.training.seed
-    progress = TranslatorTraining(plan, _material(options, run.row_settings.columns), where).run()
+    run.facts["seed"] = config.training.seed
+    files = _files(options, run.row_settings.columns)
+    progress = TranslatorTraining(config, files, environment).run()
     run.counts["updates"] = progress.update
     run.note(f"lowest {error.format(progress.best)}")
 
 
-def _material(options: dict[str, Any], columns: Columns) -> TrainingFiles:
-    """The files."""
+def _files(options: dict[str, Any], columns: Columns) -> TrainingFiles:
+    """The training files."""
     from bitextfilter.io.rows import Columns
     from bitextfilter.training.data import PairFile
-    from bitextfilter.workflows.encoder_config import TrainingFiles
+    from bitextfilter.workflows.runs import TrainingFiles
 
     template, other = options["template_column"], options["dev_template_column"]
     if template is None and other is not None:

@@ -13,6 +13,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -308,9 +309,6 @@ def fit_classifier(
         while True:
             yield from pairs.batches(parts[0], size)
 
-    def validate(network: PairClassifier) -> float:
-        return _cross_entropy(network, pairs, parts[1], size)
-
     def report(progress: Progress, _: int) -> None:
         if progress.update % epoch == 0:
             notify(progress.update // epoch, progress.history[-1]["error"])
@@ -321,7 +319,8 @@ def fit_classifier(
         pairs.prepare(classifier)
         learner = parallel_learner(classifier, pairs, training, threads)
         stream = Stream(training.epochs * epoch, batches, epoch)
-        progress = learn_in_memory(learner, stream, validate, report)
+        tuning_loss = partial(_cross_entropy, pairs=pairs, rows=parts[1], size=size)
+        progress = learn_in_memory(learner, stream, tuning_loss, report)
     losses = [row["error"] for row in progress.history]
     return classifier, losses, progress.best_update // epoch
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.settings import check, setting
+from bitextfilter.settings import check, group_rows, setting
 from bitextfilter.text.ngram_model import BEGIN, END, MARKS, Level, NgramModel
 from bitextfilter.text.units import TokenUnits
 
@@ -41,6 +41,11 @@ class NgramSettings:
     def __post_init__(self) -> None:
         """Check the ranges."""
         check(self)
+
+    @staticmethod
+    def rows() -> list[tuple[str, str, str, str]]:
+        """Every setting as a row."""
+        return group_rows(NgramSettings())
 
 
 class TokenCorpus:

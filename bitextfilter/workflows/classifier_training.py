@@ -117,18 +117,18 @@ class ClassifierConfig:
         usual = {**choices, **_SHAPE[kind], "training": training}
         return from_mapping(cls, values, defaults=usual)
 
+    @staticmethod
+    def rows() -> list[tuple[str, str, str, str]]:
+        """Every setting as a row; in brackets the default of a classifier of words."""
+        sentences, words = (ClassifierConfig.from_dict({}, kind=kind) for kind in _SHAPE)
+        return [
+            *group_rows(sentences, other=words),
+            *group_rows(sentences.training, "training", other=words.training),
+        ]
+
     def fitting(self, examples: Examples) -> ClassifierConfig:
         """Return the same without a worth, if no pair of the examples is nearly a translation."""
         return self if examples.nearly else replace(self, worth=0.0)
-
-
-def settings_rows() -> list[tuple[str, str, str, str]]:
-    """Every setting of a run; in brackets the default of a classifier of words."""
-    sentences, words = (ClassifierConfig.from_dict({}, kind=kind) for kind in _SHAPE)
-    return [
-        *group_rows(sentences, other=words),
-        *group_rows(sentences.training, "training", other=words.training),
-    ]
 
 
 def choose_negatives(

@@ -28,8 +28,8 @@ from bitextfilter.text.processor import TextProcessor
 from bitextfilter.training.data import PairFile
 from bitextfilter.translation.registry import load_translator
 from bitextfilter.translation.translator import SearchSettings, Translation
-from bitextfilter.workflows.encoder_config import Environment, TrainingFiles
-from bitextfilter.workflows.resuming import content, has_state
+from bitextfilter.workflows.fingerprints import file_digest
+from bitextfilter.workflows.runs import Environment, TrainingFiles
 from bitextfilter.workflows.subsets import (
     CorpusSample,
     ScoredFile,
@@ -53,7 +53,7 @@ class DownstreamTask:
     languages: tuple[str, str]
     words: int
     """Target words that each system may choose."""
-    plan: TranslatorConfig
+    config: TranslatorConfig
     """Of each training but for its seed. ``training.passes`` are over a choice of rows of average
     length, so that the number of updates is the same for all systems."""
     development: PairFile
@@ -65,8 +65,8 @@ class DownstreamTask:
 
         ``pairs``: the digest of those of the corpus.
         """
-        plan = self.plan.to_dict()
-        del plan["training"]["seed"]
+        config = self.config.to_dict()
+        del config["training"]["seed"]
         return {
             "version": __version__,
             "pairs": pairs,
@@ -74,11 +74,11 @@ class DownstreamTask:
             "header": self.corpus.header,
             "languages": self.languages,
             "words": self.words,
-            "development": content(self.development.source)[:16],
-            "tests": [content(test.source)[:16] for test in self.tests],
+            "development": file_digest(self.development.source)[:16],
+            "tests": [file_digest(test.source)[:16] for test in self.tests],
             "their columns": dataclasses.astuple(self.development.columns),
             "beam": self.beam,
-            **plan,
+            **config,
         }
 
 
@@ -106,15 +106,15 @@ class Experiment:
     was chosen by, ``pairs.tsv``, ``model``, and last ``outcome.json``.
     """
 
-    def __init__(self, task: DownstreamTask, work: Path, where: Environment) -> None:
-        """Read what is translated. ``where``: of all trainings; its output is not used.
+    def __init__(self, task: DownstreamTask, work: Path, environment: Environment) -> None:
+        """Read what is translated. ``environment``: of all trainings; its output is not used.
 
         Raises:
             DeviceError: sacreBLEU is not there.
             NotFoundError, InputError: a file is missing, bad, or empty.
         """
         check_bleu()
-        self._task, self._work, self._where = task, work, where
+        self._task, self._work, self._environment = task, work, environment
         self._chosen_by: Mapping[System, str] = {}
         self._subsets: dict[tuple[System, int], Subset] = {}
         self.tests = [_pairs(test) for test in task.tests]
@@ -157,8 +157,9 @@ class Experiment:
         folder, subset = self._work / system.folder(seed), self._subsets[system, seed]
         training = self._training(folder, subset, seed)
         progress = training.run()
-        best = max(row["update"] for row in progress.history if row["error"] == progress.best)
-        translator = load_translator(folder / "model", self._where.device, self._where.threads)
+        translator = load_translator(
+            folder / "model", self._environment.device, self._environment.threads
+        )
         search = SearchSettings(self._task.beam)
         found = [translator.translate([pair[0] for pair in test], search) for test in self.tests]
         self._tell_of_long(system, [row for test in found for row in test])
@@ -166,13 +167,13 @@ class Experiment:
             subset.rows,
             subset.words,
             int(training.corpus.target.lengths.sum()),
-            int(best),
+            progress.best_update,
             round(time.monotonic() - started, 1),
             [[row.best for row in test] for test in found],
         )
         text = json.dumps(dataclasses.asdict(outcome), ensure_ascii=False, indent=1) + "\n"
         write_whole(folder / _RECORD, text.encode())
-        for left in (training.where.state, *folder.glob(".model.*")):
+        for left in (training.environment.state, *folder.glob(".model.*")):
             shutil.rmtree(left, ignore_errors=True)
         return outcome
 
@@ -180,32 +181,32 @@ class Experiment:
         cut = sum(row.left > 0 for row in found)
         unfinished = sum(not row.hypotheses[0].whole for row in found if row.hypotheses)
         if cut or unfinished:
-            self._where.note(
+            self._environment.note(
                 f"{system.name}: {cut} lines of the test sets were too long to be read to their "
                 f"end, {unfinished} translations were ended at the greatest length"
             )
 
     def _training(self, folder: Path, subset: Subset, seed: int) -> TranslatorTraining:
         """Begin a training, or go on with the one that was interrupted."""
-        task, plan = self._task, self._task.plan
-        settings = dataclasses.replace(plan.training, seed=seed, updates=self.updates)
+        task, config = self._task, self._task.config
+        settings = replace(config.training, seed=seed, updates=self.updates)
         pairs = PairFile(str(folder / "pairs.tsv"), columns=subset.columns)
         development = PairFile(str(self._work / DEVELOPMENT))
-        material = TrainingFiles(task.languages, [pairs], development)
-        where = dataclasses.replace(self._where, output=folder / "model")
-        where = dataclasses.replace(where, resume=has_state(where))
-        plan = dataclasses.replace(plan, training=settings)
-        return TranslatorTraining(plan, material, where, self._text)
+        files = TrainingFiles(task.languages, [pairs], development)
+        environment = replace(self._environment, output=folder / "model")
+        environment = replace(environment, resume=environment.has_state)
+        config = replace(config, training=settings)
+        return TranslatorTraining(config, files, environment, self._text)
 
     @cached_property
     def _survey(self) -> CorpusSample:
-        segmentation = self._task.plan.segmentation
+        segmentation = self._task.config.segmentation
         return sample_corpus(self._task.corpus, segmentation.sample_size, segmentation.seed)
 
     @cached_property
     def updates(self) -> int:
         """Updates of each training."""
-        words, settings, found = self._task.words, self._task.plan.training, self._survey
+        words, settings, found = self._task.words, self._task.config.training, self._survey
         if settings.updates:
             return settings.updates
         rows = found.rows * min(1.0, words / max(1, found.words))
@@ -214,11 +215,11 @@ class Experiment:
     @cached_property
     def _text(self) -> TextProcessor:
         """Segmentation and vocabulary, learnt from the whole corpus, or from a large sample."""
-        self._where.note("learning the segmentation and the vocabulary from the whole input")
-        plan, languages = self._task.plan, self._task.languages
+        self._environment.note("learning the segmentation and the vocabulary from the whole input")
+        config, languages = self._task.config, self._task.languages
         sources, targets = ([pair[side] for pair in self._survey.pairs] for side in (0, 1))
         return TextProcessor.learn(
-            sources, targets, languages, plan.normalisation, plan.segmentation
+            sources, targets, languages, config.normalisation, config.segmentation
         )
 
 

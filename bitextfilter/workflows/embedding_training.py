@@ -12,7 +12,7 @@ import numpy as np
 from bitextfilter.arrays import Vectors
 from bitextfilter.errors import InputError
 from bitextfilter.models.device import resolve_device
-from bitextfilter.settings import check_groups, from_mapping, group_rows
+from bitextfilter.settings import from_groups, group_rows
 from bitextfilter.training.mapping import (
     Adversarial,
     Induced,
@@ -44,13 +44,17 @@ class EmbeddingConfig:
     adversarial: Adversarial = field(default_factory=Adversarial)
 
     @classmethod
-    def from_dict(cls, groups: Mapping[str, Any]) -> EmbeddingConfig:
-        """Build it from names and values by group; SettingsError for one that there is not."""
+    def from_dict(cls, values: Mapping[str, Any]) -> EmbeddingConfig:
+        """Build from names and values by group; SettingsError for an unknown one."""
         kinds = {"skip_gram": SkipGram, "mapping": MappingSettings, "adversarial": Adversarial}
-        check_groups(kinds, groups)
-        return cls(
-            **{name: from_mapping(kinds[name], group, name) for name, group in groups.items()}
-        )
+        return cls(**from_groups(kinds, values))
+
+    @staticmethod
+    def rows() -> list[tuple[str, str, str, str]]:
+        """Every setting as a row."""
+        config = EmbeddingConfig()
+        groups = [group_rows(getattr(config, part.name), part.name) for part in fields(config)]
+        return [row for group in groups for row in group if not row[0].endswith(".threads")]
 
     def on_threads(self, threads: int) -> EmbeddingConfig:
         """The same, computed by some threads."""
@@ -61,17 +65,10 @@ class EmbeddingConfig:
         )
 
 
-def settings_rows() -> list[tuple[str, str, str, str]]:
-    """Every setting of a run."""
-    plan = EmbeddingConfig()
-    groups = [group_rows(getattr(plan, part.name), part.name) for part in fields(plan)]
-    return [row for group in groups for row in group if not row[0].endswith(".threads")]
-
-
 def map_sides(
     sides: tuple[WordVectors, WordVectors],
     seeds: Seeds | str,
-    plan: EmbeddingConfig,
+    config: EmbeddingConfig,
     notify: Notify,
     device: str = "cpu",
 ) -> tuple[WordVectors, WordVectors]:
@@ -80,7 +77,7 @@ def map_sides(
     Args:
         sides: source and target: words by frequency, with vectors as wide on either side.
         seeds: a dictionary, ``identical`` or ``adversarial``.
-        plan: the settings.
+        config: the settings.
         notify: see :data:`Notify`.
         device: where the adversarial training computes.
 
@@ -94,15 +91,15 @@ def map_sides(
     widths = source.vectors.shape[1], target.vectors.shape[1]
     if widths[0] != widths[1]:
         raise InputError(f"source vectors of {widths[0]} numbers, target vectors of {widths[1]}")
-    x, z = (normalised(side.vectors, plan.mapping.normalise) for side in sides)
+    x, z = (normalised(side.vectors, config.mapping.normalise) for side in sides)
     if seeds == "adversarial":
         told = partial(notify, "epoch")
-        start = adversarial_map(x, z, (plan.adversarial, plan.mapping), told, where)
+        start = adversarial_map(x, z, (config.adversarial, config.mapping), told, where)
     elif isinstance(seeds, str):
         start = map_of_pairs(x, z, identical_pairs(source.words, target.words))
     else:
         start = map_of_pairs(x, z, seed_pairs(seeds, source.words, target.words))
-    best = refine(x, z, start, plan.mapping, partial(notify, "refinement"))
+    best = refine(x, z, start, config.mapping, partial(notify, "refinement"))
     return source._replace(vectors=mapped(x, best)), target._replace(vectors=z)
 
 

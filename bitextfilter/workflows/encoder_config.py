@@ -1,29 +1,25 @@
-"""What a training run is made of: its settings, its files, and where it happens."""
+"""Settings of an encoder's training, and the recipe that gives their defaults."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from bitextfilter.encoders.autoencoder import AutoencoderSettings
 from bitextfilter.encoders.averaging import AveragingSettings
 from bitextfilter.encoders.combination import CombinationSettings
 from bitextfilter.encoders.registry import ENCODERS, PIVOT, sees_order, views
 from bitextfilter.errors import SettingsError
-from bitextfilter.settings import check_groups, from_mapping, group_rows
+from bitextfilter.settings import from_groups, group_rows
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import TRIGRAMS
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.trigrams import TrigramSettings
-from bitextfilter.training.data import PairFile
-from bitextfilter.training.loop import Progress
 from bitextfilter.training.settings import TrainingSettings, validation_interval
-
-Group = TypeVar("Group")
+from bitextfilter.workflows.runs import NetworkConfig, TrainingFiles
 
 RECIPE: Mapping[str, Any] = {
     "architecture": "word,trigram",
@@ -56,43 +52,48 @@ def _whole(least: int, number: float, most: int) -> int:
 
 
 @dataclass(frozen=True)
-class EncoderConfig:
-    """All settings of a run: what a settings file holds, and a model folder keeps."""
+class EncoderConfig(NetworkConfig):
+    """All settings of a run: a settings file holds them, and a model folder keeps them."""
 
-    architecture: str = "word,trigram"
-    shape: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of the architecture, by name."""
-    normalisation: Normalisation = field(default_factory=Normalisation)
-    segmentation: SegmenterSettings = field(default_factory=SegmenterSettings)
-    trigrams: TrigramSettings = field(default_factory=TrigramSettings)
+    trigrams: TrigramSettings
     """For architectures that read the trigrams of words."""
-    training: TrainingSettings = field(default_factory=TrainingSettings)
+    training: TrainingSettings
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> EncoderConfig:
-        """Build from nested names and values; what is left out has its default.
+        """Build from nested names and values; missing ones have their defaults.
 
         Raises:
             SettingsError: an unknown name, or a value that does not fit.
         """
-        check_groups([part.name for part in dataclasses.fields(cls)], values)
         name = str(values.get("architecture", RECIPE["architecture"]))
         usual = RECIPE if name == RECIPE["architecture"] else {"training": _objectives(name)}
-        shape = ENCODERS.find(name).settings
+        kinds = {
+            "shape": ENCODERS.find(name).settings,
+            "normalisation": Normalisation,
+            "segmentation": SegmenterSettings,
+            "trigrams": TrigramSettings,
+            "training": TrainingSettings,
+        }
+        config = cls(name, **from_groups(kinds, values, usual, ["architecture"]))
+        config._check_architecture()
+        return config
 
-        def made(kind: type[Group], group: str) -> Group:
-            return from_mapping(kind, values.get(group, {}), group, usual.get(group))
-
-        plan = cls(
-            name,
-            dataclasses.asdict(made(shape, "shape")),
-            made(Normalisation, "normalisation"),
-            made(SegmenterSettings, "segmentation"),
-            made(TrigramSettings, "trigrams"),
-            made(TrainingSettings, "training"),
-        )
-        plan._check_architecture()
-        return plan
+    @staticmethod
+    def rows() -> list[tuple[str, str, str, str]]:
+        """Every setting as a row; in brackets the default of other architectures."""
+        config = EncoderConfig.from_dict({})
+        meaning = "parts such as word+lstm,trigram, autoencoder, pivot or averaging"
+        return [
+            ("architecture", config.architecture, "", meaning),
+            *group_rows(config.shape, "shape", "parts", CombinationSettings()),
+            *group_rows(AutoencoderSettings(), "shape", "autoencoder and pivot"),
+            *group_rows(AveragingSettings(), "shape", "averaging"),
+            *group_rows(config.normalisation, "normalisation", other=Normalisation()),
+            *group_rows(config.segmentation, "segmentation", other=SegmenterSettings()),
+            *group_rows(config.trigrams, "trigrams", other=TrigramSettings()),
+            *group_rows(config.training, "training", other=TrainingSettings()),
+        ]
 
     def _check_architecture(self) -> None:
         """Raise SettingsError for settings that have no effect on this architecture."""
@@ -128,31 +129,31 @@ class EncoderConfig:
             ),
         )
 
-    def check_files(self, material: TrainingFiles) -> None:
+    def check_files(self, files: TrainingFiles) -> None:
         """Raise SettingsError for files or languages that the architecture is not for.
 
         That is text that nothing autoencodes, sides with parts of their own where both are one
         language, and pairs with a third language for anything but the architecture pivot.
         """
-        separate = [name for name, value in self.shape.items() if value == "separate"]
-        if separate and len(set(material.languages)) == 1:
+        separate = [name for name, value in vars(self.shape).items() if value == "separate"]
+        if separate and len(set(files.languages)) == 1:
             raise SettingsError(
-                f"shape.{separate[0]} is separate, but both sides are {material.languages[0]}:"
+                f"shape.{separate[0]} is separate, but both sides are {files.languages[0]}:"
                 " one of the two would never be used"
             )
-        if (self.architecture == PIVOT) != (material.pivot is not None):
+        if (self.architecture == PIVOT) != (files.pivot is not None):
             raise SettingsError(
                 "the architecture pivot, and no other, is trained on pairs with a third language,"
                 " which bitext-train-encoder takes"
             )
         for side, option in enumerate(("--source-text", "--target-text")):
             written = side in self.training.decoded_sides and self.training.autoencoding
-            if material.monolingual.get(side) and not written:
+            if files.monolingual.get(side) and not written:
                 raise SettingsError(
                     f"{option} has no effect: nothing autoencodes it; set training.autoencoding"
                     f" above 0 and training.decode to {option[2:8]} or both, or leave it out"
                 )
-        if material.start is not None and material.segmenter is not None:
+        if files.start is not None and files.segmenter is not None:
             raise SettingsError(
                 "--segmenter has no effect with --start, whose segmentation is taken; leave one out"
             )
@@ -176,27 +177,6 @@ class EncoderConfig:
                         " brings its own; leave it out"
                     )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Every setting, nested, as :meth:`from_dict` takes it."""
-        return dataclasses.asdict(self)
-
-
-def settings_rows() -> list[tuple[str, str, str, str]]:
-    """Every setting of an encoder's training; in brackets the default of other architectures."""
-    plan = EncoderConfig.from_dict({})
-    parts = from_mapping(CombinationSettings, plan.shape)
-    meaning = "parts such as word+lstm,trigram, autoencoder, pivot or averaging"
-    return [
-        ("architecture", plan.architecture, "", meaning),
-        *group_rows(parts, "shape", "parts", CombinationSettings()),
-        *group_rows(AutoencoderSettings(), "shape", "autoencoder and pivot"),
-        *group_rows(AveragingSettings(), "shape", "averaging"),
-        *group_rows(plan.normalisation, "normalisation", other=Normalisation()),
-        *group_rows(plan.segmentation, "segmentation", other=SegmenterSettings()),
-        *group_rows(plan.trigrams, "trigrams", other=TrigramSettings()),
-        *group_rows(plan.training, "training", other=TrainingSettings()),
-    ]
-
 
 def _objectives(architecture: str) -> dict[str, float]:
     """The objectives if nothing is said: without a decoder for what needs none."""
@@ -204,81 +184,3 @@ def _objectives(architecture: str) -> dict[str, float]:
     if architecture == PIVOT:
         without = ("autoencoding", "ranking")
     return dict.fromkeys(without, 0.0)
-
-
-@dataclass(frozen=True)
-class PivotFiles:
-    """The files that the architecture pivot is trained on, instead of pairs."""
-
-    language: str
-    """A third language."""
-    sides: tuple[Sequence[PairFile], Sequence[PairFile]]
-    """Pairs of sources and the same in the third language; pairs of targets and the same."""
-
-
-@dataclass(frozen=True)
-class TrainingFiles:
-    """The files of a run."""
-
-    languages: tuple[str, str]
-    pairs: Sequence[PairFile]
-    development: PairFile
-    """Pairs on which the network is validated; never trained on."""
-    monolingual: Mapping[int, Sequence[str]] = field(default_factory=dict)
-    """Plain text files to autoencode besides, by side (0 source, 1 target)."""
-    start: Path | None = None
-    """A model whose text processing and fitting tensors are taken over."""
-    segmenter: Path | None = None
-    """A learnt segmenter's folder, to use instead of learning one."""
-    vectors: Path | None = None
-    """Initial vectors of subwords, in text form."""
-    pivot: PivotFiles | None = None
-
-    def described(self) -> dict[str, Any]:
-        """The files by name, without their folders: a model names no path of a machine."""
-
-        def name(path: str | Path | None) -> str | None:
-            return None if path is None else Path(path).name
-
-        def names(files: Sequence[PairFile]) -> list[Any]:
-            return [[name(file.source), name(file.target), file.weight] for file in files]
-
-        described: dict[str, Any] = {
-            "languages": list(self.languages),
-            "pairs": names(self.pairs),
-            "monolingual": {
-                str(side): [name(path) for path in paths]
-                for side, paths in self.monolingual.items()
-            },
-            "development": name(self.development.source),
-            "start": name(self.start),
-            "segmenter": name(self.segmenter),
-            "vectors": name(self.vectors),
-        }
-        if (pivot := self.pivot) is not None:
-            sides = [names(files) for files in pivot.sides]
-            described["pivot"] = {"language": pivot.language, "sides": sides}
-        return described
-
-
-def _silent(_: str) -> None:
-    """Say nothing."""
-
-
-@dataclass(frozen=True)
-class Environment:
-    """Where a run happens and whom it talks to."""
-
-    output: Path
-    device: str = "cpu"
-    threads: int = 1
-    quantise: bool = False
-    """Keep matrices as int8 in the model."""
-    resume: bool = False
-    note: Callable[[str], None] = _silent
-    report: Callable[[Progress, int], None] = lambda *_: None
-
-    @property
-    def state(self) -> Path:
-        """The folder of the training state, beside the model."""
-        return self.output.with_name(self.output.name + ".training")

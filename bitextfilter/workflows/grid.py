@@ -46,7 +46,7 @@ class Point:
 
     values: Mapping[str, Any]
     """By name."""
-    plan: EncoderConfig
+    config: EncoderConfig
     rules: tuple[Rule, ...]
 
     @property

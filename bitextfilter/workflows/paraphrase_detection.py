@@ -61,7 +61,7 @@ def measure_detectors(
     development: LabelledVectors,
     groups: Sequence[str],
     test: LabelledVectors,
-    plan: DetectionConfig,
+    config: DetectionConfig,
 ) -> Iterator[tuple[str, Detection, Facts]]:
     """Yield name, figures on *test* and facts of each way to decide, chosen on *development*.
 
@@ -72,18 +72,18 @@ def measure_detectors(
     Raises SettingsError where there are too few development pairs to train on.
     """
     threshold = best_threshold(_cosines(development), development.labels)
-    perceptron, epoch = _perceptron(development, groups, plan)
+    perceptron, epoch = _perceptron(development, groups, config)
     ways: list[tuple[str, NDArray[np.bool_], Facts]] = [
         ("majority", np.full(len(test.labels), majority(development.labels)), {}),
         ("cosine", _cosines(test) >= threshold, {"threshold": threshold}),
         (
             "mlp",
             perceptron.probabilities(test.source, test.target) >= np.float32(0.5),
-            {"features": plan.features, "epoch": epoch},
+            {"features": config.features, "epoch": epoch},
         ),
     ]
     for name, found, facts in ways:
-        yield name, measure_detection(found, test.labels, plan.bootstrap), facts
+        yield name, measure_detection(found, test.labels, config.bootstrap), facts
 
 
 def _cosines(pairs: LabelledVectors) -> Scores:
@@ -91,11 +91,11 @@ def _cosines(pairs: LabelledVectors) -> Scores:
 
 
 def _perceptron(
-    pairs: LabelledVectors, groups: Sequence[str], plan: DetectionConfig
+    pairs: LabelledVectors, groups: Sequence[str], config: DetectionConfig
 ) -> tuple[Classifier, int]:
     """Train the perceptron on all pairs but those that stop it; with its epoch."""
-    shape = ClassifierSettings(pairs.source.shape[1], plan.features, HIDDEN, layers=1)
-    training = replace(TRAINING, seed=plan.seed)
+    shape = ClassifierSettings(pairs.source.shape[1], config.features, HIDDEN, layers=1)
+    training = replace(TRAINING, seed=config.seed)
     first, stopping, rest = split_groups(groups, training.held_out, training.seed)
     parts = (np.union1d(first, rest), stopping)
     classifier, _, epoch = fit_classifier(pairs, parts, shape, training)

@@ -20,7 +20,7 @@ from bitextfilter.encoders.reference_classifier import (
 from bitextfilter.errors import InputError
 from bitextfilter.models.device import resolve_device
 from bitextfilter.models.folders import check_replaceable, writing_folder
-from bitextfilter.settings import check, check_groups, from_mapping, group_rows, setting
+from bitextfilter.settings import check, from_groups, from_mapping, group_rows, setting
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import Ragged
@@ -33,9 +33,8 @@ from bitextfilter.training.references import (
     ReferenceTraining,
     reference_stream,
 )
-from bitextfilter.workflows.encoder_config import Environment
+from bitextfilter.workflows.runs import RECORD, Environment
 
-_RECORD = "training.json"
 _LANGUAGES = ("und", "und")
 """Undetermined (ISO 639-2): nothing that is done to the text depends on its language."""
 
@@ -68,39 +67,27 @@ class ReferenceConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> ReferenceConfig:
-        """Build from nested names and values; what is left out has its default.
+        """Build from nested names and values, or from a record; missing ones have their defaults.
 
-        The record of a training is taken, too. Raises SettingsError for an unknown name, or a
-        value that does not fit.
+        Raises SettingsError for an unknown name, or a value that does not fit.
         """
         values = {name: value for name, value in values.items() if name not in RESULTS}
-        architecture = {n: values[n] for n in ("architecture",) if n in values}
-        values = {n: v for n, v in values.items() if n not in architecture}
-        check_groups(["architecture", *(part.name for part in dataclasses.fields(cls))], values)
-        shape = {**values.get("shape", {}), **architecture}
-        size = {n: values[n] for n in ("vocabulary_size",) if n in values}
-        return from_mapping(
-            cls,
-            size,
-            defaults={
-                "shape": from_mapping(ReferenceSettings, shape, "shape"),
-                "training": from_mapping(ReferenceTraining, values.get("training", {}), "training"),
-            },
-        )
+        if "architecture" in values:
+            values["shape"] = {**values.get("shape", {}), "architecture": values["architecture"]}
+        kinds = {"shape": ReferenceSettings, "training": ReferenceTraining}
+        groups = from_groups(kinds, values, others=["architecture", "vocabulary_size"])
+        size = {name: values[name] for name in ("vocabulary_size",) if name in values}
+        return from_mapping(cls, size, defaults=groups)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return every setting, nested."""
-        return dataclasses.asdict(self)
-
-
-def settings_rows() -> list[tuple[str, str, str, str]]:
-    """Every setting of a run."""
-    plan = ReferenceConfig()
-    return [
-        *group_rows(plan.shape, "shape"),
-        *group_rows(plan),
-        *group_rows(plan.training, "training"),
-    ]
+    @staticmethod
+    def rows() -> list[tuple[str, str, str, str]]:
+        """Every setting as a row."""
+        config = ReferenceConfig()
+        return [
+            *group_rows(config.shape, "shape"),
+            *group_rows(config),
+            *group_rows(config.training, "training"),
+        ]
 
 
 @dataclass(frozen=True)
@@ -131,7 +118,7 @@ def accuracy_of(
 
 
 def train_references(
-    data: _Translations, plan: ReferenceConfig, where: Environment
+    data: _Translations, config: ReferenceConfig, environment: Environment
 ) -> dict[str, Any]:
     """Train a classifier, write its model folder, and return how that went.
 
@@ -141,33 +128,33 @@ def train_references(
 
     Raises InputError where there are too few references for each part to have one.
     """
-    parts, settings = _parts(data, plan.training), plan.training
-    check_replaceable(where.output)
-    start_torch(settings.seed, where.threads)
-    processor = _processor(data, parts[0], plan)
-    network = ReferenceNetwork(plan.shape, processor.sizes())
+    parts, settings = _parts(data, config.training), config.training
+    check_replaceable(environment.output)
+    start_torch(settings.seed, environment.threads)
+    processor = _processor(data, parts[0], config)
+    network = ReferenceNetwork(config.shape, processor.sizes())
     development, test = ((part, [data[each][0] for each in part]) for part in parts[1:])
 
     def measure(trained: ReferenceNetwork, sides: _Sides) -> Accuracy:
         return accuracy_of(
-            ReferenceClassifier(processor, trained, where.device, where.threads), *sides
+            ReferenceClassifier(processor, trained, environment.device, environment.threads), *sides
         )
 
-    device = resolve_device(where.device)
+    device = resolve_device(environment.device)
     progress = learn_in_memory(
         ReferenceLearner(network.to(device), settings),
         reference_stream(_corpus(processor, data, parts[0]), settings, device),
         lambda trained: 100 - measure(trained, development).total,
-        where.report,
+        environment.report,
     )
     record = {
-        **plan.to_dict(),
+        **dataclasses.asdict(config),
         "references": [len(part) for part in parts],
         "translations": sum(map(len, data.values())),
         **_course(progress),
         "test": measure(network, test).to_dict(),
     }
-    _write(where.output, network, processor, record)
+    _write(environment.output, network, processor, record)
     return record
 
 
@@ -186,7 +173,7 @@ def _write(
     """Write the model folder, with how it was trained."""
     with writing_folder(output) as folder:
         save_reference_classifier(folder, network, processor)
-        (folder / _RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        (folder / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def _course(progress: Progress) -> dict[str, Any]:
@@ -197,11 +184,11 @@ def _course(progress: Progress) -> dict[str, Any]:
 
 
 def _processor(
-    data: _Translations, training: Sequence[str], plan: ReferenceConfig
+    data: _Translations, training: Sequence[str], config: ReferenceConfig
 ) -> TextProcessor:
     """Learn the vocabulary of some references and their translations."""
     machine = [text for reference in training for text in data[reference]]
-    words = SegmenterSettings("none", vocabulary_size=plan.vocabulary_size)
+    words = SegmenterSettings("none", vocabulary_size=config.vocabulary_size)
     return TextProcessor.learn(training, machine, _LANGUAGES, Normalisation(apart=True), words)
 
 

@@ -27,10 +27,10 @@ from bitextfilter.scoring.model import Model, load
 from bitextfilter.similarity.vectors import cosine_pairs
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.training.data import PairFile
-from bitextfilter.workflows.encoder_config import Environment, TrainingFiles
 from bitextfilter.workflows.encoder_training import EncoderTraining
+from bitextfilter.workflows.fingerprints import file_digest, rule_parameters
 from bitextfilter.workflows.grid import Point
-from bitextfilter.workflows.resuming import content, described
+from bitextfilter.workflows.runs import Environment, TrainingFiles
 from bitextfilter.workflows.subsets import rule_columns, sample_lines, select_pairs
 
 
@@ -85,16 +85,16 @@ class TuningTask:
         SettingsError without pairs, for the architecture pivot, which takes other pairs, or where
         a decoder is asked for that has nothing to write.
         """
-        if point.plan.architecture == PIVOT:
+        if point.config.architecture == PIVOT:
             raise SettingsError(
                 "the architecture pivot is trained on pairs with a third language, which"
                 " bitext-train-encoder takes; leave it out"
             )
         if not self.files(point):
             raise SettingsError("no training pairs: name them in the grid, or with --pairs")
-        if point.plan.training.decodes and PIECES not in views(point.plan.architecture):
+        if point.config.training.decodes and PIECES not in views(point.config.architecture):
             raise SettingsError(
-                f"a decoder needs pieces, and the architecture {point.plan.architecture} reads"
+                f"a decoder needs pieces, and the architecture {point.config.architecture} reads"
                 " none; set training.translation and training.autoencoding to 0"
             )
         for rule in point.rules:
@@ -127,15 +127,15 @@ class TuningTask:
         development = self.development
         parts: dict[str, Any] = {
             "version": __version__,
-            "plan": point.plan.to_dict(),
-            "rules": [(rule.name, described(rule)) for rule in point.rules],
+            "plan": point.config.to_dict(),
+            "rules": [(rule.name, rule_parameters(rule)) for rule in point.rules],
             "sample": point.sample,
             "languages": self.languages,
-            "pairs": [content(path) for path in self.files(point)],
+            "pairs": [file_digest(path) for path in self.files(point)],
             "columns": dataclasses.astuple(self.columns),
-            "development": content(development.source),
+            "development": file_digest(development.source),
             "development columns": dataclasses.astuple(development.columns),
-            "sts": [content(path) for path in self.sts],
+            "sts": [file_digest(path) for path in self.sts],
             "sts languages": self.sts_languages,
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
@@ -156,11 +156,10 @@ class TuningTask:
 
     def _outcome(self, point: Point, key: str, scratch: Path) -> PointResult:
         folder = scratch / "model"
-        material = TrainingFiles(self.languages, self._material(point, scratch), self.development)
-        where = Environment(output=folder, device=self.device)
-        training = EncoderTraining(point.plan, material, where)
+        files = TrainingFiles(self.languages, self._pair_files(point, scratch), self.development)
+        environment = Environment(output=folder, device=self.device)
+        training = EncoderTraining(point.config, files, environment)
         progress = training.run()
-        best = max(row["update"] for row in progress.history if row["error"] == progress.best)
         figure, note = progress.best, ""
         if self.sts:
             figure = mean_pearson(load(folder, self.device, 1), self.sts, self.sts_languages)
@@ -168,9 +167,9 @@ class TuningTask:
         if self.models is not None:
             with writing_folder(self.models / key) as draft:
                 shutil.copytree(folder, draft, dirs_exist_ok=True)
-        return PointResult(key, figure, len(training.corpus), int(best), note=note)
+        return PointResult(key, figure, len(training.corpus), progress.best_update, note=note)
 
-    def _material(self, point: Point, scratch: Path) -> list[PairFile]:
+    def _pair_files(self, point: Point, scratch: Path) -> list[PairFile]:
         """The files of a point, or the one of those pairs that it selects."""
         files = self.files(point)
         if not point.rules and point.sample is None:
@@ -182,7 +181,7 @@ class TuningTask:
         ]
         if not lines:
             raise SettingsError("no pair passes the rules")
-        lines = sample_lines(lines, point.sample, point.plan.training.seed)
+        lines = sample_lines(lines, point.sample, point.config.training.seed)
         write_whole(scratch / "pairs.tsv", b"".join(lines))
         return [PairFile(str(scratch / "pairs.tsv"), columns=self.columns)]
 

@@ -128,14 +128,14 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
     whole = load(home / "model").digest
     from bitextfilter.commands import train_encoder
 
-    class Unplug(train_encoder.TrainingReporter):
+    class Unplug(training.TrainingReporter):
         def __call__(self, progress: object, updates: int) -> None:
             super().__call__(progress, updates)  # type: ignore[arg-type]
             if progress.update == 5:  # type: ignore[attr-defined]
                 raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(train_encoder, "TrainingReporter", Unplug)
+        patch.setattr(training, "TrainingReporter", Unplug)
         train(home, *more, code=130)
     train(home, *more, "--resume")
     assert load(home / "model").digest == whole
@@ -153,7 +153,7 @@ WORD = ["--set", "shape={}", "--architecture", "word"]
     ("more", "code", "message"),
     [
         (["--languages", "aa"], 2, "two languages"),
-        (["--dev-scol", "en"], 2, "'en' is no number"),
+        (["--dev-scol", "en"], 2, "'en' is not a number"),
         (["--set", "training.speed=9"], 78, "training.speed is no setting; did you mean seed?"),
         (["--set", "training.passes=many"], 78, "training.passes must be a number, not 'many'"),
         (

@@ -22,7 +22,8 @@ from bitextfilter.scoring.model import load
 from bitextfilter.text.vocabulary import END
 from bitextfilter.training.data import PairFile
 from bitextfilter.training.pivot import PivotLearner
-from bitextfilter.workflows.encoder_config import EncoderConfig, PivotFiles, TrainingFiles
+from bitextfilter.workflows.encoder_config import EncoderConfig
+from bitextfilter.workflows.runs import PivotFiles, TrainingFiles
 
 WORDS = 30
 TINY = {
@@ -173,14 +174,14 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
     train(home)
     whole = load(home / "model").digest
 
-    class Unplug(train_encoder.TrainingReporter):
+    class Unplug(training.TrainingReporter):
         def __call__(self, progress: object, updates: int) -> None:
             super().__call__(progress, updates)  # type: ignore[arg-type]
             if progress.update == 5:  # type: ignore[attr-defined]
                 raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(train_encoder, "TrainingReporter", Unplug)
+        patch.setattr(training, "TrainingReporter", Unplug)
         train(home, code=130)
     train(home, "--resume")
     assert load(home / "model").digest == whole
@@ -244,7 +245,7 @@ def test_a_plan_and_its_material_must_agree(architecture: str) -> None:
     pivot = PivotFiles("cc", (files, files)) if architecture == "autoencoder" else None
     material = TrainingFiles(("aa", "bb"), files, files[0], pivot=pivot)
     with pytest.raises(SettingsError, match="the architecture pivot, and no other"):
-        EncoderConfig(architecture).check_files(material)
+        EncoderConfig.from_dict({"architecture": architecture}).check_files(material)
 
 
 @pytest.mark.parametrize(

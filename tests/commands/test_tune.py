@@ -251,7 +251,7 @@ def test_what_cannot_be_written_ends_the_run_before_training(
         (["--no-pairs"], 78, "no training pairs"),
         (["--pairs", "missing.tsv"], 66, "missing.tsv: cannot be opened"),
         (["--sts-language", "aa"], 2, "--sts-language needs --sts"),
-        (["--scol", "name"], 2, "'name' is no number"),
+        (["--scol", "name"], 2, "'name' is not a number"),
         (["--languages", "aa"], 2, "two languages"),
         (["--pairs", "-"], 2, "files are read more than once"),
         (["--development", "-"], 2, "files are read more than once"),

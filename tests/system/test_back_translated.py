@@ -115,7 +115,7 @@ POINTS = {
 def test_grids_are_those_of_the_paper(output: Path, name: str) -> None:
     points = list(read_grid(output / f"{name}.toml").points())
     assert len(points) == 2 * POINTS[name]
-    assert {point.plan.architecture for point in points} == {"word", "gran"}
+    assert {point.config.architecture for point in points} == {"word", "gran"}
     assert {point.sample for point in points} == {50}
 
 
@@ -125,7 +125,7 @@ def test_one_architecture_alone(output: Path, chosen: str, name: str) -> None:
     done = run(output.parent, output.parent / "data", folder, "5", ARCHITECTURES=chosen)
     assert (done.returncode, done.stderr) == (0, "")
     points = list(read_grid(folder / "by-length.toml").points())
-    assert [point.plan.architecture for point in points] == [name] * 14
+    assert [point.config.architecture for point in points] == [name] * 14
 
 
 def test_tables(output: Path) -> None:

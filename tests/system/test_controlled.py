@@ -11,7 +11,7 @@ from bitextfilter.io.rows import TemplatedColumns
 from bitextfilter.training.data import PairFile
 from bitextfilter.translation.registry import load_translator
 from bitextfilter.translation.translator import SearchSettings
-from bitextfilter.workflows.encoder_config import Environment, TrainingFiles
+from bitextfilter.workflows.runs import Environment, TrainingFiles
 from bitextfilter.workflows.translator_training import TranslatorConfig, TranslatorTraining
 
 VALUES = {

@@ -27,10 +27,10 @@ def grid(path: Path, text: str) -> Grid:
 def test_lists_are_combined_and_the_last_changes_first(path: Path) -> None:
     read = grid(path, 'architecture = "averaging"\n[training]\nmargin = [0.3, 0.4]\nseed = [1, 2]')
     points = list(read.points())
-    assert [(p.plan.training.margin, p.plan.training.seed) for p in points] == [
+    assert [(p.config.training.margin, p.config.training.seed) for p in points] == [
         (0.3, 1), (0.3, 2), (0.4, 1), (0.4, 2),
     ]  # fmt: skip
-    assert {point.plan.architecture for point in points} == {"averaging"}
+    assert {point.config.architecture for point in points} == {"averaging"}
     assert read.names == ["training.margin", "training.seed", "architecture"]
     assert read.varied == ["training.margin", "training.seed"]
     assert points[0].said(read.varied) == "training.margin=0.3 training.seed=1"
@@ -49,7 +49,7 @@ def test_names_between_commas_go_together(path: Path) -> None:
         grid(path, text)
     read = grid(path, text.replace("[16, 8]", "[[16, 8], [32, 16]]"))
     found = [
-        (p.plan.training.passes, p.plan.training.learning_rate, p.plan.shape["hidden"])
+        (p.config.training.passes, p.config.training.learning_rate, p.config.shape.hidden)
         for p in read.points()
     ]
     assert found == [(1, 0.1, 8), (1, 0.1, 16), (2, 0.05, 8), (2, 0.05, 16)]
@@ -58,7 +58,8 @@ def test_names_between_commas_go_together(path: Path) -> None:
 def test_default_leaves_a_name_out(path: Path) -> None:
     text = '"architecture,shape.hidden" = [["averaging", "default"], ["autoencoder", 8]]'
     averaging, autoencoder = grid(path, text).points()
-    assert "hidden" not in averaging.plan.shape and autoencoder.plan.shape["hidden"] == 8
+    assert not hasattr(averaging.config.shape, "hidden")
+    assert autoencoder.config.shape.hidden == 8
     assert averaging.cells() == {"architecture": "averaging"}
 
 

@@ -13,7 +13,7 @@ from bitextfilter.workflows.tuning import PointResult, ResultTable
 
 
 def point(**values: object) -> Point:
-    return Point(values, EncoderConfig(), ())
+    return Point(values, EncoderConfig.from_dict({}), ())
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +17,15 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.training import TrainingReporter, settings_values
+from bitextfilter.commands.frame.training import TRANSLATOR_ERRORS, run_environment, settings_values
 
 if TYPE_CHECKING:
-    from bitextfilter.training.loop import Progress
     from bitextfilter.workflows.downstream import DownstreamTask, Experiment, SystemResult
     from bitextfilter.workflows.subsets import System
 
 
 _ROWS = [o for o in row_options() if o.name in ("output", "scol", "tcol", "header")]
 _THEIRS = [o for o in pair_column_options() if (o.name or "").startswith("dev_")]
-_ERRORS = {"cross-entropy": "cross-entropy {:.4f} nats a token", "bleu": "100 - BLEU = {:.2f}"}
 
 
 def _columns(text: str) -> list[int | str]:
@@ -128,7 +125,9 @@ def main(run: Run, file: str, as_json: bool, **options: Any) -> None:
     output = run.output()
     pairs, *chosen_by = digests(task.corpus, systems)
     folder = run.enter(kept_folder(options["work"], task.described(pairs)))
-    experiment = Experiment(task, folder.path, _surroundings(run, task))
+    error = TRANSLATOR_ERRORS[task.config.training.validation]
+    environment = run_environment(run, "", error)
+    experiment = Experiment(task, folder.path, environment)
     experiment.check(dict(zip(systems, chosen_by, strict=True)), options["seeds"])
     outcomes = _outcomes(run, experiment, systems, options["seeds"])
     references = [[pair[1] for pair in test] for test in experiment.tests]
@@ -182,34 +181,19 @@ def _task(run: Run, file: str, options: dict[str, Any]) -> DownstreamTask:
         if "seed" in training:
             raise click.UsageError("training.seed is not set here: give --seeds")
         values = {**values, "training": {"patience": 0, **training}}
-    plan = TranslatorConfig.from_dict(values)
-    if plan.architecture in TEMPLATED:
-        raise click.UsageError(f"{plan.architecture} writes by templates, of which FILE has none")
+    config = TranslatorConfig.from_dict(values)
+    if config.architecture in TEMPLATED:
+        raise click.UsageError(f"{config.architecture} writes by templates, of which FILE has none")
     theirs = Columns(options["dev_scol"], options["dev_tcol"])
     return DownstreamTask(
         ScoredFile(file, rows.columns, rows.header),
         options["languages"],
         options["words"],
-        plan,
+        config,
         PairFile(options["development"], columns=theirs),
         tuple(PairFile(path, columns=theirs) for path in options["tests"]),
         options["beam"],
     )
-
-
-def _surroundings(run: Run, task: DownstreamTask) -> Any:
-    """Return where all trainings happen; each tells of its own validations."""
-    from bitextfilter.workflows.encoder_config import Environment
-
-    report: list[Callable[[Progress, int], None]] = []
-
-    def reporting(progress: Progress, updates: int) -> None:
-        if progress.update == 1 or not report:
-            report[:] = [TrainingReporter(run, _ERRORS[task.plan.training.validation])]
-        report[0](progress, updates)
-
-    common = run.common
-    return Environment(Path(), common.device, common.threads, note=run.note, report=reporting)
 
 
 def _outcomes(

@@ -114,7 +114,7 @@ def load_scorers(
     from bitextfilter.models.folders import full_model_digest
     from bitextfilter.scoring.model_scorers import ModelScorers, check_scorers
     from bitextfilter.translation.registry import load_translator
-    from bitextfilter.workflows.resuming import content
+    from bitextfilter.workflows.fingerprints import file_digest
 
     folders = options.folders
     translators = [

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,23 +22,26 @@ if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
     from bitextfilter.training.data import PairFile
     from bitextfilter.training.loop import Progress
-    from bitextfilter.workflows.encoder_config import PivotFiles
+    from bitextfilter.workflows.runs import Environment, PivotFiles
 
 
-Rows = list[tuple[str, str, str, str]]
-"""Name, default, range and meaning of each setting."""
+TRANSLATOR_ERRORS = {
+    "cross-entropy": "cross-entropy {:.4f} nats a token",
+    "bleu": "100 - BLEU = {:.2f}",
+}
+"""Form of a validation's error, by ``training.validation``."""
 
 _FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
 
 
-def training_options(rows: Callable[[], Rows]) -> list[click.Parameter]:
+def training_options(config: str) -> list[click.Parameter]:
     """Return -o, the files of pairs, the settings, --quantise and --resume.
 
-    ``rows``: what --list-settings lists.
+    ``config``: see :func:`settings_options`.
     """
     return [
         *_file_options(),
-        *settings_options(rows),
+        *settings_options(config),
         click.Option(
             ["--quantise"], is_flag=True, help="Keep matrices as int8: a quarter of the size."
         ),
@@ -49,25 +53,24 @@ def training_options(rows: Callable[[], Rows]) -> list[click.Parameter]:
     ]
 
 
-def _show(
-    rows: Callable[[], Rows], context: click.Context, _: click.Parameter, asked: bool
-) -> None:
+def _list_settings(config: str, context: click.Context, _: click.Parameter, asked: bool) -> None:
     """Write the table of settings, and exit."""
     if asked:
         from bitextfilter.settings import settings_table
 
-        click.echo(settings_table(rows()), nl=False)
+        module, name = config.rsplit(".", 1)
+        rows = getattr(importlib.import_module(f"bitextfilter.{module}"), name).rows()
+        click.echo(settings_table(rows), nl=False)
         context.exit()
 
 
-def settings_options(rows: Callable[[], Rows], seed: str = "training.seed") -> list[click.Option]:
+def settings_options(config: str, seed: str = "training.seed") -> list[click.Option]:
     """Return --settings, --set, --list-settings and --seed, which every training has.
 
     Args:
-        rows: what --list-settings lists.
+        config: path of the class, below ``bitextfilter``, whose ``rows()`` are listed.
         seed: the setting that --seed is short for; none if it is empty.
     """
-
     options = [
         click.Option(
             ["--settings"],
@@ -86,7 +89,7 @@ def settings_options(rows: Callable[[], Rows], seed: str = "training.seed") -> l
             is_flag=True,
             is_eager=True,
             expose_value=False,
-            callback=partial(_show, rows),
+            callback=partial(_list_settings, config),
             help="List the settings with defaults, ranges and meanings, and exit.",
         ),
     ]
@@ -187,14 +190,29 @@ def _weighted(text: str, option: str) -> tuple[str, float]:
 
 
 LINE_SECONDS = 60.0
-"""Where there is no progress bar, a line after this time tells how far a run is."""
+"""Without a progress bar, time between lines on the progress of a run."""
+
+
+def run_environment(
+    run: Run,
+    output: str | Path,
+    error: str = "recovery error {:.2f} %",
+    quantise: bool = False,
+    resume: bool = False,
+) -> Environment:
+    """The environment of a training; ``error``: form of a validation's error."""
+    from bitextfilter.workflows.runs import Environment
+
+    device, threads = run.common.device, run.common.threads
+    report = TrainingReporter(run, error)
+    return Environment(Path(output), device, threads, quantise, resume, run.note, report)
 
 
 class TrainingReporter:
-    """Shows how a training goes on."""
+    """Shows the progress of a training, or of several, one after the other."""
 
-    def __init__(self, run: Run, error: str = "recovery error {:.2f} %") -> None:
-        """``error``: how a validation's error is said."""
+    def __init__(self, run: Run, error: str) -> None:
+        """``error``: form of a validation's error."""
         self._run = run
         self._error = error
         self._updates: int | None = None
@@ -204,7 +222,7 @@ class TrainingReporter:
 
     def __call__(self, progress: Progress, updates: int) -> None:
         """Move the progress bar, and tell of a new validation."""
-        if self._updates is None:
+        if self._updates is None or progress.update <= self._updates:
             self._validations = sum(row["update"] < progress.update for row in progress.history)
             self._updates = 0
             self._begun = progress.update - 1
@@ -241,7 +259,7 @@ _Pair = tuple[str, str]
 
 
 class NoisyCorpus:
-    """Gives the windows of a file from its beginning at each call; its rows are counted once."""
+    """A file read from its beginning at each call; its rows are counted once."""
 
     def __init__(self, run: Run, path: str) -> None:
         self._run, self._path, self._again = run, path, False
@@ -289,9 +307,9 @@ def pivot_options() -> list[click.Parameter]:
     ]
 
 
-def pivot_material(options: dict[str, Any], columns: Columns) -> PivotFiles:
+def pivot_files(options: dict[str, Any], columns: Columns) -> PivotFiles:
     """The files of --source-pivot and --target-pivot. Raises UsageError unless all is there."""
-    from bitextfilter.workflows.encoder_config import PivotFiles
+    from bitextfilter.workflows.runs import PivotFiles
 
     for name in NEEDED:
         if not options[name]:

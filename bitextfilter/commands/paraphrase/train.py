@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,8 +12,7 @@ from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import device_options, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
-    Rows,
-    TrainingReporter,
+    run_environment,
     settings_options,
     settings_values,
 )
@@ -25,13 +23,13 @@ from bitextfilter.io.rows import BadRow
 _ROW_OPTIONS = [option for option in row_options() if option.name not in ("input", "output")]
 
 
-def _rows() -> Rows:
-    from bitextfilter.workflows.reference_training import settings_rows
-
-    return settings_rows()
-
-
-@command("train", _ROW_OPTIONS, settings_options(_rows), device_options(), batch_size=None)
+@command(
+    "train",
+    _ROW_OPTIONS,
+    settings_options("workflows.reference_training.ReferenceConfig"),
+    device_options(),
+    batch_size=None,
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("-o", "--output", "folder", required=True, metavar="DIR", help="The new model.")
 @click.option(
@@ -56,18 +54,14 @@ def main(run: Run, files: tuple[str, ...], folder: str, as_json: bool, **options
         bitext-paraphrase train --set training.negatives=hardest --architecture averaging \\
             -o references ten.tsv
     """
-    from bitextfilter.workflows.encoder_config import Environment
     from bitextfilter.workflows.reference_training import ReferenceConfig, train_references
 
-    plan = ReferenceConfig.from_dict(settings_values(options))
-    report = TrainingReporter(run, "error {:.2f} %")
-    where = Environment(
-        Path(folder), run.common.device, run.common.threads, note=run.note, report=report
-    )
+    config = ReferenceConfig.from_dict(settings_values(options))
+    environment = run_environment(run, folder, "error {:.2f} %")
     output, data = run.output("-"), _read(run, files)
-    run.facts["seed"] = plan.training.seed
+    run.facts["seed"] = config.training.seed
     run.counts["references"] = len(data)
-    record = train_references(data, plan, where)
+    record = train_references(data, config, environment)
     output.write((json.dumps(record, indent=2) + "\n" if as_json else _table(record)).encode())
 
 

@@ -245,7 +245,7 @@ def test_a_training_goes_on_whatever_the_development_file_is_called(
 
 def test_lines_that_are_cut_are_told(files: Path, tmp_path: Path) -> None:
     (tmp_path / "long.tsv").write_text("b1\t" + "a1 " * 400 + "\n")
-    more = ("--test", tmp_path / "long.tsv", "--set", "training.updates=1")
+    more = ("--test", tmp_path / "long.tsv", "--set", "training.passes=0.01")
     said = downstream(files, tmp_path / "work", "--scores", "bad", *more).stderr
     assert "bad: 1 lines of the test sets were too long" in said
 
@@ -365,7 +365,7 @@ def test_names_need_a_header(files: Path, tmp_path: Path) -> None:
 
 
 def test_too_few_words_are_warned_of(files: Path, tmp_path: Path) -> None:
-    result = downstream(files, tmp_path, "--oracle", "label", "--set", "training.updates=1",
+    result = downstream(files, tmp_path, "--oracle", "label", "--set", "training.passes=0.01",
                         words=100_000)  # fmt: skip
     assert "warning: oracle has no more than" in result.stderr
     assert "words in 300 rows" in result.stderr

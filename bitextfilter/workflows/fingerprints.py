@@ -1,46 +1,19 @@
-"""Resumable runs: the state folder, its plan, and digests of what a run reads."""
+"""Digests of the files, models and rules that a run reads."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from bitextfilter.errors import NotFoundError, OutputError, SettingsError
+from bitextfilter.errors import NotFoundError
 from bitextfilter.filters.rule import Rule
-from bitextfilter.io.work_folder import PLAN, check_plan, read_plan, write_plan
 from bitextfilter.models.folders import CONFIG, find_model, model_digest, shipped_models
-from bitextfilter.training.loop import PROGRESS
-from bitextfilter.workflows.encoder_config import Environment
 
 
-def begin_state(where: Environment, plan: Mapping[str, Any]) -> None:
-    """Make the state's folder, without the state of an earlier run, and keep the plan there."""
-    try:
-        where.state.mkdir(parents=True, exist_ok=True)
-        (where.state / PROGRESS).unlink(missing_ok=True)
-    except OSError as error:
-        raise OutputError(f"{where.state}: cannot be made: {error.strerror}") from error
-    write_plan(where.state, plan)
-
-
-def has_state(where: Environment) -> bool:
-    """Whether there is a state to go on from."""
-    return (where.state / PLAN).is_file() and (where.state / PROGRESS).is_file()
-
-
-def check_resumable(where: Environment, plan: Mapping[str, Any]) -> None:
-    """Raise SettingsError unless the run to resume has this plan."""
-    before = read_plan(where.state)
-    if before is None or not has_state(where):
-        raise SettingsError(f"{where.state}: nothing to resume; leave out --resume")
-    check_plan(where.state, before, plan)
-
-
-def described(rule: Rule) -> dict[str, list[Any]]:
+def rule_parameters(rule: Rule) -> dict[str, list[Any]]:
     """Return each parameter of a rule, with digests of the file and the model that it names."""
     values = dataclasses.asdict(cast(Any, rule))
     return {name: [value, *_named(value)] for name, value in values.items()}
@@ -50,7 +23,7 @@ def _named(value: Any) -> list[str]:
     """Digests of the file, and of the model by its folder or its shipped name."""
     if not isinstance(value, str):
         return []
-    found = [content(value)] if _is_file(Path(value)) else []
+    found = [file_digest(value)] if _is_file(Path(value)) else []
     if value in shipped_models() or _is_file(Path(value) / CONFIG):
         found.append(_model(find_model(value)))
     return found
@@ -64,7 +37,7 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def content(path: str) -> str:
+def file_digest(path: str) -> str:
     """Return a digest of a file. Raises NotFoundError where it cannot be read."""
     try:
         status = Path(path).stat()

@@ -1,0 +1,243 @@
+"""Resumable training runs: their files, their environment, and the state that they save."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bitextfilter.errors import InputError, OutputError, SettingsError
+from bitextfilter.io.work_folder import PLAN, check_plan, read_plan, write_plan
+from bitextfilter.models.device import resolve_device
+from bitextfilter.models.folders import check_replaceable, writing_folder
+from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.text.segment import Segmenter, SegmenterSettings
+from bitextfilter.training.data import Corpus, PairFile
+from bitextfilter.training.loop import (
+    PROGRESS,
+    Hooks,
+    Learner,
+    Progress,
+    Stream,
+    learn,
+    start_torch,
+)
+
+RECORD = "training.json"
+"""The file of a model folder with the settings of its training."""
+
+
+@dataclass(frozen=True)
+class PivotFiles:
+    """Training files of the architecture pivot, instead of pairs."""
+
+    language: str
+    """A third language."""
+    sides: tuple[Sequence[PairFile], Sequence[PairFile]]
+    """Pairs of source and pivot; pairs of target and pivot."""
+
+
+@dataclass(frozen=True)
+class TrainingFiles:
+    """The files of a run."""
+
+    languages: tuple[str, str]
+    pairs: Sequence[PairFile]
+    development: PairFile
+    """Pairs on which the network is validated; never trained on."""
+    monolingual: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    """Plain text files to autoencode besides, by side (0 source, 1 target)."""
+    start: Path | None = None
+    """A model whose text processing and fitting tensors are taken over."""
+    segmenter: Path | None = None
+    """A learnt segmenter's folder, to use instead of learning one."""
+    vectors: Path | None = None
+    """Initial vectors of subwords, in text form."""
+    pivot: PivotFiles | None = None
+
+    def described(self) -> dict[str, Any]:
+        """The names of the files, without their folders: a model names no path of a machine."""
+
+        def name(path: str | Path | None) -> str | None:
+            return None if path is None else Path(path).name
+
+        def names(files: Sequence[PairFile]) -> list[Any]:
+            return [[name(file.source), name(file.target), file.weight] for file in files]
+
+        described: dict[str, Any] = {
+            "languages": list(self.languages),
+            "pairs": names(self.pairs),
+            "monolingual": {
+                str(side): list(map(name, paths)) for side, paths in self.monolingual.items()
+            },
+            "development": name(self.development.source),
+            "start": name(self.start),
+            "segmenter": name(self.segmenter),
+            "vectors": name(self.vectors),
+        }
+        if (pivot := self.pivot) is not None:
+            sides = [names(files) for files in pivot.sides]
+            described["pivot"] = {"language": pivot.language, "sides": sides}
+        return described
+
+
+def _no_note(_: str) -> None:
+    """Ignore a message."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Run-time environment: output folder, device, threads, callbacks."""
+
+    output: Path
+    device: str = "cpu"
+    threads: int = 1
+    quantise: bool = False
+    """Keep matrices as int8 in the model."""
+    resume: bool = False
+    note: Callable[[str], None] = _no_note
+    report: Callable[[Progress, int], None] = lambda *_: None
+
+    @property
+    def state(self) -> Path:
+        """The folder of the training state, beside the model."""
+        return self.output.with_name(self.output.name + ".training")
+
+    @property
+    def has_state(self) -> bool:
+        """Whether there is a state to resume."""
+        return (self.state / PLAN).is_file() and (self.state / PROGRESS).is_file()
+
+    def begin_state(self, plan: Mapping[str, Any]) -> None:
+        """Make the state's folder, without the state of an earlier run, and write the plan."""
+        try:
+            self.state.mkdir(parents=True, exist_ok=True)
+            (self.state / PROGRESS).unlink(missing_ok=True)
+        except OSError as error:
+            raise OutputError(f"{self.state}: cannot be made: {error.strerror}") from error
+        write_plan(self.state, plan)
+
+    def check_resumable(self, plan: Mapping[str, Any]) -> None:
+        """Raise SettingsError unless the run to resume has this plan."""
+        before = read_plan(self.state)
+        if before is None or not self.has_state:
+            raise SettingsError(f"{self.state}: nothing to resume; leave out --resume")
+        check_plan(self.state, before, plan)
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """Settings of a network and its text, which every run has; subclasses add its training."""
+
+    architecture: str
+    shape: Any
+    """Settings of the architecture: a frozen dataclass."""
+    normalisation: Normalisation
+    segmentation: SegmenterSettings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every setting, nested, as ``from_dict`` takes it."""
+        return asdict(self)
+
+
+class TrainingRun(ABC):
+    """One run: reads files, trains, and writes the model folder at every best error."""
+
+    config: Any
+    network: Any
+    processor: TextProcessor
+
+    def __init__(self, config: Any, files: TrainingFiles, environment: Environment) -> None:
+        """Read everything that the run needs.
+
+        Raises:
+            SettingsError: settings do not fit, or are not those of the run to resume.
+            NotFoundError, InputError: a file is missing or bad.
+            DeviceError: the device, or an optional package, is not there.
+            OutputError: something other than a model stands at the output.
+        """
+        self.given = self.config = config
+        self.files, self.environment = files, environment
+        self.check()
+        self._device = resolve_device(environment.device)
+        check_replaceable(environment.output)
+        if environment.resume:
+            environment.check_resumable(self._plan())
+        start_torch(config.training.seed, environment.threads)
+        self._development = [list(side) for side in zip(*files.development.texts(), strict=True)]
+        if not self._development:
+            raise InputError("no pairs to validate on", file=files.development.source)
+        self.read()
+        self.network = self.make_network()
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise SettingsError for settings and files that do not go together."""
+
+    @abstractmethod
+    def read(self) -> None:
+        """Read the training files, and learn the text processing."""
+
+    @abstractmethod
+    def make_network(self) -> Any:
+        """A network at its starting point."""
+
+    @abstractmethod
+    def make_learner(self) -> tuple[Learner, Stream]:
+        """The network on its device with its losses, and the mini-batches."""
+
+    @abstractmethod
+    def validate(self, network: Any) -> float:
+        """Error of a network on the development pairs; lower is better."""
+
+    @abstractmethod
+    def save(self, folder: Path, network: Any) -> None:
+        """Write a network and its text processing into a folder."""
+
+    def run(self) -> Progress:
+        """Train to the end, or on from the saved state of an interrupted run."""
+        learner, stream = self.make_learner()
+        where = self.environment
+        if not where.resume:
+            where.begin_state(self._plan())
+        hooks = Hooks(self.validate, self._keep, where.report)
+        return learn(learner, stream, hooks, where.state, where.resume)
+
+    def learn_text(
+        self, sources: list[str], targets: list[str], segmentation: SegmenterSettings | Segmenter
+    ) -> TextProcessor:
+        """Learn the segmentation, unless it is given, and the vocabulary."""
+        self.environment.note("learning the segmentation and the vocabulary")
+        languages, normalisation = self.files.languages, self.config.normalisation
+        return TextProcessor.learn(sources, targets, languages, normalisation, segmentation)
+
+    def short(self, corpus: Corpus, kind: str = "") -> Corpus:
+        """Leave out, and count, pairs that are too long; *kind* goes before "pairs"."""
+        longest = self.config.training.maximum_length
+        short = corpus.up_to(longest)
+        left = len(corpus) - len(short)
+        self.environment.note(
+            f"{len(short)} {kind}pairs, {left} left out for more than {longest} subwords"
+        )
+        if not len(short):
+            raise SettingsError(
+                f"every {kind}pair is longer than training.maximum_length={longest}"
+            )
+        return short
+
+    def _plan(self) -> dict[str, Any]:
+        """Every setting, and the names of the files."""
+        return {**self.given.to_dict(), "material": self.files.described()}
+
+    def _keep(self, network: Any, progress: Progress) -> None:
+        """Write the model folder: the network with the lowest error so far."""
+        record = {"material": self.files.described(), **self.config.to_dict()}
+        record["validation"] = progress.history
+        text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+        with writing_folder(self.environment.output) as folder:
+            self.save(folder, network)
+            (folder / RECORD).write_text(text, encoding="utf-8")
