@@ -204,7 +204,7 @@ class TrainingRun(ABC):
         where = self.environment
         if not where.resume:
             where.begin_state(self._plan())
-        hooks = Hooks(self.validate, self._keep, where.report)
+        hooks = Hooks(self.validate, self.keep, where.report)
         return learn(learner, stream, hooks, where.state, where.resume)
 
     def learn_text(
@@ -233,7 +233,7 @@ class TrainingRun(ABC):
         """Every setting, and the names of the files."""
         return {**self.given.to_dict(), "material": self.files.described()}
 
-    def _keep(self, network: Any, progress: Progress) -> None:
+    def keep(self, network: Any, progress: Progress) -> None:
         """Write the model folder: the network with the lowest error so far."""
         record = {"material": self.files.described(), **self.config.to_dict()}
         record["validation"] = progress.history
