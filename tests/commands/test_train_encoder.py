@@ -13,6 +13,7 @@ import toys
 from click.testing import CliRunner, Result
 
 import bitextfilter
+from bitextfilter.commands.frame import training
 from bitextfilter.commands.train_encoder import main
 from bitextfilter.encoders.combination import PARTS
 from bitextfilter.encoders.registry import load_encoder
@@ -126,7 +127,6 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
     more = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     train(home, *more)
     whole = load(home / "model").digest
-    from bitextfilter.commands import train_encoder
 
     class Unplug(training.TrainingReporter):
         def __call__(self, progress: object, updates: int) -> None:

@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from console import command
 
 from bitextfilter.commands import train_encoder
+from bitextfilter.commands.frame import training
 from bitextfilter.encoders.registry import ENCODERS, load_encoder
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.model import load

@@ -127,7 +127,7 @@ def load_scorers(
     directions = _directions([*zip(folders, translators, strict=True)], languages)
     by_direction = dict(zip((one.processor.languages for one in translators), digests, strict=True))
     source, target = options.files
-    contents = content(source) if source else "", content(target) if target else ""
+    contents = file_digest(source) if source else "", file_digest(target) if target else ""
     _add_fact(run, "language_models", options.files, contents)
     forward, backward = languages, languages[::-1]
     scorers = ModelScorers(
