@@ -97,10 +97,10 @@ def csls_of_all(a: Vectors, b: Vectors, threads: int) -> Any:
     """The nearest of either side, and each row's best match by CSLS."""
     import numpy as np
 
-    from bitextfilter.similarity.bidirectional import nearest_both_ways
+    from bitextfilter.similarity.bidirectional import bidirectional_search
     from bitextfilter.similarity.margins import csls, highest_means
 
-    forward, backward = nearest_both_ways(a, b, K, threads)
+    forward, backward = bidirectional_search(a, b, K, threads)
     means = highest_means(forward[0], K), highest_means(backward[0], K)
     scores = csls(forward[0], means[0][:, None], means[1][forward[1]])
     best = np.take_along_axis(forward[1], scores.argmax(axis=1)[:, None], axis=1)

@@ -61,7 +61,7 @@ def recommend(
         writing_folder,
     )
     from bitextfilter.scoring.measures import THRESHOLD_MEASURES
-    from bitextfilter.scoring.thresholds import merged, write_thresholds
+    from bitextfilter.scoring.thresholds import merge_thresholds, write_thresholds
 
     if similarity is not None and similarity not in THRESHOLD_MEASURES:
         raise click.UsageError(
@@ -72,7 +72,7 @@ def recommend(
     read_config(source)
     own, output = model_digest(source), run.output("-")
     new = [threshold for path in results for threshold in _suggested(run, path, own, similarity)]
-    thresholds = merged(_own_thresholds(run, source, own), new)
+    thresholds = merge_thresholds(_own_thresholds(run, source, own), new)
     with writing_folder(Path(folder)) as draft:
         shutil.copytree(source, draft, dirs_exist_ok=True)
         write_thresholds(draft, thresholds)
@@ -228,7 +228,7 @@ def _text_of(folder: Path, name: str) -> bytes:
 
 def _cell(value: Any) -> str:
     """Return a fact as one cell."""
-    from bitextfilter.scoring.thresholds import printable
+    from bitextfilter.scoring.thresholds import printable_line
 
     if isinstance(value, dict):
         return " ".join(f"{name}={_cell(part)}" for name, part in value.items())
@@ -236,7 +236,7 @@ def _cell(value: Any) -> str:
         return ",".join(map(_cell, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return "none" if value is None else printable(str(value))
+    return "none" if value is None else printable_line(str(value))
 
 
 @command("inspect", batch_size=None, parent=main)

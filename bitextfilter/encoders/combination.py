@@ -35,7 +35,7 @@ CachedPart = Callable[[Padded], Tensor]
 """From places in the distinct tokens, padded, to ``(n, e)``."""
 
 
-class Part(nn.Module, ABC):
+class EncoderPart(nn.Module, ABC):
     """One way; what it reads is its ``view``."""
 
     view = PIECES
@@ -50,7 +50,7 @@ class Part(nn.Module, ABC):
         """Do once what depends on a token alone; ``table (v, e)``: the vectors of all ids."""
 
 
-class Average(Part):
+class Average(EncoderPart):
     """WORD: the mean of the vectors (Wieting & Gimpel 2018; AVG, WA in the other papers)."""
 
     def __init__(self, vocabulary: int, width: int) -> None:
@@ -71,7 +71,7 @@ class TrigramAverage(Average):
     view = TRIGRAMS
 
 
-class Weighted(Part):
+class Weighted(EncoderPart):
     """The mean of the vectors, each times a learnt scalar of its token."""
 
     def __init__(self, vocabulary: int, width: int) -> None:
@@ -88,7 +88,7 @@ class Weighted(Part):
         return cached_mean(table, tokens, self.average.weights(tokens.ids))
 
 
-class Recurrent(Part):
+class Recurrent(EncoderPart):
     """LSTM: the mean of the states (Wieting & Gimpel 2018)."""
 
     recurrent = True
@@ -107,7 +107,7 @@ class Recurrent(Part):
         return lambda rows: direction.mean(rows.ids, rows.lengths)
 
 
-class Bidirectional(Part):
+class Bidirectional(EncoderPart):
     """BLSTM: the mean of the states of both directions (Wieting & Gimpel 2018)."""
 
     recurrent = True
@@ -135,7 +135,7 @@ class Bidirectional(Part):
         return encode
 
 
-class MaxPooled(Part):
+class MaxPooled(EncoderPart):
     """The highest state of a bidirectional LSTM at each place, half the width a direction.
 
     The encoder of Kim et al. 2019 (eq. 6), without the decoder.
@@ -159,7 +159,7 @@ class MaxPooled(Part):
         return lambda rows: cached.max_pooled(rows.ids, rows.lengths)
 
 
-class Gated(Part):
+class Gated(EncoderPart):
     """GRAN: the mean of the vectors, each gated by the state of an LSTM at its place.
 
     a = x ⊙ σ(W_x x + W_h h + b) (Wieting, Mallinson & Gimpel 2017, eq. 1).
@@ -214,7 +214,7 @@ class GatedByLeakyGru(Gated):
         return LeakyGru(width, width)
 
 
-PARTS: dict[str, type[Part]] = {
+PARTS: dict[str, type[EncoderPart]] = {
     "word": Average,
     "trigram": TrigramAverage,
     "weighted": Weighted,
@@ -349,10 +349,10 @@ class CombinationNetwork(Network):
         assert isinstance(table, nn.Embedding)
         return table
 
-    def _parts(self, side: int) -> dict[str, Part]:
+    def _parts(self, side: int) -> dict[str, EncoderPart]:
         parts = self.parts[side if len(self.parts) > 1 else 0]
         assert isinstance(parts, nn.ModuleDict)
-        return {name: part for name, part in parts.items() if isinstance(part, Part)}
+        return {name: part for name, part in parts.items() if isinstance(part, EncoderPart)}
 
     def _noisy(self) -> bool:
         """Whether vectors are changed before they are averaged."""

@@ -27,7 +27,7 @@ from bitextfilter.encoders.base import (
     Tokens,
     piece_vectors,
 )
-from bitextfilter.encoders.combination import Average, CachedPart, Part
+from bitextfilter.encoders.combination import Average, CachedPart, EncoderPart
 from bitextfilter.models.cached_projections import CachedDirection
 from bitextfilter.models.registry import Architecture, Registry
 from bitextfilter.settings import check, setting
@@ -35,7 +35,7 @@ from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES
 
 
-class LastState(Part):
+class LastState(EncoderPart):
     """The state of an LSTM after the last token."""
 
     recurrent = True
@@ -62,7 +62,7 @@ class LastState(Part):
         return encode
 
 
-READERS: dict[str, type[Part]] = {"lstm": LastState, "averaging": Average}
+READERS: dict[str, type[EncoderPart]] = {"lstm": LastState, "averaging": Average}
 """How token vectors become one vector, by name."""
 
 

@@ -19,7 +19,7 @@ from bitextfilter.errors import InputError
 from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
 from bitextfilter.evaluation.result import Result, record, signature
 from bitextfilter.io.files import stream_name
-from bitextfilter.similarity.separation import Contrast, best_counts, cells, mean_precision
+from bitextfilter.similarity.separation import Contrast, best_counts, mean_precision, score_cells
 
 ALL = "all"
 """The kind of all noise together."""
@@ -141,7 +141,7 @@ def measure_filtering(
     threshold that keeps nothing has precision 0. Memory grows with kinds times distinct scores of
     clean rows.
     """
-    rows = [cells(labelled.scores[labelled.of(i)]) for i in range(len(labelled.kinds) + 1)]
+    rows = [score_cells(labelled.scores[labelled.of(i)]) for i in range(len(labelled.kinds) + 1)]
     found = estimates(
         [counts for _, counts in rows],
         _Statistic([scores for scores, _ in rows], threshold),

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.sentence_file import SentenceFile
-from bitextfilter.similarity.bidirectional import nearest_both_ways
+from bitextfilter.similarity.bidirectional import bidirectional_search
 from bitextfilter.similarity.margins import MARGINS, highest_means
-from bitextfilter.similarity.neighbours import NONE, Found
-from bitextfilter.similarity.pair_classifier import PairScorer, Side, VectorRows
+from bitextfilter.similarity.neighbours import NO_ROW, Neighbours
+from bitextfilter.similarity.pair_classifier import EncodedSide, PairScorer, VectorRows
 from bitextfilter.similarity.vectors import euclidean_pairs, unit_rows
 
 NEEDS_CLASSIFIER = ("mlp", "joint")
@@ -117,7 +117,7 @@ def mine_vectors(
     """
     settings.check(scorer)
     units, k = (unit_rows(source), unit_rows(target)), settings.neighbours
-    nearest = nearest_both_ways(*units, k, settings.threads, progress)
+    nearest = bidirectional_search(*units, k, settings.threads, progress)
     if settings.similarity == "euclidean":
         scorer = partial(_euclidean, source, target)
     return choose_pairs(nearest, settings, scorer)
@@ -125,8 +125,8 @@ def mine_vectors(
 
 def scorer_for(
     settings: MiningSettings,
-    sides: tuple[Side, Side],
-    classify: Callable[[Side, Side], PairScorer | None],
+    sides: tuple[EncodedSide, EncodedSide],
+    classify: Callable[[EncodedSide, EncodedSide], PairScorer | None],
 ) -> PairScorer | None:
     """Return the scorer of pairs that a similarity needs; None where cosines are enough.
 
@@ -185,7 +185,7 @@ def _characters(sentences: Sequence[str]) -> Indices:
 
 
 def choose_pairs(
-    nearest: tuple[Found, Found],
+    nearest: tuple[Neighbours, Neighbours],
     settings: MiningSettings,
     scorer: PairScorer | None = None,
     other_cosines: Scores | None = None,
@@ -215,7 +215,7 @@ def choose_pairs(
 
 
 def _candidates(
-    nearest: tuple[Found, Found], settings: MiningSettings, other_cosines: Scores | None
+    nearest: tuple[Neighbours, Neighbours], settings: MiningSettings, other_cosines: Scores | None
 ) -> tuple[Mined, Mined]:
     """Return sources with their nearest targets, targets with their nearest sources, scored."""
     (cosines, targets), (cosines_back, sources) = nearest
@@ -228,7 +228,7 @@ def _candidates(
     def scored(rows: Indices, columns: Indices, values: Scores) -> Mined:
         if margin is not None:
             values = margin(values, means[0][rows], means[1][columns])
-        return Mined(rows, columns, values).take((rows != NONE) & (columns != NONE))
+        return Mined(rows, columns, values).take((rows != NO_ROW) & (columns != NO_ROW))
 
     rows = np.repeat(np.arange(len(targets)), targets.shape[1])
     columns = np.repeat(np.arange(len(sources)), sources.shape[1])

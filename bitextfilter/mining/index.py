@@ -36,8 +36,8 @@ from bitextfilter.mining.search import (
     TaskId,
     nearest_in_file,
 )
-from bitextfilter.similarity.index import Index, build, exact_cosines
-from bitextfilter.similarity.neighbours import NONE, Found
+from bitextfilter.similarity.index import Index, build_index, exact_cosines
+from bitextfilter.similarity.neighbours import NO_ROW, Neighbours
 from bitextfilter.similarity.vectors import unit_rows
 
 EXACT = "exact"
@@ -100,7 +100,9 @@ def tune_indexes(sides: Sides, settings: IndexSettings) -> tuple[TunedSearch, Tu
     for side in (0, 1):
         base, index = sides.file(side), _path(sides, side)
         if not index.exists():
-            build(settings.kind, partial(_unit_blocks, base), base.shape, index, sides.threads)
+            build_index(
+                settings.kind, partial(_unit_blocks, base), base.shape, index, sides.threads
+            )
     path = sides.neighbours.folder / "tuned.json"
     if path.exists():
         return _read_tuned(path)
@@ -203,12 +205,14 @@ def search_indexes(
     return work
 
 
-def _nearest(sides: Sides, index: Index, queries: Vectors, side: int, tuned: TunedSearch) -> Found:
+def _nearest(
+    sides: Sides, index: Index, queries: Vectors, side: int, tuned: TunedSearch
+) -> Neighbours:
     """Return the nearest of some rows; where the lists hold too few, look through all lists."""
     k, base = sides.neighbours.k, partial(_units_at, sides.file(1 - side))
     candidates = index.candidates(queries, k, tuned.lists, tuned.candidate_factor)
     cosines, numbers = exact_cosines(queries, candidates, base, k)
-    few = np.flatnonzero(numbers[:, -1] == NONE)
+    few = np.flatnonzero(numbers[:, -1] == NO_ROW)
     if len(few) and tuned.lists < tuned.all_lists:
         candidates = index.candidates(queries[few], k, tuned.all_lists, tuned.candidate_factor)
         cosines[few], numbers[few] = exact_cosines(queries[few], candidates, base, k)

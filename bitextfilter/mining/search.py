@@ -19,8 +19,8 @@ from bitextfilter.arrays import Vectors
 from bitextfilter.errors import InputError, OutputError
 from bitextfilter.io.files import write_whole
 from bitextfilter.io.vector_file import VectorFile
-from bitextfilter.similarity.bidirectional import Wanted, nearest_among_parts
-from bitextfilter.similarity.neighbours import NONE, Found, best_of, nothing
+from bitextfilter.similarity.bidirectional import SearchRequest, bidirectional_part_search
+from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
 from bitextfilter.similarity.vectors import unit_rows
 
 TaskId = tuple[int, int]
@@ -61,7 +61,7 @@ class BlockNeighbours(NamedTuple):
     side: int
     """Side of the block: 0 for source, 1 for target."""
     block: int
-    found: Found
+    found: Neighbours
     """Cosines and numbers of rows of the other side."""
 
 
@@ -89,11 +89,11 @@ class NeighbourFiles:
         """Return the file of a block; there is none before its first neighbours."""
         return self.folder / f"{('source', 'target')[side]}.nearest.{block:05d}"
 
-    def read(self, side: int, block: int) -> Found:
+    def read(self, side: int, block: int) -> Neighbours:
         """Return the neighbours of a block ``(b, k)``. Raises InputError for a damaged file."""
         rows, path = self.rows(side, block), self.path(side, block)
         if not path.exists():
-            return nothing(rows, self.k)
+            return no_neighbours(rows, self.k)
         kept = np.frombuffer(path.read_bytes(), np.uint8)
         if len(kept) != rows * self.k * 12:
             raise InputError("its neighbours are damaged", file=str(path))
@@ -104,13 +104,16 @@ class NeighbourFiles:
     def join(self, new: BlockNeighbours) -> None:
         """Keep the k nearest of the known and the new neighbours of a block. Raises OutputError."""
         known = self.read(new.side, new.block)
-        cosines, numbers = best_of(known, new.found, self.k)
+        cosines, numbers = merge_neighbours(known, new.found, self.k)
         kept = cosines.astype("<f4").tobytes() + numbers.astype("<i8").tobytes()
         write_whole(self.path(new.side, new.block), kept)
 
-    def read_side(self, side: int) -> Found:
+    def read_side(self, side: int) -> Neighbours:
         """Return the neighbours of all rows of a side: ``(n, min(k, m))``."""
-        blocks = [nothing(0, self.k), *(self.read(side, block) for block in self.blocks(side))]
+        blocks = [
+            no_neighbours(0, self.k),
+            *(self.read(side, block) for block in self.blocks(side)),
+        ]
         columns = min(self.k, self.sizes[1 - side])
         cosines, numbers = (np.concatenate(part)[:, :columns] for part in zip(*blocks, strict=True))
         return cosines, numbers
@@ -122,7 +125,7 @@ def find_neighbours(
     prepare: Callable[[], SearchTask],
     map_tasks: MapTasks = map_here,
     done: Callable[[TaskId], object] | None = None,
-) -> tuple[Found, Found]:
+) -> tuple[Neighbours, Neighbours]:
     """Run the tasks that are not done yet; return the neighbours of either side.
 
     Args:
@@ -217,8 +220,10 @@ def compare_blocks(sides: Sides) -> SearchTask:
     def work(task: TaskId) -> list[BlockNeighbours]:
         row, column = task
         reached = neighbours.read(0, row)[0][:, -1], neighbours.read(1, column)[0][:, -1]
-        wanted = Wanted(neighbours.k, reached, threads=sides.threads)
-        forward, backward = nearest_among_parts(files[0].read(row), files[1].read(column), wanted)
+        wanted = SearchRequest(neighbours.k, reached, threads=sides.threads)
+        forward, backward = bidirectional_part_search(
+            files[0].read(row), files[1].read(column), wanted
+        )
         return [
             BlockNeighbours(0, row, _in_file(forward, column)),
             BlockNeighbours(1, column, _in_file(backward, row)),
@@ -227,22 +232,24 @@ def compare_blocks(sides: Sides) -> SearchTask:
     return work
 
 
-def nearest_in_file(queries: Vectors, base: VectorFile, k: int, threads: int = 1) -> Found:
+def nearest_in_file(queries: Vectors, base: VectorFile, k: int, threads: int = 1) -> Neighbours:
     """Return the k nearest rows of a file for each of some vectors ``(n, dim)``: ``(n, ≤ k)``."""
-    best, units, blocks = nothing(len(queries), k), unit_rows(queries), _Blocks(base)
+    best, units, blocks = no_neighbours(len(queries), k), unit_rows(queries), _Blocks(base)
     for block in range(-(-len(base) // BLOCK)):
         rows = blocks.read(block)
         backward = np.full(len(rows), 2.0, np.float32)  # above any cosine: none is wanted
-        wanted = Wanted(k, (best[0][:, -1], backward), threads)
-        best = best_of(best, _in_file(nearest_among_parts(units, rows, wanted)[0], block), k)
+        wanted = SearchRequest(k, (best[0][:, -1], backward), threads)
+        best = merge_neighbours(
+            best, _in_file(bidirectional_part_search(units, rows, wanted)[0], block), k
+        )
     columns = min(k, len(base))
     return best[0][:, :columns], best[1][:, :columns]
 
 
-def _in_file(found: Found, block: int) -> Found:
+def _in_file(found: Neighbours, block: int) -> Neighbours:
     """Turn numbers of rows within a block into numbers within the file, in place."""
     cosines, numbers = found
-    numbers[numbers != NONE] += block * BLOCK
+    numbers[numbers != NO_ROW] += block * BLOCK
     return cosines, numbers
 
 

@@ -23,7 +23,7 @@ from bitextfilter.scoring.measures import MEASURES, default_measure
 from bitextfilter.similarity import classifiers
 from bitextfilter.similarity.classifiers import PairClassifier
 from bitextfilter.similarity.margins import MARGINS
-from bitextfilter.similarity.pair_classifier import PairScorer, Scoring, Side
+from bitextfilter.similarity.pair_classifier import EncodedSide, PairScorer, ScorerFactory
 from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.tokens import sentence_list
@@ -206,13 +206,13 @@ class Model:
         return self.encoder.encode(sentence_list(sentences, "sentences"), language)
 
     @cached_property
-    def _scoring(self) -> Scoring:
+    def _scoring(self) -> ScorerFactory:
         assert self.classifier is not None, "asked for only where there is one"
         return self.classifier.scoring(
             lambda sentences, side: self.encode(sentences, self.languages[side]), self.threads
         )
 
-    def pair_scorer(self, source: Side, target: Side) -> PairScorer | None:
+    def pair_scorer(self, source: EncodedSide, target: EncodedSide) -> PairScorer | None:
         """Return what gives the classifier's probabilities of pairs by their places.
 
         Each side is vectors and sentences; None without a classifier.
@@ -264,7 +264,7 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
     """
     folder = find_model(name_or_folder)
     encoder = load_encoder(folder, device, threads)
-    classifier = classifiers.load(folder)
+    classifier = classifiers.load_classifier(folder)
     if classifier is not None and classifier.settings.dim != encoder.dim:
         raise ModelError(
             f"{folder}: the classifier takes vectors of width {classifier.settings.dim},"

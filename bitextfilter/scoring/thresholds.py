@@ -121,12 +121,12 @@ def _is_number(value: object) -> bool:
     return abs(value) <= sys.float_info.max
 
 
-def printable(text: str) -> str:
+def printable_line(text: str) -> str:
     """Return *text* with ? for what may not stand in a line, and for nothing."""
     return "".join(c if c.isprintable() else "?" for c in text) or "?"
 
 
-def merged(old: Iterable[Threshold], new: Iterable[Threshold]) -> list[Threshold]:
+def merge_thresholds(old: Iterable[Threshold], new: Iterable[Threshold]) -> list[Threshold]:
     """Return both, new ones in the place of old ones of the same key; by use and measure."""
     latest = {threshold.key: threshold for threshold in (*old, *new)}
     return sorted(
@@ -167,7 +167,9 @@ def own_thresholds(folder: Path, digest: str) -> tuple[list[Threshold], int]:
     return own, len(found) - len(own)
 
 
-def recommended(folder: Path, digest: str, measure: str, use: str | None = None) -> Threshold:
+def recommended_threshold(
+    folder: Path, digest: str, measure: str, use: str | None = None
+) -> Threshold:
     """Return the threshold of the model in *folder* with this *digest* for a measure.
 
     It is the one of the highest F1, or else the only one. The *use* is one of ``USES``; None for

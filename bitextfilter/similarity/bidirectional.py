@@ -16,7 +16,7 @@ from bitextfilter.io.batches import map_blocks
 from bitextfilter.models.device import one_torch_thread, product_type
 from bitextfilter.similarity.candidates import Rounded, Shortlist, collect, fewest, first_floors
 from bitextfilter.similarity.margins import NEIGHBOURS
-from bitextfilter.similarity.neighbours import NONE, Found, nothing, scan
+from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, no_neighbours, scan
 from bitextfilter.similarity.vectors import unit_products_at
 
 CPU = torch.device("cpu")
@@ -27,13 +27,13 @@ EXACT_ROWS = 32
 """Rows whose candidates are gathered at a time."""
 
 
-def nearest_both_ways(
+def bidirectional_search(
     a: Vectors,
     b: Vectors,
     k: int = NEIGHBOURS,
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
-) -> tuple[Found, Found]:
+) -> tuple[Neighbours, Neighbours]:
     """Find what ``scan(a, b, k)`` and ``scan(b, a, k)`` find, to the last bit, far sooner.
 
     All products are made once, rounded; the candidates they leave to each row, of which a proven
@@ -49,10 +49,10 @@ def nearest_both_ways(
     """
     if min(len(a), len(b)) < fewest(k):
         return scan(a, b, k, threads), scan(b, a, k, threads)
-    return _search(a, b, Wanted(k, threads=threads, progress=progress))
+    return _search(a, b, SearchRequest(k, threads=threads, progress=progress))
 
 
-class Wanted(NamedTuple):
+class SearchRequest(NamedTuple):
     """What is wanted of a search among parts of two sides."""
 
     k: int = NEIGHBOURS
@@ -63,17 +63,19 @@ class Wanted(NamedTuple):
     progress: Callable[[int], object] | None = None
 
 
-def nearest_among_parts(a: Vectors, b: Vectors, wanted: Wanted) -> tuple[Found, Found]:
+def bidirectional_part_search(
+    a: Vectors, b: Vectors, wanted: SearchRequest
+) -> tuple[Neighbours, Neighbours]:
     """Find of each row of two parts the k nearest on the other, but what is below ``reached``.
 
-    Else as :func:`nearest_both_ways`.
+    Else as :func:`bidirectional_search`.
     """
     if min(len(a), len(b)) < fewest(wanted.k):
         return scan(a, b, wanted.k, wanted.threads), scan(b, a, wanted.k, wanted.threads)
     return _search(a, b, wanted)
 
 
-def _search(a: Vectors, b: Vectors, wanted: Wanted) -> tuple[Found, Found]:
+def _search(a: Vectors, b: Vectors, wanted: SearchRequest) -> tuple[Neighbours, Neighbours]:
     """Search two sides that are not small."""
     k, threads = wanted.k, wanted.threads
     forward, backward = _Nearest(a, b, k), _Nearest(b, a, k)
@@ -103,7 +105,7 @@ class _Nearest:
 
     def __init__(self, queries: Vectors, base: Vectors, k: int) -> None:
         self._queries, self._base, self._k = queries, base, k
-        self._cosines, self._rows = nothing(len(queries), k)
+        self._cosines, self._rows = no_neighbours(len(queries), k)
         self._done = np.zeros(len(queries), dtype=np.bool_)
 
     def choose(self, queries: Indices, places: Indices, others: Indices, sure: Mask) -> None:
@@ -135,7 +137,7 @@ class _Nearest:
         best = np.argsort(-cosines, axis=1, kind="stable")[:, : self._k]
         rows = np.take_along_axis(candidates, best, axis=1)
         self._cosines[queries] = np.take_along_axis(cosines, best, axis=1)
-        self._rows[queries] = np.where(rows == len(self._base), NONE, rows)
+        self._rows[queries] = np.where(rows == len(self._base), NO_ROW, rows)
 
     def choose_all(self, queries: Indices, others: Indices, sure: Mask, threads: int) -> None:
         """Do this for all queries, of which ``queries`` ``(c,)`` are the numbers, ascending."""
@@ -147,7 +149,7 @@ class _Nearest:
 
         map_blocks(choose, range(0, len(self._queries), _BLOCK_ROWS), threads)
 
-    def completed(self, threads: int) -> Found:
+    def completed(self, threads: int) -> Neighbours:
         """Scan for those queries that are not sure."""
         rows = np.flatnonzero(~self._done)
         found = scan(self._queries[rows], self._base, self._k, threads)

@@ -29,18 +29,18 @@ from torch import Tensor
 
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.io.batches import map_blocks
-from bitextfilter.similarity.vectors import BLOCK_ROWS
+from bitextfilter.similarity.vectors import VECTOR_ROWS
 
 Bits = NDArray[np.signedinteger]
 """Floating-point numbers as the integers of their bits. Positive ones stand in the same order, and
 above all negative ones: integers of 16 bits are compared many times as fast as bfloat16."""
 
-BITS = {torch.bfloat16: torch.int16, torch.float32: torch.int32}
+INTEGERS = {torch.bfloat16: torch.int16, torch.float32: torch.int32}
 """The formats, and the integers of their size."""
 
 
 class Rounded:
-    """The rows of two sides, ready to be multiplied in one of the formats of ``BITS``."""
+    """The rows of two sides, ready to be multiplied in one of the formats of ``INTEGERS``."""
 
     def __init__(self, a: Vectors, b: Vectors, form: torch.dtype) -> None:
         """Take rows ``(n, d)`` and ``(m, d)`` made by ``unit_rows``."""
@@ -55,11 +55,11 @@ class Rounded:
         They are put into ``room`` ``(n * m or more,)``: new memory each time would double the time.
         """
         out = room[: len(left) * len(right)].view(len(left), len(right))
-        return torch.mm(left, right.T, out=out).view(BITS[self._form]).numpy()
+        return torch.mm(left, right.T, out=out).view(INTEGERS[self._form]).numpy()
 
     def bits(self, values: Scores) -> Bits:
         """The numbers as products look; those of the format are kept as they are."""
-        return torch.from_numpy(values).to(self._form).view(BITS[self._form]).numpy()
+        return torch.from_numpy(values).to(self._form).view(INTEGERS[self._form]).numpy()
 
     def values(self, bits: Bits) -> Scores:
         """The numbers of what products look like."""
@@ -88,8 +88,8 @@ class Rounded:
 def _distance(exact: Vectors, rounded: Tensor) -> float:
     """The longest difference between a row and its rounding."""
     squares = [0.0]
-    for first in range(0, len(exact), BLOCK_ROWS):
-        rows = slice(first, first + BLOCK_ROWS)
+    for first in range(0, len(exact), VECTOR_ROWS):
+        rows = slice(first, first + VECTOR_ROWS)
         difference = rounded[rows].float().numpy() - exact[rows]
         squares.append(float(np.einsum("nd,nd->n", difference, difference).max()))
     return 1.0001 * math.sqrt(max(squares))

@@ -1,4 +1,4 @@
-"""The kinds of classifiers by name, and their part of a model folder."""
+"""The pair classifiers by kind, and their files in a model folder."""
 
 from __future__ import annotations
 
@@ -6,59 +6,63 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bitextfilter.errors import ModelError, SettingsError
-from bitextfilter.models.checkpoint import load_into, load_tensors, save_tensors
+from bitextfilter.models.checkpoint import load_parameters, save_tensors
 from bitextfilter.models.folders import read_config, write_config
-from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
+from bitextfilter.similarity.sentence_classifier import (
+    SentenceClassifier,
+    SentenceClassifierSettings,
+)
 from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.similarity.word_network import WordClassifierSettings
 
-PairClassifier = Classifier | WordClassifier
-Shape = ClassifierSettings | WordClassifierSettings
+PairClassifier = SentenceClassifier | WordClassifier
+ClassifierSettings = SentenceClassifierSettings | WordClassifierSettings
 
-_SHAPES: dict[str, type[Shape]] = {
-    Classifier.kind: ClassifierSettings,
+_KINDS: dict[str, type[ClassifierSettings]] = {
+    SentenceClassifier.kind: SentenceClassifierSettings,
     WordClassifier.kind: WordClassifierSettings,
 }
-_TENSORS = "classifier.safetensors"
-_SECTION = "classifier"
+_PART = "classifier"
+"""The section of the configuration, and the name of the tensors' file."""
+_QUALITY, _SAVED_QUALITY = "minor_error_quality", "worth"
+"""A setting, and its name in model folders."""
 
 
-def build(shape: Shape) -> PairClassifier:
-    """Return a classifier of that shape, fresh from torch's generator of chance."""
-    if isinstance(shape, ClassifierSettings):
-        return Classifier(shape)
-    return WordClassifier(shape)
+def build_classifier(settings: ClassifierSettings) -> PairClassifier:
+    """Return a classifier, randomly initialised by torch's global generator."""
+    if isinstance(settings, SentenceClassifierSettings):
+        return SentenceClassifier(settings)
+    return WordClassifier(settings)
 
 
-def save(classifier: PairClassifier, folder: Path, quantise: bool = False) -> None:
-    """Write the tensors (``quantise``: as int8) and add the shape to the folder's config."""
-    save_tensors(folder / _TENSORS, classifier.state_dict(), quantise)
+def save_classifier(classifier: PairClassifier, folder: Path, quantise: bool = False) -> None:
+    """Write the tensors (``quantise``: as int8), and add the settings to ``config.json``."""
+    save_tensors(folder / f"{_PART}.safetensors", classifier.state_dict(), quantise)
     section = {"kind": classifier.kind, **asdict(classifier.settings)}
-    write_config(folder, {**read_config(folder), _SECTION: section})
+    section[_SAVED_QUALITY] = section.pop(_QUALITY)
+    write_config(folder, {**read_config(folder), _PART: section})
 
 
-def load(folder: Path) -> PairClassifier | None:
-    """Read the classifier of a model folder; None if its configuration names none.
+def load_classifier(folder: Path) -> PairClassifier | None:
+    """Read the classifier of a model folder; None if its configuration has none.
 
     Raises:
         NotFoundError: no model there, or the tensors are missing.
         ModelError: the model is damaged, or of a newer version.
     """
-    section = read_config(folder).get(_SECTION)
+    section = read_config(folder).get(_PART)
     if section is None:
         return None
     try:
-        shape = dict(section)
-        kind = _SHAPES[shape.pop("kind", Classifier.kind)]
-        classifier = build(kind(**shape))
+        values = dict(section)
+        if _SAVED_QUALITY in values:
+            values[_QUALITY] = values.pop(_SAVED_QUALITY)
+        settings = _KINDS[values.pop("kind", SentenceClassifier.kind)](**values)
     except (TypeError, ValueError, KeyError, SettingsError) as error:
         raise ModelError(
             f"{folder}: the configuration's classifier is unusable: {error}"
         ) from error
-    except RuntimeError as error:
-        raise ModelError(f"{folder}: its classifier cannot be held in memory") from error
-    path = folder / _TENSORS
-    load_into(classifier, load_tensors(path), path)
+    classifier = load_parameters(folder, _PART, lambda: build_classifier(settings))
     if not float(classifier.temperature) > 0:
-        raise ModelError(f"{path}: the temperature must be above 0")
+        raise ModelError(f"{folder / _PART}.safetensors: the temperature must be above 0")
     return classifier.eval()

@@ -17,7 +17,7 @@ import numpy as np
 
 from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.errors import DeviceError, ModelError, OutputError, SettingsError
-from bitextfilter.similarity.neighbours import NONE, Found, best_of, nothing
+from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
 from bitextfilter.similarity.vectors import unit_products_at
 
 
@@ -30,7 +30,7 @@ class _Kind:
     """So many times as many."""
 
 
-KINDS = {
+INDEX_KINDS = {
     "flat": _Kind("SQfp16", 2),
     "ivf": _Kind("IVF{lists},SQfp16", 2),
     "ivf-sq8": _Kind("IVF{lists},SQ8", 4),
@@ -63,7 +63,9 @@ def require_faiss() -> Any:
     return faiss
 
 
-def build(kind: str, blocks: Blocks, shape: tuple[int, int], path: Path, threads: int = 1) -> None:
+def build_index(
+    kind: str, blocks: Blocks, shape: tuple[int, int], path: Path, threads: int = 1
+) -> None:
     """Make an index of ``(n, dim)`` unit rows and write it to *path*, whole or not at all.
 
     Raises:
@@ -72,15 +74,15 @@ def build(kind: str, blocks: Blocks, shape: tuple[int, int], path: Path, threads
         OutputError: it cannot be written.
     """
     faiss = require_faiss()
-    if kind not in KINDS:
-        raise SettingsError(f"{kind!r} is none of {', '.join(KINDS)}")
+    if kind not in INDEX_KINDS:
+        raise SettingsError(f"{kind!r} is none of {', '.join(INDEX_KINDS)}")
     rows, dim = shape
     if kind == "ivf-pq" and dim % 4:
         raise SettingsError(f"ivf-pq needs vectors of a multiple of 4 dimensions, not {dim}")
     faiss.omp_set_num_threads(threads)
     lists = 1 << max(0, round(math.log2(_LISTS * math.sqrt(max(1, rows)))))
     lists = max(1, min(lists, rows // 39))  # the fewest rows a list that faiss learns from in peace
-    name = KINDS[kind].name.format(lists=lists, parts=dim // 4)
+    name = INDEX_KINDS[kind].name.format(lists=lists, parts=dim // 4)
     index = faiss.index_factory(dim, name, faiss.METRIC_INNER_PRODUCT)
     index.train(_sample(blocks, rows, max(_POINTS * lists, 1 << 14)))
     for block in blocks():
@@ -106,12 +108,12 @@ def _sample(blocks: Blocks, rows: int, wanted: int) -> Vectors:
 
 
 class Index:
-    """An index that :func:`build` wrote."""
+    """An index that :func:`build_index` wrote."""
 
     def __init__(self, path: Path, kind: str, device: str = "cpu", threads: int = 1) -> None:
         """Open it. Raises ModelError where it is damaged, DeviceError for what is not there."""
         faiss = require_faiss()
-        self._faiss, self._kind = faiss, KINDS[kind]
+        self._faiss, self._kind = faiss, INDEX_KINDS[kind]
         try:
             self._index = faiss.read_index(str(path))
         except RuntimeError as error:
@@ -136,7 +138,7 @@ class Index:
         self.lists = min(self.lists, _GPU_MOST)
 
     def candidates(self, queries: Vectors, k: int, lists: int, more: int = 1) -> Indices:
-        """Return numbers of rows ``(n, some)`` that may be the k nearest; ``NONE`` fills up.
+        """Return numbers of rows ``(n, some)`` that may be the k nearest; ``NO_ROW`` fills up.
 
         Args:
             queries: unit rows ``(n, dim)``.
@@ -153,16 +155,16 @@ class Index:
 
 def exact_cosines(
     queries: Vectors, candidates: Indices, base: Callable[[Indices], Vectors], k: int
-) -> Found:
+) -> Neighbours:
     """Return the k nearest of the candidates ``(n, c)`` of each query ``(n, dim)``, exactly.
 
     Args:
         queries: unit rows.
-        candidates: numbers of rows, ``NONE`` for none.
+        candidates: numbers of rows, ``NO_ROW`` for none.
         base: returns unit rows by their numbers.
         k: how many.
     """
-    parts = [nothing(0, k)]
+    parts = [no_neighbours(0, k)]
     step = max(1, _EXACT // max(1, candidates.shape[1]))
     for first in range(0, len(queries), step):
         some = candidates[first : first + step]
@@ -170,9 +172,9 @@ def exact_cosines(
         rows = base(np.maximum(distinct, 0))
         columns = places.reshape(some.shape)
         cosines = unit_products_at(queries[first : first + step], rows, columns)
-        cosines[some == NONE] = -np.inf
+        cosines[some == NO_ROW] = -np.inf
         order = np.lexsort((some, -cosines), axis=1)
         ranked = np.take_along_axis(cosines, order, 1), np.take_along_axis(some, order, 1)
-        parts.append(best_of(ranked, nothing(len(some), 0), k))
+        parts.append(merge_neighbours(ranked, no_neighbours(len(some), 0), k))
     cosines, numbers = (np.concatenate(part) for part in zip(*parts, strict=True))
     return cosines, numbers

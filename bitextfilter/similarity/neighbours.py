@@ -122,38 +122,38 @@ def highest(values: Scores, k: int) -> tuple[Scores, Indices]:
     return values[rows[chosen], columns[chosen]], columns[chosen]
 
 
-Found = tuple[Scores, Indices]
+Neighbours = tuple[Scores, Indices]
 """Cosines of rows to their nearest, best first, and the numbers of these, each ``(n, k)``. Where a
-row has fewer, the cosine -inf and the number ``NONE`` fill up."""
+row has fewer, the cosine -inf and the number ``NO_ROW`` fill up."""
 
-NONE = -1
+NO_ROW = -1
 
 
-def nothing(rows: int, k: int) -> Found:
+def no_neighbours(rows: int, k: int) -> Neighbours:
     """Return k places for each of some rows, of which none is taken."""
-    return np.full((rows, k), -np.inf, np.float32), np.full((rows, k), NONE, np.int64)
+    return np.full((rows, k), -np.inf, np.float32), np.full((rows, k), NO_ROW, np.int64)
 
 
-def best_of(one: Found, other: Found, k: int) -> Found:
+def merge_neighbours(one: Neighbours, other: Neighbours, k: int) -> Neighbours:
     """Return each row's k nearest of those in either, each ``(n, any)``, as ``(n, k)``.
 
     The lower number comes first among equals, and what is in both counts once.
     """
-    empty = nothing(len(one[0]), k)
+    empty = no_neighbours(len(one[0]), k)
     cosines: Scores = np.hstack([one[0], other[0], empty[0]])
     numbers: Indices = np.hstack([one[1], other[1], empty[1]])
     order = np.lexsort((numbers, -cosines), axis=1)
     cosines, numbers = _ordered(cosines, numbers, order)
     again = np.zeros(numbers.shape, np.bool_)
-    again[:, 1:] = (numbers[:, 1:] == numbers[:, :-1]) & (numbers[:, 1:] != NONE)
+    again[:, 1:] = (numbers[:, 1:] == numbers[:, :-1]) & (numbers[:, 1:] != NO_ROW)
     if again.any():
-        cosines[again], numbers[again] = -np.inf, NONE
+        cosines[again], numbers[again] = -np.inf, NO_ROW
         order = np.argsort(-cosines, axis=1, kind="stable")
         cosines, numbers = _ordered(cosines, numbers, order)
     return cosines[:, :k], numbers[:, :k]
 
 
-def _ordered(cosines: Scores, numbers: Indices, order: Indices) -> Found:
+def _ordered(cosines: Scores, numbers: Indices, order: Indices) -> Neighbours:
     return np.take_along_axis(cosines, order, axis=1), np.take_along_axis(numbers, order, axis=1)
 
 

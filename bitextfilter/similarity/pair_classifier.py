@@ -1,4 +1,4 @@
-"""What every classifier of pairs is to the code around it."""
+"""The interface shared by both pair classifiers, and their scores from logits."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import SettingsError
 
-Answers = NDArray[np.floating]
-"""``(n, 1)`` or ``(n, 2)``, logits: of a pair's being a translation, with a small mistake perhaps;
-and of its having none, if it is one."""
+Logits = NDArray[np.floating]
+"""``(n, 1)`` or ``(n, 2)``. Column 0: logit that the pair is a translation (minor errors allowed).
+Column 1, if present: logit that it has no minor error, given that it is one."""
 
 
 class VectorRows(Protocol):
     """Vectors in memory or on disk."""
 
     def __getitem__(self, rows: Indices, /) -> Vectors:
-        """Return those at some places, ``(m, dim)``."""
+        """Return the vectors at these places, ``(m, dim)``."""
 
 
-Side = tuple[VectorRows, Sequence[str]]
+EncodedSide = tuple[VectorRows, Sequence[str]]
 """Sentences of one language, and their vectors ``(n, dim)``."""
 
 PairScorer = Callable[[Indices, Indices], Scores]
-"""From places of pairs among the sentences of both sides, each ``(m,)``, to scores.
+"""Scores pairs, given by the places of their sentences on both sides, ``(m,)`` each → ``(m,)``.
 
-From 0 to 1, higher is better: the probability that they are translations, or, of two answers, what
-they may be expected to be worth (:func:`expected`)."""
+From 0 to 1, higher is better: the probability of a translation, or, with two logits, the
+expected quality (:func:`expected_quality`)."""
 
 Encode = Callable[[Sequence[str], int], Vectors]
-"""From sentences of one side, 0 or 1, to vectors ``(n, dim)``."""
+"""Encodes sentences of one side, 0 or 1 → ``(n, dim)``."""
 
-Scoring = Callable[[Side, Side], PairScorer]
-"""From both sides to what scores pairs of them; it may remember words from call to call."""
+ScorerFactory = Callable[[EncodedSide, EncodedSide], PairScorer]
+"""Makes a scorer of pairs from two sides; it may cache words from call to call."""
 
 
 def check_whole_numbers(settings: object, names: Iterable[str]) -> None:
@@ -47,29 +47,29 @@ def check_whole_numbers(settings: object, names: Iterable[str]) -> None:
             raise SettingsError(f"{name} must be a whole number of at least 1")
 
 
-def check_worth(worth: object) -> None:
-    """Raise SettingsError where what a pair with a small mistake is worth is not from 0 to 1/2."""
-    if type(worth) not in (int, float) or not 0 <= worth < 0.5:  # type: ignore[operator]
-        raise SettingsError(f"worth {worth!r}: must be a number from 0 to below 0.5")
+def check_minor_error_quality(quality: object) -> None:
+    """Raise SettingsError for a quality of pairs with a minor error outside [0, 1/2)."""
+    if type(quality) not in (int, float) or not 0 <= quality < 0.5:  # type: ignore[operator]
+        raise SettingsError(f"worth {quality!r}: must be a number from 0 to below 0.5")
 
 
-def expected(answers: Answers, worth: float) -> NDArray[np.floating]:
-    """From answers to one logit each, ``(n,)``: of what the pairs may be expected to be worth.
+def expected_quality(logits: Logits, minor_error_quality: float) -> NDArray[np.floating]:
+    """Combine the logits into one: the logit of the pair's expected quality, ``(n,)``.
 
-    A translation is worth 1, one with a small mistake *worth*, anything else 0. With logits c, f
-    and σ = sigmoid, that is σ(c) (worth + (1 - worth) σ(f)). Where c is the only answer, it is
-    returned as it is. One number at a time, as in :func:`sigmoid`.
+    A translation has quality 1, one with a minor error q = *minor_error_quality*, any other pair
+    0. With logits c, f and σ = sigmoid, the expectation is σ(c) (q + (1 - q) σ(f)). A single
+    logit is returned unchanged. Computed one number at a time, as in :func:`sigmoid`.
     """
-    if answers.shape[1] == 1:
-        return answers[:, 0]
-    rows = (_expected(c, f, worth) for c, f in np.clip(answers, -300, 300).tolist())
-    return np.fromiter(rows, dtype=np.float64, count=len(answers))
+    if logits.shape[1] == 1:
+        return logits[:, 0]
+    rows = (_expected(c, f, minor_error_quality) for c, f in np.clip(logits, -300, 300).tolist())
+    return np.fromiter(rows, dtype=np.float64, count=len(logits))
 
 
-def _expected(translation: float, flawless: float, worth: float) -> float:
-    """With p = σ(c) g and g = worth + (1 - worth) σ(f), p / (1 - p) = g / (1 / e^c + 1 - g)."""
-    if_right = worth + (1 - worth) / (1 + math.exp(-flawless))
-    lost = (1 - worth) / (1 + math.exp(flawless))
+def _expected(translation: float, flawless: float, quality: float) -> float:
+    """With p = σ(c) g and g = q + (1 - q) σ(f), p / (1 - p) = g / (1 / e^c + 1 - g)."""
+    if_right = quality + (1 - quality) / (1 + math.exp(-flawless))
+    lost = (1 - quality) / (1 + math.exp(flawless))
     return math.log(if_right / (math.exp(-translation) + lost))
 
 

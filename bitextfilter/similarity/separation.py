@@ -38,7 +38,7 @@ def roc_auc(clean: Floats, noise: Floats) -> float:
 
     A tie counts as half: the area under the ROC curve (Hanley & McNeil 1982), 0 to 1, exact.
     """
-    (one, right), (other, wrong) = cells(clean), cells(noise)
+    (one, right), (other, wrong) = score_cells(clean), score_cells(noise)
     return Contrast(one, other).auc(best_counts(right), wrong)
 
 
@@ -48,7 +48,7 @@ def average_precision(clean: Floats, noise: Floats) -> float:
     The sum of (R_i - R_(i-1)) P_i from the highest score down, without interpolation, as
     scikit-learn has it: rows of equal score come in together, so their order does not count.
     """
-    (one, right), (other, wrong) = cells(clean), cells(noise)
+    (one, right), (other, wrong) = score_cells(clean), score_cells(noise)
     return mean_precision(right, Contrast(one, other).not_below(wrong), right.sum())
 
 
@@ -70,7 +70,7 @@ def best_counts(counts: Floats) -> Floats:
     return np.concatenate([[0.0], np.cumsum(counts)])
 
 
-def cells(scores: Floats) -> tuple[Floats, Floats]:
+def score_cells(scores: Floats) -> tuple[Floats, Floats]:
     """Return the distinct scores from the best down, and how many rows have each."""
     distinct, counts = np.unique(scores, return_counts=True)
     return distinct[::-1], counts[::-1].astype(np.float64)

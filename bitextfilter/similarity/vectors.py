@@ -20,7 +20,7 @@ from bitextfilter.arrays import Scores, Vectors
 
 GRID_BITS = 26
 UNIT_BITS = 24
-BLOCK_ROWS = 1024
+VECTOR_ROWS = 1024
 
 
 def on_grid(rows: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -60,11 +60,11 @@ def unit_rows(vectors: NDArray[np.floating]) -> Vectors:
         float32 ``(n, d)``.
     """
     units = np.empty(vectors.shape, dtype=np.float32)
-    for first in range(0, len(vectors), BLOCK_ROWS):
-        rows = on_grid(vectors[first : first + BLOCK_ROWS])
+    for first in range(0, len(vectors), VECTOR_ROWS):
+        rows = on_grid(vectors[first : first + VECTOR_ROWS])
         norms = np.sqrt(_products(rows, rows))
         rows /= np.where(norms > 0, norms, 1.0)[:, None]
-        units[first : first + BLOCK_ROWS] = _rounded(rows, np.ldexp(1.0, -UNIT_BITS))
+        units[first : first + VECTOR_ROWS] = _rounded(rows, np.ldexp(1.0, -UNIT_BITS))
     return units
 
 

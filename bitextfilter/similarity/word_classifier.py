@@ -21,12 +21,18 @@ from torch.nn.functional import normalize, pad
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.io.batches import map_blocks
 from bitextfilter.models.device import one_torch_thread
-from bitextfilter.similarity.pair_classifier import Encode, PairScorer, Side, expected, sigmoid
+from bitextfilter.similarity.pair_classifier import (
+    Encode,
+    EncodedSide,
+    PairScorer,
+    expected_quality,
+    sigmoid,
+)
 from bitextfilter.similarity.word_network import (
-    Sentences,
     WordClassifierSettings,
     WordNetwork,
     WordRows,
+    WordSentences,
 )
 from bitextfilter.text.features import RARITY, Spelling, WordReader, spellings
 from bitextfilter.text.ragged import Ragged
@@ -158,8 +164,8 @@ class WordClassifier(nn.Module):
         self.register_buffer("counts", torch.zeros(2, settings.buckets, dtype=torch.uint8))
 
     @property
-    def last(self) -> nn.Linear:
-        """The layer of the answers."""
+    def output_layer(self) -> nn.Linear:
+        """The layer of the logits."""
         return self.network.out
 
     def features(self, side: int, spelling: Spelling) -> NDArray[np.float32]:
@@ -181,10 +187,10 @@ class WordClassifier(nn.Module):
         rows: Tensor = self.network.table(vectors / self.settings.word_length, features)
         return rows
 
-    def forward(self, tables: Sequence[Tensor], pairs: Sequence[Sentences]) -> Tensor:
-        """Answers ``(n, 1 or 2)``, as ``Answers`` tells, for training: no temperature applied."""
-        answers: Tensor = self.network(tables, pairs)
-        return answers
+    def forward(self, tables: Sequence[Tensor], pairs: Sequence[WordSentences]) -> Tensor:
+        """Logits ``(n, 1 or 2)``, for training: no temperature applied."""
+        logits: Tensor = self.network(tables, pairs)
+        return logits
 
     def scoring(self, encode: Encode, threads: int = 1) -> WordScoring:
         """Return what scores pairs of sentences that *encode* knows the words of."""
@@ -206,7 +212,7 @@ class WordScoring:
             for side in (0, 1)
         ]
 
-    def __call__(self, source: Side, target: Side) -> PairScorer:
+    def __call__(self, source: EncodedSide, target: EncodedSide) -> PairScorer:
         """Return the function from places among both sides' sentences to their probabilities."""
 
         def score(i: Indices, j: Indices) -> Scores:
@@ -229,7 +235,7 @@ class WordScoring:
         longest = np.maximum(source.lengths(), target.lengths())
         steps = np.searchsorted(_LADDER, longest)
         settings = self._classifier.settings
-        answers = np.empty((len(longest), settings.answers), dtype=np.float32)
+        logits = np.empty((len(longest), settings.logits), dtype=np.float32)
         tables = [side.table for side in (source, target)]
 
         def run(block: tuple[int, Indices]) -> None:
@@ -238,11 +244,14 @@ class WordScoring:
             with torch.inference_mode():
                 sides = [side.sentences(rows, words) for side in (source, target)]
                 sides = [replace(some, vectors=normalize(some.vectors, dim=1)) for some in sides]
-                answers[pairs] = self._classifier(tables, sides)[: len(pairs)].numpy()
+                logits[pairs] = self._classifier(tables, sides)[: len(pairs)].numpy()
 
         with one_torch_thread():
             map_blocks(run, _blocks(steps), self._threads)
-        return sigmoid(expected(answers, settings.worth) / float(self._classifier.temperature))
+        return sigmoid(
+            expected_quality(logits, settings.minor_error_quality)
+            / float(self._classifier.temperature)
+        )
 
 
 def _block_pairs(words: int) -> int:
@@ -279,7 +288,7 @@ class _Window:
     vectors: Vectors
 
     @classmethod
-    def of(cls, side: Side, rows: Indices, memory: WordMemory) -> _Window:
+    def of(cls, side: EncodedSide, rows: Indices, memory: WordMemory) -> _Window:
         """Read the sentences at *rows* of a side."""
         vectors, sentences = side
         places, rows = np.unique(rows, return_inverse=True)
@@ -291,7 +300,7 @@ class _Window:
         """Words of the sentence of each pair."""
         return self.words.words.lengths[self.rows]
 
-    def sentences(self, pairs: Indices, size: int) -> Sentences:
+    def sentences(self, pairs: Indices, size: int) -> WordSentences:
         """Return the side of some pairs, filled up to *size* words."""
         rows = self.rows[pairs]
         return self.words.padded(rows, size, self.vectors[rows])

@@ -11,7 +11,7 @@ c kinds, f features.
 The average of a sentence hardly changes with one word. Here each word looks for its counterpart on
 the other side by attention, by itself and in its context, and is compared with what it found, as
 in the decomposable attention model (Parikh et al. 2016: attend, compare, aggregate); how well the
-words are covered is counted by kernel pooling (:class:`Covering`). What was
+words are covered is counted by kernel pooling (:class:`Coverage`). What was
 compared and counted, the sentence vectors' difference and product, and what the sentences look
 like go through one hidden layer to one logit, or two.
 
@@ -39,7 +39,7 @@ from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.layers import Dropout
 from bitextfilter.models.recurrent import padding_mask
-from bitextfilter.similarity.pair_classifier import check_whole_numbers, check_worth
+from bitextfilter.similarity.pair_classifier import check_minor_error_quality, check_whole_numbers
 from bitextfilter.text.features import WORD_FEATURES, WORD_FLAGS, Spelling, repeats
 from bitextfilter.text.ragged import Ragged
 
@@ -62,18 +62,18 @@ class WordClassifierSettings:
     """Units of the hidden layer."""
     buckets: int = 1 << 19
     """Words are counted by their hash, in so many buckets: some share one."""
-    worth: float = 0.0
-    """What a pair with a small mistake is worth, below 1/2; 0 where that is not asked."""
+    minor_error_quality: float = 0.0
+    """Quality of a pair with a minor error, below 1/2 (a translation's is 1); 0: one logit."""
 
     @property
-    def answers(self) -> int:
-        """How many: see ``Answers``."""
-        return 2 if self.worth else 1
+    def logits(self) -> int:
+        """The number of logits; see ``pair_classifier.Logits``."""
+        return 2 if self.minor_error_quality else 1
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
         check_whole_numbers(self, ("dim", "width", "meaning", "word_kinds", "hidden", "buckets"))
-        check_worth(self.worth)
+        check_minor_error_quality(self.minor_error_quality)
         if not self.word_length > 0:
             raise SettingsError("word_length must be above 0")
 
@@ -87,9 +87,9 @@ _SHARPNESS = 2.0
 _SPREAD = 6.0
 _FAREST = 4.0
 
-FEATURES = 4 * _COSINES[2] + 2 * _PLACES[2] + 4
+COVERAGE_FEATURES = 4 * _COSINES[2] + 2 * _PLACES[2] + 4
 """Features of a word for :func:`pooled`."""
-SCALARS = 9
+COVERAGE_SCALARS = 9
 """Plain numbers of a word: the same, for the comparison of words."""
 
 
@@ -113,7 +113,7 @@ class Extent:
 
 
 @dataclass(frozen=True)
-class Covering:
+class Coverage:
     """How the words of one side are covered by the other's."""
 
     attention: Tensor
@@ -124,7 +124,7 @@ class Covering:
     """``(n, t, SCALARS)``, from -6 to 6."""
 
 
-def covering(scores: Tensor, alike: Tensor, side: Extent, other: Extent) -> Covering:
+def coverage(scores: Tensor, alike: Tensor, side: Extent, other: Extent) -> Coverage:
     """Say how the words of one side are covered.
 
     Args:
@@ -145,7 +145,7 @@ def covering(scores: Tensor, alike: Tensor, side: Extent, other: Extent) -> Cove
     features.append(_hats(torch.stack([step, lag], dim=2), _PLACES).flatten(2))
     features.append(torch.stack([spelling, figures, sure, far], dim=2))
     scalars = [spelling, figures, sure, lag.clamp(-6, 6), step.clamp(-3, 3), *nearest]
-    return Covering(attention, torch.cat(features, dim=2), torch.stack(scalars, dim=2))
+    return Coverage(attention, torch.cat(features, dim=2), torch.stack(scalars, dim=2))
 
 
 def _places(attention: Tensor, side: Extent, other: Extent) -> tuple[Tensor, Tensor]:
@@ -202,7 +202,7 @@ _TRAITS = WORD_FLAGS.stop - WORD_FLAGS.start
 
 
 @dataclass(frozen=True)
-class Sentences:
+class WordSentences:
     """One side of ``n`` pairs."""
 
     words: Tensor
@@ -237,7 +237,7 @@ class _Read:
 
 
 class WordNetwork(nn.Module):
-    """From both sides of pairs to answers."""
+    """From both sides of pairs to logits."""
 
     def __init__(self, settings: WordClassifierSettings) -> None:
         super().__init__()
@@ -252,12 +252,12 @@ class WordNetwork(nn.Module):
         self.kinds_in_context = nn.Linear(width, kinds, bias=False)
         self.query = nn.Linear(width, width)
         self.weights = nn.Parameter(torch.tensor([1.0, 1.0, 10.0, 4.0]))
-        self.compare = nn.Linear(4 * width + kinds + _TRAITS + SCALARS, width)
+        self.compare = nn.Linear(4 * width + kinds + _TRAITS + COVERAGE_SCALARS, width)
         self.compared = nn.Linear(width, width)
         self.sentence = nn.Linear(2 * dim, _SENTENCE_UNITS)
-        side = (kinds + _TRAITS + 1) * FEATURES + kinds + 2 * width + 3 * WORD_FEATURES + 1
+        side = (kinds + _TRAITS + 1) * COVERAGE_FEATURES + kinds + 2 * width + 3 * WORD_FEATURES + 1
         self.hidden = nn.Linear(2 * side + WORD_FEATURES + _SENTENCE_UNITS + 1, hidden)
-        self.out = nn.Linear(hidden, settings.answers)
+        self.out = nn.Linear(hidden, settings.logits)
         self.dropout = Dropout(_DROPOUT)
         self._columns = [3 * width, meaning, kinds, WORD_FEATURES]
 
@@ -271,8 +271,8 @@ class WordNetwork(nn.Module):
         meanings = normalize(self.meaning(vectors), dim=1)
         return torch.cat([self.contexts(words), meanings, self.kinds(words), features], dim=1)
 
-    def forward(self, tables: Sequence[Tensor], pairs: Sequence[Sentences]) -> Tensor:
-        """Both sides' tables of words, and both sides of n pairs → answers ``(n, 1 or 2)``.
+    def forward(self, tables: Sequence[Tensor], pairs: Sequence[WordSentences]) -> Tensor:
+        """Both sides' tables of words, and both sides of n pairs → logits ``(n, 1 or 2)``.
 
         The sources, and behind them the targets, are read together: half as many steps.
         """
@@ -285,8 +285,8 @@ class WordNetwork(nn.Module):
         sides = self._sides(both, self._covering(both, pairs)).chunk(2)
         source, target = density(both.features).chunk(2)
         seen = torch.cat([*sides, self._sentences(*pairs), (source - target).abs()], dim=1)
-        answers: Tensor = self.out(self.dropout(torch.relu(self.hidden(seen))))
-        return answers
+        logits: Tensor = self.out(self.dropout(torch.relu(self.hidden(seen))))
+        return logits
 
     def _read(self, rows: Tensor, lengths: Tensor, repeats: Tensor) -> _Read:
         """Rows of the tables, ``(2 n, t, columns)``, and so on → words in their contexts."""
@@ -307,7 +307,7 @@ class WordNetwork(nn.Module):
             extent, meanings, self.dropout(states), queries, torch.sigmoid(kinds) * inside, features
         )
 
-    def _covering(self, both: _Read, pairs: Sequence[Sentences]) -> Covering:
+    def _covering(self, both: _Read, pairs: Sequence[WordSentences]) -> Coverage:
         """How the sources are covered by the targets, and behind that the other way."""
         source, target = pairs
         inside = both.extent.inside.chunk(2)
@@ -320,9 +320,9 @@ class WordNetwork(nn.Module):
         one_way = torch.stack(alike)
         ways = torch.cat([one_way, one_way.transpose(2, 3)], dim=1)
         scores = torch.tensordot(self.weights, ways, dims=1)
-        return covering(scores, ways, both.extent, both.extent.swapped())
+        return coverage(scores, ways, both.extent, both.extent.swapped())
 
-    def _sides(self, both: _Read, covered: Covering) -> Tensor:
+    def _sides(self, both: _Read, covered: Coverage) -> Tensor:
         """The compared and counted words of each side, and its features → ``(2 n, width)``."""
         extent = both.extent
         kinds = torch.cat([both.kinds, both.features[:, :, WORD_FLAGS]], dim=2)
@@ -337,7 +337,7 @@ class WordNetwork(nn.Module):
         parts += [compared.amax(dim=1), density(both.features), both.features[:, 0], last]
         return torch.cat([*parts, extent.lengths.log()[:, None]], dim=1)
 
-    def _sentences(self, source: Sentences, target: Sentences) -> Tensor:
+    def _sentences(self, source: WordSentences, target: WordSentences) -> Tensor:
         """Difference and product of sentence vectors, and their cosine → ``(n, units + 1)``."""
         a, b = source.vectors, target.vectors
         both = torch.cat([(a - b).abs(), a * b], dim=1) * _SENTENCE_SCALE
@@ -383,7 +383,7 @@ class WordRows:
         again = repeats(Ragged(places, words.lengths), spelling.letters[distinct])
         return cls(words, again, spelling)
 
-    def padded(self, rows: Indices, size: int, vectors: Vectors) -> Sentences:
+    def padded(self, rows: Indices, size: int, vectors: Vectors) -> WordSentences:
         """Return the sentences of these *rows*, each filled up to *size* words.
 
         ``vectors (n, dim)`` are those of the sentences.
@@ -395,7 +395,7 @@ class WordRows:
         words[inside] = self.words.flat[taken]
         repeated = np.zeros((*inside.shape, 2), dtype=np.float32)
         repeated[inside] = self.repeats[taken]
-        return Sentences(
+        return WordSentences(
             words=torch.from_numpy(words),
             lengths=torch.from_numpy(lengths.astype(np.float32)),
             letters=torch.from_numpy(self.spelling.letters[words]),

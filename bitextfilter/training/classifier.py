@@ -26,8 +26,8 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.io.batches import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.models.layers import Dropout
-from bitextfilter.similarity.classifiers import PairClassifier, Shape, build
-from bitextfilter.similarity.pair_classifier import expected
+from bitextfilter.similarity.classifiers import ClassifierSettings, PairClassifier, build_classifier
+from bitextfilter.similarity.pair_classifier import expected_quality
 from bitextfilter.similarity.separation import roc_auc
 from bitextfilter.training.labelled_pairs import LabelledPairs, Noise
 from bitextfilter.training.loop import Learner, Progress, Stream, learn_in_memory
@@ -62,9 +62,9 @@ def rescale_translation_logit(classifier: PairClassifier, scale: float, bias: fl
     non-translations. A bias of b alone equals e^b times as many translations per negative in
     training.
     """
-    if classifier.settings.answers == 2:
-        classifier.last.weight[0] *= scale
-        classifier.last.bias[0] = scale * (classifier.last.bias[0] + bias)
+    if classifier.settings.logits == 2:
+        classifier.output_layer.weight[0] *= scale
+        classifier.output_layer.bias[0] = scale * (classifier.output_layer.bias[0] + bias)
 
 
 TENTHS = 10
@@ -240,7 +240,7 @@ def _no_notice(_epoch: int, _loss: float) -> None:
 def train_classifier(
     pairs: LabelledPairs,
     groups: Sequence[str],
-    shape: Shape,
+    shape: ClassifierSettings,
     training: ClassifierTraining,
     notify: Callable[[int, float], None] = _no_notice,
 ) -> tuple[PairClassifier, ClassifierReport]:
@@ -287,7 +287,7 @@ def _check_kinds(pairs: LabelledPairs, *parts: Indices) -> None:
 def fit_classifier(
     pairs: LabelledPairs,
     parts: tuple[Indices, Indices],
-    shape: Shape,
+    shape: ClassifierSettings,
     training: ClassifierTraining,
     notify: Callable[[int, float], None] = _no_notice,
 ) -> tuple[PairClassifier, list[float], int]:
@@ -315,7 +315,7 @@ def fit_classifier(
 
     with torch.random.fork_rng(devices=[]), one_torch_thread():
         torch.manual_seed(training.seed)
-        classifier = build(shape)
+        classifier = build_classifier(shape)
         pairs.prepare(classifier)
         learner = parallel_learner(classifier, pairs, training, threads)
         stream = Stream(training.epochs * epoch, batches, epoch)
@@ -339,10 +339,10 @@ def _logits(
     classifier: PairClassifier, pairs: LabelledPairs, rows: Indices, size: int
 ) -> NDArray[np.float64]:
     """Return the logits of the expected quality of some pairs, ``(rows,)``."""
-    worth, logits = classifier.settings.worth, np.empty(len(rows), dtype=np.float64)
+    quality, logits = classifier.settings.minor_error_quality, np.empty(len(rows))
     places = np.empty(len(pairs.labels), dtype=np.int64)
     places[rows] = np.arange(len(rows))
     with torch.random.fork_rng(devices=[]):
         for some in pairs.batches(rows, size):
-            logits[places[some]] = expected(pairs.logits(classifier, some).numpy(), worth)
+            logits[places[some]] = expected_quality(pairs.logits(classifier, some).numpy(), quality)
     return logits

@@ -14,10 +14,10 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from bitextfilter.arrays import Indices, Vectors
-from bitextfilter.similarity.classifier import Classifier
 from bitextfilter.similarity.classifiers import PairClassifier
+from bitextfilter.similarity.sentence_classifier import SentenceClassifier
 from bitextfilter.similarity.word_classifier import WordClassifier
-from bitextfilter.similarity.word_network import Sentences, WordRows
+from bitextfilter.similarity.word_network import WordRows, WordSentences
 from bitextfilter.text.features import WordReader, spellings
 from bitextfilter.training.settings import ClassifierTraining
 
@@ -34,7 +34,7 @@ class LabelledPairs(ABC):
     """``n`` pairs in the form that one kind of classifier takes, with their quality."""
 
     qualities: NDArray[np.float32]
-    """``(n,)``: 1 for a translation, the classifier's ``worth`` for one with a minor error, 0 for
+    """``(n,)``: 1 for a translation, ``minor_error_quality`` for one with a minor error, 0 for
     any other pair."""
 
     @property
@@ -73,7 +73,7 @@ class LabelledVectors(LabelledPairs):
         self, classifier: PairClassifier, rows: Indices, noise: Noise | None = None
     ) -> Tensor:
         """See ``LabelledPairs``."""
-        assert isinstance(classifier, Classifier)
+        assert isinstance(classifier, SentenceClassifier)
         sides = [torch.from_numpy(side[rows]) for side in (self.source, self.target)]
         if noise is not None:
             dim = classifier.settings.dim
@@ -122,7 +122,7 @@ class WordSide:
             _units(_encoded(different, encode)),
         )
 
-    def sentences(self, pairs: Indices, size: int) -> Sentences:
+    def sentences(self, pairs: Indices, size: int) -> WordSentences:
         """Return this side of some pairs, each filled up to *size* words."""
         rows = self.rows[pairs]
         return self.words.padded(rows, size, self.vectors[rows].astype(np.float32))

@@ -16,7 +16,7 @@ from bitextfilter.training.data import Corpus, endless_batches
 from bitextfilter.training.loop import Learner, Stream, count_updates
 from bitextfilter.training.output import output_loss
 from bitextfilter.training.settings import TranslatorSettings, validation_interval
-from bitextfilter.translation.network import Rows, TranslationNetwork
+from bitextfilter.translation.network import TokenRows, TranslationNetwork
 from bitextfilter.translation.translator import shifted
 
 PART = 8192
@@ -26,8 +26,8 @@ PART = 8192
 class _Pairs(NamedTuple):
     """A mini-batch."""
 
-    sources: Rows
-    targets: Rows
+    sources: TokenRows
+    targets: TokenRows
 
 
 class TranslationLearner(Learner):
@@ -65,10 +65,10 @@ class TranslationLearner(Learner):
         return losses["translation"]
 
 
-def padded_rows(texts: Ragged, places: NDArray[np.int64], device: torch.device) -> Rows:
+def padded_rows(texts: Ragged, places: NDArray[np.int64], device: torch.device) -> TokenRows:
     """The texts of these places."""
     ids, lengths = texts.padded(places)
-    return Rows(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
+    return TokenRows(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
 
 
 def translation_stream(

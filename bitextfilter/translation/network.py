@@ -24,21 +24,22 @@ from bitextfilter.arrays import Ids
 from bitextfilter.models.layers import ByteDropout, NarrowLinear, narrow_linear_layers
 
 
-class Rows(NamedTuple):
+class TokenRows(NamedTuple):
     """Sentences as ids ``(n, t)``, padded with 0, and their lengths ``(n,)``, at least 1."""
 
     ids: Tensor
     lengths: Tensor
-    templates: Rows | None = None
+    templates: TokenRows | None = None
     """Of sources: the symbols of the template of each, for networks that follow templates."""
 
-    def cut(self, most: int) -> list[Rows]:
+    def cut(self, most: int) -> list[TokenRows]:
         """The same in order, in parts of *most* sentences; the last may have fewer."""
         parts = zip(torch.split(self.ids, most), torch.split(self.lengths, most), strict=True)
         if self.templates is None:
-            return [Rows(*part) for part in parts]
+            return [TokenRows(*part) for part in parts]
         return [
-            Rows(*part, more) for part, more in zip(parts, self.templates.cut(most), strict=True)
+            TokenRows(*part, more)
+            for part, more in zip(parts, self.templates.cut(most), strict=True)
         ]
 
 
@@ -71,11 +72,11 @@ class TranslationNetwork(nn.Module, ABC):
         self._narrow: NarrowLinear | None = None
 
     @abstractmethod
-    def states(self, sources: Rows, inputs: Tensor) -> Tensor:
+    def states(self, sources: TokenRows, inputs: Tensor) -> Tensor:
         """Decoder states ``(n, T, w)`` of given targets: ids ``(n, T)`` that begin with BEGIN."""
 
     @abstractmethod
-    def start(self, sources: Rows, width: int) -> State:
+    def start(self, sources: TokenRows, width: int) -> State:
         """``width`` hypotheses of each sentence, of which nothing is written."""
 
     def output(self, states: Tensor) -> Tensor:
@@ -98,7 +99,7 @@ ROWS, FULL = 64, 64
 """Rows of a block of sentences up to ``FULL`` tokens; half as many for each doubling."""
 
 
-class Block(NamedTuple):
+class ShapedBlock(NamedTuple):
     """Some items of one shape."""
 
     items: NDArray[np.int64]
@@ -115,7 +116,7 @@ def rounded(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(lengths > top, -(-lengths // top) * top, rungs)
 
 
-def blocks_of(lengths: NDArray[np.int64], most: int = ROWS) -> list[Block]:
+def shaped_blocks(lengths: NDArray[np.int64], most: int = ROWS) -> list[ShapedBlock]:
     """Blocks of items with these lengths of their sides, ``(n, sides)``.
 
     Long ones first, so that threads end together; each of ``range(n)`` stands in exactly one.
@@ -130,15 +131,17 @@ def blocks_of(lengths: NDArray[np.int64], most: int = ROWS) -> list[Block]:
         rows = max(1, most >> max(0, -(-max(shape) // FULL) - 1).bit_length())
         items = order[bounds[number] : bounds[number + 1]]
         starts = range(0, len(items), rows)
-        blocks += [Block(items[i : i + rows], rows, tuple(shape)) for i in starts]
+        blocks += [ShapedBlock(items[i : i + rows], rows, tuple(shape)) for i in starts]
     return sorted(blocks, key=lambda block: -sum(block.shape))
 
 
-def rows_of(sentences: Sequence[Ids], block: Block, side: int, device: torch.device) -> Rows:
+def token_rows(
+    sentences: Sequence[Ids], block: ShapedBlock, side: int, device: torch.device
+) -> TokenRows:
     """One side of a block, filled up; an empty row is a single token 0."""
     ids = np.zeros((block.rows, block.shape[side]), dtype=np.int64)
     lengths = np.ones(block.rows, dtype=np.int64)
     for row, item in enumerate(block.items):
         ids[row, : len(sentences[item])] = sentences[item]
         lengths[row] = len(sentences[item])
-    return Rows(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
+    return TokenRows(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))

@@ -22,7 +22,7 @@ from bitextfilter.models.attention import ATTENTIONS, Attention, Memory
 from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent, mean_pool, padding_mask
 from bitextfilter.settings import check, setting
 from bitextfilter.text.ragged import PIECES
-from bitextfilter.translation.network import Rows, State, TranslationNetwork
+from bitextfilter.translation.network import State, TokenRows, TranslationNetwork
 
 Hidden = tuple[Tensor, ...]
 """Hidden state, and of an LSTM the cell: ``(layers, n, d)`` each."""
@@ -71,7 +71,7 @@ class RecurrentTranslationNetwork(TranslationNetwork):
         self.attention = ATTENTIONS[settings.attention](dim, dim)
         self.combine = nn.Linear(2 * dim + more, width)
 
-    def read(self, sources: Rows) -> list[Read]:
+    def read(self, sources: TokenRows) -> list[Read]:
         """What the decoder starts from and attends to: here the source alone."""
         vectors = self.dropout(self.table(sources.ids))
         return [(self.encoder(vectors, sources.lengths), sources.lengths)]
@@ -80,7 +80,7 @@ class RecurrentTranslationNetwork(TranslationNetwork):
         """One for each that :meth:`read` returns."""
         return [self.attention]
 
-    def encode(self, sources: Rows) -> tuple[list[Memory], Hidden]:
+    def encode(self, sources: TokenRows) -> tuple[list[Memory], Hidden]:
         """What is attended to, and where the decoder starts."""
         read = self.read(sources)
         memories = [
@@ -108,13 +108,13 @@ class RecurrentTranslationNetwork(TranslationNetwork):
         out: Tensor = self.dropout(torch.tanh(self.combine(torch.cat([*contexts, states], dim=2))))
         return out
 
-    def states(self, sources: Rows, inputs: Tensor) -> Tensor:
+    def states(self, sources: TokenRows, inputs: Tensor) -> Tensor:
         """See :meth:`TranslationNetwork.states`."""
         memories, hidden = self.encode(sources)
         states, _ = self.decode(self.dropout(self.table(inputs)), hidden)
         return self.attend(states, memories)
 
-    def start(self, sources: Rows, width: int) -> State:
+    def start(self, sources: TokenRows, width: int) -> State:
         """See :meth:`TranslationNetwork.start`."""
         return RecurrentState(self, sources, width)
 
@@ -122,7 +122,9 @@ class RecurrentTranslationNetwork(TranslationNetwork):
 class RecurrentState(State):
     """The decoder's hidden state."""
 
-    def __init__(self, network: RecurrentTranslationNetwork, sources: Rows, width: int) -> None:
+    def __init__(
+        self, network: RecurrentTranslationNetwork, sources: TokenRows, width: int
+    ) -> None:
         self._network = network
         self._memories, hidden = network.encode(sources)
         self._hidden: Hidden = tuple(part.repeat_interleave(width, dim=1) for part in hidden)
@@ -172,7 +174,7 @@ class ControlledNetwork(RecurrentTranslationNetwork):
         self.template_encoder = BidirectionalRecurrent(settings.cell, width, width, 1)
         self.template_attention = ATTENTIONS[settings.attention](2 * settings.hidden, dim)
 
-    def read(self, sources: Rows) -> list[Read]:
+    def read(self, sources: TokenRows) -> list[Read]:
         """The source, and the template: where there is none, that of the single symbol 0."""
         ids, lengths = sources.ids.new_zeros(len(sources.ids), 1), torch.ones_like(sources.lengths)
         if sources.templates is not None:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from bitextfilter.text.segment import UNKNOWN
 from bitextfilter.text.vocabulary import BEGIN, END, PAD
-from bitextfilter.translation.network import Rows, TranslationNetwork
+from bitextfilter.translation.network import TokenRows, TranslationNetwork
 
 
 class Hypotheses(NamedTuple):
@@ -32,7 +32,7 @@ class Hypotheses(NamedTuple):
         return Hypotheses(*(part.gather(1, parents) for part in self))
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """Translations ``(n, k)``, best first."""
 
     ids: Tensor
@@ -123,9 +123,9 @@ class Limits:
     """What cannot follow it, ``(v,)``: pieces that start a word themselves, and the end mark."""
 
 
-def search(
-    network: TranslationNetwork, sources: Rows, real: Tensor, chooser: Chooser, limits: Limits
-) -> Found:
+def search_translations(
+    network: TranslationNetwork, sources: TokenRows, real: Tensor, chooser: Chooser, limits: Limits
+) -> SearchResult:
     """Translations within limits.
 
     ``real (n,)``: False for rows that only fill up the block; nothing is written for them.
@@ -190,9 +190,9 @@ def extended(before: Hypotheses, costs: Tensor, tokens: Tensor) -> Hypotheses:
     return Hypotheses(sums, before.lengths + ~before.ended, ended)
 
 
-def ranked(ids: Tensor, now: Hypotheses, whole: Tensor) -> Found:
+def ranked(ids: Tensor, now: Hypotheses, whole: Tensor) -> SearchResult:
     """Order the hypotheses of each sentence by score, of equal ones the first first."""
     scores = now.sums / now.lengths
     order = scores.sort(dim=1, descending=True, stable=True).indices
     ids = ids.masked_fill(ids == END, PAD).gather(1, order[:, :, None].expand_as(ids))
-    return Found(ids, scores.gather(1, order), whole.gather(1, order))
+    return SearchResult(ids, scores.gather(1, order), whole.gather(1, order))

@@ -18,7 +18,7 @@ from bitextfilter.models.attention import KeysValues, MultiHeadAttention, sinuso
 from bitextfilter.models.recurrent import padding_mask
 from bitextfilter.settings import check, setting
 from bitextfilter.text.ragged import PIECES
-from bitextfilter.translation.network import Rows, State, TranslationNetwork
+from bitextfilter.translation.network import State, TokenRows, TranslationNetwork
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class TransformerNetwork(TranslationNetwork):
         out: Tensor = self.dropout(vectors * self.scale + sinusoids(start, ids.shape[1], vectors))
         return out
 
-    def encode(self, sources: Rows) -> tuple[list[KeysValues], Tensor]:
+    def encode(self, sources: TokenRows) -> tuple[list[KeysValues], Tensor]:
         """What each decoder layer attends to, and the mask ``(n, 1, 1, t)``."""
         mask = padding_mask(sources.lengths, sources.ids.shape[1])[:, None, None]
         rows = self.embed(sources.ids)
@@ -151,7 +151,7 @@ class TransformerNetwork(TranslationNetwork):
     def _decoder(self) -> list[DecoderLayer]:
         return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
 
-    def states(self, sources: Rows, inputs: Tensor) -> Tensor:
+    def states(self, sources: TokenRows, inputs: Tensor) -> Tensor:
         """See :meth:`TranslationNetwork.states`."""
         memory, mask = self.encode(sources)
         rows = self.embed(inputs)
@@ -160,7 +160,7 @@ class TransformerNetwork(TranslationNetwork):
         out: Tensor = self.decoder_norm(rows)
         return out
 
-    def start(self, sources: Rows, width: int) -> State:
+    def start(self, sources: TokenRows, width: int) -> State:
         """See :meth:`TranslationNetwork.start`."""
         return TransformerState(self, sources, width)
 
@@ -168,7 +168,7 @@ class TransformerNetwork(TranslationNetwork):
 class TransformerState(State):
     """The keys and values of every layer."""
 
-    def __init__(self, network: TransformerNetwork, sources: Rows, width: int) -> None:
+    def __init__(self, network: TransformerNetwork, sources: TokenRows, width: int) -> None:
         self._network = network
         self._memory, self._mask = network.encode(sources)
         self._caches = [_Cache() for _ in self._memory]

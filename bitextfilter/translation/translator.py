@@ -24,19 +24,26 @@ from bitextfilter.text.segment import WORD_START
 from bitextfilter.text.vocabulary import BEGIN, END, PAD, RESERVED
 from bitextfilter.translation.network import (
     ROWS,
-    Block,
-    Rows,
+    ShapedBlock,
+    TokenRows,
     TranslationNetwork,
-    blocks_of,
-    rows_of,
+    shaped_blocks,
+    token_rows,
 )
-from bitextfilter.translation.search import Beam, Chooser, Found, Limits, Sampler, search
+from bitextfilter.translation.search import (
+    Beam,
+    Chooser,
+    Limits,
+    Sampler,
+    SearchResult,
+    search_translations,
+)
 
 POSITIONS = 8
 """Of which the logits are held at a time."""
 
 
-def shifted(targets: Rows) -> tuple[Tensor, Tensor]:
+def shifted(targets: TokenRows) -> tuple[Tensor, Tensor]:
     """What the decoder reads, ``(n, T + 1)``, and what it should write of each: END comes last."""
     ids = targets.ids
     inputs = functional.pad(ids, (1, 0), value=BEGIN)
@@ -44,7 +51,9 @@ def shifted(targets: Rows) -> tuple[Tensor, Tensor]:
     return inputs, outputs
 
 
-def log_probabilities(network: TranslationNetwork, sources: Rows, targets: Rows) -> Tensor:
+def log_probabilities(
+    network: TranslationNetwork, sources: TokenRows, targets: TokenRows
+) -> Tensor:
     """Mean natural-log probability of a target's tokens, the end mark included: float64 ``(n,)``.
 
     1/(T+1) Σ log p(y_i | y_<i, x), from -inf to 0, higher is better: the length-normalised
@@ -196,13 +205,13 @@ class Translator:
         lengths = np.array([[len(side[place]) for side in sides] for place in places])
         found: dict[int, list[Hypothesis]] = {}
 
-        def run(block: Block) -> None:
+        def run(block: ShapedBlock) -> None:
             block = block._replace(items=places[block.items])
             result = self._search(sides, block, settings)
             for row, place in enumerate(block.items.tolist()):
                 found[place] = self._hypotheses(result, row)
 
-        self._map(run, blocks_of(lengths, rows))
+        self._map(run, shaped_blocks(lengths, rows))
         return [
             Translation(found.get(place, []), len(row) - len(ids[place]))
             for place, row in enumerate(whole)
@@ -244,21 +253,21 @@ class Translator:
     def _costs(self, sides: Sequence[Sequence[Ids]]) -> NDArray[np.float64]:
         out = np.empty(len(sides[0]))
 
-        def run(block: Block) -> None:
+        def run(block: ShapedBlock) -> None:
             source, target, *template = self._sides(sides, block)
             source = source._replace(templates=template[0] if template else None)
             scores = log_probabilities(self.network, source, target).cpu().numpy()
             out[block.items] = scores[: len(block.items)]
 
         lengths = np.array([[len(ids) for ids in row] for row in zip(*sides, strict=True)])
-        self._map(run, blocks_of(lengths, self._scored_rows))
+        self._map(run, shaped_blocks(lengths, self._scored_rows))
         return out
 
-    def _sides(self, sides: Sequence[Sequence[Ids]], block: Block) -> list[Rows]:
-        return [rows_of(side, block, number, self.device) for number, side in enumerate(sides)]
+    def _sides(self, sides: Sequence[Sequence[Ids]], block: ShapedBlock) -> list[TokenRows]:
+        return [token_rows(side, block, number, self.device) for number, side in enumerate(sides)]
 
-    def _map(self, run: object, blocks: list[Block]) -> None:
-        def inferring(block: Block) -> None:
+    def _map(self, run: object, blocks: list[ShapedBlock]) -> None:
+        def inferring(block: ShapedBlock) -> None:
             with torch.inference_mode():
                 run(block)  # type: ignore[operator]
 
@@ -266,8 +275,8 @@ class Translator:
             map_blocks(inferring, blocks, self._threads)
 
     def _search(
-        self, sides: Sequence[Sequence[Ids]], block: Block, settings: SearchSettings
-    ) -> Found:
+        self, sides: Sequence[Sequence[Ids]], block: ShapedBlock, settings: SearchSettings
+    ) -> SearchResult:
         source, *template = self._sides(sides, block)
         source = source._replace(templates=template[0] if template else None)
         real = torch.arange(block.rows, device=self.device) < len(block.items)
@@ -279,9 +288,9 @@ class Translator:
             )
             chooser = Sampler(chances.to(self.device), settings.temperature)
         limits = Limits(longest, *self._word_start)
-        return search(self.network, source, real, chooser, limits)
+        return search_translations(self.network, source, real, chooser, limits)
 
-    def _hypotheses(self, found: Found, row: int) -> list[Hypothesis]:
+    def _hypotheses(self, found: SearchResult, row: int) -> list[Hypothesis]:
         """Those of a row; of equal texts the best."""
         pieces, join = self.processor.vocabulary.piece, self.processor.segmenter.join
         texts: dict[str, Hypothesis] = {}

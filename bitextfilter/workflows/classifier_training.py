@@ -19,8 +19,11 @@ from bitextfilter.models.folders import THRESHOLDS, writing_folder
 from bitextfilter.scoring.model import Model, distinct
 from bitextfilter.settings import check, from_mapping, group_rows, setting
 from bitextfilter.similarity import classifiers
-from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
-from bitextfilter.similarity.classifiers import PairClassifier, Shape
+from bitextfilter.similarity.classifiers import ClassifierSettings, PairClassifier
+from bitextfilter.similarity.sentence_classifier import (
+    SentenceClassifier,
+    SentenceClassifierSettings,
+)
 from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.similarity.word_network import WordClassifierSettings
 from bitextfilter.text.features import SURFACE_WIDTH
@@ -225,7 +228,7 @@ def train_on_pairs(
 
 def _by_words(
     model: Model, sides: _Sides, qualities: NDArray[np.float32], plan: ClassifierConfig
-) -> tuple[Shape, LabelledPairs]:
+) -> tuple[ClassifierSettings, LabelledPairs]:
     """Read the pairs for a classifier of words, and say which shape it has."""
     source, target = (
         WordSide.of(side, partial(model.encode, language=language))
@@ -233,19 +236,21 @@ def _by_words(
     )
     pairs = LabelledWords(source, target, qualities)
     dim, length = model.encoder.dim, pairs.word_length
-    settings = WordClassifierSettings(dim, length, plan.width, hidden=plan.hidden, worth=plan.worth)
+    settings = WordClassifierSettings(
+        dim, length, plan.width, hidden=plan.hidden, minor_error_quality=plan.worth
+    )
     return settings, pairs
 
 
 def _by_vectors(
     model: Model, sides: _Sides, qualities: NDArray[np.float32], plan: ClassifierConfig
-) -> tuple[Shape, LabelledPairs]:
+) -> tuple[ClassifierSettings, LabelledPairs]:
     """Encode the pairs for a classifier of sentences, and say which shape it has."""
     surface = SURFACE_WIDTH if plan.surface else 0
-    shape = ClassifierSettings(
-        model.encoder.dim, plan.features, plan.hidden, surface, worth=plan.worth
+    shape = SentenceClassifierSettings(
+        model.encoder.dim, plan.features, plan.hidden, surface, minor_error_quality=plan.worth
     )
-    classifier, rows = Classifier(shape), []
+    classifier, rows = SentenceClassifier(shape), []
     for side, language in zip(sides, model.languages, strict=True):
         different, places = distinct(side)
         rows.append(classifier.rows(model.encode(different, language), different)[places])
@@ -266,7 +271,7 @@ def write_model(
     with writing_folder(folder) as draft:
         others = shutil.ignore_patterns(THRESHOLDS)  # they are of the scores it had
         shutil.copytree(model.folder, draft, dirs_exist_ok=True, ignore=others)
-        classifiers.save(classifier, draft, quantise)
+        classifiers.save_classifier(classifier, draft, quantise)
         text = json.dumps(record, ensure_ascii=False, indent=2) + "\n"
         (draft / _RECORD).write_text(text, encoding="utf-8")
 

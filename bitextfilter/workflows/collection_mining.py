@@ -29,7 +29,7 @@ from bitextfilter.mining.workspace import Workspace
 from bitextfilter.scoring.model import Model
 from bitextfilter.similarity.index import require_faiss
 from bitextfilter.similarity.margins import highest_means
-from bitextfilter.similarity.neighbours import Found, nothing
+from bitextfilter.similarity.neighbours import Neighbours, no_neighbours
 
 _FORMAT = 1
 """Of the folder of a search."""
@@ -183,7 +183,7 @@ class CollectionMiner:
                     writer.sync()
                     safe = writer.rows
 
-    def _nearest(self, sides: Sides) -> tuple[Found, Found]:
+    def _nearest(self, sides: Sides) -> tuple[Neighbours, Neighbours]:
         """Find the nearest sentences of either side on the other."""
         neighbours, exact = sides.neighbours, self._kind == EXACT
         self._hooks.fact("index", self._kind)
@@ -241,7 +241,7 @@ class IndexMiner:
         found = nearest_in_file(vectors, index.vectors, settings.neighbours, settings.threads)
         pair = (vectors, distinct), (index.vectors, index.sentences)
         scorer = scorer_for(settings, pair, self._model.pair_scorer)
-        nearest = found, nothing(len(index.sentences), 0)
+        nearest = found, no_neighbours(len(index.sentences), 0)
         mined = choose_pairs(nearest, settings, scorer, self._means)
         rows = zip(mined.source.tolist(), mined.target.tolist(), mined.score.tolist(), strict=True)
         return {distinct[i]: (index.sentences[j], score) for i, j, score in rows}

@@ -23,7 +23,10 @@ from bitextfilter.evaluation.paraphrase import (
     measure_detection,
 )
 from bitextfilter.evaluation.result import Result, interval, signature
-from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
+from bitextfilter.similarity.sentence_classifier import (
+    SentenceClassifier,
+    SentenceClassifierSettings,
+)
 from bitextfilter.similarity.vectors import cosine_pairs
 from bitextfilter.training.classifier import fit_classifier, split_groups
 from bitextfilter.training.labelled_pairs import LabelledVectors
@@ -92,14 +95,14 @@ def _cosines(pairs: LabelledVectors) -> Scores:
 
 def _perceptron(
     pairs: LabelledVectors, groups: Sequence[str], config: DetectionConfig
-) -> tuple[Classifier, int]:
+) -> tuple[SentenceClassifier, int]:
     """Train the perceptron on all pairs but those that stop it; with its epoch."""
-    shape = ClassifierSettings(pairs.source.shape[1], config.features, HIDDEN, layers=1)
+    shape = SentenceClassifierSettings(pairs.source.shape[1], config.features, HIDDEN, layers=1)
     training = replace(TRAINING, seed=config.seed)
     first, stopping, rest = split_groups(groups, training.held_out, training.seed)
     parts = (np.union1d(first, rest), stopping)
     classifier, _, epoch = fit_classifier(pairs, parts, shape, training)
-    assert isinstance(classifier, Classifier)
+    assert isinstance(classifier, SentenceClassifier)
     return classifier, epoch
 
 

@@ -115,7 +115,10 @@ def test_what_is_nearly_a_translation_counts_as_part_of_one(
         record = json.loads(done.stdout)
         assert (record["nearly"], record["settings"]["worth"]) == (300, float(worth))
         model = load(tmp_path / worth)
-        assert model.classifier is not None and model.classifier.settings.worth == float(worth)
+        assert (
+            model.classifier is not None
+            and model.classifier.settings.minor_error_quality == float(worth)
+        )
         means.append(mean_score(model, short))
     assert means[0] + 0.05 < means[1] < 0.75
     assert means[1] < mean_score(model, list(zip(sources, targets, strict=True)))
@@ -128,7 +131,7 @@ def test_a_pair_counts_once_as_the_best_that_it_is_said_to_be(data: Path, tmp_pa
     done = train(*given, "--nearly", clean, "--json")
     assert "300 positives, 600 negatives, 0 nearly" in done.stderr
     classifier = load(tmp_path / "new").classifier
-    assert classifier is not None and classifier.settings.worth == 0
+    assert classifier is not None and classifier.settings.minor_error_quality == 0
     assert json.loads(done.stdout)["settings"]["worth"] == 0
     done = train(*given, "--nearly", noisy)
     assert "300 positives, 0 negatives, 600 nearly" in done.stderr
@@ -136,7 +139,7 @@ def test_a_pair_counts_once_as_the_best_that_it_is_said_to_be(data: Path, tmp_pa
     done = train(*given, "--nearly", one, "--nearly", other)
     assert "300 positives, 600 negatives, 2 nearly" in done.stderr
     classifier = load(tmp_path / "new").classifier
-    assert classifier is not None and classifier.settings.worth == 0.01
+    assert classifier is not None and classifier.settings.minor_error_quality == 0.01
     kept = json.loads((tmp_path / "new/classifier.json").read_text(encoding="utf-8"))["settings"]
     assert (kept["training"]["sharpness"], kept["training"]["lenience"]) == (1.6, 1.5)
     weights = ("--set", "training.sharpness=1", "--set", "training.lenience=0", "--json")
@@ -145,8 +148,12 @@ def test_a_pair_counts_once_as_the_best_that_it_is_said_to_be(data: Path, tmp_pa
     assert (kept["sharpness"], kept["lenience"]) == (1, 0)
     unweighed = load(tmp_path / "new").classifier
     assert unweighed is not None
-    torch.testing.assert_close(1.6 * unweighed.last.weight[0], classifier.last.weight[0])
-    torch.testing.assert_close(1.6 * (unweighed.last.bias[0] + 1.5), classifier.last.bias[0])
+    torch.testing.assert_close(
+        1.6 * unweighed.output_layer.weight[0], classifier.output_layer.weight[0]
+    )
+    torch.testing.assert_close(
+        1.6 * (unweighed.output_layer.bias[0] + 1.5), classifier.output_layer.bias[0]
+    )
 
 
 @pytest.mark.parametrize(

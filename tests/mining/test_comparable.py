@@ -18,7 +18,7 @@ from bitextfilter.mining.comparable import (
     choose_pairs,
     mine_vectors,
 )
-from bitextfilter.similarity.bidirectional import nearest_both_ways
+from bitextfilter.similarity.bidirectional import bidirectional_search
 from bitextfilter.similarity.margins import csls_matrix, distance_matrix, ratio_matrix
 from bitextfilter.similarity.vectors import cosine_matrix, euclidean_matrix, unit_rows
 
@@ -195,7 +195,7 @@ def test_settings_are_checked() -> None:
 @pytest.mark.parametrize("similarity", ["mlp", "joint"])
 def test_nothing_is_chosen_by_a_classifier_that_is_not_there(similarity: str) -> None:
     """Not even where the search has been done already."""
-    nearest = nearest_both_ways(unit_rows(SOURCE), unit_rows(TARGET), 4, 1, None)
+    nearest = bidirectional_search(unit_rows(SOURCE), unit_rows(TARGET), 4, 1, None)
     with pytest.raises(SettingsError, match=f"{similarity} needs a classifier"):
         choose_pairs(nearest, MiningSettings(similarity))
     assert len(choose_pairs(nearest, MiningSettings(similarity), by_place(SOURCE, TARGET)))

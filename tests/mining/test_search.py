@@ -26,7 +26,7 @@ from bitextfilter.mining.search import (
     find_neighbours,
     map_here,
 )
-from bitextfilter.similarity.neighbours import Found, scan
+from bitextfilter.similarity.neighbours import Neighbours, scan
 from bitextfilter.similarity.vectors import unit_rows
 
 GENERATOR = np.random.default_rng(3)
@@ -55,12 +55,12 @@ def sides_of(folder: Path, a: Vectors = A, b: Vectors = B, form: str = "float32"
     return Sides((folder / "a", folder / "b"), 16, (form, form), neighbours, threads=2)
 
 
-def found(sides: Sides, **options: object) -> tuple[Found, Found]:
+def found(sides: Sides, **options: object) -> tuple[Neighbours, Neighbours]:
     known = sides.neighbours
     return find_neighbours(known, cell_tasks(known), partial(compare_blocks, sides), **options)  # type: ignore[arg-type]
 
 
-def check(results: tuple[Found, Found], a: Vectors = A, b: Vectors = B) -> None:
+def check(results: tuple[Neighbours, Neighbours], a: Vectors = A, b: Vectors = B) -> None:
     units = unit_rows(a), unit_rows(b)
     for (cosines, numbers), (queries, base) in zip(results, (units, units[::-1]), strict=True):
         exactly = scan(queries, base, K)

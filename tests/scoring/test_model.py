@@ -16,8 +16,11 @@ from bitextfilter.models import folders
 from bitextfilter.models.folders import find_model, model_digest, shipped_models
 from bitextfilter.scoring.background import BackgroundSample
 from bitextfilter.scoring.model import load
-from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
-from bitextfilter.similarity.classifiers import save
+from bitextfilter.similarity.classifiers import save_classifier
+from bitextfilter.similarity.sentence_classifier import (
+    SentenceClassifier,
+    SentenceClassifierSettings,
+)
 
 
 @pytest.fixture(scope="module")
@@ -102,12 +105,12 @@ def test_a_newer_model(folder: Path) -> None:
 
 
 def test_parts_of_another_width(folder: Path) -> None:
-    save(Classifier(ClassifierSettings(5)), folder)
+    save_classifier(SentenceClassifier(SentenceClassifierSettings(5)), folder)
     with pytest.raises(
         ModelError, match="classifier takes vectors of width 5, the encoder's are 32"
     ):
         load(folder)
-    save(Classifier(ClassifierSettings(32)), folder)
+    save_classifier(SentenceClassifier(SentenceClassifierSettings(32)), folder)
     rows = np.eye(5, dtype=np.float32)
     BackgroundSample(rows, rows).save(folder / "neighbours.npz")
     with pytest.raises(ModelError, match="width 5, the model's are 32"):

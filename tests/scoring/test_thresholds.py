@@ -16,8 +16,8 @@ from bitextfilter.models.folders import THRESHOLDS
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 from bitextfilter.scoring.thresholds import (
     Threshold,
-    merged,
-    printable,
+    merge_thresholds,
+    printable_line,
     read_thresholds,
     write_thresholds,
 )
@@ -56,7 +56,7 @@ PARTS = st.floats(0, 1)
 
 @given(
     st.floats(allow_nan=False, allow_infinity=False), PARTS, st.sampled_from(THRESHOLD_MEASURES),
-    st.text().map(printable), st.integers(min_value=1),
+    st.text().map(printable_line), st.integers(min_value=1),
 )  # fmt: skip
 def test_any_threshold_comes_back(
     tmp_path_factory: pytest.TempPathFactory,
@@ -73,12 +73,12 @@ def test_any_threshold_comes_back(
 def test_the_newer_of_two_is_kept_in_the_order_of_uses_and_measures() -> None:
     newer, other = replace(ONE, threshold=0.5), replace(ONE, goal="precision>=0.99")
     cosine = replace(ONE, measure="cosine")
-    assert merged([ONE, MINED, cosine], [other, newer]) == [cosine, newer, other, MINED]
+    assert merge_thresholds([ONE, MINED, cosine], [other, newer]) == [cosine, newer, other, MINED]
 
 
 def test_printable() -> None:
-    assert printable("a\tb\nc\udcffé") == "a?b?c?é"
-    assert printable("") == "?"
+    assert printable_line("a\tb\nc\udcffé") == "a?b?c?é"
+    assert printable_line("") == "?"
 
 
 def record(**changes: Any) -> dict[str, Any]:

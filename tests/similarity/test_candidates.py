@@ -85,7 +85,7 @@ def test_it_is_tightened_when_it_holds_many(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_row_with_too_many_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidates, "HELD", 2)
-    monkeypatch.setattr(candidates, "MOST", 4)
+    monkeypatch.setattr(candidates, "_MOST", 4)
     made, add = shortlist([0.1, 0.1], 1)
     add(0, **{f"x{i}": 0.5 for i in range(5)})
     assert np.isinf(made.floors).tolist() == [True, False]
@@ -98,7 +98,7 @@ def test_a_row_given_up_is_not_sure_though_its_floor_was_certain(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(candidates, "HELD", 2)
-    monkeypatch.setattr(candidates, "MOST", 4)
+    monkeypatch.setattr(candidates, "_MOST", 4)
     made, add = shortlist([0.1, 0.1], 1, certain=(0, 1))
     add(0, **{f"x{i}": 0.5 for i in range(5)})
     assert pairs(made) == []

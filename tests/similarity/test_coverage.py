@@ -8,10 +8,10 @@ import numpy as np
 import torch
 
 from bitextfilter.similarity.word_network import (
-    FEATURES,
-    SCALARS,
+    COVERAGE_FEATURES,
+    COVERAGE_SCALARS,
     Extent,
-    covering,
+    coverage,
     density,
     pooled,
 )
@@ -69,9 +69,9 @@ def naive(pair: int, word: int) -> tuple[list[float], list[float], list[float]]:
 
 def test_covering_agrees_with_the_definition() -> None:
     scores, alike, (side, other) = inputs()
-    found = covering(scores, alike, side, other)
-    assert found.features.shape == (3, WORDS, FEATURES)
-    assert found.scalars.shape == (3, WORDS, SCALARS)
+    found = coverage(scores, alike, side, other)
+    assert found.features.shape == (3, WORDS, COVERAGE_FEATURES)
+    assert found.scalars.shape == (3, WORDS, COVERAGE_SCALARS)
     for pair in range(3):
         for word in range(LENGTHS[0][pair]):
             weights, features, scalars = naive(pair, word)

@@ -1,4 +1,4 @@
-"""One score of two answers."""
+"""One score of two logits."""
 
 from __future__ import annotations
 
@@ -8,26 +8,30 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.similarity.pair_classifier import check_worth, expected, sigmoid
+from bitextfilter.similarity.pair_classifier import (
+    check_minor_error_quality,
+    expected_quality,
+    sigmoid,
+)
 
 
 def test_the_only_answer_is_the_logit() -> None:
     """Of the same type: what it is divided by rounds as it always did."""
-    answers = np.array([[-2.5], [0], [1000]], dtype=np.float32)
-    logits = expected(answers, 0.0)
+    logits = np.array([[-2.5], [0], [1000]], dtype=np.float32)
+    logits = expected_quality(logits, 0.0)
     assert (logits.tolist(), logits.dtype) == ([-2.5, 0, 1000], np.float32)
 
 
-@pytest.mark.parametrize("worth", [0.0, 0.05, 0.4])
-def test_the_logit_of_two_answers_is_that_of_the_worth_to_be_expected(worth: float) -> None:
-    """A translation with a small mistake is worth so much, one without 1, anything else nothing."""
+@pytest.mark.parametrize("quality", [0.0, 0.05, 0.4])
+def test_the_logit_of_two_is_that_of_the_expected_quality(quality: float) -> None:
+    """A translation with a small mistake has that quality, one without 1, anything else nothing."""
     grid = [-40.0, -3.0, -0.25, 0.0, 0.5, 9.0, 40.0, 250.0]
-    answers = np.array([(c, f) for c in grid for f in grid])
+    logits = np.array([(c, f) for c in grid for f in grid])
     with localcontext() as context:
         context.prec = 400
-        for found, (c, f) in zip(expected(answers, worth), answers.tolist(), strict=True):
+        for found, (c, f) in zip(expected_quality(logits, quality), logits.tolist(), strict=True):
             right, whole = (1 / (1 + (-Decimal(logit)).exp()) for logit in (c, f))
-            score = right * whole + right * (1 - whole) * Decimal(worth)
+            score = right * whole + right * (1 - whole) * Decimal(quality)
             assert found == pytest.approx(float((score / (1 - score)).ln()), rel=1e-9, abs=1e-12)
 
 
@@ -35,20 +39,20 @@ def test_more_of_either_is_never_less_whatever_the_size() -> None:
     far = np.array([-1e30, -400, -30, 0, 30, 400, 1e30], dtype=np.float32)
     for other in far:
         for columns in ((far, np.full(7, other)), (np.full(7, other), far)):
-            found = expected(np.stack(columns, axis=1), 0.05)
+            found = expected_quality(np.stack(columns, axis=1), 0.05)
             assert found.dtype == np.float64
             assert np.isfinite(found).all() and (np.diff(found) >= 0).all()
 
 
-@pytest.mark.parametrize("worth", [-0.1, -1e-9, 0.5, 0.6, float("nan"), "0.1", None, True])
-def test_a_worth_that_cannot_be(worth: object) -> None:
+@pytest.mark.parametrize("quality", [-0.1, -1e-9, 0.5, 0.6, float("nan"), "0.1", None, True])
+def test_a_quality_that_cannot_be(quality: object) -> None:
     with pytest.raises(SettingsError, match="worth"):
-        check_worth(worth)
+        check_minor_error_quality(quality)
 
 
-@pytest.mark.parametrize("worth", [0, 0.0, 1e-9, 0.3, 0.4999])
-def test_a_worth_that_can_be(worth: float) -> None:
-    check_worth(worth)
+@pytest.mark.parametrize("quality", [0, 0.0, 1e-9, 0.3, 0.4999])
+def test_a_quality_that_can_be(quality: float) -> None:
+    check_minor_error_quality(quality)
 
 
 def test_sigmoid() -> None:

@@ -19,7 +19,7 @@ def sides(n: int = 23, m: int = 31) -> tuple[Vectors, Vectors]:
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "BLOCK_ROWS", 5)
+    monkeypatch.setattr(neighbours, "_BLOCK_ROWS", 5)
 
 
 @pytest.mark.parametrize("k", [1, 4, 40])

@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from bitextfilter.arrays import Scores, Vectors
-from bitextfilter.similarity.candidates import BITS, Rounded
+from bitextfilter.similarity.candidates import INTEGERS, Rounded
 from bitextfilter.similarity.vectors import unit_products, unit_rows
 
 GENERATOR = np.random.default_rng(0)
 
-form = pytest.mark.parametrize("form", BITS)
+form = pytest.mark.parametrize("form", INTEGERS)
 
 
 def sides(dim: int) -> tuple[Vectors, Vectors]:

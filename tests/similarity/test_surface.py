@@ -12,8 +12,13 @@ from toys import sentences, toy_model
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.model import load
-from bitextfilter.similarity.classifier import COMPARISONS, Classifier, ClassifierSettings, compare
-from bitextfilter.similarity.classifiers import save
+from bitextfilter.similarity.classifiers import save_classifier
+from bitextfilter.similarity.sentence_classifier import (
+    COMPARISONS,
+    SentenceClassifier,
+    SentenceClassifierSettings,
+    compare_surfaces,
+)
 from bitextfilter.text.features import (
     FIGURE_BAG,
     NAME_BAG,
@@ -48,7 +53,7 @@ def naive(a: np.ndarray, b: np.ndarray) -> list[float]:
 
 def test_comparisons_are_as_counted() -> None:
     a, b = surface_features(SOURCES), surface_features(TARGETS)
-    found = compare(torch.from_numpy(a).double(), torch.from_numpy(b).double()).numpy()
+    found = compare_surfaces(torch.from_numpy(a).double(), torch.from_numpy(b).double()).numpy()
     assert found.shape == (len(SOURCES), COMPARISONS)
     np.testing.assert_allclose(found, [naive(x, y) for x, y in zip(a, b, strict=True)])
 
@@ -68,7 +73,7 @@ def test_parts_of_a_description() -> None:
 
 def test_only_this_version_of_descriptions() -> None:
     with pytest.raises(SettingsError, match="this version has"):
-        ClassifierSettings(8, surface=SURFACE_WIDTH + 1)
+        SentenceClassifierSettings(8, surface=SURFACE_WIDTH + 1)
 
 
 @pytest.fixture(scope="module")
@@ -85,11 +90,13 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 
 def test_probabilities_are_those_of_the_network(rows: tuple[np.ndarray, np.ndarray]) -> None:
     torch.manual_seed(1)
-    classifier = Classifier(ClassifierSettings(8, hidden=16, surface=SURFACE_WIDTH)).eval()
+    classifier = SentenceClassifier(
+        SentenceClassifierSettings(8, hidden=16, surface=SURFACE_WIDTH)
+    ).eval()
     a, b = rows
     with torch.no_grad():
-        answers = classifier(torch.from_numpy(a), torch.from_numpy(b))
-    expected = torch.sigmoid(answers[:, 0]).numpy()
+        logits = classifier(torch.from_numpy(a), torch.from_numpy(b))
+    expected = torch.sigmoid(logits[:, 0]).numpy()
     found = classifier.probabilities(a, b)
     np.testing.assert_allclose(found, expected, atol=1e-5)
     order = np.random.default_rng(1).permutation(len(a))
@@ -104,8 +111,11 @@ def test_a_model_with_such_a_classifier(tmp_path: Path) -> None:
     folder = toy_model(tmp_path / "model", classifier=False)
     plain = load(folder)
     torch.manual_seed(1)
-    save(
-        Classifier(ClassifierSettings(plain.encoder.dim, hidden=16, surface=SURFACE_WIDTH)), folder
+    save_classifier(
+        SentenceClassifier(
+            SentenceClassifierSettings(plain.encoder.dim, hidden=16, surface=SURFACE_WIDTH)
+        ),
+        folder,
     )
     model = load(folder)
     sources, targets = sentences(20, 1)

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Vectors
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.folders import write_config
-from bitextfilter.similarity.classifiers import load, save
-from bitextfilter.similarity.pair_classifier import Side
+from bitextfilter.similarity.classifiers import load_classifier, save_classifier
+from bitextfilter.similarity.pair_classifier import EncodedSide
 from bitextfilter.similarity.word_classifier import WordClassifier, WordMemory
 from bitextfilter.similarity.word_network import (
     MOST_WORDS,
     Extent,
     WordClassifierSettings,
-    covering,
+    coverage,
 )
 from bitextfilter.text.features import WordReader, repeats, spellings
 
@@ -57,7 +57,7 @@ def encode(sentences: Sequence[str], side: int) -> Vectors:
     return np.array(rows, dtype=np.float32).reshape(-1, DIM)
 
 
-def sides(sources: Sequence[str], targets: Sequence[str]) -> tuple[Side, Side]:
+def sides(sources: Sequence[str], targets: Sequence[str]) -> tuple[EncodedSide, EncodedSide]:
     return (encode(sources, 0), sources), (encode(targets, 1), targets)
 
 
@@ -140,7 +140,7 @@ class Naive:
             for some in (np.asarray(scores), *alike)
         ]
         extents = [Extent(torch.tensor([float(k)]).double(), size) for k in (n, m)]
-        found = covering(square[0], torch.stack(square[1:]), *extents)  # has a test of its own
+        found = coverage(square[0], torch.stack(square[1:]), *extents)  # has a test of its own
         attended = found.attention[0, :n, :m].numpy() @ b["states"]
         features, scalars = found.features[0, :n].numpy(), found.scalars[0, :n].numpy()
         both = [a["states"], attended, abs(a["states"] - attended), a["states"] * attended]
@@ -155,7 +155,7 @@ class Naive:
         parts = [*pooled, counts[0], compared.mean(axis=0), compared.max(axis=0), counts[1]]
         return np.concatenate([*parts, a["features"][0], a["features"][-1], [np.log(n)]])
 
-    def answers(self, source: str, target: str) -> list[float]:
+    def logits(self, source: str, target: str) -> list[float]:
         a, b = self.read(source, 0), self.read(target, 1)
         same_figures = (a["figures"][:, None] == b["figures"]) & (a["figures"] != 0)[:, None]
         alike = [
@@ -178,8 +178,8 @@ class Naive:
             ]
         )
         hidden = np.maximum(self.linear("hidden", seen), 0)
-        answers: list[float] = self.linear("out", hidden).tolist()
-        return answers
+        logits: list[float] = self.linear("out", hidden).tolist()
+        return logits
 
 
 def half(rows: Matrix) -> Matrix:
@@ -192,14 +192,14 @@ def unit(rows: Matrix) -> Matrix:
     return result
 
 
-@pytest.mark.parametrize("worth", [0.0, 0.1])
-def test_agrees_with_the_definition(worth: float) -> None:
-    classifier, places = make(replace(SETTINGS, worth=worth)), np.arange(3)
+@pytest.mark.parametrize("quality", [0.0, 0.1])
+def test_agrees_with_the_definition(quality: float) -> None:
+    classifier, places = make(replace(SETTINGS, minor_error_quality=quality)), np.arange(3)
     naive, logits = Naive(classifier), []
     for pair in zip(SOURCES[:3], TARGETS[:3], strict=True):
-        answers = [1 / (1 + math.exp(-logit)) for logit in naive.answers(*pair)]
-        assert len(answers) == (2 if worth else 1)
-        score = answers[0] * (worth + (1 - worth) * answers[1]) if worth else answers[0]
+        right, *flawless = [1 / (1 + math.exp(-logit)) for logit in naive.logits(*pair)]
+        assert len(flawless) == (1 if quality else 0)
+        score = right * (quality + (1 - quality) * flawless[0]) if quality else right
         logits.append(math.log(score / (1 - score)))
     classifier.temperature.fill_(max(map(abs, logits)) / 3)
     found = classifier.scoring(encode)(*sides(SOURCES, TARGETS))(places, places)
@@ -209,7 +209,8 @@ def test_agrees_with_the_definition(worth: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"worth": 0.3}, {"width": 13, "hidden": 13}, {"width": 5, "hidden": 7}]
+    "changes",
+    [{}, {"minor_error_quality": 0.3}, {"width": 13, "hidden": 13}, {"width": 5, "hidden": 7}],
 )
 def test_a_pair_has_the_same_score_in_any_company(changes: dict[str, Any]) -> None:
     chance = np.random.default_rng(1)
@@ -295,8 +296,8 @@ def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
     write_config(tmp_path, {"languages": ["en", "de"]})
     classifier, places = make(), np.arange(3)
     classifier.temperature.fill_(2.5)
-    save(classifier, tmp_path)
-    again = load(tmp_path)
+    save_classifier(classifier, tmp_path)
+    again = load_classifier(tmp_path)
     assert isinstance(again, WordClassifier)
     assert again.settings == SETTINGS
     both = sides(SOURCES, TARGETS)
@@ -307,10 +308,15 @@ def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
     for wrong in ({**section, "kind": "letters"}, {**section, "word_length": 0}, [1]):
         write_config(tmp_path, {"classifier": wrong})
         with pytest.raises(ModelError, match="classifier is unusable"):
-            load(tmp_path)
+            load_classifier(tmp_path)
 
 
 def test_shapes_that_cannot_be() -> None:
-    for wrong in ({"width": 0}, {"word_kinds": 1.5}, {"word_length": -1.0}, {"worth": 0.5}):
+    for wrong in (
+        {"width": 0},
+        {"word_kinds": 1.5},
+        {"word_length": -1.0},
+        {"minor_error_quality": 0.5},
+    ):
         with pytest.raises(SettingsError):
             WordClassifierSettings(DIM, **wrong)  # type: ignore[arg-type]

@@ -16,8 +16,11 @@ import torch
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.models.folders import writing_folder
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
-from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
-from bitextfilter.similarity.classifiers import save
+from bitextfilter.similarity.classifiers import save_classifier
+from bitextfilter.similarity.sentence_classifier import (
+    SentenceClassifier,
+    SentenceClassifierSettings,
+)
 from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.similarity.word_network import WordClassifierSettings
 from bitextfilter.text.normalise import Normalisation
@@ -93,7 +96,7 @@ def toy_model(
     with writing_folder(folder) as draft:
         ENCODERS.save(draft, (name, settings), network, processor)
         if classifier:
-            save(Classifier(ClassifierSettings(dim, hidden=16)), draft)
+            save_classifier(SentenceClassifier(SentenceClassifierSettings(dim, hidden=16)), draft)
         if background:
             generator = np.random.default_rng(2)
             one, other = generator.standard_normal((2, 40, dim)).astype(np.float32)
@@ -106,5 +109,5 @@ def toy_words_model(folder: Path) -> Path:
     toy_model(folder, classifier=False)
     settings = WordClassifierSettings(DIM, 0.5, width=8, meaning=8, word_kinds=2, hidden=16)
     torch.manual_seed(1)
-    save(WordClassifier(settings), folder)
+    save_classifier(WordClassifier(settings), folder)
     return folder

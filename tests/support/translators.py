@@ -12,7 +12,7 @@ from bitextfilter.text.parses import TemplateSymbols
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.vocabulary import END
-from bitextfilter.translation.network import Rows, TranslationNetwork
+from bitextfilter.translation.network import TokenRows, TranslationNetwork
 from bitextfilter.translation.registry import TEMPLATED, TRANSLATORS
 
 SHAPES: dict[str, list[dict[str, object]]] = {
@@ -52,14 +52,14 @@ def network(
     return made.eval()
 
 
-def rows(*sentences: list[int]) -> Rows:
+def rows(*sentences: list[int]) -> TokenRows:
     """Sentences of ids as padded rows."""
     longest = max(map(len, sentences))
     padded = [sentence + [0] * (longest - len(sentence)) for sentence in sentences]
-    return Rows(torch.tensor(padded), torch.tensor([len(sentence) for sentence in sentences]))
+    return TokenRows(torch.tensor(padded), torch.tensor([len(sentence) for sentence in sentences]))
 
 
-def with_templates(sources: Rows) -> Rows:
+def with_templates(sources: TokenRows) -> TokenRows:
     """Sources with the template that :func:`template` makes of each."""
     sentences = [
         ids[:length].tolist() for ids, length in zip(sources.ids, sources.lengths, strict=True)

@@ -102,7 +102,7 @@ def test_the_recipe_makes_a_whole_model_and_keeps_it(data: Path, tmp_path: Path)
     names = "positives", "negatives", "nearly"
     positives, negatives, nearly = (set(lines(tmp_path / f"{name}.tsv")) for name in names)
     assert nearly and not positives & negatives and not nearly & (positives | negatives)
-    assert model.classifier.settings.worth == 0.01
+    assert model.classifier.settings.minor_error_quality == 0.01
     assert 5 * 25 < len(positives) <= 6 * 25 and len(negatives) > len(positives)
     again = run(*words)
     assert again.returncode == 0, again.stderr

@@ -9,8 +9,11 @@ import pytest
 import torch
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.similarity.classifier import Classifier, ClassifierSettings
-from bitextfilter.similarity.classifiers import build
+from bitextfilter.similarity.classifiers import build_classifier
+from bitextfilter.similarity.sentence_classifier import (
+    SentenceClassifier,
+    SentenceClassifierSettings,
+)
 from bitextfilter.similarity.word_network import WordClassifierSettings
 from bitextfilter.training.classifier import (
     ClassifierReport,
@@ -37,7 +40,7 @@ def toy_pairs(seed: int = 1) -> tuple[LabelledVectors, list[str]]:
 
 
 def trained(features: str = "products", **settings: float) -> ClassifierReport:
-    shape = ClassifierSettings(DIM, features, hidden=32)
+    shape = SentenceClassifierSettings(DIM, features, hidden=32)
     training = ClassifierTraining(**{"epochs": 12, "learning_rate": 0.01, **settings})  # type: ignore[arg-type]
     return train_classifier(*toy_pairs(), shape, training)[1]
 
@@ -52,7 +55,7 @@ def test_it_learns() -> None:
 
 
 def test_a_small_mistake_is_asked_for_by_itself() -> None:
-    """A third of the negatives have one number of another vector: they are worth 0.3."""
+    """A third of the negatives have one number of another vector: their quality is 0.3."""
     pairs, groups = toy_pairs()
     target, qualities = pairs.target.copy(), pairs.qualities.copy()
     nearly = np.flatnonzero(qualities == 0)[::3]
@@ -64,19 +67,21 @@ def test_a_small_mistake_is_asked_for_by_itself() -> None:
     training = ClassifierTraining(
         epochs=30, learning_rate=0.01, vector_noise=0.2, sharpness=1, lenience=0
     )
-    shape = ClassifierSettings(DIM, hidden=32, worth=0.3)
+    shape = SentenceClassifierSettings(DIM, hidden=32, minor_error_quality=0.3)
     classifier, report = train_classifier(near, groups, shape, training)
-    assert isinstance(classifier, Classifier)
+    assert isinstance(classifier, SentenceClassifier)
     _, tuning, held_out = split_groups(groups, training.held_out, training.seed)
     with torch.no_grad():
         translation, flawless = torch.sigmoid(near.logits(classifier, held_out)).numpy().T
         c, f = torch.sigmoid(near.logits(classifier, tuning)).double().T
-    worth = qualities[held_out]
-    assert translation[worth > 0].mean() > 0.85 and translation[worth == 0].mean() < 0.15
-    assert flawless[worth == 1].mean() > 0.85 and flawless[worth == np.float32(0.3)].mean() < 0.15
+    quality = qualities[held_out]
+    assert translation[quality > 0].mean() > 0.85 and translation[quality == 0].mean() < 0.15
+    assert (
+        flawless[quality == 1].mean() > 0.85 and flawless[quality == np.float32(0.3)].mean() < 0.15
+    )
     scores = classifier.probabilities(near.source[held_out], near.target[held_out])
-    assert scores[worth == np.float32(0.3)].mean() == pytest.approx(0.3, abs=0.1)
-    assert scores[worth == 0].mean() < 0.15 and scores[worth == 1].mean() > 0.8
+    assert scores[quality == np.float32(0.3)].mean() == pytest.approx(0.3, abs=0.1)
+    assert scores[quality == 0].mean() < 0.15 and scores[quality == 1].mean() > 0.8
     kept = c * (0.3 + 0.7 * f)
     loss = torch.nn.functional.binary_cross_entropy(
         kept, torch.from_numpy(qualities[tuning]).double()
@@ -95,30 +100,34 @@ def test_the_loss_of_both_questions_is_that_of_three_kinds_of_pairs(smoothing: f
     qualities = np.resize(np.array([0, 0.3, 1], dtype=np.float32), ROWS)
     near, rows = LabelledVectors(pairs.source, pairs.target, qualities), np.arange(31)
     torch.manual_seed(1)
-    classifier = Classifier(ClassifierSettings(DIM, hidden=8, worth=0.3))
+    classifier = SentenceClassifier(
+        SentenceClassifierSettings(DIM, hidden=8, minor_error_quality=0.3)
+    )
     logits = near.logits(classifier, rows)
     loss = logits_loss(logits, torch.from_numpy(qualities[rows]), smoothing).detach()
     total = unsmoothed = 0.0
-    for (c, f), worth in zip(near.logits(classifier, rows).tolist(), qualities[rows], strict=True):
+    for (c, f), quality in zip(
+        near.logits(classifier, rows).tolist(), qualities[rows], strict=True
+    ):
         p, q = 1 / (1 + math.exp(-c)), 1 / (1 + math.exp(-f))
         yes, no = 1 - smoothing / 2, smoothing / 2
-        total -= (yes if worth else no) * math.log(p) + (no if worth else yes) * math.log(1 - p)
-        if worth:
-            total -= (yes if worth == 1 else no) * math.log(q)
-            total -= (no if worth == 1 else yes) * math.log(1 - q)
+        total -= (yes if quality else no) * math.log(p) + (no if quality else yes) * math.log(1 - p)
+        if quality:
+            total -= (yes if quality == 1 else no) * math.log(q)
+            total -= (no if quality == 1 else yes) * math.log(1 - q)
         if not smoothing:
-            each = {0: 1 - p, 1: p * q}.get(float(worth), p * (1 - q))
+            each = {0: 1 - p, 1: p * q}.get(float(quality), p * (1 - q))
             unsmoothed -= math.log(each)
     assert float(loss) == pytest.approx(total / 31, rel=1e-5)
     assert smoothing or unsmoothed == pytest.approx(total)
 
 
-def test_one_answer_is_taught_what_pairs_are_worth() -> None:
+def test_one_logit_is_trained_on_qualities() -> None:
     pairs, _ = toy_pairs()
     qualities = np.resize(np.array([0, 0.3, 1], dtype=np.float32), ROWS)
     near, rows = LabelledVectors(pairs.source, pairs.target, qualities), np.arange(31)
     torch.manual_seed(1)
-    classifier = Classifier(ClassifierSettings(DIM, hidden=8))
+    classifier = SentenceClassifier(SentenceClassifierSettings(DIM, hidden=8))
     logits = near.logits(classifier, rows)
     loss = float(logits_loss(logits, torch.from_numpy(qualities[rows]), 0.1).detach())
     logits = logits[:, 0]
@@ -136,14 +145,14 @@ def test_labels_that_say_nothing_teach_nothing() -> None:
     qualities = np.random.default_rng(2).permutation(pairs.qualities)
     blind = LabelledVectors(pairs.source, pairs.target, qualities)
     _, report = train_classifier(
-        blind, groups, ClassifierSettings(DIM, hidden=32), ClassifierTraining(epochs=3)
+        blind, groups, SentenceClassifierSettings(DIM, hidden=32), ClassifierTraining(epochs=3)
     )
     assert 0.3 < report.after.auc < 0.7
 
 
 def test_the_same_again_and_torchs_state_left_alone() -> None:
     pairs, groups = toy_pairs()
-    shape, training = ClassifierSettings(DIM, hidden=16), ClassifierTraining(epochs=2)
+    shape, training = SentenceClassifierSettings(DIM, hidden=16), ClassifierTraining(epochs=2)
     state = torch.get_rng_state()
     first, report = train_classifier(pairs, groups, shape, training)
     assert torch.equal(torch.get_rng_state(), state)
@@ -163,7 +172,11 @@ def test_the_best_epoch_is_kept_and_patience_ends() -> None:
     pairs, groups = toy_pairs()
     training = ClassifierTraining(epochs=40, patience=2, learning_rate=0.05)
     classifier, report = train_classifier(
-        pairs, groups, ClassifierSettings(DIM, hidden=64), training, lambda *row: seen.append(row)
+        pairs,
+        groups,
+        SentenceClassifierSettings(DIM, hidden=64),
+        training,
+        lambda *row: seen.append(row),
     )
     assert [epoch for epoch, _ in seen] == list(range(1, report.epoch + 3))
     assert [loss for _, loss in seen] == list(report.tuning_losses)
@@ -179,7 +192,7 @@ def test_temperature_is_kept_in_the_classifier() -> None:
     pairs, groups = toy_pairs()
     training = ClassifierTraining(epochs=4, label_smoothing=0.3, learning_rate=0.01)
     classifier, report = train_classifier(
-        pairs, groups, ClassifierSettings(DIM, hidden=32), training
+        pairs, groups, SentenceClassifierSettings(DIM, hidden=32), training
     )
     assert float(classifier.temperature) == pytest.approx(report.temperature)
     assert report.temperature != 1
@@ -214,7 +227,7 @@ def test_too_few_pairs() -> None:
     vectors = np.ones((4, DIM), dtype=np.float32)
     few = LabelledVectors(vectors, vectors, np.array([True, True, False, False]))
     with pytest.raises(SettingsError, match="too few pairs"):
-        train_classifier(few, list("abcd"), ClassifierSettings(DIM), ClassifierTraining())
+        train_classifier(few, list("abcd"), SentenceClassifierSettings(DIM), ClassifierTraining())
 
 
 @pytest.mark.parametrize(
@@ -237,18 +250,20 @@ def test_settings_that_make_no_sense(wrong: dict[str, float]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["sentences", "words"])
-def test_the_first_of_two_answers_is_weighed(kind: str) -> None:
+def test_the_first_of_two_logits_is_rescaled(kind: str) -> None:
     torch.manual_seed(1)
-    for worth in (0.0, 0.3):
-        shape = ClassifierSettings(DIM, hidden=8, worth=worth)
-        classifier = build(
-            shape if kind == "sentences" else WordClassifierSettings(DIM, worth=worth)
+    for quality in (0.0, 0.3):
+        shape = SentenceClassifierSettings(DIM, hidden=8, minor_error_quality=quality)
+        classifier = build_classifier(
+            shape
+            if kind == "sentences"
+            else WordClassifierSettings(DIM, minor_error_quality=quality)
         )
-        rows = torch.randn(5, classifier.last.in_features)
-        before = classifier.last(rows).detach()
+        rows = torch.randn(5, classifier.output_layer.in_features)
+        before = classifier.output_layer(rows).detach()
         rescale_translation_logit(classifier, 1.6, 1.5)
-        after = classifier.last(rows).detach()
-        if worth:
+        after = classifier.output_layer(rows).detach()
+        if quality:
             before[:, 0] = 1.6 * (before[:, 0] + 1.5)
         torch.testing.assert_close(after, before)
 
@@ -259,7 +274,7 @@ def test_what_is_trained_is_weighed_in_the_end() -> None:
     qualities = pairs.qualities.copy()
     qualities[np.flatnonzero(qualities == 0)[::3]] = 0.1
     near = LabelledVectors(pairs.source, pairs.target, qualities)
-    shape = ClassifierSettings(DIM, hidden=32, worth=0.1)
+    shape = SentenceClassifierSettings(DIM, hidden=32, minor_error_quality=0.1)
     settings = {"epochs": 9, "learning_rate": 0.01, "vector_noise": 0.2}
     (plain, one), (weighed, other) = (
         train_classifier(near, groups, shape, ClassifierTraining(**settings, **weights))

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from bitextfilter.similarity.classifier import ClassifierSettings
-from bitextfilter.similarity.classifiers import PairClassifier, build
+from bitextfilter.similarity.classifiers import PairClassifier, build_classifier
+from bitextfilter.similarity.sentence_classifier import SentenceClassifierSettings
 from bitextfilter.training.classifier import ClassifierLearner, logits_loss, parallel_learner
 from bitextfilter.training.labelled_pairs import LabelledVectors
 from bitextfilter.training.settings import ClassifierTraining
@@ -25,7 +25,7 @@ def toy_pairs() -> LabelledVectors:
 
 def classifier() -> PairClassifier:
     torch.manual_seed(1)
-    return build(ClassifierSettings(DIM, hidden=16, worth=0.1))
+    return build_classifier(SentenceClassifierSettings(DIM, hidden=16, minor_error_quality=0.1))
 
 
 def gradients(learner: ClassifierLearner) -> list[Tensor]:

@@ -13,8 +13,8 @@ from translators import CASES, network, rows
 
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.text.vocabulary import PAD
-from bitextfilter.translation.network import Rows, State, TranslationNetwork
-from bitextfilter.translation.search import Beam, Found, Limits, Sampler, search
+from bitextfilter.translation.network import State, TokenRows, TranslationNetwork
+from bitextfilter.translation.search import Beam, Limits, Sampler, SearchResult, search_translations
 from bitextfilter.translation.translator import log_probabilities
 
 SOURCES = [[4, 6, 5], [6], [5, 5, 4, 6, 6]]
@@ -28,14 +28,14 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-def run(made: TranslationNetwork, width: int, longest: int = 3) -> Found:
+def run(made: TranslationNetwork, width: int, longest: int = 3) -> SearchResult:
     with torch.no_grad():
-        return search(
+        return search_translations(
             made, rows(*SOURCES), torch.ones(3, dtype=torch.bool), Beam(width), Limits(longest)
         )
 
 
-def written(found: Found, row: int) -> list[tuple[list[int], float]]:
+def written(found: SearchResult, row: int) -> list[tuple[list[int], float]]:
     return [
         ([number for number in ids if number != PAD], score)
         for ids, score in zip(found.ids[row].tolist(), found.scores[row].tolist(), strict=True)
@@ -71,7 +71,7 @@ def test_no_word_is_hollow(name: str, shape: dict[str, object]) -> None:
     good = [ids for ids in every if all(b == 6 for a, b in itertools.pairwise([*ids, 3]) if a == 4)]
     with torch.no_grad():
         limits, real = Limits(3, 4, starting), torch.ones(3, dtype=torch.bool)
-        found = search(made, rows(*SOURCES), real, Beam(len(every)), limits)
+        found = search_translations(made, rows(*SOURCES), real, Beam(len(every)), limits)
     for row in range(len(SOURCES)):
         assert sorted(ids for ids, _ in written(found, row)) == sorted(good)
 
@@ -112,10 +112,10 @@ class Scripted(TranslationNetwork):
         super().__init__(VOCABULARY, 2)
         self.script = script
 
-    def states(self, sources: Rows, inputs: Tensor) -> Tensor:
+    def states(self, sources: TokenRows, inputs: Tensor) -> Tensor:
         raise NotImplementedError
 
-    def start(self, sources: Rows, width: int) -> State:
+    def start(self, sources: TokenRows, width: int) -> State:
         return ScriptedState(self.script, width)
 
     def output(self, states: Tensor) -> Tensor:
@@ -140,7 +140,9 @@ class ScriptedState(State):
 
 
 def texts(script: dict[str, dict[str, float]], width: int) -> list[str]:
-    found = search(Scripted(script), rows([4]), torch.tensor([True]), Beam(width), Limits(4))
+    found = search_translations(
+        Scripted(script), rows([4]), torch.tensor([True]), Beam(width), Limits(4)
+    )
     return ["".join(" ABC"[i - 3] for i in ids) for ids, _ in written(found, 0)]
 
 
@@ -202,7 +204,7 @@ def test_rows_that_fill_up_cost_nothing() -> None:
     made = network(*CASES[0], VOCABULARY)
     real = torch.tensor([True, False, True])
     with torch.no_grad():
-        found = search(made, rows(*SOURCES), real, Beam(2), Limits(5))
+        found = search_translations(made, rows(*SOURCES), real, Beam(2), Limits(5))
     assert (found.ids[1, 0] == PAD).all() and found.scores[1, 1] == float("-inf")
     np.testing.assert_array_equal(found.ids[2], run(made, 2, 5).ids[2])
 
@@ -215,7 +217,9 @@ def test_samples_follow_the_model(temperature: float) -> None:
     chances = torch.from_numpy(np.random.default_rng(1).random((1, number, 3)))
     sampler = Sampler(chances, temperature)
     with torch.no_grad():
-        found = search(made, rows(SOURCES[0]), torch.ones(1, dtype=torch.bool), sampler, Limits(2))
+        found = search_translations(
+            made, rows(SOURCES[0]), torch.ones(1, dtype=torch.bool), sampler, Limits(2)
+        )
     got = [tuple(ids) for ids, _ in written(found, 0)]
     expected: dict[tuple[int, ...], float] = {}
     for first in (4, 5, 6):

@@ -20,7 +20,7 @@ from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.vocabulary import END
-from bitextfilter.translation.network import blocks_of
+from bitextfilter.translation.network import shaped_blocks
 from bitextfilter.translation.registry import TEMPLATED, TRANSLATORS, load_translator
 from bitextfilter.translation.translator import SearchSettings, Translation, Translator
 
@@ -240,7 +240,7 @@ def test_what_cannot_be_searched_is_refused(changes: dict[str, float]) -> None:
 
 def test_blocks_hold_each_item_once_and_have_shapes_of_their_own() -> None:
     lengths = np.random.default_rng(1).integers(1, 1500, (300, 2))
-    blocks = blocks_of(lengths, 8)
+    blocks = shaped_blocks(lengths, 8)
     assert sorted(i for block in blocks for i in block.items.tolist()) == list(range(300))
     rows: dict[tuple[int, ...], int] = {}
     for block in blocks:
@@ -248,7 +248,7 @@ def test_blocks_hold_each_item_once_and_have_shapes_of_their_own() -> None:
         assert rows.setdefault(block.shape, block.rows) == block.rows
         for side in (0, 1):
             assert lengths[block.items, side].max() <= block.shape[side]
-    alone = [block.shape for i in range(300) for block in blocks_of(lengths[i : i + 1], 8)]
+    alone = [block.shape for i in range(300) for block in shaped_blocks(lengths[i : i + 1], 8)]
     by_item = {i: block.shape for block in blocks for i in block.items.tolist()}
     assert alone == [by_item[i] for i in range(300)]
 

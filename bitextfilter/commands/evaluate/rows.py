@@ -146,7 +146,7 @@ def known_score(run: Run, row: Row, score: float, missing: str) -> float | None:
 def origin(run: Run, file: str, measure: str | None = None, model: str | None = None) -> Origin:
     """Return the origin of estimates on *file*."""
     from bitextfilter.evaluation.thresholds import Origin
-    from bitextfilter.scoring.thresholds import printable
+    from bitextfilter.scoring.thresholds import printable_line
 
-    name = printable(Path(stream_name(file)).name)
-    return Origin(file, name, printable(run.command_line), measure, model)
+    name = printable_line(Path(stream_name(file)).name)
+    return Origin(file, name, printable_line(run.command_line), measure, model)

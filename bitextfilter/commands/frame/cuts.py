@@ -62,10 +62,10 @@ def recommended_cut(run: Run, model: str, measure: str, use: str | None = None) 
         SettingsError: the model recommends none.
     """
     from bitextfilter.models.folders import find_model, model_digest
-    from bitextfilter.scoring.thresholds import recommended
+    from bitextfilter.scoring.thresholds import recommended_threshold
 
     folder = find_model(model)
-    found = recommended(folder, model_digest(folder), measure, use)
+    found = recommended_threshold(folder, model_digest(folder), measure, use)
     name = folder.name
     cut = f"{measure}>={found.threshold!r} ({found.use}, {found.goal}, {name} {found.model})"
     run.facts[f"recommended {measure}"] = cut

@@ -26,12 +26,12 @@ from bitextfilter.io.batches import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.pair_classifier import (
     Encode,
+    EncodedSide,
     PairScorer,
-    Scoring,
-    Side,
+    ScorerFactory,
+    check_minor_error_quality,
     check_whole_numbers,
-    check_worth,
-    expected,
+    expected_quality,
     sigmoid,
 )
 from bitextfilter.similarity.vectors import on_grid, unit_rows
@@ -51,7 +51,7 @@ _MOST = 256 * 3
 _LOGS = torch.tensor([math.log1p(count) for count in range(_MOST + 1)], dtype=torch.float64)
 
 
-def compare(a: Tensor, b: Tensor) -> Tensor:
+def compare_surfaces(a: Tensor, b: Tensor) -> Tensor:
     """Compare two times ``n`` descriptions ``(n, WIDTH)`` → ``(n, COMPARISONS)``.
 
     The logarithm of 1 + how many figures, names (against the names and the words of the other
@@ -93,7 +93,7 @@ def products(a: Tensor, b: Tensor) -> Tensor:
     return torch.cat([a, b, (a - b).abs(), a * b], dim=1)
 
 
-FEATURES: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], int]] = {
+PAIR_FEATURES: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], int]] = {
     "concatenation": (concatenation, 2),
     "products": (products, 4),
 }
@@ -101,26 +101,26 @@ FEATURES: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], int]] = {
 
 
 @dataclass(frozen=True)
-class ClassifierSettings:
+class SentenceClassifierSettings:
     """The shape of a classifier. Raises SettingsError for one that cannot be."""
 
     dim: int
     """Width of the sentence vectors."""
     features: str = "products"
-    """A name in ``FEATURES``; the paper's is ``concatenation``."""
+    """A name in ``PAIR_FEATURES``; the paper's is ``concatenation``."""
     hidden: int = 512
     """Units of each hidden layer."""
     surface: int = 0
     """Numbers of a description that stand behind each vector (``text/surface.py``); 0 for none."""
     layers: int = 2
     """Hidden layers."""
-    worth: float = 0.0
-    """What a pair with a small mistake is worth, below 1/2; 0 where that is not asked."""
+    minor_error_quality: float = 0.0
+    """Quality of a pair with a minor error, below 1/2 (a translation's is 1); 0: one logit."""
 
     @property
-    def answers(self) -> int:
-        """How many: see ``Answers``."""
-        return 2 if self.worth else 1
+    def logits(self) -> int:
+        """The number of logits; see ``pair_classifier.Logits``."""
+        return 2 if self.minor_error_quality else 1
 
     @property
     def width(self) -> int:
@@ -129,10 +129,10 @@ class ClassifierSettings:
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        if self.features not in FEATURES:
-            raise SettingsError(f"features {self.features!r} is none of {', '.join(FEATURES)}")
+        if self.features not in PAIR_FEATURES:
+            raise SettingsError(f"features {self.features!r} is none of {', '.join(PAIR_FEATURES)}")
         check_whole_numbers(self, ("dim", "hidden", "layers"))
-        check_worth(self.worth)
+        check_minor_error_quality(self.minor_error_quality)
         if self.layers > MOST_LAYERS:
             raise SettingsError(f"layers must be at most {MOST_LAYERS}")
         if self.surface not in (0, SURFACE_WIDTH):
@@ -141,41 +141,41 @@ class ClassifierSettings:
             )
 
 
-class Classifier(nn.Module):
+class SentenceClassifier(nn.Module):
     """Hidden layers and one logit, or two. ``temperature`` is a buffer that calibration may set."""
 
     kind = "sentences"
     temperature: Tensor
 
-    def __init__(self, settings: ClassifierSettings) -> None:
+    def __init__(self, settings: SentenceClassifierSettings) -> None:
         super().__init__()
         self.settings = settings
-        self._features, times = FEATURES[settings.features]
+        self._features, times = PAIR_FEATURES[settings.features]
         inputs = times * settings.dim
         if settings.surface:
             inputs += times * SURFACE.stop + COMPARISONS
-        sizes = [inputs, *[settings.hidden] * settings.layers, settings.answers]
+        sizes = [inputs, *[settings.hidden] * settings.layers, settings.logits]
         self.layers = nn.ModuleList(
             nn.Linear(inward, outward) for inward, outward in pairwise(sizes)
         )
         self.register_buffer("temperature", torch.ones(()))
 
     @property
-    def last(self) -> nn.Linear:
-        """The layer of the answers."""
+    def output_layer(self) -> nn.Linear:
+        """The layer of the logits."""
         layer = self.layers[-1]
         assert isinstance(layer, nn.Linear)
         return layer
 
     def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        """Answers ``(n, 1 or 2)`` to pairs of rows ``(n, width)``, for training: no temperature."""
+        """Logits ``(n, 1 or 2)`` to pairs of rows ``(n, width)``, for training: no temperature."""
         dim = self.settings.dim
         units = [nn.functional.normalize(rows[:, :dim], dim=1) for rows in (a, b)]
         hidden = self._input(units, [a[:, dim:], b[:, dim:]])
         for layer in self.layers[:-1]:
             hidden = torch.relu(layer(hidden))
-        answers: Tensor = self.layers[-1](hidden)
-        return answers
+        logits: Tensor = self.layers[-1](hidden)
+        return logits
 
     def _input(self, units: list[Tensor], surfaces: list[Tensor]) -> Tensor:
         """Return the input of unit vectors and descriptions, of both sides each."""
@@ -186,12 +186,12 @@ class Classifier(nn.Module):
             torch.hstack([row, surface[:, SURFACE]])
             for row, surface in zip(rows, surfaces, strict=True)
         ]
-        return torch.hstack([self._features(*features), compare(*surfaces)])
+        return torch.hstack([self._features(*features), compare_surfaces(*surfaces)])
 
-    def scoring(self, encode: Encode, threads: int = 1) -> Scoring:
+    def scoring(self, encode: Encode, threads: int = 1) -> ScorerFactory:
         """Return what scores pairs of sentences by their vectors."""
 
-        def sides(source: Side, target: Side) -> PairScorer:
+        def sides(source: EncodedSide, target: EncodedSide) -> PairScorer:
             def score(i: Indices, j: Indices) -> Scores:
                 a, b = self._rows_at(source, i), self._rows_at(target, j)
                 return self.probabilities(a, b, threads)
@@ -200,7 +200,7 @@ class Classifier(nn.Module):
 
         return sides
 
-    def _rows_at(self, side: Side, places: Indices) -> Vectors:
+    def _rows_at(self, side: EncodedSide, places: Indices) -> Vectors:
         """Return the rows of some sentences of a side; each is described once."""
         vectors, sentences = side
         distinct, rows = np.unique(places, return_inverse=True)
@@ -229,8 +229,10 @@ class Classifier(nn.Module):
 
         def block(first: int) -> Scores:
             rows = slice(first, first + _BLOCK_ROWS)
-            answers = _answers(self._exact_features(a[rows], b[rows]), layers)
-            return sigmoid(expected(answers, self.settings.worth) / temperature)
+            logits = _logits(self._exact_features(a[rows], b[rows]), layers)
+            return sigmoid(
+                expected_quality(logits, self.settings.minor_error_quality) / temperature
+            )
 
         with one_torch_thread():
             parts = map_blocks(block, range(0, len(a), _BLOCK_ROWS), threads)
@@ -253,7 +255,7 @@ class Classifier(nn.Module):
         return layers
 
 
-def _answers(
+def _logits(
     features: NDArray[np.float64], layers: list[tuple[NDArray[np.float64], NDArray[np.float64]]]
 ) -> NDArray[np.float64]:
     """Run the layers on ``(n, width)`` → ``(n, 1 or 2)``, every sum exact."""

@@ -14,18 +14,26 @@ from bitextfilter.arrays import Vectors
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.models.checkpoint import load_tensors, save_tensors
 from bitextfilter.models.folders import read_config, write_config
-from bitextfilter.similarity.classifier import FEATURES, Classifier, ClassifierSettings
-from bitextfilter.similarity.classifiers import load, save
+from bitextfilter.similarity.classifiers import load_classifier, save_classifier
+from bitextfilter.similarity.sentence_classifier import (
+    PAIR_FEATURES,
+    SentenceClassifier,
+    SentenceClassifierSettings,
+)
 
 DIM = 24
 
 
 def make(
-    features: str, hidden: int = 32, dim: int = DIM, layers: int = 2, worth: float = 0.0
-) -> Classifier:
+    features: str, hidden: int = 32, dim: int = DIM, layers: int = 2, quality: float = 0.0
+) -> SentenceClassifier:
     """A classifier with random weights, large enough for scores of all sizes."""
     torch.manual_seed(0)
-    classifier = Classifier(ClassifierSettings(dim, features, hidden, layers=layers, worth=worth))
+    classifier = SentenceClassifier(
+        SentenceClassifierSettings(
+            dim, features, hidden, layers=layers, minor_error_quality=quality
+        )
+    )
     with torch.no_grad():
         for parameter in classifier.parameters():
             parameter.mul_(3.0)
@@ -36,7 +44,7 @@ def vectors(rows: int, seed: int, dim: int = DIM) -> Vectors:
     return np.random.default_rng(seed).standard_normal((rows, dim)).astype(np.float32)
 
 
-def naive_probability(classifier: Classifier, x: Vectors, y: Vectors) -> float:
+def naive_probability(classifier: SentenceClassifier, x: Vectors, y: Vectors) -> float:
     """One pair, one number at a time, in the words of the definition."""
     a, b = (
         [float(v) * math.sqrt(DIM) / math.sqrt(sum(float(w) ** 2 for w in row)) for v in row]
@@ -54,19 +62,19 @@ def naive_probability(classifier: Classifier, x: Vectors, y: Vectors) -> float:
         ]
         if number < classifier.settings.layers:
             hidden = [max(h, 0.0) for h in hidden]
-    worth = classifier.settings.worth
+    quality = classifier.settings.minor_error_quality
     probability = 1 / (1 + math.exp(-hidden[0]))
-    if worth:
-        probability *= worth + (1 - worth) / (1 + math.exp(-hidden[1]))
+    if quality:
+        probability *= quality + (1 - quality) / (1 + math.exp(-hidden[1]))
     odds = probability / (1 - probability)
     return 1 / (1 + odds ** (-1 / float(classifier.temperature)))
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
-@pytest.mark.parametrize("features", FEATURES)
-@pytest.mark.parametrize("worth", [0.0, 0.2])
-def test_agrees_with_the_definition(features: str, layers: int, worth: float) -> None:
-    classifier = make(features, layers=layers, worth=worth)
+@pytest.mark.parametrize("features", PAIR_FEATURES)
+@pytest.mark.parametrize("quality", [0.0, 0.2])
+def test_agrees_with_the_definition(features: str, layers: int, quality: float) -> None:
+    classifier = make(features, layers=layers, quality=quality)
     assert len(classifier.layers) == layers + 1
     classifier.temperature.fill_(1.7)
     a, b = vectors(12, 1) * 5, vectors(12, 2)
@@ -77,7 +85,7 @@ def test_agrees_with_the_definition(features: str, layers: int, worth: float) ->
     assert np.ptp(values) > 0.2
 
 
-@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("features", PAIR_FEATURES)
 def test_training_and_scoring_compute_the_same(features: str) -> None:
     classifier = make(features)
     a, b = vectors(50, 3), vectors(50, 4)
@@ -87,7 +95,7 @@ def test_training_and_scoring_compute_the_same(features: str) -> None:
     np.testing.assert_allclose(classifier.probabilities(a, b), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("features", PAIR_FEATURES)
 def test_a_pair_does_not_depend_on_its_company(features: str) -> None:
     classifier = make(features, 64, 128)
     a, b = vectors(1100, 5, 128), vectors(1100, 6, 128)
@@ -135,65 +143,65 @@ def test_shapes_are_checked() -> None:
         classifier.probabilities(vectors(2, 1, 5), vectors(2, 1, 5))
 
 
-@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("features", PAIR_FEATURES)
 def test_files_round_trip(features: str, tmp_path: Path) -> None:
     write_config(tmp_path, {"languages": ["en", "de"]})
-    assert load(tmp_path) is None
+    assert load_classifier(tmp_path) is None
     classifier = make(features)
     classifier.temperature.fill_(2.5)
-    save(classifier, tmp_path)
-    again = load(tmp_path)
+    save_classifier(classifier, tmp_path)
+    again = load_classifier(tmp_path)
     assert again is not None
     a, b = vectors(30, 1), vectors(30, 2)
     assert np.array_equal(again.probabilities(a, b), classifier.probabilities(a, b))
     assert read_config(tmp_path)["languages"] == ["en", "de"]
-    save(classifier, tmp_path, quantise=True)
-    small = load(tmp_path)
+    save_classifier(classifier, tmp_path, quantise=True)
+    small = load_classifier(tmp_path)
     assert small is not None
     np.testing.assert_allclose(small.probabilities(a, b), classifier.probabilities(a, b), atol=0.03)
 
 
 def test_damaged_files(tmp_path: Path) -> None:
     write_config(tmp_path, {})
-    save(make("products"), tmp_path)
+    save_classifier(make("products"), tmp_path)
     file = tmp_path / "classifier.safetensors"
     tensors = load_tensors(file)
     save_tensors(file, {**tensors, "temperature": torch.zeros(())})
     with pytest.raises(ModelError, match="temperature"):
-        load(tmp_path)
+        load_classifier(tmp_path)
     save_tensors(file, {**tensors, "layers.0.bias": torch.zeros(3)})
     with pytest.raises(ModelError, match=r"layers\.0\.bias"):
-        load(tmp_path)
+        load_classifier(tmp_path)
     file.write_bytes(b"nothing")
     with pytest.raises(ModelError, match="damaged"):
-        load(tmp_path)
+        load_classifier(tmp_path)
     file.unlink()
     with pytest.raises(NotFoundError, match="missing"):
-        load(tmp_path)
+        load_classifier(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     for section in ({"dim": 3, "features": "odd"}, {"dim": 0}, {"width": 3}, [1], {"dim": "3"}):
         write_config(tmp_path, {**config, "classifier": section})
         with pytest.raises(ModelError, match="classifier is unusable"):
-            load(tmp_path)
+            load_classifier(tmp_path)
 
 
 def test_settings_are_checked() -> None:
     with pytest.raises(SettingsError, match="concatenation, products"):
-        ClassifierSettings(3, "sums")
+        SentenceClassifierSettings(3, "sums")
     with pytest.raises(SettingsError, match="hidden"):
-        ClassifierSettings(3, hidden=0)
+        SentenceClassifierSettings(3, hidden=0)
     for layers in (0, 17):
         with pytest.raises(SettingsError, match="layers"):
-            ClassifierSettings(3, layers=layers)
+            SentenceClassifierSettings(3, layers=layers)
 
 
 def test_a_folder_from_before_there_was_a_choice_of_layers(tmp_path: Path) -> None:
     write_config(tmp_path, {})
-    save(make("products"), tmp_path)
+    save_classifier(make("products"), tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     del config["classifier"]["layers"]
     write_config(tmp_path, config)
-    loaded = load(tmp_path)
+    loaded = load_classifier(tmp_path)
     assert loaded is not None
     assert loaded.settings == make("products").settings
     assert len(loaded.layers) == 3

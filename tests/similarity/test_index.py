@@ -11,12 +11,12 @@ import pytest
 from bitextfilter.arrays import Vectors
 from bitextfilter.errors import DeviceError, ModelError, OutputError, SettingsError
 from bitextfilter.similarity.index import (
-    KINDS,
+    INDEX_KINDS,
     Index,
-    build,
+    build_index,
     exact_cosines,
 )
-from bitextfilter.similarity.neighbours import NONE, scan
+from bitextfilter.similarity.neighbours import NO_ROW, scan
 from bitextfilter.similarity.vectors import unit_rows
 
 pytest.importorskip("faiss")
@@ -33,11 +33,11 @@ def blocks() -> Iterator[Vectors]:
 
 
 def made(kind: str, folder: Path, threads: int = 1) -> Index:
-    build(kind, blocks, BASE.shape, folder / kind, threads)
+    build_index(kind, blocks, BASE.shape, folder / kind, threads)
     return Index(folder / kind, kind, threads=threads)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", INDEX_KINDS)
 def test_the_nearest_are_among_the_candidates_of_all_lists(kind: str, tmp_path: Path) -> None:
     index = made(kind, tmp_path)
     assert index.lists == 1 if kind == "flat" else index.lists > 50
@@ -82,23 +82,23 @@ def test_threads_change_nothing(tmp_path: Path) -> None:
 
 def test_cosines_of_candidates_against_loops() -> None:
     candidates = GENERATOR.integers(-1, len(BASE), (400, 9))
-    candidates[5] = NONE
+    candidates[5] = NO_ROW
     cosines, numbers = exact_cosines(QUERIES, candidates, lambda rows: BASE[rows], 3)
     products = QUERIES.astype(np.float64) @ BASE.T.astype(np.float64)
     for row, some in enumerate(candidates):
-        ranked = sorted({(-products[row, one], one) for one in some if one != NONE})[:3]
-        ranked += [(np.inf, NONE)] * (3 - len(ranked))
+        ranked = sorted({(-products[row, one], one) for one in some if one != NO_ROW})[:3]
+        ranked += [(np.inf, NO_ROW)] * (3 - len(ranked))
         assert [number for _, number in ranked] == numbers[row].tolist()
         assert cosines[row] == pytest.approx([-value for value, _ in ranked], abs=1e-6)
 
 
 def test_what_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="'hnsw' is none of flat"):
-        build("hnsw", blocks, BASE.shape, tmp_path / "x")
+        build_index("hnsw", blocks, BASE.shape, tmp_path / "x")
     with pytest.raises(SettingsError, match="multiple of 4"):
-        build("ivf-pq", blocks, (4000, 15), tmp_path / "x")
+        build_index("ivf-pq", blocks, (4000, 15), tmp_path / "x")
     with pytest.raises(OutputError, match="cannot be written"):
-        build("flat", blocks, BASE.shape, tmp_path / "none" / "x")
+        build_index("flat", blocks, BASE.shape, tmp_path / "none" / "x")
     (tmp_path / "x").write_bytes(b"no index")
     with pytest.raises(ModelError, match="damaged index"):
         Index(tmp_path / "x", "flat")

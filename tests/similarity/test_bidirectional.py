@@ -8,8 +8,12 @@ import torch
 
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.similarity import bidirectional, candidates
-from bitextfilter.similarity.bidirectional import Wanted, nearest_among_parts, nearest_both_ways
-from bitextfilter.similarity.candidates import BITS, fewest
+from bitextfilter.similarity.bidirectional import (
+    SearchRequest,
+    bidirectional_part_search,
+    bidirectional_search,
+)
+from bitextfilter.similarity.candidates import INTEGERS, fewest
 from bitextfilter.similarity.neighbours import scan
 from bitextfilter.similarity.vectors import unit_rows
 
@@ -19,7 +23,7 @@ B = unit_rows(GENERATOR.standard_normal((1507, DIM)))
 A = unit_rows(B[200:1500] + 0.15 * GENERATOR.standard_normal((1300, DIM)))
 
 
-@pytest.fixture(params=BITS, autouse=True)
+@pytest.fixture(params=INTEGERS, autouse=True)
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> torch.dtype:
     """Whatever this machine is fast with, each format is tried."""
     monkeypatch.setattr(bidirectional, "product_type", lambda _: request.param)
@@ -42,7 +46,7 @@ def scanned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def check(a: Vectors, b: Vectors, k: int = 10, threads: int = 1) -> None:
     """It finds what scanning finds, both ways, to the last bit."""
-    found = nearest_both_ways(a, b, k, threads)
+    found = bidirectional_search(a, b, k, threads)
     for (cosines, rows), (queries, base) in zip(found, ((a, b), (b, a)), strict=True):
         expected = scan(queries, base, k)
         assert (cosines.dtype, rows.dtype) == (np.float32, np.int64)
@@ -59,7 +63,7 @@ def test_agrees_with_scanning(k: int, threads: int, scanned: list[int]) -> None:
 
 @pytest.mark.parametrize("sizes", [(64, 512, 100), (200, 64, 1300), (1024, 4096, 7)])
 def test_whatever_the_blocks(sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bidirectional, "BLOCK_ROWS", sizes[0])
+    monkeypatch.setattr(bidirectional, "_BLOCK_ROWS", sizes[0])
     monkeypatch.setattr(candidates, "TILE_COLUMNS", sizes[1])
     monkeypatch.setattr(candidates, "SAMPLE_COLUMNS", sizes[2])
     monkeypatch.setattr(candidates, "SAMPLE_ROWS", 2 * sizes[2])
@@ -83,7 +87,7 @@ def test_what_cannot_be_told_apart_is_scanned(
     scanned: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To 300 rows of either side, more than 100 of the other are closer than rounding can tell."""
-    monkeypatch.setattr(candidates, "MOST", 100)
+    monkeypatch.setattr(candidates, "_MOST", 100)
     a, b = A.copy(), B.copy()
     a[5:305] = b[10:310] = unit_rows(A[:1] + 1e-7 * GENERATOR.standard_normal((300, DIM)))
     check(a, b)
@@ -95,7 +99,7 @@ def test_floors_that_are_too_high_are_noticed(
 ) -> None:
     """Where a sample promises too much, k may be found, and one that is nearer still missed."""
     monkeypatch.setattr(candidates, "MISSED", 0.5)
-    monkeypatch.setattr(candidates, "SAMPLE", 0)
+    monkeypatch.setattr(candidates, "_SAMPLE", 0)
     check(A, B, 3)
     assert sum(scanned) > 100
 
@@ -127,7 +131,7 @@ def test_above_what_is_reached_elsewhere_nothing_is_missed(
     reached = tuple(GENERATOR.uniform(-0.2, 1.0, len(side)).astype(np.float32) for side in (a, B))
     reached[0][::7] = -np.inf
     reached[0][::11] = 1.0
-    found = nearest_among_parts(a, B, Wanted(k, (reached[0], reached[1]), threads=2))
+    found = bidirectional_part_search(a, B, SearchRequest(k, (reached[0], reached[1]), threads=2))
     for (cosines, others), (queries, base), least in zip(
         found, ((a, B), (B, a)), reached, strict=True
     ):
@@ -142,11 +146,11 @@ def test_above_what_is_reached_elsewhere_nothing_is_missed(
 def test_above_a_certain_floor_what_cannot_be_told_apart_is_scanned(
     scanned: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(candidates, "MOST", 100)
+    monkeypatch.setattr(candidates, "_MOST", 100)
     a, b = A.copy(), B.copy()
     a[5:305] = b[10:310] = unit_rows(A[:1] + 1e-7 * GENERATOR.standard_normal((300, DIM)))
     reached = np.full(len(a), 0.5, np.float32), np.full(len(b), 0.5, np.float32)
-    found = nearest_among_parts(a, b, Wanted(10, reached))
+    found = bidirectional_part_search(a, b, SearchRequest(10, reached))
     assert min(scanned) >= 300
     exact = scan(a, b, 10)
     wanted = exact[0] >= 0.5
@@ -155,11 +159,11 @@ def test_above_a_certain_floor_what_cannot_be_told_apart_is_scanned(
 
 def test_it_tells_how_far_it_is() -> None:
     done: list[int] = []
-    nearest_both_ways(A, B, progress=done.append)
+    bidirectional_search(A, B, progress=done.append)
     assert done == [1024, 276]
 
 
 def test_torch_keeps_its_number_of_threads() -> None:
     before = torch.get_num_threads()
-    nearest_both_ways(A, B, 10, before + 1)
+    bidirectional_search(A, B, 10, before + 1)
     assert torch.get_num_threads() == before
