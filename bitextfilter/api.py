@@ -200,18 +200,18 @@ def deduplicate(
 
 
 def _unique(pairs: Iterable[Pair], settings: DedupSettings) -> Iterator[Pair]:
-    from bitextfilter.corpus.dedup import Deduplicator, Window, decided_windows
+    from bitextfilter.corpus.dedup import Deduplicator, DedupWindow, decided_windows
 
     places = {"source": (0,), "target": (1,)}.get(settings.by, (0, 1))
     best = settings.keep == "best"
-    waiting: list[Window[Pair]] = []
+    waiting: list[DedupWindow[Pair]] = []
 
-    def read() -> Iterator[Window[Pair]]:
+    def read() -> Iterator[DedupWindow[Pair]]:
         first = 1
         for window in _windows(pairs, 3 if best else 2):
             texts = [[pair[place] for place in places] for pair in window]
             scores = [_member_number(pair, -1) for pair in window] if best else None
-            yield Window(window, range(first, first + len(window)), texts, scores)
+            yield DedupWindow(window, range(first, first + len(window)), texts, scores)
             first += len(window)
 
     with Deduplicator(settings) as deduplicator:

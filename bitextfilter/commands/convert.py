@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 _FORMATS = ("tsv", "moses", "tmx", "jsonl")
 
 
-def two(value: str) -> tuple[str, str]:
-    """Read two names."""
+def _two_names(value: str) -> tuple[str, str]:
+    """Read two different names."""
     names = tuple(value.split(","))
     if len(names) != 2 or not all(names) or names[0] == names[1]:
         raise click.BadParameter("expected two names, as in source,target")
     return names
 
 
-def languages(value: str) -> tuple[str, str]:
+def _two_languages(value: str) -> tuple[str, str]:
     """Read two different languages."""
-    return two(",".join(language_pair(value)))
+    return _two_names(",".join(language_pair(value)))
 
 
-def names(value: str) -> tuple[str, ...]:
-    """Read names, perhaps none."""
+def _names(value: str) -> tuple[str, ...]:
+    """Read any number of names."""
     return tuple(value.split(",")) if value else ()
 
 
 @dataclass(frozen=True)
 class _Choices:
-    """What to convert, and how."""
+    """Formats and their options."""
 
     source: str
     target: str
@@ -63,11 +63,11 @@ _USED: dict[str, tuple[set[str], set[str]]] = {
     "keep": ({"tmx", "jsonl"}, set()),
     "whitespace": (set(), {"tsv", "moses"}),
 }
-"""The formats that an option has a meaning for: read, or written."""
+"""Formats that an option applies to: when read, and when written."""
 
 
 def _check(choices: _Choices) -> None:
-    """Raise UsageError for options that mean nothing, or are missing."""
+    """Raise UsageError for options without effect, or missing ones."""
     context = click.get_current_context()
     if choices.source == choices.target:
         raise click.UsageError(f"--from {choices.source} --to {choices.target} changes nothing")
@@ -83,7 +83,7 @@ def _check(choices: _Choices) -> None:
 
 
 def _split(run: Run, choices: _Choices, files: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Return the FILEs to read (-i if there are none) and those to write."""
+    """Return the FILEs to read (without any, -i) and those to write."""
     count = 2 * (choices.source == "moses"), 2 * (choices.target == "moses")
     place = len(files) - count[1]
     read, write = list(files[:place]), list(files[place:])
@@ -120,17 +120,20 @@ _MOST_NAMES = 20
     "--to", "target", type=click.Choice(_FORMATS), default="tsv", show_default=True, help="Format."
 )
 @click.option(
-    "--languages", type=languages, metavar="SOURCE,TARGET", help="tmx: the languages, as en,de."
+    "--languages",
+    type=_two_languages,
+    metavar="SOURCE,TARGET",
+    help="tmx: the languages, as en,de.",
 )
 @click.option(
     "--fields",
-    type=two,
+    type=_two_names,
     metavar="SOURCE,TARGET",
     help="jsonl: the fields of the texts  [default: source,target, or as --header calls them]",
 )
 @click.option(
     "--keep",
-    type=names,
+    type=_names,
     default="",
     metavar="NAME[,NAME...]",
     help="jsonl, tmx: read these fields or properties too, as further columns.",
@@ -139,7 +142,7 @@ _MOST_NAMES = 20
     "--whitespace", is_flag=True, help="Make tabs and line breaks in a text spaces (to tsv, moses)."
 )
 def main(run: Run, files: tuple[str, ...], **options: Any) -> None:
-    """Turn sentence pairs from one format into another, in order, as a stream.
+    """Convert sentence pairs from one format to another, in order, as a stream.
 
     tsv is the rows of all commands; moses is two files, a sentence a line; tmx is Translation
     Memory eXchange; jsonl is a JSON object a line. moses takes two FILEs: first those to
@@ -165,11 +168,11 @@ def main(run: Run, files: tuple[str, ...], **options: Any) -> None:
     writer = _writer(choices, reader, header)
     outputs = run.enter(open_outputs(write)) if write else [run.output()]
     _convert(run, reader, writer, outputs)
-    _tell(run, choices, reader)
+    _summarise(run, choices, reader)
 
 
 def _reader(run: Run, choices: _Choices, paths: Sequence[str]) -> PairReader:
-    """Open what is to be read."""
+    """Return the reader of the input."""
     from bitextfilter.corpus.formats import JsonReader, MosesReader, TsvReader
     from bitextfilter.corpus.tmx import TmxReader
 
@@ -195,7 +198,7 @@ def _reader(run: Run, choices: _Choices, paths: Sequence[str]) -> PairReader:
 
 
 def _writer(choices: _Choices, reader: PairReader, header: bool) -> PairWriter:
-    """Return what makes bytes of pairs."""
+    """Return the writer of the output."""
     from bitextfilter.corpus.formats import JsonWriter, MosesWriter, TsvReader, TsvWriter
     from bitextfilter.corpus.tmx import TmxWriter
 
@@ -213,7 +216,7 @@ def _writer(choices: _Choices, reader: PairReader, header: bool) -> PairWriter:
 
 
 def _convert(run: Run, reader: PairReader, writer: PairWriter, outputs: Sequence[BinaryIO]) -> None:
-    """Write every pair that can be written; reject the others, or stop there."""
+    """Write the pairs; reject those that the format cannot hold, or stop there."""
     waiting, held = [writer.first()], 0
     for lines in _written(run, reader, writer):
         waiting.append(lines)
@@ -226,7 +229,7 @@ def _convert(run: Run, reader: PairReader, writer: PairWriter, outputs: Sequence
 
 
 def _written(run: Run, reader: PairReader, writer: PairWriter) -> Iterator[tuple[bytes, ...]]:
-    """Yield what each pair adds to the outputs: nothing if it is rejected."""
+    """Yield the bytes of each good pair for each output."""
     from bitextfilter.corpus.formats import UnfitError
 
     for pair in reader:
@@ -245,8 +248,8 @@ def _put(outputs: Sequence[BinaryIO], lines: Sequence[tuple[bytes, ...]]) -> Non
         stream.write(b"".join(pieces))
 
 
-def _tell(run: Run, choices: _Choices, reader: PairReader) -> None:
-    """Say what was left out."""
+def _summarise(run: Run, choices: _Choices, reader: PairReader) -> None:
+    """Count the units skipped, and name the fields left out."""
     from bitextfilter.corpus.tmx import TmxReader
 
     if isinstance(reader, TmxReader):

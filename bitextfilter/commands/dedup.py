@@ -41,7 +41,7 @@ from bitextfilter.io.rows import (
 )
 
 if TYPE_CHECKING:
-    from bitextfilter.corpus.dedup import Window
+    from bitextfilter.corpus.dedup import DedupWindow
     from bitextfilter.io.spill import Records
 
 _SIDES = ("source", "target")
@@ -210,9 +210,11 @@ def _deduplicate(
         run.warn("no row has a score: --column names theirs")
 
 
-def _windows(run: Run, settings: DedupSettings, rows: RowReader) -> Iterator[Window[Row | BadRow]]:
+def _windows(
+    run: Run, settings: DedupSettings, rows: RowReader
+) -> Iterator[DedupWindow[Row | BadRow]]:
     """Yield the rows, with the texts and scores to compare."""
-    from bitextfilter.corpus.dedup import Window
+    from bitextfilter.corpus.dedup import DedupWindow
 
     for read in run.windows(rows, again=True):
         run.counts["rows"] += len(read)
@@ -223,7 +225,7 @@ def _windows(run: Run, settings: DedupSettings, rows: RowReader) -> Iterator[Win
         if settings.keep == "best":
             scores = [number_of(row.texts[-1].encode()) for row in good]
             run.counts["unscored"] += sum(map(isnan, scores))
-        yield Window(window, [row.number for row in good], texts, scores)
+        yield DedupWindow(window, [row.number for row in good], texts, scores)
 
 
 def _checked(
@@ -270,7 +272,7 @@ class _WaitingLines:
         self._records = records
         self.first = 0
 
-    def hold(self, window: Window[Row | BadRow]) -> None:
+    def hold(self, window: DedupWindow[Row | BadRow]) -> None:
         """Append the rows of a window. A bad row that stops the run does so now."""
         if not self.first:
             self.first = window.items[0].number
@@ -280,9 +282,9 @@ class _WaitingLines:
                 self._run.reject(row)
         self._records.extend([row.line + row.ending for row in window.items])
 
-    def held(self) -> Iterator[Window[Row | BadRow]]:
+    def held(self) -> Iterator[DedupWindow[Row | BadRow]]:
         """Yield the rows again."""
-        from bitextfilter.corpus.dedup import Window
+        from bitextfilter.corpus.dedup import DedupWindow
 
         parse = self._rows.parser.row
         rows = (
@@ -291,7 +293,7 @@ class _WaitingLines:
         self._run.progress().reset(total=len(self._records))
         for read in row_windows(rows, self._run.common.batch_size):
             window = _checked(read, self._settings, self._rows.name)
-            yield Window(window, [window[-1].number])
+            yield DedupWindow(window, [window[-1].number])
             self._run.advance(len(window))
 
     def row(self, line: int) -> bytes:

@@ -220,7 +220,7 @@ class Deduplicator:
 
 
 @dataclass(frozen=True)
-class Window(Generic[_T]):
+class DedupWindow(Generic[_T]):
     """Consecutive items, and the rows to compare among them."""
 
     items: Sequence[_T]
@@ -232,10 +232,10 @@ class Window(Generic[_T]):
 
 def decided_windows(
     deduplicator: Deduplicator,
-    windows: Iterable[Window[_T]],
-    hold: Callable[[Window[_T]], object],
-    held: Callable[[], Iterable[Window[_T]]],
-) -> Iterator[tuple[Window[_T], dict[int, int]]]:
+    windows: Iterable[DedupWindow[_T]],
+    hold: Callable[[DedupWindow[_T]], object],
+    held: Callable[[], Iterable[DedupWindow[_T]]],
+) -> Iterator[tuple[DedupWindow[_T], dict[int, int]]]:
     """Yield each window with the line that each of its rows duplicates; 0 or none: kept.
 
     Windows that must wait are passed to *hold*; after the last one, *held* returns them in order

@@ -1,4 +1,4 @@
-"""Pairs in Translation Memory eXchange files, version 1.4 and before, read and written as streams.
+"""Reader and writer of Translation Memory eXchange files up to version 1.4, as streams.
 
 Source: TMX 1.4b Specification, Localization Industry Standards Association, 2005.
 """
@@ -14,7 +14,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from bitextfilter import __version__
-from bitextfilter.corpus.formats import Pair, UnfitError
+from bitextfilter.corpus.formats import PairReader, PairRecord, PairWriter, UnfitError
 from bitextfilter.errors import InputError
 from bitextfilter.io.rows import BadRow
 
@@ -22,12 +22,12 @@ _CHUNK = 1 << 16
 _MOST_NAMES = 20
 
 _CODES = {"bpt", "ept", "it", "ph", "ut"}
-"""Elements that hold the codes of another format, and no text; ``hi`` and others hold text."""
+"""Elements with codes of another format instead of text; others, as ``hi``, hold text."""
 
 
 @dataclass
 class _Unit:
-    """A translation unit as far as it has been read."""
+    """A translation unit, perhaps incomplete."""
 
     line: int
     segments: list[tuple[str, str]] = field(default_factory=list)
@@ -37,7 +37,7 @@ class _Unit:
 
 
 class _Parser:
-    """Makes units of XML, a piece at a time; ``ready`` takes those that are complete."""
+    """Parses units from pieces of XML; ``ready`` has the complete ones."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -56,7 +56,7 @@ class _Parser:
         parser.SkippedEntityHandler = self._skipped
 
     def feed(self, data: bytes) -> None:
-        """Take the next piece; nothing is the end. Raises InputError for what is no XML."""
+        """Take the next piece; an empty one is the end. Raises InputError for invalid XML."""
         try:
             self._expat.Parse(data, not data)
         except expat.ExpatError as error:
@@ -99,7 +99,7 @@ class _Parser:
             self._text.append(text)
 
     def _entity(self, name: str, *_: object) -> None:
-        """Entities of a file's own can be made to grow without end, or to name other files."""
+        """Refuse a file's own entities: they can grow without end, or name other files."""
         raise InputError(
             f"declares the entity {name!r}, which is refused",
             file=self._name,
@@ -116,26 +116,25 @@ def _plain(language: str) -> str:
     return language.lower().replace("_", "-")
 
 
-class TmxReader:
-    """Reads the units that have both languages.
+class TmxReader(PairReader):
+    """Reads the units with both languages.
 
-    ``en`` also finds ``EN`` and, where there is no such variant, the first of ``en-GB``,
-    ``en_US``...; ``en-gb`` finds that alone. ``skipped`` counts the units without a pair.
+    ``en`` also finds ``EN`` or else the first of ``en-GB``, ``en_US``...; ``en-gb`` finds only
+    that. ``skipped`` counts the units without a pair.
     """
 
     def __init__(
         self, stream: BinaryIO, name: str, languages: tuple[str, str], keep: Sequence[str]
     ) -> None:
-        """Read *stream*, called *name*; the properties to *keep* are other texts of a pair."""
-        self.name = name
-        self.dropped: set[str] = set()
+        """Read *stream*, called *name*; properties to *keep* become other texts of a pair."""
+        super().__init__(name)
         self.skipped = 0
         self._stream, self._keep = stream, keep
         self._source, self._target = map(_plain, languages)
         self._languages: dict[str, None] = {}
 
-    def __iter__(self) -> Iterator[Pair | BadRow]:
-        """Yield the pairs in order. Raises InputError for a file that has units, but no pair."""
+    def __iter__(self) -> Iterator[PairRecord | BadRow]:
+        """Yield the pairs in order. Raises InputError for a file of units without a pair."""
         parser, pairs = _Parser(self.name), 0
         for piece in self._pieces():
             parser.feed(piece)
@@ -153,7 +152,7 @@ class TmxReader:
             raise InputError(message, file=self.name, remedy=remedy)
 
     def _pieces(self) -> Iterator[bytes]:
-        """Yield the bytes of the file, and nothing at its end."""
+        """Yield the bytes of the file, and an empty piece at its end."""
         piece = b"-"
         while piece:
             try:
@@ -163,8 +162,8 @@ class TmxReader:
                 raise InputError(message, file=self.name) from error
             yield piece
 
-    def _pair(self, unit: _Unit) -> Pair | BadRow | None:
-        """Return the pair of a unit, or None where a language is missing."""
+    def _pair(self, unit: _Unit) -> PairRecord | BadRow | None:
+        """Return the pair of a unit, or None if a language is missing."""
         if len(self._languages) < _MOST_NAMES:
             self._languages.update(dict.fromkeys(language for language, _ in unit.segments))
         source, target = _text(unit, self._source), _text(unit, self._target)
@@ -173,30 +172,30 @@ class TmxReader:
         if len(self.dropped) < _MOST_NAMES:
             self.dropped.update(name for name in unit.properties if name not in self._keep)
         others = {name: unit.properties.get(name, "") for name in self._keep}
-        pair = Pair(unit.line, source, target, others, json.dumps([source, target]).encode())
+        pair = PairRecord(unit.line, source, target, others, json.dumps([source, target]).encode())
         return pair.bad(self.name, unit.fault) if unit.fault else pair
 
 
 def _text(unit: _Unit, language: str) -> str | None:
-    """Return the first text in *language*, else the first in a variant of it, else None."""
+    """Return the first text in *language*, else in a variant of it, else None."""
     exact = (text for code, text in unit.segments if code == language)
     variants = (text for code, text in unit.segments if code.startswith(f"{language}-"))
     return next(exact, next(variants, None))
 
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold, not even as a character reference (production 2, Char)."""
+"""Characters outside XML 1.0's production 2 (Char), even as references."""
 
 
-class TmxWriter:
-    """Writes a unit a line; other texts of a pair are its properties."""
+class TmxWriter(PairWriter):
+    """Writes a unit a line; other texts become its properties."""
 
     def __init__(self, languages: tuple[str, str]) -> None:
         """Write texts of the two *languages*."""
         self._languages = languages
 
     def first(self) -> tuple[bytes]:
-        """Return what stands before the units."""
+        """Return the head of the file."""
         source = quoteattr(self._languages[0])
         text = (
             '<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4">\n'
@@ -206,7 +205,7 @@ class TmxWriter:
         )
         return (text.encode(),)
 
-    def lines(self, pair: Pair) -> tuple[bytes]:
+    def lines(self, pair: PairRecord) -> tuple[bytes]:
         """Return the unit. Raises UnfitError for a character that XML cannot hold."""
         properties = "".join(
             f"<prop type={quoteattr(_legal(name, 'name'))}>{_element(text, name)}</prop>"
@@ -220,12 +219,12 @@ class TmxWriter:
         return (f"<tu>{properties}{variants}</tu>\n".encode(),)
 
     def last(self) -> tuple[bytes]:
-        """Return what stands after the units."""
+        """Return the end of the file."""
         return (b"</body>\n</tmx>\n",)
 
 
 def _element(text: str, name: str) -> str:
-    """Return *text* as it stands in an element: a ``\\r`` would be read as a line break."""
+    """Return *text* escaped for an element; a bare ``\\r`` would be read as a line break."""
     return escape(_legal(text, name)).replace("\r", "&#13;")
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.pairs import Pairs, Side
+from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import Bounded, LanguagePair, PairFault
 
 _EMAIL = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}._%+-]*+@(?:[\p{L}\p{N}-]++\.)+\p{L}{2,}")
@@ -108,7 +108,7 @@ class AgreementRule(PairFault):
         """Return the items that only the source has, and those that only the target has."""
 
     @abstractmethod
-    def marked(self, side: Side) -> Mask:
+    def marked(self, side: BatchSide) -> Mask:
         """Return the sentences that may hold an item, shape ``(n,)``."""
 
     def suspects(self, pairs: Pairs) -> Mask:
@@ -145,7 +145,7 @@ class _Copied(AgreementRule):
     def read(self, text: str) -> Iterable[str]:
         """Return the items of *text*, in a form that is the same for both sides."""
 
-    def marked(self, side: Side) -> Mask:
+    def marked(self, side: BatchSide) -> Mask:
         """Select sentences with a mark."""
         found: Mask = np.any([side.containing(mark) for mark in self.marks], axis=0)
         return found
@@ -299,7 +299,7 @@ class Parentheses(Bounded):
         return differences
 
 
-def _open(side: Side) -> Integers:
+def _open(side: BatchSide) -> Integers:
     """Return opening less closing brackets of each kind, shape ``(n, kinds)``."""
     kinds = _brackets()[side.codes]
     places = np.flatnonzero(kinds)

@@ -11,7 +11,7 @@ import regex
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers, Mask
-from bitextfilter.filters.pairs import Side
+from bitextfilter.filters.pairs import BatchSide
 from bitextfilter.filters.rule import SideBounded, SideFault
 from bitextfilter.text import characters
 
@@ -91,7 +91,7 @@ class BadEncoding(SideFault):
     unit = "the first damaged characters of each side"
     origin = "Bicleaner no_bad_encoding (there: any capital A with tilde or circumflex)"
 
-    def suspects(self, side: Side) -> Mask:
+    def suspects(self, side: BatchSide) -> Mask:
         """Select sentences where a starting character meets a continuing one."""
         roles = _roles()[side.codes]
         hits = roles >> 4
@@ -118,7 +118,7 @@ class UnicodeNoise(SideBounded):
 
     maximum: float | None = 0
 
-    def side_values(self, side: Side) -> Integers:
+    def side_values(self, side: BatchSide) -> Integers:
         """Return the numbers of such characters."""
         return side.count(_noise()[side.codes])
 
@@ -153,7 +153,7 @@ class EscapedUnicode(SideFault):
     unit = "the first such character of each side"
     origin = "Bicleaner no_escaped_unicode (there: a backslash, x or u, and two digits)"
 
-    def suspects(self, side: Side) -> Mask:
+    def suspects(self, side: BatchSide) -> Mask:
         """Select sentences where an escape sign is followed by what may start a number."""
         escapes = np.concatenate([np.flatnonzero(side.codes == ord(sign)) for sign in "\\&<%"])
         followers = np.isin(side.codes[escapes + 1], [ord(sign) for sign in "xXuU#cCdDeEfF"])

@@ -20,7 +20,7 @@ from bitextfilter.filters.numbers import (
     widened,
     word_values,
 )
-from bitextfilter.filters.pairs import Pairs, Side
+from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.quantities import Quantity, Unit, read_quantities
 from bitextfilter.filters.rule import Bounded, LanguagePair
 from bitextfilter.text import characters
@@ -28,7 +28,7 @@ from bitextfilter.text import characters
 
 @dataclass(frozen=True)
 class _FiguresRule(AgreementRule):
-    def marked(self, side: Side) -> Mask:
+    def marked(self, side: BatchSide) -> Mask:
         """Select sentences with digits."""
         return side.holding(np.flatnonzero(characters.digits()[side.codes] >= 0))
 
@@ -236,7 +236,7 @@ class Numerals(Bounded):
 class _Digits:
     """The digits above 0 of each sentence."""
 
-    def __init__(self, side: Side) -> None:
+    def __init__(self, side: BatchSide) -> None:
         values = characters.digits()[side.codes]
         places = np.flatnonzero(values > 0)
         self._first = np.searchsorted(places, side.starts)
@@ -295,7 +295,7 @@ class Digits(Bounded):
         return np.where(most == 0, 1.0, shares)
 
 
-def _histogram(side: Side) -> Integers:
+def _histogram(side: BatchSide) -> Integers:
     """Return the count of each digit, shape ``(n, 10)``."""
     values = characters.digits()[side.codes]
     places = np.flatnonzero(values >= 0)

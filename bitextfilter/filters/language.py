@@ -8,7 +8,7 @@ import numpy as np
 
 from bitextfilter.arrays import Floats, Integers
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.pairs import Pairs, Side
+from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, SideBounded
 from bitextfilter.text import characters
 from bitextfilter.text.language import load_identifier
@@ -35,7 +35,7 @@ class AlphabetRatio(SideBounded):
     minimum: float | None = 0.5
     exclude_whitespace: bool = False
 
-    def side_values(self, side: Side) -> Floats:
+    def side_values(self, side: BatchSide) -> Floats:
         """Return the shares."""
         spaces = side.count(side.spaces) if self.exclude_whitespace else 0
         return _share(side.count(side.alphabetic), side.lengths - spaces, of_nothing=1)
@@ -79,7 +79,7 @@ class Script(Bounded):
         return np.stack([_in_script(side, scripts) for side, scripts in sides], axis=1)
 
 
-def _in_script(side: Side, named: str | None) -> Floats:
+def _in_script(side: BatchSide, named: str | None) -> Floats:
     if named is not None:
         scripts = tuple(named.split(","))
     elif side.language is not None:
@@ -105,7 +105,7 @@ class Letters(SideBounded):
 
     minimum: float | None = 0.75
 
-    def side_values(self, side: Side) -> Floats:
+    def side_values(self, side: BatchSide) -> Floats:
         """Return the shares."""
         if side.language is None:
             return np.ones(len(side))
@@ -126,7 +126,7 @@ class OnlySymbols(SideBounded):
 
     maximum: float | None = 0.75
 
-    def side_values(self, side: Side) -> Floats:
+    def side_values(self, side: BatchSide) -> Floats:
         """Return the shares."""
         whole = side.lengths - side.count(side.spaces)
         written = side.alphabetic | side.category_in("L", "M", "N")
@@ -146,7 +146,7 @@ class OnlyNumbers(SideBounded):
 
     maximum: float | None = 0.7
 
-    def side_values(self, side: Side) -> Floats:
+    def side_values(self, side: BatchSide) -> Floats:
         """Return the shares."""
         digits = side.count(side.category_in("Nd"))
         return _share(digits, digits + side.count(side.alphabetic), of_nothing=0)
@@ -166,7 +166,7 @@ class ScriptInconsistencies(SideBounded):
 
     maximum: float | None = 0
 
-    def side_values(self, side: Side) -> Integers:
+    def side_values(self, side: BatchSide) -> Integers:
         """Return the numbers of such words."""
         first, last = side.letter_runs
         strange = np.flatnonzero(side.script_in("Cyrillic", "Greek"))
@@ -232,7 +232,7 @@ class Language(Bounded):
             return tuple(self.labels.split(","))
         return languages or (None, None)
 
-    def _probabilities(self, side: Side, language: str | None) -> Floats:
+    def _probabilities(self, side: BatchSide, language: str | None) -> Floats:
         values = np.ones(len(side))
         if language is None:
             return values

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.pairs import Pairs, Side
+from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import SideBounded, SideFault
 
-_UNITS: dict[str, Callable[[Side], NDArray[Any]]] = {
+_UNITS: dict[str, Callable[[BatchSide], NDArray[Any]]] = {
     "words": lambda side: side.word_counts,
     "tokens": lambda side: side.token_counts,
     "characters": lambda side: side.lengths,
@@ -30,7 +30,7 @@ class Empty(SideFault):
     unit = "none"
     origin = "Bicleaner no_empty (there: no character at all)"
 
-    def suspects(self, side: Side) -> Mask:
+    def suspects(self, side: BatchSide) -> Mask:
         """Select the sentences without a letter, mark, number, punctuation or symbol."""
         empty: Mask = side.count(side.category_in("L", "M", "N", "P", "S")) == 0
         return empty
@@ -64,7 +64,7 @@ class Length(SideBounded):
         if self.count not in _UNITS:
             raise SettingsError(f"{self.name}: count={self.count} is none of {', '.join(_UNITS)}")
 
-    def side_values(self, side: Side) -> NDArray[Any]:
+    def side_values(self, side: BatchSide) -> NDArray[Any]:
         """Return the lengths."""
         return _UNITS[self.count](side)
 
@@ -104,7 +104,7 @@ class LongWord(SideBounded):
 
     maximum: float | None = 40
 
-    def side_values(self, side: Side) -> Integers:
+    def side_values(self, side: BatchSide) -> Integers:
         """Return the lengths of the longest words."""
         return side.spaced.longest_words()
 
@@ -123,7 +123,7 @@ class AverageWordLength(SideBounded):
     minimum: float | None = 2
     maximum: float | None = 20
 
-    def side_values(self, side: Side) -> Floats:
+    def side_values(self, side: BatchSide) -> Floats:
         """Return the averages."""
         letters = side.lengths - side.count(side.spaces)
         averages: Floats = letters / np.maximum(side.token_counts, 0.5)
@@ -140,7 +140,7 @@ class LetterWords(SideBounded):
 
     minimum: float | None = 1
 
-    def side_values(self, side: Side) -> Integers:
+    def side_values(self, side: BatchSide) -> Integers:
         """Return the numbers of such words."""
         letters = np.flatnonzero(side.category_in("L"))
         first, last = (

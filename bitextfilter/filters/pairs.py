@@ -17,7 +17,7 @@ SPREAD = np.uint32(0x9E3779B1)
 _UTF32 = f"utf-32-{sys.byteorder[0]}e"
 
 
-class Side:
+class BatchSide:
     """One side of a batch: n sentences.
 
     Arrays over characters have ``total`` items: a ``\\n`` follows each sentence.
@@ -142,12 +142,12 @@ class Side:
         return np.repeat(np.arange(len(self)), self.word_counts)
 
     @functools.cached_property
-    def spaced(self) -> Side:
+    def spaced(self) -> BatchSide:
         """The text with spaces for characters of scripts written without spaces."""
         unspaced = self.script_in(*characters.UNSPACED)
         if not unspaced.any():
             return self
-        side = Side(self.sentences, self.language)
+        side = BatchSide(self.sentences, self.language)
         side.codes = np.where(unspaced, np.uint32(0x20), self.codes)
         return side
 
@@ -213,7 +213,7 @@ class Pairs:
             column: returns the numbers of a column by its name, ``(n,)``; NaN: no number.
         """
         one, other = languages or (None, None)
-        self.source, self.target = Side(sources, one), Side(targets, other)
+        self.source, self.target = BatchSide(sources, one), BatchSide(targets, other)
         self.languages = languages
         self._column = column
 
@@ -222,7 +222,7 @@ class Pairs:
         return len(self.source)
 
     @property
-    def sides(self) -> tuple[Side, Side]:
+    def sides(self) -> tuple[BatchSide, BatchSide]:
         """Source and target."""
         return self.source, self.target
 

@@ -11,7 +11,7 @@ import regex
 
 from bitextfilter.arrays import Mask
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.pairs import Side
+from bitextfilter.filters.pairs import BatchSide
 from bitextfilter.filters.rule import SIDES, LanguagePair, PairFault, SideFault
 from bitextfilter.io.files import read_lines
 
@@ -88,7 +88,7 @@ class Literals(SideFault):
         if not self.any.split():
             raise SettingsError(f"{self.name}: any names no literal")
 
-    def suspects(self, side: Side) -> Mask:
+    def suspects(self, side: BatchSide) -> Mask:
         """Select sentences with a literal."""
         found = [side.containing(literal) for literal in self.any.split()]
         some: Mask = np.any(np.stack(found), axis=0)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Mask
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.pairs import Pairs, Side
+from bitextfilter.filters.pairs import BatchSide, Pairs
 
 LanguagePair = tuple[str, str] | None
 """Codes of source and target (ISO 639-1), if they are known."""
@@ -138,7 +138,7 @@ class SideBounded(Bounded):
     """A rule that computes the value of each side from that side alone."""
 
     @abstractmethod
-    def side_values(self, side: Side) -> NDArray[Any]:
+    def side_values(self, side: BatchSide) -> NDArray[Any]:
         """Return the value of each sentence, shape ``(n,)``."""
 
     def values(self, pairs: Pairs) -> NDArray[Any]:
@@ -155,7 +155,7 @@ class SideFault(Rule):
     def fault(self, sentence: str) -> str | None:
         """Return the fault (``""``: the rule's name says it), or None for a good sentence."""
 
-    def suspects(self, side: Side) -> Mask:
+    def suspects(self, side: BatchSide) -> Mask:
         """Return the sentences that may have the fault, shape ``(n,)``; only they are read."""
         return np.ones(len(side), dtype=bool)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers, Mask
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.pairs import SPREAD, Pairs, Side
+from bitextfilter.filters.pairs import SPREAD, BatchSide, Pairs
 from bitextfilter.filters.rule import (
     SIDES,
     LanguagePair,
@@ -74,7 +74,7 @@ class GluedWords(PairFault):
         return source | target
 
     @staticmethod
-    def _joints(side: Side) -> Integers:
+    def _joints(side: BatchSide) -> Integers:
         capitals = np.flatnonzero(side.category_in("Lu"))
         small = side.category_in("Ll")
         stop = np.isin(side.codes[capitals - 1], [ord(sign) for sign in ".!?"])
@@ -106,7 +106,7 @@ class SpaceNoise(SideBounded):
 
     maximum: float | None = 3
 
-    def side_values(self, side: Side) -> Integers:
+    def side_values(self, side: BatchSide) -> Integers:
         """Return the lengths of the longest rows of single letters."""
         cased = side.category_in("Lu", "Ll")
         single = np.flatnonzero((side.word_lengths == 1) & cased[side.word_starts])
@@ -193,7 +193,7 @@ class Repetition(Rule):
         match = _repeated(self.repeats, self.shortest, self.longest).search(sentence)
         return match[1] if match else None
 
-    def _repeats(self, side: Side) -> Mask:
+    def _repeats(self, side: BatchSide) -> Mask:
         """Return which sentences repeat a piece, shape ``(n,)``.
 
         In the text without spaces, a repeated piece of p characters makes *repeats* × p of them
@@ -243,8 +243,8 @@ class RepeatedWords(SideFault):
         if not 1 <= self.shortest <= _LONGEST_PHRASE:
             raise SettingsError(f"{self.name}: shortest is 1 to {_LONGEST_PHRASE} words")
 
-    def suspects(self, side: Side) -> Mask:
-        """Select sentences with a repeated run of word sketches (see ``Side.sketches``)."""
+    def suspects(self, side: BatchSide) -> Mask:
+        """Select sentences with a repeated run of word sketches (see ``BatchSide.sketches``)."""
         runs = _Runs(side.sketches(side.word_starts, side.word_ends))
         found = [runs.at(lag, lag) for lag in self._lags(len(side.word_lengths))]
         words = np.concatenate([np.zeros(0, dtype=np.int64), *found])

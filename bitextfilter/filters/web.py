@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Mask
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.pairs import Side
+from bitextfilter.filters.pairs import BatchSide
 from bitextfilter.filters.rule import LanguagePair, SideBounded, SideFault
 from bitextfilter.io.files import read_lines
 
@@ -38,7 +38,7 @@ class Urls(SideBounded):
 
     maximum: float | None = 0.5
 
-    def side_values(self, side: Side) -> Floats:
+    def side_values(self, side: BatchSide) -> Floats:
         """Return the shares, from sentences with a letter after a full stop, ``@`` or ``:/``."""
         codes = side.codes
         stops, colons = (np.flatnonzero(codes == ord(sign)) for sign in ".:")
@@ -77,7 +77,7 @@ class Breadcrumbs(SideFault):
         if self.maximum < 1 or self.words < 1:
             raise SettingsError(f"{self.name}: maximum and words are 1 and up")
 
-    def suspects(self, side: Side) -> Mask:
+    def suspects(self, side: BatchSide) -> Mask:
         """Select sentences with enough separators that stand alone."""
         single = side.word_lengths == 1
         signs = np.isin(side.codes[side.word_starts[single]], [ord(sign) for sign in _SEPARATORS])
@@ -124,7 +124,7 @@ class HtmlTags(SideFault):
     unit = "the first tag of each side"
     origin = "OpusFilter HtmlTagFilter"
 
-    def suspects(self, side: Side) -> Mask:
+    def suspects(self, side: BatchSide) -> Mask:
         """Select sentences where an ASCII letter follows ``<``."""
         opening = np.flatnonzero(side.codes == ord("<"))
         follower = side.codes[opening + 1] | 0x20
@@ -173,7 +173,7 @@ class Boilerplate(SideFault):
         super().prepare(languages)
         self._lists()
 
-    def suspects(self, side: Side) -> Mask:
+    def suspects(self, side: BatchSide) -> Mask:
         """Select sentences with a key word of a pattern."""
         suspects = np.zeros(len(side), dtype=bool)
         for patterns in self._lists():
@@ -217,7 +217,7 @@ class _Patterns:
             yield from self._by_word.get(word, ())
         yield from self._anywhere
 
-    def suspects(self, side: Side) -> Mask:
+    def suspects(self, side: BatchSide) -> Mask:
         """Return the sentences that may match, by sketches of their words, shape ``(n,)``."""
         if self._anywhere:
             return np.ones(len(side), dtype=bool)
@@ -228,7 +228,7 @@ class _Patterns:
 
     @functools.cached_property
     def _sketches(self) -> NDArray[np.uint32]:
-        words = Side(list(self._by_word))
+        words = BatchSide(list(self._by_word))
         return words.sketches(words.starts, words.ends)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.corpus.formats import JsonReader, JsonWriter, Pair, UnfitError
+from bitextfilter.corpus.formats import JsonReader, JsonWriter, PairRecord, UnfitError
 from bitextfilter.io.rows import BadRow, RowReader, TextColumn
 
 
@@ -21,8 +21,8 @@ def reader(
 def good(data: str, *fields: str, keep: str = "") -> list[tuple[str, ...]]:
     names = (fields[0], fields[1]) if fields else ("source", "target")
     pairs = list(reader(data, names, keep))
-    assert all(isinstance(pair, Pair) for pair in pairs)
-    return [(p.source, p.target, *p.others.values()) for p in pairs if isinstance(p, Pair)]
+    assert all(isinstance(pair, PairRecord) for pair in pairs)
+    return [(p.source, p.target, *p.others.values()) for p in pairs if isinstance(p, PairRecord)]
 
 
 def test_fields_and_what_is_kept() -> None:
@@ -64,7 +64,7 @@ def test_what_is_left_out_is_named() -> None:
 )
 def test_lines_without_a_pair(line: str, reason: str) -> None:
     bad, after = reader(f'{line}\n{{"source": "a", "target": "b"}}\n', keep="k")
-    assert isinstance(bad, BadRow) and isinstance(after, Pair)
+    assert isinstance(bad, BadRow) and isinstance(after, PairRecord)
     assert bad.reason.startswith(reason)
     assert (bad.number, bad.line, bad.file) == (1, line.encode(), "p.jsonl")
 
@@ -76,7 +76,7 @@ def test_long_numbers_are_only_text() -> None:
 
 def test_what_is_written() -> None:
     writer = JsonWriter(("t.en", "t.de"))
-    (line,) = writer.lines(Pair(1, 'ä"\n', "\u2028", {"score": "0.50"}))
+    (line,) = writer.lines(PairRecord(1, 'ä"\n', "\u2028", {"score": "0.50"}))
     assert line.endswith(b"}\n") and line.count(b"\n") == 1
     assert json.loads(line) == {"t": {"en": 'ä"\n', "de": "\u2028"}, "score": "0.50"}
     assert "ä".encode() in line
@@ -86,7 +86,7 @@ def test_what_is_written() -> None:
 @pytest.mark.parametrize("name", ["source", "source.x", "target.x.y"])
 def test_names_that_clash(name: str) -> None:
     with pytest.raises(UnfitError, match=f"two fields would be called '{name}'"):
-        JsonWriter(("source", "target")).lines(Pair(1, "a", "b", {name: "c"}))
+        JsonWriter(("source", "target")).lines(PairRecord(1, "a", "b", {name: "c"}))
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -96,10 +96,10 @@ NAME = st.text(st.sampled_from("ab."), min_size=1, max_size=3)
 @given(TEXT, TEXT, st.dictionaries(NAME, TEXT, max_size=3))
 def test_written_and_read_again(source: str, target: str, others: dict[str, str]) -> None:
     try:
-        (line,) = JsonWriter(("source", "target")).lines(Pair(1, source, target, others))
+        (line,) = JsonWriter(("source", "target")).lines(PairRecord(1, source, target, others))
     except UnfitError:
         return
     rows = RowReader(io.BytesIO(line), "p.jsonl", TextColumn())
     (pair,) = JsonReader(rows, ("source", "target"), list(others))
-    assert isinstance(pair, Pair)
+    assert isinstance(pair, PairRecord)
     assert (pair.source, pair.target, pair.others) == (source, target, others)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.corpus.formats import Pair, UnfitError
+from bitextfilter.corpus.formats import PairRecord, UnfitError
 from bitextfilter.corpus.tmx import TmxReader, TmxWriter
 from bitextfilter.errors import InputError
 from bitextfilter.io.rows import BadRow
@@ -32,14 +32,14 @@ def reader(data: bytes, languages: tuple[str, str] = ("en", "de"), keep: str = "
 
 def texts(data: bytes, *languages: str) -> list[tuple[str, str]]:
     read = list(reader(data, (languages[0], languages[1]) if languages else ("en", "de")))
-    assert all(isinstance(pair, Pair) for pair in read)
-    return [(pair.source, pair.target) for pair in read if isinstance(pair, Pair)]
+    assert all(isinstance(pair, PairRecord) for pair in read)
+    return [(pair.source, pair.target) for pair in read if isinstance(pair, PairRecord)]
 
 
 def test_units_and_their_lines() -> None:
     data = memory(unit(("en", "a &amp; b"), ("de", " x ")), unit(("de", "z"), ("en", "")))
     first, second = reader(data)
-    assert isinstance(first, Pair) and isinstance(second, Pair)
+    assert isinstance(first, PairRecord) and isinstance(second, PairRecord)
     assert (first.number, first.source, first.target) == (2, "a & b", " x ")
     assert (second.number, second.source, second.target) == (3, "", "z")
 
@@ -93,7 +93,7 @@ def test_properties() -> None:
     data = memory(unit(("de", "x"), inside=inside + tuv), unit(("en", "b"), ("de", "y")))
     found = reader(data, keep="score id")
     one, other = found
-    assert isinstance(one, Pair) and isinstance(other, Pair)
+    assert isinstance(one, PairRecord) and isinstance(other, PairRecord)
     assert one.others == {"score": "0.5", "id": ""}
     assert other.others == {"score": "", "id": ""}
     assert found.dropped == {"domain"}
@@ -138,7 +138,7 @@ def test_an_entity_of_a_dtd_that_is_not_read() -> None:
         unit(("en", "a&nbsp;b"), ("de", "x")), unit(("en", "c"), ("de", "d")), start=start
     )
     bad, good = reader(data)
-    assert isinstance(bad, BadRow) and isinstance(good, Pair)
+    assert isinstance(bad, BadRow) and isinstance(good, PairRecord)
     assert (bad.number, bad.reason) == (3, "the entity &nbsp; is not declared")
     assert bad.line == b'["ab", "x"]'
 
@@ -169,14 +169,16 @@ def test_a_damaged_archive() -> None:
         list(TmxReader(stream, "m.tmx", ("en", "de"), ()))  # type: ignore[arg-type]
 
 
-def written(*pairs: Pair) -> bytes:
+def written(*pairs: PairRecord) -> bytes:
     writer = TmxWriter(("en", "de-AT"))
     parts = [writer.first(), *map(writer.lines, pairs), writer.last()]
     return b"".join(part for (part,) in parts)
 
 
 def test_what_is_written_is_tmx_to_others_too() -> None:
-    data = written(Pair(1, "a < b & ]]>", "\ta\r\n", {'"x"': "<0.5>"}), Pair(2, "", " "))
+    data = written(
+        PairRecord(1, "a < b & ]]>", "\ta\r\n", {'"x"': "<0.5>"}), PairRecord(2, "", " ")
+    )
     root = ET.fromstring(data)
     assert root.tag == "tmx" and root.get("version") == "1.4"
     header = root.find("header")
@@ -196,7 +198,7 @@ def test_what_is_written_is_tmx_to_others_too() -> None:
 def test_what_xml_cannot_hold(character: str, place: str) -> None:
     parts = {"source": "a", "target": "b", "score": "c"}
     parts[place] += character
-    pair = Pair(1, parts["source"], parts["target"], {"score": parts["score"]})
+    pair = PairRecord(1, parts["source"], parts["target"], {"score": parts["score"]})
     with pytest.raises(UnfitError, match=f"U\\+{ord(character):04X} in the {place}, which XML"):
         written(pair)
 
@@ -210,6 +212,6 @@ LEGAL = st.text(
 
 @given(st.lists(st.tuples(LEGAL, LEGAL, LEGAL), min_size=1, max_size=4))
 def test_written_and_read_again(rows: list[tuple[str, str, str]]) -> None:
-    pairs = [Pair(n, s, t, {"x": x}) for n, (s, t, x) in enumerate(rows)]
+    pairs = [PairRecord(n, s, t, {"x": x}) for n, (s, t, x) in enumerate(rows)]
     read = list(reader(written(*pairs), keep="x"))
-    assert [(p.source, p.target, p.others["x"]) for p in read if isinstance(p, Pair)] == rows
+    assert [(p.source, p.target, p.others["x"]) for p in read if isinstance(p, PairRecord)] == rows
