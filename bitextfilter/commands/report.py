@@ -210,12 +210,12 @@ def _names(settings: _Settings, rows: RowReader) -> list[str]:
 
 
 def _report(run: Run, settings: _Settings, survey: Survey, runs: dict[str, Any]) -> Report:
-    from bitextfilter.reports.page import Languages, Report
+    from bitextfilter.reports.page import Report, SideLanguages
 
     return Report(
         survey,
         settings.title or Path(stream_name(run.row_settings.input)).name,
-        languages=Languages(*(settings.languages or ("", ""))),
+        languages=SideLanguages(*(settings.languages or ("", ""))),
         each=settings.pairs,
         left_out={name: run.counts[name] for name in ("rejected", "unscored")},
         **runs,

@@ -42,11 +42,7 @@ class RayEngine:
     """An Engine of workers on a Ray cluster, which a context joins or starts, and leaves."""
 
     def __init__(
-        self,
-        address: str | None = None,
-        workers: int | None = None,
-        cpus: int = 1,
-        gpus: int = 0,
+        self, address: str | None = None, workers: int | None = None, cpus: int = 1, gpus: int = 0
     ) -> None:
         """Say where to work, and what for.
 

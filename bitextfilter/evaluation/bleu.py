@@ -1,4 +1,4 @@
-"""BLEU and chrF by sacreBLEU, which is an optional part."""
+"""BLEU and chrF by sacreBLEU, an extra."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
 
 
 class Quality(NamedTuple):
-    """The score, 0 to 100, higher is better, and sacreBLEU's signature of how it was made."""
+    """A score, 0 to 100, higher is better, and sacreBLEU's signature."""
 
     score: float
     signature: str
@@ -51,10 +51,9 @@ def bleu_difference(
     references: Sequence[str],
     bootstrap: Bootstrap,
 ) -> Estimate:
-    """How much higher the BLEU of *translations* is than that of a *baseline*: -100 to 100.
+    """Return the BLEU of *translations* minus that of a *baseline*, -100 to 100.
 
-    The 95 % interval is by paired bootstrap resampling (Koehn 2004): sentences are drawn anew,
-    the same ones for both.
+    The 95 % interval is by paired bootstrap resampling (Koehn 2004): both get the same sentences.
     """
     ours, theirs = (_sentence_counts(side, references) for side in (translations, baseline))
 
@@ -66,7 +65,7 @@ def bleu_difference(
 
 
 def _sentence_counts(translations: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
-    """What BLEU is made of, by sentence ``(n, 10)``.
+    """Return the counts that BLEU is made of, by sentence ``(n, 10)``.
 
     Matched n-grams of length 1 to 4, n-grams of these lengths, own length, reference's length.
     """

@@ -157,9 +157,7 @@ def measure_mining(
         chosen = ("given", threshold, *ranking.kept(end))
     cuts = [("best", float(ranking.scores[best - 1]), *ranking.kept(best)), chosen]
     found = estimates(
-        [ranking.stratum],
-        lambda strata: ranking.statistic(strata[0], (best, end)),
-        bootstrap,
+        [ranking.stratum], lambda strata: ranking.statistic(strata[0], (best, end)), bootstrap
     )
     named = [(measure, cut) for cut in cuts for measure in _OF_A_CUT]
     named.append(("average_precision", everything))

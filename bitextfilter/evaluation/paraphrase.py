@@ -1,7 +1,7 @@
-"""Paraphrase detection: how often a yes or no about pairs of sentences is right.
+"""Paraphrase detection: accuracy and F1 of decisions on sentence pairs.
 
 The task of Sjöblom, Creutz & Aulamo 2018, "Paraphrase Detection on Noisy Subtitles in Six
-Languages". What decides may have been chosen on development pairs; it is measured on others.
+Languages". Detectors are chosen on development pairs and measured on others.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from bitextfilter.arrays import Floats, Mask
 from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
 
 _CELLS = 4
-"""Wrongly and rightly found none, wrongly and rightly found one: label + 2 · found."""
+"""True and false negatives, false and true positives: label + 2 · found."""
 
 
 @dataclass(frozen=True)
 class Detection:
-    """How good decisions are, each figure from 0 to 1."""
+    """Figures of decisions, each from 0 to 1."""
 
     accuracy: Estimate
-    """Part of the pairs that is decided rightly."""
+    """The part of right decisions."""
     f1: Estimate
-    """Harmonic mean of precision and recall of the paraphrases; 0 if there is and is found none."""
+    """F1 of the paraphrases; 0 if there are none and none are found."""
     pairs: int
     paraphrases: int
-    """How many of the pairs are paraphrases."""
+    """The number of paraphrases among them."""
 
 
 def measure_detection(found: Mask, labels: Mask, bootstrap: Bootstrap) -> Detection:
-    """Measure decisions about ``n`` pairs, at least one, against what the pairs are.
+    """Measure the decisions on ``n`` pairs, at least one, against their labels.
 
     Intervals are from pairs drawn anew with replacement, paraphrases or not. Raises ValueError for
     shapes that differ.
@@ -55,16 +55,15 @@ def _figures(strata: Sequence[Floats]) -> Floats:
 
 
 def majority(labels: Mask) -> bool:
-    """Say what most of the pairs ``(n,)`` are; where it is half, that they are paraphrases."""
+    """Return the majority of the labels ``(n,)``; True for a tie."""
     return bool(2 * int(labels.sum()) >= len(labels))
 
 
 def best_threshold(scores: NDArray[np.float32], labels: Mask) -> float:
-    """Return the score from which on pairs are to be taken for paraphrases.
+    """Return the least score of paraphrases that gives the highest accuracy.
 
-    The one of the highest accuracy among the distinct *scores* ``(n,)`` (those it equals count as
-    paraphrases) and the next number above them all, by which there is none. Of several that are
-    equally good, the lowest.
+    Candidates are the distinct *scores* ``(n,)`` and the next number above them all, which finds no
+    paraphrase. Of ties, the lowest wins.
     """
     cuts = np.unique(scores)
     cuts = np.append(cuts, np.nextafter(cuts[-1], np.float32(np.inf)))

@@ -1,7 +1,7 @@
-"""Alignment recovery: shuffle one side, find each sentence's translation again.
+"""Alignment recovery: shuffle one side, and find each sentence's translation again.
 
 Kim et al. 2019, section 4.1, after Schwenk & Douze 2017: each source takes the target that scores
-best, each target the source, and the error is the part of them that take a wrong one.
+best, each target the source; the error is the part with a wrong one.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _BLOCK_ROWS = 256
 
 @dataclass(frozen=True)
 class Recovery:
-    """Errors in percent, and of what."""
+    """Recovery errors in percent, and the numbers of pairs."""
 
     forward: float
     """Part of the sources that found a wrong target."""
     backward: float
     """Part of the targets that found a wrong source."""
     pairs: int
-    """How many pairs there were to find."""
+    """The number of pairs to find."""
     set_aside: int
-    """How many pairs were left out, for a text of theirs was there before."""
+    """The number of pairs left out because they repeat a text."""
 
     @property
     def mean(self) -> float:
@@ -45,7 +45,7 @@ class Recovery:
 
 
 def distinct_pairs(sources: Sequence[str], targets: Sequence[str]) -> list[int]:
-    """Return the places of the pairs of which neither text is that of an earlier pair kept."""
+    """Return the places of the pairs that repeat no text of an earlier pair kept."""
     seen: tuple[set[str], set[str]] = (set(), set())
     kept = []
     for place, (source, target) in enumerate(zip(sources, targets, strict=True)):
@@ -65,8 +65,8 @@ def recover(sources: Sequence[str], targets: Sequence[str], scores: Scores | Row
     Args:
         sources: ``n`` sentences.
         targets: their translations.
-        scores: of every source with every target, ``(n, n)``, or what computes some rows of it;
-            then memory is for some hundred rows.
+        scores: of every source with every target, ``(n, n)``, or a function of a slice of rows;
+            then memory holds some hundred rows.
 
     Raises:
         ValueError: the sides or the scores differ in number, or there is no pair.
@@ -84,7 +84,7 @@ def recover(sources: Sequence[str], targets: Sequence[str], scores: Scores | Row
 
 
 def _unfound(scores: Scores | RowScorer, kept: NDArray[np.int64], n: int) -> tuple[int, int]:
-    """Count the sources, and the targets, that another text scores as high as their own."""
+    """Count the sources, and the targets, with another text that scores as high as their own."""
     right = np.empty(len(kept), dtype=np.float32)
     row_rivals = np.empty(len(kept), dtype=np.float32)
     column_rivals = np.full(len(kept), -np.inf, dtype=np.float32)
@@ -123,7 +123,7 @@ MATRICES = ("cosine", "euclidean", *MARGINS, "mlp")
 _PAIRS = 16_384
 
 BASELINES = ("levenshtein", "random")
-"""What needs no vectors."""
+"""The similarities that need no vectors."""
 
 
 def vector_scorer(
@@ -133,7 +133,7 @@ def vector_scorer(
     probabilities: _PairScorer | None = None,
     k: int = NEIGHBOURS,
 ) -> RowScorer:
-    """Return what scores rows of *source* with all of *target* by a name in ``MATRICES``.
+    """Return the scorer of *source* rows with all of *target* by a name in ``MATRICES``.
 
     The margins take each side's *k* nearest on the other side as its neighbours. *probabilities*
     is the classifier's, for ``mlp``. Raises KeyError for another name, or an mlp without it.
@@ -151,7 +151,7 @@ def vector_scorer(
 
 
 def pair_rows(score: _PairScorer, sources: int, targets: int) -> RowScorer:
-    """Return what scores rows of so many sources with all targets, by a scorer of pairs."""
+    """Return the scorer of rows made of a scorer of pairs."""
     return lambda part: _all_pairs(score, np.arange(sources)[part], targets)
 
 
@@ -165,7 +165,7 @@ def _all_pairs(score: _PairScorer, rows: Indices, count: int) -> Scores:
 
 
 def baseline(name: str, sources: Sequence[str], targets: Sequence[str], seed: int) -> RowScorer:
-    """Return what scores rows of *sources* with all *targets* by a name in ``BASELINES``.
+    """Return the scorer of rows of *sources* with all *targets* by a name in ``BASELINES``.
 
     ``levenshtein`` is 1 - edit distance / length of the longer, in lower-cased characters, from
     0 to 1; ``random`` is uniform in [0, 1), by *seed*. Raises KeyError for another name.

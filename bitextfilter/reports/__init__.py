@@ -1,1 +1,1 @@
-"""What a corpus and a run look like: figures, tables and samples in one page."""
+"""Reports: figures, tables and samples of a scored corpus on one page."""

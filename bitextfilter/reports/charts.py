@@ -1,4 +1,4 @@
-"""A figure as data: axes and marks, drawn by ``svg`` for the page and by ``plots`` for files."""
+"""Charts as data: axes and marks, which ``svg`` draws on the page and ``plots`` into files."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 FIRST, SECOND, GUIDE, PALE, INK = range(5)
-"""The colours of marks: two for data, one for help lines, a paler first, and that of text."""
+"""Colours of marks: two for data, one for guides, a pale first one, and that of text."""
 
-Floats = NDArray[np.floating[Any]]
+Numbers = NDArray[np.floating[Any]]
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
-def printable(text: str) -> str:
-    """Return *text* with U+FFFD for what XML cannot hold: control characters and surrogates."""
+def xml_text(text: str) -> str:
+    """Return *text* with U+FFFD in place of control characters and surrogates, invalid in XML."""
     return _UNPRINTABLE.sub("\ufffd", text)
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A linear axis from *low* to *high*, with ticks at values and what they say."""
+    """A linear axis from *low* to *high*, with ticks at values and their texts."""
 
     label: str
     low: float
     high: float
     ticks: tuple[tuple[float, str], ...]
     names: bool = False
-    """Whether the ticks are names of things, each in a row of its own, the first on top."""
+    """Whether the ticks are names, each in a row of its own, the first on top."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A line through points, of a *colour*; its *name*, if any, stands in the legend."""
+    """A line through points; a *name* stands in the legend."""
 
-    x: Floats
-    y: Floats
+    x: Numbers
+    y: Numbers
     colour: int = FIRST
     name: str = ""
     filled: ClassVar = False
@@ -49,12 +49,12 @@ class Curve:
 
 @dataclass(frozen=True)
 class Boxes:
-    """Filled rectangles: rows of x0, y0, x1, y1; with *strength* (n,), 0 to 1, of less colour."""
+    """Filled rectangles: rows of x0, y0, x1, y1; *strength* (n,), 0 to 1, is their opacity."""
 
-    corners: Floats
+    corners: Numbers
     colour: int = FIRST
     name: str = ""
-    strength: Floats | None = None
+    strength: Numbers | None = None
     filled: ClassVar = True
 
 
@@ -62,7 +62,7 @@ class Boxes:
 class Segments:
     """Straight lines: rows of x0, y0, x1, y1."""
 
-    corners: Floats
+    corners: Numbers
     colour: int = FIRST
     name: str = ""
     filled: ClassVar = False
@@ -70,7 +70,7 @@ class Segments:
 
 @dataclass(frozen=True)
 class Table:
-    """The numbers of a figure, for those who cannot see it: a head and rows of texts."""
+    """The numbers of a chart as text, for readers who cannot see it: a head and rows."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -78,9 +78,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Chart:
-    """One figure: its file *name*, title, what it shows in words, axes, marks and numbers.
+    """A chart: file *name*, title, description, axes, marks and numbers.
 
-    ``cut`` says where a threshold of the score is seen: on the ``x`` or the ``y`` axis.
+    ``cut`` is the axis that shows a threshold of the score: ``x``, ``y`` or none.
     """
 
     name: str
@@ -99,10 +99,9 @@ class Chart:
 
 
 def nice_step(width: float, most: int) -> float:
-    """Return the least of 1, 2, 2.5 and 5 times a power of ten that splits *width* in *most*.
+    """Return the least of 1, 2, 2.5 and 5 times a power of ten for at most *most* steps.
 
-    *width* is positive. A step so small that it is lost in rounding is never asked for: float32
-    scores have 7 digits.
+    *width* is positive.
     """
     rough = width / most
     power = 10.0 ** math.floor(math.log10(rough))
@@ -127,7 +126,7 @@ def compact(value: float) -> str:
 
 
 def axis(label: str, low: float, high: float, *, portion: bool = False) -> Axis:
-    """Make an axis with round ticks; a *portion* is from 0 to 1 and shown in per cent."""
+    """Make an axis with round ticks; a *portion* is from 0 to 1, shown in per cent."""
     if high <= low:
         margin = abs(low) * 0.05 or 0.5
         low, high = low - margin, high + margin
@@ -139,12 +138,12 @@ def axis(label: str, low: float, high: float, *, portion: bool = False) -> Axis:
 
 
 def rows_axis(most: float) -> Axis:
-    """Make the axis of numbers of rows, with some room above the *most* there are."""
+    """Make an axis for numbers of rows, with some room above the highest."""
     made = axis("rows", 0, 1.05 * max(1.0, most))
     return replace(made, ticks=tuple(tick for tick in made.ticks if tick[0] == round(tick[0])))
 
 
 def names_axis(names: Sequence[str]) -> Axis:
-    """Make the axis of a chart with a row for each name: row i is from i to i + 1."""
+    """Make an axis with a row for each name: row i is from i to i + 1."""
     ticks = tuple((place + 0.5, name) for place, name in enumerate(names))
     return Axis("", 0, max(1, len(names)), ticks, names=True)

@@ -1,4 +1,4 @@
-"""The figures of a report: of a score, of each rule's drops, and of the sides' lengths."""
+"""The charts of a report: scores, drops of each rule, and lengths of the sides."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from bitextfilter.reports.survey import Spread, Survey, blocks, counted, densiti
 BINS = 50
 """The bars of a score's histogram."""
 _CELLS = 40
-"""At most how many cells a density has each way."""
+"""The greatest number of cells of a density, each way."""
 SHOWN = 0.995
-"""The part of each side's rows that the figures are wide enough for."""
+"""The part of each side's rows that fits into the charts."""
 
 
 def number(value: float) -> str:
@@ -38,8 +38,8 @@ def number(value: float) -> str:
     return f"{round(value):,}"
 
 
-def score_text(value: float) -> str:
-    """Write a float32 score as short as tells it from others."""
+def short_score(value: float) -> str:
+    """Format a float32 score with the fewest digits that identify it."""
     text = np.format_float_positional(np.float32(value), trim="-")
     return "0" if text == "-0" else text
 
@@ -52,7 +52,7 @@ def _bars(edges: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.f
 
 
 def sorted_chart(name: str, ordered: NDArray[np.float32], file: str) -> Chart:
-    """The score over the sorted corpus: Kim et al. 2019, figure 3.
+    """Make the chart of a score over the sorted corpus: Kim et al. 2019, figure 3.
 
     Args:
         name: the score's.
@@ -61,7 +61,7 @@ def sorted_chart(name: str, ordered: NDArray[np.float32], file: str) -> Chart:
     """
     portions = np.linspace(0, 1, 401)
     values = quantiles(ordered, portions).astype(np.float64)
-    tenths = [score_text(value) for value in quantiles(ordered, np.linspace(0, 1, 11))]
+    tenths = [short_score(value) for value in quantiles(ordered, np.linspace(0, 1, 11))]
     text = (
         f"A rising curve: {name} from {tenths[0]} at the worst pair through {tenths[5]} "
         f"in the middle to {tenths[10]} at the best."
@@ -80,7 +80,7 @@ def sorted_chart(name: str, ordered: NDArray[np.float32], file: str) -> Chart:
 
 
 def histogram_chart(name: str, ordered: NDArray[np.float32], file: str) -> Chart:
-    """How many rows have which score."""
+    """Make the histogram of a score."""
     across = axis(name, float(ordered[0]), float(ordered[-1]))
     edges = np.linspace(across.low, across.high, BINS + 1)
     counts = counted(ordered, edges)
@@ -105,19 +105,19 @@ def histogram_chart(name: str, ordered: NDArray[np.float32], file: str) -> Chart
 
 
 def spread_chart(name: str, spreads: Sequence[Spread], file: str) -> Chart:
-    """A score by label: from 5 to 95 % of its rows, the middle half boxed, the median marked."""
+    """Make the box plot of a score by label: 5 to 95 %, the middle half, the median."""
     levels = np.array([spread.levels for spread in spreads])
     rows = np.arange(len(spreads), dtype=np.float64)
     whiskers = np.stack([levels[:, 0], rows + 0.5, levels[:, 4], rows + 0.5], axis=1)
     halves = np.stack([levels[:, 1], rows + 0.25, levels[:, 3], rows + 0.75], axis=1)
     medians = np.stack([levels[:, 2], rows + 0.15, levels[:, 2], rows + 0.85], axis=1)
     table = tuple(
-        (s.label, number(s.rows), *(score_text(level) for level in s.levels)) for s in spreads
+        (s.label, number(s.rows), *(short_score(level) for level in s.levels)) for s in spreads
     )
     best, worst = spreads[0], spreads[-1]
     text = (
-        f"The highest median {name}, {score_text(best.levels[2])}, is that of {best.label}, "
-        f"the lowest, {score_text(worst.levels[2])}, that of {worst.label}."
+        f"The highest median {name}, {short_score(best.levels[2])}, is that of {best.label}, "
+        f"the lowest, {short_score(worst.levels[2])}, that of {worst.label}."
     )
     return Chart(
         file,
@@ -136,9 +136,9 @@ def spread_chart(name: str, spreads: Sequence[Spread], file: str) -> Chart:
 
 
 def drops_chart(rules: Mapping[str, tuple[int, int]]) -> Chart:
-    """What each rule dropped: in total, and what no other rule would have dropped.
+    """Make the chart of the rows that each rule dropped, in total and alone.
 
-    Rules that dropped nothing stand in the table alone.
+    Rules without drops stand only in the table.
     """
     names = sorted(rules, key=lambda name: (-rules[name][0], name))
     busy = [name for name in names if rules[name][0]] or names[:1]
@@ -166,7 +166,7 @@ def _most(lengths: NDArray[np.uint32]) -> int:
 
 
 def length_charts(survey: Survey) -> list[Chart]:
-    """The lengths of both sides, their ratio, and the one against the other; n > 0 rows."""
+    """Make the charts of lengths, of their ratio, and of both sides together; n > 0 rows."""
     most = max(_most(survey.lengths(side)) for side in (0, 1))
     most = max(1, most)
     width = int(np.ceil(most / _CELLS))

@@ -1,7 +1,7 @@
-"""The report as one HTML file that needs nothing else and lets nothing else in.
+"""The report as one self-contained HTML file.
 
-The policy in its head allows the file's own style and script, by their digests, and nothing
-besides: no network, no other script, no markup made of strings while it is read.
+Its content security policy allows only its own style and script, by their digests: no network, no
+other script, no markup made of strings.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from numpy.typing import NDArray
 
 from bitextfilter import __version__
-from bitextfilter.reports.charts import Chart, printable
+from bitextfilter.reports.charts import Chart, xml_text
 from bitextfilter.reports.figures import (
     drops_chart,
     histogram_chart,
     length_charts,
     number,
-    score_text,
+    short_score,
     sorted_chart,
     spread_chart,
 )
@@ -44,12 +44,12 @@ from bitextfilter.reports.survey import (
 from bitextfilter.reports.svg import Frame, fitted, short
 
 _Fact = tuple[str, int, str | None]
-"""A name, a count, and its share of the rows where that is shown."""
+"""A name, a count, and its share of the rows, if shown."""
 
 
 @dataclass(frozen=True)
-class Languages:
-    """The languages of the two sides, such as ``en``; empty where they are not known."""
+class SideLanguages:
+    """The languages of both sides, such as ``en``; empty if unknown."""
 
     source: str = ""
     target: str = ""
@@ -57,7 +57,7 @@ class Languages:
 
 @dataclass(frozen=True)
 class ScoreView:
-    """One score of a survey of n > 0 rows: number *place*, beside the *samples* of all."""
+    """The view of one score, at *place* in a survey of n > 0 rows with *samples*."""
 
     survey: Survey
     place: int
@@ -70,7 +70,7 @@ class ScoreView:
 
     @property
     def id(self) -> str:
-        """The start of the ids of its elements and of the names of its files."""
+        """The prefix of its elements' ids and its files' names."""
         return f"score-{self.place + 1}"
 
     @cached_property
@@ -88,7 +88,7 @@ class ScoreView:
 
     @cached_property
     def charts(self) -> list[Chart]:
-        """Its figures."""
+        """The charts of this score."""
         made = [
             sorted_chart(self.name, self._ordered, f"{self.id}-sorted"),
             histogram_chart(self.name, self._ordered, f"{self.id}-histogram"),
@@ -99,9 +99,9 @@ class ScoreView:
 
     @property
     def lead(self) -> str:
-        """Its range, median and mean in words."""
+        """Range, median and mean in words."""
         last = len(self._ordered) - 1
-        low, middle, high = (score_text(self._ordered[i]) for i in (0, last // 2, last))
+        low, middle, high = (short_score(self._ordered[i]) for i in (0, last // 2, last))
         mean = float(self._ordered.mean(dtype=np.float64))
         return f"From {low} to {high}; the median is {middle}, the mean {mean:.4g}."
 
@@ -111,13 +111,13 @@ class ScoreView:
         return [[self.samples[place] for place in places] for places in groups]
 
     def data(self) -> dict[str, Any]:
-        """Return the script's data; ``samples`` are the places of those that it shows."""
+        """Return the data of the script; ``samples`` are places in the survey's samples."""
         thresholds = thresholds_of(self._ordered)
         cuts = cuts_of(self.survey, self.place, thresholds)
         order = ordered_by(self._sampled)
         return {
             "name": self.name,
-            "thresholds": [float(score_text(value)) for value in thresholds],
+            "thresholds": [float(short_score(value)) for value in thresholds],
             "kept": [counts.tolist() for counts in (cuts.rows, cuts.source, cuts.target)],
             "labels": [
                 [spread.label, cuts.labels[:, spread.place].tolist()] for spread in self._spreads
@@ -128,15 +128,15 @@ class ScoreView:
 
 @dataclass(frozen=True)
 class Report:
-    """A report on the rows, on the filter's rules, and on other runs.
+    """A report on scored rows, on the rules of a filter run, and on other runs.
 
-    ``each`` is how many pairs are shown at each tenth; ``left_out`` how many rows were not looked
-    at, by reason; ``runs`` are manifests under their names.
+    ``each`` is the number of pairs shown at each tenth; ``left_out`` the number of rows left out,
+    by reason; ``runs`` are manifests with their names.
     """
 
     survey: Survey
     title: str
-    languages: Languages = field(default_factory=Languages)
+    languages: SideLanguages = field(default_factory=SideLanguages)
     each: int = 10
     left_out: Mapping[str, int] = field(default_factory=dict)
     filter_run: FilterRun | None = None
@@ -148,24 +148,24 @@ class Report:
 
     @cached_property
     def scores(self) -> list[ScoreView]:
-        """A view of each score; none where there are no rows."""
+        """A view of each score; none without rows."""
         count = len(self.survey.names) if len(self.survey) else 0
         return [ScoreView(self.survey, place, self._samples) for place in range(count)]
 
     @cached_property
     def length_charts(self) -> list[Chart]:
-        """The figures of lengths; none where there are no rows."""
+        """The charts of lengths; none without rows."""
         return length_charts(self.survey) if len(self.survey) else []
 
     @cached_property
     def drop_charts(self) -> list[Chart]:
-        """The figure of the rules' drops, where there are rules."""
+        """The chart of the rules' drops, if there are rules."""
         rules = self.filter_run.rules if self.filter_run else {}
         return [drops_chart(rules)] if rules else []
 
     @property
     def charts(self) -> list[Chart]:
-        """Every figure, in the order of the page."""
+        """All charts, in the order of the page."""
         scores = [chart for score in self.scores for chart in score.charts]
         return [*scores, *self.length_charts, *self.drop_charts]
 
@@ -181,7 +181,7 @@ class Report:
             script=script,
             version=__version__,
         )
-        return printable(text).encode()
+        return xml_text(text).encode()
 
     @property
     def contents(self) -> list[tuple[str, str]]:
@@ -193,7 +193,7 @@ class Report:
 
     @property
     def lead(self) -> str:
-        """The origin of the pairs shown, in words."""
+        """The source of the pairs shown, in words."""
         rows, shown = len(self.survey), len(self._samples)
         if not rows:
             return "There are no scored rows."
@@ -212,7 +212,7 @@ class Report:
 
     @property
     def outcome(self) -> list[_Fact]:
-        """The counts of the filter's rows."""
+        """The counts of the filter run."""
         counts = self.filter_run.counts if self.filter_run else {}
         rows = counts.get("rows", 0)
         return [
@@ -221,14 +221,14 @@ class Report:
         ]
 
     def fields(self, run: dict[str, Any]) -> Fields:
-        """Return a manifest's fields; without the filter's rules, which have a section."""
+        """Return a manifest's fields, without the filter's rules, which have their own section."""
         fields = fields_of(run)
         if self.filter_run and run is self.filter_run.manifest:
             fields = [field for field in fields if not field[0].startswith("facts › rules ›")]
         return fields
 
     def data(self) -> dict[str, Any]:
-        """Return the script's data; of the samples, those that it shows."""
+        """Return the data of the script, with only the samples that it shows."""
         found = [score.data() for score in self.scores]
         shown = sorted({place for data in found for place in data["samples"]})
         places = {place: new for new, place in enumerate(shown)}
@@ -243,7 +243,7 @@ class Report:
 
 @cache
 def environment() -> Environment:
-    """Return the templates' environment, in which all text is escaped."""
+    """Return the environment of the templates; all text is escaped."""
     made = Environment(
         loader=FunctionLoader(_resource),
         autoescape=True,
@@ -253,7 +253,7 @@ def environment() -> Environment:
         keep_trailing_newline=True,
     )
     made.filters |= {
-        "number": number, "score": score_text, "frame": Frame, "fitted": fitted, "short": short
+        "number": number, "score": short_score, "frame": Frame, "fitted": fitted, "short": short
     }  # fmt: skip
     made.policies["json.dumps_kwargs"] = {
         "ensure_ascii": False,

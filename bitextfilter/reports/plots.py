@@ -1,4 +1,4 @@
-"""Charts as files, PNG and SVG, drawn by matplotlib: the same bytes for the same chart."""
+"""Charts as PNG and SVG files by matplotlib: equal charts give equal bytes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
-from bitextfilter.reports.charts import (
-    GUIDE,
-    SECOND,
-    Boxes,
-    Chart,
-    Curve,
-    Segments,
-    printable,
-)
+from bitextfilter.reports.charts import GUIDE, SECOND, Boxes, Chart, Curve, Segments, xml_text
 
 FORMATS = ("png", "svg")
 COLOURS = ("#1f5fa8", "#b04a12", "#56606b", "#6f97c7", "#1a1e23")
-"""Those of the page on white: of each colour of ``charts``."""
+"""The page's colours on white, in the order of ``charts``."""
 SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "bitextfilter",
     "svg.fonttype": "path",
@@ -55,17 +47,17 @@ def _figure(chart: Chart) -> Figure:
     rows = len(chart.y.ticks) if chart.y.names else 0
     made = Figure(figsize=(6, max(2.0, 1.0 + 0.3 * rows) if rows else 3.6), layout="constrained")
     axes = made.add_subplot()
-    axes.set_title(printable(chart.title))
+    axes.set_title(xml_text(chart.title))
     for mark in chart.marks:
         _draw(mark, axes)
     axes.set_xlim(chart.x.low, chart.x.high)
     axes.set_xticks([value for value, _ in chart.x.ticks], [text for _, text in chart.x.ticks])
-    axes.set_xlabel(printable(chart.x.label))
+    axes.set_xlabel(xml_text(chart.x.label))
     low, high = chart.y.low, chart.y.high
     axes.set_ylim(*((high, low) if chart.y.names else (low, high)))
-    names = [printable(text) for _, text in chart.y.ticks]
+    names = [xml_text(text) for _, text in chart.y.ticks]
     axes.set_yticks([value for value, _ in chart.y.ticks], names)
-    axes.set_ylabel(printable(chart.y.label))
+    axes.set_ylabel(xml_text(chart.y.label))
     axes.grid(visible=True, axis="x" if chart.y.names else "y", color="#d9dee4", linewidth=0.6)
     if chart.legend:
         made.legend(loc="outside lower center", ncols=len(chart.legend), frameon=False)

@@ -1,4 +1,4 @@
-"""The manifests of the runs that made a corpus, read back."""
+"""Manifests of the runs that made a corpus."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _REMEDY = "give a file that --manifest wrote"
 
 
 def read_run(path: str) -> dict[str, Any]:
-    """Read the manifest of a run, as any command's --manifest writes it.
+    """Read a manifest written by any command's --manifest.
 
-    Raises NotFoundError, and InputError for what is no JSON object.
+    Raises NotFoundError, and InputError for other than a JSON object.
     """
     with open_input(path) as stream:
         data = stream.read()
@@ -34,10 +34,10 @@ def read_run(path: str) -> dict[str, Any]:
 
 
 class FilterRun:
-    """What bitext-filter's manifest tells of its rules.
+    """The manifest of a bitext-filter run.
 
-    ``rules`` has, for each rule, the rows that it dropped and those that it alone dropped;
-    ``counts`` what became of the rows.
+    ``rules`` has the numbers of rows that each rule dropped, and that it alone dropped; ``counts``
+    those of rows read, kept, dropped and rejected.
     """
 
     def __init__(self, path: str) -> None:
@@ -61,7 +61,7 @@ class FilterRun:
 
 
 def fields_of(run: dict[str, Any]) -> Fields:
-    """Return every value of a manifest with its place in it: ``facts › seed``, 1."""
+    """Return each value of a manifest after its path: ``facts › seed``, 1."""
     return [(" › ".join(place), text) for place, text in _leaves(run, ())]
 
 

@@ -1,7 +1,7 @@
-"""One pass over scored rows, and the numbers behind the figures, for 10 million rows as for ten.
+"""One pass over scored rows, and the numbers behind the charts.
 
-A row costs 4 bytes a score, 8 for its two lengths and 1 for its label; of the texts only a random
-sample is kept.
+A row takes 4 bytes a score, 8 for its two lengths and 1 for its label; only a random sample keeps
+its texts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers
-from bitextfilter.reports.charts import Floats, multiples, nice_step
+from bitextfilter.reports.charts import Numbers, multiples, nice_step
 from bitextfilter.text.units import Counter, count_characters, count_words
 
 TEXT_LENGTH = 400
@@ -24,7 +24,7 @@ TEXT_LENGTH = 400
 
 
 class Sample(NamedTuple):
-    """One scored row: its 1-based *number*, its texts, its *scores*, and its *label* if any."""
+    """A scored row: 1-based *number*, texts, *scores*, and *label* if any."""
 
     number: int
     source: str
@@ -41,8 +41,8 @@ def shortened(text: str, length: int = TEXT_LENGTH) -> str:
 class Reservoir:
     """A uniform sample of *size* rows without replacement.
 
-    Each row draws a number from a generator started with *seed*; those with the smallest are the
-    sample. So it depends on the rows and the seed, not on how many are offered at a time.
+    Each row draws a number from a generator with *seed*; the rows with the smallest ones are the
+    sample, which is thus independent of the number of rows offered at a time.
     """
 
     def __init__(self, size: int, seed: int) -> None:
@@ -53,7 +53,7 @@ class Reservoir:
         self._bound = 1.0
 
     def offer(self, rows: Sequence[Sample]) -> None:
-        """Take the next *rows* of the stream into account."""
+        """Offer the next *rows* of the stream."""
         draws = self._random.random(len(rows))
         for place in np.flatnonzero(draws < self._bound).tolist():
             row = rows[place]
@@ -87,7 +87,7 @@ def at_tenths(order: NDArray[np.int64], count: int) -> list[list[int]]:
 
     Args:
         order: places from the lowest score to the highest (n,).
-        count: how many about each of 0, 10, ..., 100 %.
+        count: places at each of 0, 10, ..., 100 %.
     """
     last = max(0, len(order) - count)
     starts = [round(tenth / 10 * len(order) - count / 2) for tenth in range(11)]
@@ -103,7 +103,7 @@ def near_thresholds(
     Args:
         order: places of the samples from the lowest score to the highest (n,).
         ordered: their scores (n,).
-        thresholds: of which each gets the two samples just above it and the two just below.
+        thresholds: each gets the two samples just above it and the two just below.
     """
     firsts = np.searchsorted(ordered, thresholds, side="left")
     near = (firsts[:, None] + np.arange(-2, 2)).ravel()
@@ -119,7 +119,7 @@ NO_LABEL = "(none)"
 
 
 COUNTS: dict[str, Counter] = {"words": count_words, "characters": count_characters}
-"""What a length may be: words between white space, or characters where there is none."""
+"""Units of length: words between white space, or characters."""
 
 
 def blocks(size: int, step: int = 1 << 20) -> Iterator[slice]:
@@ -195,10 +195,10 @@ class Survey:
 
 
 _STEPS = 400
-"""At most how many evenly spaced thresholds there are."""
+"""The greatest number of evenly spaced thresholds."""
 
 
-def quantiles(ordered: Floats, portions: Floats) -> Floats:
+def quantiles(ordered: Numbers, portions: Numbers) -> Numbers:
     """Return the values at *portions* (0 to 1) of a sorted array (n,), n > 0: values that occur."""
     places = np.rint(portions * (len(ordered) - 1)).astype(np.int64)
     return ordered[places]
@@ -207,8 +207,8 @@ def quantiles(ordered: Floats, portions: Floats) -> Floats:
 def thresholds_of(ordered: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return thresholds to choose from, ascending and distinct, for sorted scores (n,), n > 0.
 
-    They are each hundredth of the corpus, and round values between its 0.1 and 99.9 % (at most
-    402), so that neither a crowd of equal scores nor a few far outliers leave gaps.
+    They are the hundredths of the corpus, and round values between its 0.1 and 99.9 % (at most
+    402), so that neither many equal scores nor far outliers leave gaps.
     """
     hundredths = quantiles(ordered, np.linspace(0, 1, 101))
     low, high = quantiles(ordered, np.array([0.001, 0.999])).astype(float).tolist()
@@ -222,7 +222,7 @@ def thresholds_of(ordered: NDArray[np.float32]) -> NDArray[np.float32]:
 
 @dataclass(frozen=True)
 class Cuts:
-    """What is kept by each of t thresholds: the rows whose score is at least as high.
+    """The rows kept by each of t thresholds: those that score at least as high.
 
     ``rows``, ``source`` and ``target`` (t,) count rows and their lengths; ``labels``
     (t, labels) the rows with each label.
@@ -256,10 +256,10 @@ def cuts_of(survey: Survey, score: int, thresholds: NDArray[np.float32]) -> Cuts
 
 @dataclass(frozen=True)
 class Spread:
-    """The scores of the rows with one label: how many, and their 5, 25, 50, 75 and 95 %."""
+    """The scores of the rows with one label: their number, and their 5, 25, 50, 75 and 95 %."""
 
     place: int
-    """That of the label in the survey's."""
+    """The place of the label in ``Survey.labels``."""
     label: str
     rows: int
     levels: tuple[float, float, float, float, float]
@@ -277,7 +277,7 @@ def spreads_of(survey: Survey, score: int) -> list[Spread]:
     return sorted(spreads, key=lambda spread: (-spread.levels[2], spread.label))
 
 
-def counted(values: Floats | NDArray[np.uint32], edges: Floats) -> Integers:
+def counted(values: Numbers | NDArray[np.uint32], edges: Numbers) -> Integers:
     """Count the values between evenly spaced *edges* (k + 1,); those outside are left out.
 
     A value on an edge counts above it, one on the last edge below.

@@ -1,4 +1,4 @@
-"""The places of a chart's values in its inline SVG."""
+"""Positions of a chart's values in its inline SVG."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from bitextfilter.reports.charts import Boxes, Chart, Curve, Segments
 WIDTH = 380
 HEIGHT = 250
 ROW = 22
-"""The height of one name on an axis of names."""
+"""The height of a row on an axis of names."""
 LETTER = 6.9
-"""About the width of a letter; wide ones are two."""
+"""The approximate width of a letter; wide letters count twice."""
 NAME_WIDTH = 22
 TOP, RIGHT, BOTTOM = 24, 20, 42
 
@@ -21,7 +21,7 @@ def _width(text: str) -> int:
 
 
 def fitted(text: str) -> str:
-    """Return *text*, cut where it is wider than an axis has room for."""
+    """Return *text*, cut to the width of an axis' labels."""
     if _width(text) <= NAME_WIDTH:
         return text
     while _width(text) >= NAME_WIDTH:
@@ -30,7 +30,7 @@ def fitted(text: str) -> str:
 
 
 def short(value: float) -> str:
-    """Write a place on the canvas."""
+    """Format a position on the canvas."""
     return f"{value:.1f}".removesuffix(".0")
 
 
@@ -39,7 +39,7 @@ def _part(value: float, low: float, high: float) -> float:
 
 
 class Frame:
-    """The part of the canvas where a chart's values lie."""
+    """The plotting area of a chart."""
 
     width = WIDTH
 
@@ -55,12 +55,12 @@ class Frame:
         self._x, self._y = chart.x, chart.y
 
     def x(self, value: float) -> str:
-        """Return the place of a value on the x axis."""
+        """Return the position of a value on the x axis."""
         part = _part(value, self._x.low, self._x.high)
         return short(self.left + part * (self.right - self.left))
 
     def y(self, value: float) -> str:
-        """Return the place of a value on the y axis; names run downwards."""
+        """Return the position of a value on the y axis; names run downwards."""
         part = _part(value, self._y.low, self._y.high)
         height = self.bottom - self.top
         return short(self.top + part * height if self._y.names else self.bottom - part * height)
@@ -78,7 +78,7 @@ class Frame:
         )
 
     def shades(self, mark: Boxes) -> list[tuple[float, str]]:
-        """Return the opacities of boxes of less or more colour, each with one path for all."""
+        """Return each opacity with the path of all its boxes."""
         assert mark.strength is not None
         levels = (mark.strength * 10).round().clip(1, 10).astype(int).tolist()
         paths = dict.fromkeys(range(1, 11), "")

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitextfilter.reports.charts import printable
-from bitextfilter.reports.page import Languages, Report
+from bitextfilter.reports.charts import xml_text
+from bitextfilter.reports.page import Report, SideLanguages
 from bitextfilter.reports.survey import Sample, Survey
 
 HOSTILE = [
@@ -56,7 +56,7 @@ def read(text: str) -> Reader:
     survey = Survey([text])
     survey.add([Sample(n, text, text, (n / 9,), text) for n in range(9)])
     run = {"command": text, text: text}
-    report = Report(survey, text, Languages(text, text), left_out={text: 1}, runs=[(text, run)])
+    report = Report(survey, text, SideLanguages(text, text), left_out={text: 1}, runs=[(text, run)])
     return Reader(report.html().decode())
 
 
@@ -82,13 +82,11 @@ def test_text_stays_text(text: str) -> None:
 def test_any_text_stays_text(text: str) -> None:
     found = read(text)
     assert found.tags == read(harmless(text)).tags
-    assert ("lang", printable(text)) in found.attributes
-    assert found.data["samples"][0][2] == json.loads(
-        printable(json.dumps(text, ensure_ascii=False))
-    )
+    assert ("lang", xml_text(text)) in found.attributes
+    assert found.data["samples"][0][2] == json.loads(xml_text(json.dumps(text, ensure_ascii=False)))
 
 
 def test_unprintable_characters_are_replaced() -> None:
-    assert printable("a\0b\x1f\x85\ud800\ufffe") == "a\ufffdb\ufffd\ufffd\ufffd\ufffd"
-    assert printable("a\tb\nc é\U0001f600\u202e") == "a\tb\nc é\U0001f600\u202e"
+    assert xml_text("a\0b\x1f\x85\ud800\ufffe") == "a\ufffdb\ufffd\ufffd\ufffd\ufffd"
+    assert xml_text("a\tb\nc é\U0001f600\u202e") == "a\tb\nc é\U0001f600\u202e"
     assert "a\ufffdb" in read("a\ud800b").texts

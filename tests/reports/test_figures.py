@@ -25,7 +25,7 @@ from bitextfilter.reports.figures import (
     drops_chart,
     histogram_chart,
     length_charts,
-    score_text,
+    short_score,
     sorted_chart,
     spread_chart,
 )
@@ -82,7 +82,7 @@ def test_the_sorted_corpus() -> None:
     ordered = sorted(surveyed(400).scores(0))
     for portion, value in zip(curve.x, curve.y, strict=True):
         assert value == ordered[round(portion * 399)]
-    assert CHARTS["sorted"].table.rows[5] == ("50%", score_text(ordered[200]))
+    assert CHARTS["sorted"].table.rows[5] == ("50%", short_score(ordered[200]))
 
 
 @pytest.mark.parametrize("name", ["histogram", "ratios"])
@@ -168,7 +168,7 @@ def test_numbers_on_axes() -> None:
     assert list(map(compact, (0, 0.25, 999, 1500, 2e6, 3.5e9, -1000))) == [
         "0", "0.25", "999", "1.5k", "2M", "3.5G", "-1k"
     ]  # fmt: skip
-    assert list(map(score_text, (0.55, -0.0, 1e-5, 2.0))) == ["0.55", "0", "0.00001", "2"]
+    assert list(map(short_score, (0.55, -0.0, 1e-5, 2.0))) == ["0.55", "0", "0.00001", "2"]
 
 
 PARTS = environment().get_template("parts.html").module

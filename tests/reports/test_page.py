@@ -14,7 +14,7 @@ import pytest
 from browser import Browser, browsing, found
 
 from bitextfilter.io.manifest import Manifest
-from bitextfilter.reports.page import Languages, Report
+from bitextfilter.reports.page import Report, SideLanguages
 from bitextfilter.reports.runs import FilterRun, read_run
 from bitextfilter.reports.survey import Sample, Survey
 
@@ -75,7 +75,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("report")
     run = manifest(folder / "filter.json", {"length-ratio": (40, 12), "identical": (7, 0)})
     runs = [("filter.json", run.manifest)]
-    languages = Languages("en", "de")
+    languages = SideLanguages("en", "de")
     return written(folder, "page.html", ROWS, languages=languages, filter_run=run, runs=runs)
 
 

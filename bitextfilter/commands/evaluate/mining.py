@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bitextfilter.commands.evaluate import rows
-from bitextfilter.commands.evaluate.options import (
-    bootstrap_options,
-    file_options,
-    score_options,
-)
+from bitextfilter.commands.evaluate.options import bootstrap_options, file_options, score_options
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import column, score_value, take
 from bitextfilter.commands.frame.run import Run

@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bitextfilter import __version__
-from bitextfilter.commands.evaluate.options import (
-    Languages,
-    json_option,
-    language_option,
-)
+from bitextfilter.commands.evaluate.options import Languages, json_option, language_option
 from bitextfilter.commands.evaluate.rows import good_windows
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (

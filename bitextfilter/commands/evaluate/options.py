@@ -160,10 +160,7 @@ def suggestion_options() -> list[click.Parameter]:
             help="Suggest the lowest cut of this precision, not the one of the highest F1.",
         ),
         click.Option(
-            ["--recall"],
-            type=_part,
-            metavar="R",
-            help="Suggest the highest cut of this recall.",
+            ["--recall"], type=_part, metavar="R", help="Suggest the highest cut of this recall."
         ),
         click.Option(
             ["--count-side"],

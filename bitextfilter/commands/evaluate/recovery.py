@@ -1,4 +1,4 @@
-"""``bitext-evaluate recovery``: how well a model finds translations again."""
+"""``bitext-evaluate recovery``: sentence alignment recovery error."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bitextfilter.commands.evaluate.options import file_options
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.model_scorers import ScorerOptions, load_scorers, scorer_options
-from bitextfilter.commands.frame.options import model_options, row_options, take
+from bitextfilter.commands.frame.options import model_options, take
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.training import pairs_of
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import BadRow
+from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Scores
@@ -24,81 +26,75 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.model_scorers import ModelScorers
 
 
-_VECTORS = ("cosine", "euclidean", "csls", "ratio", "distance", "mlp")
+_VECTORS = tuple(MEASURES)
 _BASELINES = ("levenshtein", "random")
-_TRANSLATED = ("translation", "dual", "log-linear")
-_MARGINS = ("csls", "ratio", "distance")
-_QUICK = ("cosine", *_MARGINS)
-"""What is measured where nothing is asked for."""
+_TRANSLATED = tuple(name for name, each in TRANSLATION_MEASURES.items() if each.translators)
+_KNOWN = (*_VECTORS, *_BASELINES, *_TRANSLATED)
+_MARGINS = tuple(name for name, each in MEASURES.items() if each.needs == "neighbours")
+_DEFAULT = ("cosine", *_MARGINS)
 _PAIRS, _SECONDS = 1 << 14, 20.0
 """Pairs that the classifier scores at a time; seconds between two lines of progress."""
 
 _Sides = tuple[Sequence[str], Sequence[str]]
+_Facts = dict[str, str | int]
 
 
 @dataclasses.dataclass(frozen=True)
 class _Choices:
-    """What is measured, and with which numbers."""
+    """The similarities, and their settings."""
 
     names: tuple[str, ...]
     neighbours: int
     seed: int
     scorers: ScorerOptions
-    """What --translator, --language-models and --weights say."""
 
 
 def _similarities(value: str) -> tuple[str, ...]:
-    """Read a comma-separated list of similarities, or ``all``."""
+    """Parse a comma-separated list of similarities, or ``all``."""
     names = tuple(value.split(","))
     if names == ("all",):
         return names
     for name in names:
-        if name not in (*_VECTORS, *_BASELINES, *_TRANSLATED):
-            known = ", ".join((*_VECTORS, *_BASELINES, *_TRANSLATED))
+        if name not in _KNOWN:
+            known = ", ".join(_KNOWN)
             raise click.BadParameter(f"{name!r} is none of {known}; all stands alone")
         if names.count(name) > 1:
             raise click.BadParameter(f"{name!r} is asked for twice")
     return names
 
 
-@command(
-    "recovery",
-    [option for option in row_options() if option.name != "input"],
-    scorer_options(),
-    model_options(),
-)
+@command("recovery", file_options(), scorer_options(), model_options())
 @click.argument("file")
 @click.option(
     "--similarity",
     "names",
     type=_similarities,
-    default=",".join(_QUICK),
+    default=",".join(_DEFAULT),
     show_default=True,
     metavar="NAME[,NAME]...",
-    help=f"What to score with: {', '.join((*_VECTORS, *_BASELINES))}; {', '.join(_TRANSLATED)} of "
-    "translators; or all but those that the model can.",
+    help=f"Similarities: {', '.join((*_VECTORS, *_BASELINES))}; {', '.join(_TRANSLATED)} of "
+    "translators; or all (without those of translators) that the model has.",
 )
 @click.option(
     "--neighbours",
     type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="Neighbours that csls, ratio and distance take the mean of.",
+    help="Neighbours that csls, ratio and distance average over.",
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of random."
 )
-@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
 def main(run: Run, file: str, as_json: bool, **choices: Any) -> None:
     """Measure the sentence alignment recovery error on the translations in FILE.
 
-    One side is shuffled, and each sentence takes the one that scores best: the error is the part
-    that takes a wrong one, in percent, 0 to 100, lower is better; of sources that seek a target
-    (forward), of targets that seek a source (backward), and the mean of both. Pairs that repeat
-    a text are set aside, and a tie is an error. Memory holds FILE and its vectors.
+    One side is shuffled, and each sentence takes its best-scoring counterpart: the error is the
+    part with a wrong one, in percent, 0 to 100, lower is better; from source to target (forward),
+    from target to source (backward), and the mean of both. Pairs that repeat a text are set aside,
+    and a tie is an error. Memory holds FILE and its vectors.
 
     mlp scores every source with every target: about a minute a core for 1,000 pairs, four for
-    2,000; translators take hours. stderr tells how far they are.
+    2,000; translators take hours. stderr shows their progress.
 
     Writes a line for each similarity, tab-separated: name, forward, backward, mean, signature.
 
@@ -109,11 +105,11 @@ def main(run: Run, file: str, as_json: bool, **choices: Any) -> None:
     from bitextfilter.evaluation.recovery import distinct_pairs, recover
     from bitextfilter.evaluation.result import Result, signature
 
-    run.row_settings = dataclasses.replace(run.row_settings, input=file)
     scorers = take(ScorerOptions, choices)
     scorers.check(choices["names"])
     output = run.output()
-    sources, targets = _sides(run)
+    pairs = pairs_of(run, file)
+    sources, targets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     kept = distinct_pairs(sources, targets)
     run.counts["set aside"] = len(sources) - len(kept)
     if not kept:
@@ -131,32 +127,19 @@ def main(run: Run, file: str, as_json: bool, **choices: Any) -> None:
     output.write(Result("recovery", columns, {"results": records}, {"file": file}).text(as_json))
 
 
-def _sides(run: Run) -> tuple[list[str], list[str]]:
-    """Read all pairs, rejected rows aside."""
-    pairs = [
-        row.texts
-        for window in run.windows(run.rows())
-        for row in window
-        if not isinstance(row, BadRow)
-    ]
-    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-
-
-def _scorers(
-    run: Run, sides: _Sides, choices: _Choices
-) -> Iterator[tuple[str, RowScorer, dict[str, str | int]]]:
-    """Yield the name, the scorer, and the facts for the signature of each similarity chosen."""
+def _scorers(run: Run, sides: _Sides, choices: _Choices) -> Iterator[tuple[str, RowScorer, _Facts]]:
+    """Yield the name and the scorer of each similarity, and facts for its signature."""
     from bitextfilter.evaluation.recovery import baseline
 
     names, languages = choices.names, None
     if names == ("all",) or set(names) & set(_VECTORS):
         model = run.model()
-        names, languages = _that_model_can(model, names), model.languages
+        names, languages = _available(model, names), model.languages
         scorer_of = _vector_scorers(run, model, sides, choices.neighbours)
     asked = [name for name in names if name in _TRANSLATED]
     if asked:
         scorers, _ = load_scorers(run, choices.scorers, asked, languages)
-        translated_by: dict[str, str | int] = {
+        translated_by: _Facts = {
             fact: str(run.facts[fact]).replace(", ", ",").replace(" ", ":")
             for fact in ("translators", "language_models")
             if fact in run.facts
@@ -165,20 +148,24 @@ def _scorers(
             translated_by["weights"] = weights
     for name in names:
         if name in _BASELINES:
-            seed: dict[str, str | int] = {"seed": choices.seed} if name == "random" else {}
+            seed: _Facts = {"seed": choices.seed} if name == "random" else {}
             yield name, baseline(name, *sides, choices.seed), seed
         elif name in _TRANSLATED:
-            scorer = _told(run, name, _model_scorer(scorers, sides, name), sides)
+            scorer = _with_progress(run, name, _model_scorer(scorers, sides, name), sides)
             yield name, scorer, translated_by
         else:
-            margin: dict[str, str | int] = {"k": choices.neighbours} if name in _MARGINS else {}
-            told = name == "mlp"
-            scorer = _told(run, name, scorer_of(name), sides, _PAIRS) if told else scorer_of(name)
+            margin: _Facts = {"k": choices.neighbours} if name in _MARGINS else {}
+            slow = name == "mlp"
+            scorer = (
+                _with_progress(run, name, scorer_of(name), sides, _PAIRS)
+                if slow
+                else scorer_of(name)
+            )
             yield name, scorer, {**margin, "model": model.digest}
 
 
-def _that_model_can(model: Model, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return *names*, with ``all`` made those the model can; SettingsError if it cannot."""
+def _available(model: Model, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return *names*, or those of the model for ``all``; SettingsError for one it lacks."""
     if names == ("all",):
         everything = (*_VECTORS, *_BASELINES)
         return tuple(n for n in everything if n != "mlp" or model.classifier is not None)
@@ -214,25 +201,27 @@ def _model_scorer(scorers: ModelScorers, sides: _Sides, name: str) -> RowScorer:
     )
 
 
-def _told(run: Run, name: str, scorer: RowScorer, sides: _Sides, pairs: int = 1) -> RowScorer:
-    """Return a slow scorer that goes by rows of some *pairs*, and says on stderr how far it is."""
+def _with_progress(
+    run: Run, name: str, scorer: RowScorer, sides: _Sides, pairs: int = 1
+) -> RowScorer:
+    """Return a slow scorer that scores some *pairs* at a time and reports progress on stderr."""
     import numpy as np
 
     rows, step = len(sides[0]), max(1, pairs // len(sides[0]))
     run.note(f"{name}: {rows} sources, each with {rows} targets")
     run.progress().reset(total=rows)
-    last_said = time.monotonic()
+    last_line = time.monotonic()
 
-    def told(part: slice) -> Scores:
-        nonlocal last_said
+    def scored(part: slice) -> Scores:
+        nonlocal last_line
         found, (first, last, _) = [], part.indices(rows)
         for start in range(first, last, step):
             end = min(start + step, last)
             found.append(scorer(slice(start, end)))
             run.advance(end - start)
-            if time.monotonic() - last_said >= _SECONDS:
-                last_said = time.monotonic()
+            if time.monotonic() - last_line >= _SECONDS:
+                last_line = time.monotonic()
                 run.note(f"{name}: {end} of {rows} sources")
         return np.concatenate(found)
 
-    return told
+    return scored
