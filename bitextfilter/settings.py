@@ -1,8 +1,8 @@
 """Settings: declared once, checked in one way, listed with their meanings.
 
-A group of settings is a frozen dataclass whose fields are made by :func:`setting`, and whose
-``__post_init__`` calls :func:`check`. Files and command lines come in through
-:func:`from_mapping`, which refuses a name that there is not, and a value that has no effect.
+A group of settings is a frozen dataclass derived from :class:`Settings`, whose fields are made by
+:func:`setting`. Files and command lines come in through :func:`from_mapping`, which refuses unknown
+names, and values without effect.
 """
 
 from __future__ import annotations
@@ -89,24 +89,27 @@ def _declared(kind: Any) -> Iterator[tuple[str, str, Any, _Declared]]:
             yield field.name, str(field.type), field.default, field.metadata["setting"]
 
 
-def check(settings: object) -> None:
-    """Raise SettingsError for a value of another type, none of the choices, or out of range."""
-    for name, kind, _, declared in _declared(settings):
-        value = getattr(settings, name)
-        number = type(value) in (int, float) and math.isfinite(value)
-        fits = {
-            "int": type(value) is int,
-            "float": number,
-            "str": isinstance(value, str),
-            "bool": isinstance(value, bool),
-        }
-        if not fits[kind]:
-            raise SettingsError(f"{name} must be {_KINDS[kind]}, not {value!r}")
-        if not declared.fits(value) and declared.choices:
-            near = _nearest(value, declared.choices)
-            raise SettingsError(f"{name} {value!r} is none of {declared.range}{near}")
-        if not declared.fits(value):
-            raise SettingsError(f"{name} must be {declared.range}, not {value!r}")
+class Settings:
+    """Base of the groups of settings."""
+
+    def __post_init__(self) -> None:
+        """Raise SettingsError for a value of another type, none of the choices, or out of range."""
+        for name, kind, _, declared in _declared(self):
+            value = getattr(self, name)
+            number = type(value) in (int, float) and math.isfinite(value)
+            fits = {
+                "int": type(value) is int,
+                "float": number,
+                "str": isinstance(value, str),
+                "bool": isinstance(value, bool),
+            }
+            if not fits[kind]:
+                raise SettingsError(f"{name} must be {_KINDS[kind]}, not {value!r}")
+            if not declared.fits(value) and declared.choices:
+                near = _nearest(value, declared.choices)
+                raise SettingsError(f"{name} {value!r} is none of {declared.range}{near}")
+            if not declared.fits(value):
+                raise SettingsError(f"{name} must be {declared.range}, not {value!r}")
 
 
 def _nearest(name: object, known: Iterable[str]) -> str:

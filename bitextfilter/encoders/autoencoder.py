@@ -29,12 +29,12 @@ from bitextfilter.encoders.base import (
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.cached_projections import CachedRecurrent
 from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent, max_pool
-from bitextfilter.settings import check, setting
+from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES
 
 
 @dataclass(frozen=True)
-class AutoencoderSettings:
+class AutoencoderSettings(Settings):
     """Shape of the recurrent encoders.
 
     ``hidden`` is the width of one direction, so a sentence vector has ``2 * hidden`` numbers
@@ -54,8 +54,8 @@ class AutoencoderSettings:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        check(self)
+        """Raise SettingsError for values that do not fit."""
+        super().__post_init__()
         if self.average and self.embedding != self.dim:
             raise SettingsError(
                 f"average adds word vectors to the states: embedding ({self.embedding})"

@@ -18,19 +18,15 @@ from bitextfilter.encoders.base import (
     piece_vectors,
 )
 from bitextfilter.models.recurrent import mean_pool, padding_mask
-from bitextfilter.settings import check, setting
+from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES
 
 
 @dataclass(frozen=True)
-class AveragingSettings:
+class AveragingSettings(Settings):
     """Shape of an averaging encoder: ``embedding`` is the width of a vector, and its ``dim``."""
 
     embedding: int = setting(512, "width of subword and sentence vectors", within=">= 1")
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        check(self)
 
     @property
     def dim(self) -> int:

@@ -28,7 +28,7 @@ from bitextfilter.models.recurrent import (
     padding_mask,
     reverse_padded,
 )
-from bitextfilter.settings import check, setting
+from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES, TRIGRAMS
 
 CachedPart = Callable[[Padded], Tensor]
@@ -231,7 +231,7 @@ SHARING = ("shared", "separate")
 
 
 @dataclass(frozen=True)
-class CombinationSettings:
+class CombinationSettings(Settings):
     """Shape of a combination: ``embedding`` is the width of token vectors and of every part.
 
     ``tables`` and ``composition``: whether the two languages share the token vectors, and the
@@ -242,10 +242,6 @@ class CombinationSettings:
     embedding: int = setting(300, "width of a token vector, and of each part", within=">= 1")
     tables: str = setting("shared", "token vectors of the two languages", choices=SHARING)
     composition: str = setting("shared", "weights of the parts", choices=SHARING)
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        check(self)
 
 
 def parse(expression: str) -> tuple[tuple[str, ...], ...]:

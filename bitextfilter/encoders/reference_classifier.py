@@ -30,7 +30,7 @@ from bitextfilter.encoders.base import (
 from bitextfilter.encoders.combination import Average, CachedPart, EncoderPart
 from bitextfilter.models.cached_projections import CachedDirection
 from bitextfilter.models.registry import Architecture, Registry
-from bitextfilter.settings import check, setting
+from bitextfilter.settings import Settings, setting
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES
 
@@ -67,17 +67,13 @@ READERS: dict[str, type[EncoderPart]] = {"lstm": LastState, "averaging": Average
 
 
 @dataclass(frozen=True)
-class ReferenceSettings:
+class ReferenceSettings(Settings):
     """Shape: how it reads, and the width of token vectors and of an LSTM's state."""
 
     architecture: str = setting(
         "lstm", "an LSTM's last state, or the mean of the token vectors", choices=READERS
     )
     embedding: int = setting(300, "width of token vectors, and of the LSTM", within=">= 1")
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        check(self)
 
 
 class ReferenceNetwork(Network):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bitextfilter.errors import ModelError
-from bitextfilter.settings import check, setting
+from bitextfilter.settings import Settings, setting
 from bitextfilter.text import characters
 
 # White space and control characters; a run of them is one space.
@@ -27,7 +27,7 @@ _RESERVED = "\u2581"
 
 
 @dataclasses.dataclass(frozen=True)
-class Normalisation:
+class Normalisation(Settings):
     """What is done to a sentence before it is segmented.
 
     Always: Unicode NFC, invisible characters dropped, each run of white space and control
@@ -44,10 +44,6 @@ class Normalisation:
     apart: bool = setting(
         False, "spaces around each punctuation mark and symbol: fast, alike in all languages"
     )
-
-    def __post_init__(self) -> None:
-        """Refuse what is neither true nor false."""
-        check(self)
 
     def __call__(self, sentence: str, language: str) -> str:
         """Return *sentence* normalised; *language* (``en``) only matters to sacremoses."""

@@ -20,7 +20,7 @@ from subword_nmt import apply_bpe, learn_bpe
 
 from bitextfilter.errors import DeviceError, InputError, ModelError, NotFoundError, SettingsError
 from bitextfilter.io.files import write_whole
-from bitextfilter.settings import check, setting
+from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import Ragged, split_words
 
 WORD_START = "\u2581"
@@ -387,7 +387,7 @@ _LEARNT = "kind=" + "|".join(kind for kind in SEGMENTERS if kind != "none")
 
 
 @dataclasses.dataclass(frozen=True)
-class SegmenterSettings:
+class SegmenterSettings(Settings):
     """How to learn a segmentation.
 
     ``vocabulary_size`` is for ``unigram`` and ``sentencepiece-bpe``, ``merges`` for ``bpe``;
@@ -415,10 +415,6 @@ class SegmenterSettings:
         within=">= 0",
         needs=_LEARNT,
     )
-
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        check(self)
 
 
 def learn_segmenter(sentences: Iterable[str], settings: SegmenterSettings) -> Segmenter:

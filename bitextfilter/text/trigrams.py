@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from bitextfilter.settings import check, setting
+from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.segment import UNKNOWN
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
@@ -31,7 +31,7 @@ _Keys = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
-class TrigramSettings:
+class TrigramSettings(Settings):
     """Which trigrams have a number of their own.
 
     ``counted``: the ``size`` most frequent of the training text, others are passed over;
@@ -45,10 +45,6 @@ class TrigramSettings:
         choices=TRIGRAM_KINDS,
     )
     size: int = setting(100_000, "trigrams, or places", within=">= 1")
-
-    def __post_init__(self) -> None:
-        """Refuse what there is not."""
-        check(self)
 
 
 class Trigrams(Protocol):

@@ -13,9 +13,9 @@ from bitextfilter.arrays import Indices
 from bitextfilter.encoders.base import Inputs, Padded
 from bitextfilter.training.autoencoder import Batch, BilingualTraining, NegativeBatch
 from bitextfilter.training.data import Corpus, Sentences, endless_batches
-from bitextfilter.training.loop import Stream, count_updates
+from bitextfilter.training.loop import Stream
 from bitextfilter.training.negatives import hardest_negatives
-from bitextfilter.training.settings import TrainingSettings, validation_interval
+from bitextfilter.training.settings import TrainingSettings, count_updates, validation_interval
 
 Search = Callable[[Sequence[Indices]], list[tuple[Indices, Indices]] | None]
 """Finds the hardest negatives of the pairs of some mini-batches, as places in the corpus of the
@@ -34,7 +34,8 @@ def pair_stream(model: BilingualTraining, data: tuple[Corpus, dict[int, Sentence
         found = mini_batches(data, model.settings, model.network.views, search, skip)
         return (to_device(batch, device) for batch in found)
 
-    settings, updates = model.settings, count_updates(data[0], model.settings)
+    settings, total = model.settings, float(data[0].weights.sum())
+    updates = count_updates(total, settings.passes, settings.batch_size)
     block = settings.mega_batch
     interval = settings.validate_every or validation_interval(updates, settings.passes, block)
     return Stream(updates, batches, interval, block)

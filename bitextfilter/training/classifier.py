@@ -160,10 +160,6 @@ class ClassifierLearner(Learner):
         qualities = torch.from_numpy(self._pairs.qualities[batch])
         return {"classification": logits_loss(logits, qualities, self.settings.label_smoothing)}
 
-    def weighted(self, losses: dict[str, Tensor]) -> Tensor:
-        """See :meth:`Learner.weighted`: the only loss."""
-        return losses["classification"]
-
     def gradients(self, batch: Indices) -> dict[str, float]:
         """See :meth:`Learner.gradients`: summed over the learners, in their order."""
         learners = [self, *self.others]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ class Sentences:
         return len(self.lengths)
 
     def texts(self) -> Iterator[tuple[bytes, ...]]:
-        """What is read of each sentence."""
+        """Yield the ids of each sentence in all views, as bytes."""
         for rows in zip(*self.views.values(), strict=True):
             yield tuple(row.tobytes() for row in rows)
 
@@ -63,7 +64,7 @@ class Corpus:
     source: Sentences
     target: Sentences
     weights: NDArray[np.float64]
-    """How often a row is read in a pass, ``(n,)``; a fraction is a chance drawn each pass."""
+    """Times a row is read in a pass, ``(n,)``; a fraction is a chance drawn each pass."""
     templates: Ragged | None = None
     """Symbols of the template of each target, for translators that follow templates."""
 
@@ -75,7 +76,7 @@ class Corpus:
         return self.target if side else self.source
 
     def up_to(self, length: int) -> Corpus:
-        """Those pairs of which neither side is longer, in pieces."""
+        """The pairs whose sides both have at most *length* pieces."""
         longer = np.maximum(self.source.lengths, self.target.lengths)
         kept = np.flatnonzero(longer <= length)
         templates = self.templates and self.templates.take(kept)
@@ -140,7 +141,7 @@ def endless_batches(
 class PairFile:
     """One file of pairs, or two of the same number of lines.
 
-    ``weight``: how often it is read in a pass (a fraction reads that share of it).
+    ``weight``: times it is read in a pass (a fraction reads that share of it).
     """
 
     source: str
@@ -149,20 +150,12 @@ class PairFile:
     weight: float = 1.0
     columns: Columns = field(default_factory=Columns)
 
-    def read(self) -> Iterator[tuple[str, str]]:
-        """Yield the pairs.
-
-        Raises:
-            NotFoundError: a file cannot be opened.
-            InputError: a bad row, or two files of different length.
-        """
-        for source, target, *_ in self.texts():
-            yield source, target
-
     def texts(self) -> Iterator[tuple[str, ...]]:
         """Yield the pairs, each with the template of its target where the columns have one.
 
-        Raises what :meth:`read` does; InputError, too, for what is no parse.
+        Raises:
+            NotFoundError: a file cannot be opened.
+            InputError: a bad row or parse, or two files of different length.
         """
         if self.target is not None:
             yield from _two_files(self.source, self.target)
@@ -200,31 +193,31 @@ def _two_files(source: str, target: str) -> Iterator[tuple[str, str]]:
         yield left, right
 
 
-def read_pairs(files: Sequence[PairFile]) -> tuple[list[str], list[str], list[float]]:
-    """All pairs of some files: sources, targets and weights, row by row.
+class PairTexts(NamedTuple):
+    """The pairs of some files, row by row."""
 
-    Raises what :meth:`PairFile.read` does, and InputError if there is no pair at all.
+    sources: list[str]
+    targets: list[str]
+    weights: list[float]
+    templates: list[str]
+    """Of the targets; empty where the files have none."""
+
+
+def read_pairs(files: Sequence[PairFile]) -> PairTexts:
+    """Read all pairs of some files.
+
+    Raises what :meth:`PairFile.texts` does, and InputError if there is no pair at all.
     """
-    return read_templated(files)[:3]
-
-
-def read_templated(
-    files: Sequence[PairFile],
-) -> tuple[list[str], list[str], list[float], list[str]]:
-    """All pairs of some files and their templates, if there are any: see :func:`read_pairs`."""
-    sources: list[str] = []
-    targets: list[str] = []
-    weights: list[float] = []
-    templates: list[str] = []
+    texts = PairTexts([], [], [], [])
     for file in files:
         for source, target, *template in file.texts():
-            sources.append(source)
-            targets.append(target)
-            weights.append(file.weight)
-            templates += template
-    if not sources:
+            texts.sources.append(source)
+            texts.targets.append(target)
+            texts.weights.append(file.weight)
+            texts.templates.extend(template)
+    if not texts.sources:
         raise InputError("no pairs to train on", file=files[0].source)
-    return sources, targets, weights, templates
+    return texts
 
 
 def read_monolingual(paths: Sequence[str]) -> list[str]:

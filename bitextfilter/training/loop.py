@@ -24,17 +24,12 @@ from torch import Tensor, nn
 
 from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.models.checkpoint import load_into, load_tensors, save_tensors
-from bitextfilter.training.data import Corpus
 from bitextfilter.training.lazy_adam import LazyAdam, clip_norm
 
 
 class LoopSettings(Protocol):
     """The settings that the loop reads; see :class:`TrainingSettings`."""
 
-    @property
-    def passes(self) -> float: ...  # noqa: D102
-    @property
-    def batch_size(self) -> int: ...  # noqa: D102
     @property
     def optimiser(self) -> str: ...  # noqa: D102
     @property
@@ -61,9 +56,9 @@ class Learner(nn.Module, ABC):
     def forward(self, batch: Any) -> dict[str, Tensor]:
         """The losses of a mini-batch by name, as scalars."""
 
-    @abstractmethod
     def weighted(self, losses: dict[str, Tensor]) -> Tensor:
-        """The one number to minimise."""
+        """The one number to minimise: the sum of the losses, unless overridden."""
+        return torch.stack(list(losses.values())).sum()
 
     def parts(self, batch: Any) -> Sequence[tuple[Any, float]]:
         """Cut a mini-batch into parts that memory can hold, with their shares of the losses.
@@ -111,7 +106,7 @@ PROGRESS = "state.json"
 
 @dataclass
 class Progress:
-    """How far a run is."""
+    """Course of a run so far."""
 
     update: int = 0
     best: float | None = None
@@ -158,7 +153,7 @@ def save_state(
 
 
 def _last_saved(folder: Path) -> int:
-    """Which of the two files of tensors belongs to the progress file."""
+    """Number of the file of tensors, of two, that belongs to the progress file."""
     try:
         return int(json.loads((folder / PROGRESS).read_text(encoding="utf-8"))["tensors"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -231,11 +226,6 @@ def start_torch(seed: int, threads: int) -> None:
     """Seed torch and give it its threads, before a network is made."""
     torch.manual_seed(seed)
     torch.set_num_threads(threads)
-
-
-def count_updates(corpus: Corpus, settings: LoopSettings) -> int:
-    """Updates of a run: passes over the weighted rows, in mini-batches."""
-    return max(1, round(settings.passes * float(corpus.weights.sum()) / settings.batch_size))
 
 
 def learn(

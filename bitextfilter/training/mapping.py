@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from bitextfilter.arrays import Floats, Integers, Vectors
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.models.device import one_torch_thread
-from bitextfilter.settings import check, setting
+from bitextfilter.settings import Settings, setting
 from bitextfilter.similarity.margins import NEIGHBOURS
 from bitextfilter.similarity.neighbours import matches, neighbourhood_means
 from bitextfilter.similarity.vectors import unit_rows
@@ -39,7 +39,7 @@ _STEPS = ("unit", "centre")
 
 
 @dataclass(frozen=True)
-class MappingSettings:
+class MappingSettings(Settings):
     """How a map is refined."""
 
     normalise: str = setting(
@@ -61,8 +61,8 @@ class MappingSettings:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        check(self)
+        """Raise SettingsError for values that do not fit."""
+        super().__post_init__()
         steps = self.normalise.split(",")
         if not set(steps) <= set(_STEPS) or steps[-1] != "unit":
             raise SettingsError(
@@ -181,7 +181,7 @@ def identical_pairs(source: Sequence[str], target: Sequence[str]) -> Integers:
 
 
 @dataclass(frozen=True)
-class Adversarial:
+class Adversarial(Settings):
     """Settings of the adversarial training; sizes and rates are those of Conneau et al. 2018."""
 
     words: int = setting(
@@ -222,10 +222,6 @@ class Adversarial:
         1, "of each operation; more may change the last digits, and so the map", within=">= 1"
     )
     seed: int = setting(1, "of everything that is drawn", within=">= 0")
-
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        check(self)
 
 
 class Discriminator(nn.Sequential):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.settings import check, group_rows, setting
+from bitextfilter.settings import Settings, group_rows, setting
 from bitextfilter.text.ngram_model import BEGIN, END, MARKS, Level, NgramModel
 from bitextfilter.text.units import TokenUnits
 
@@ -30,17 +30,13 @@ _PRUNED_FROM = 3
 
 
 @dataclass(frozen=True)
-class NgramSettings:
+class NgramSettings(Settings):
     """What to estimate; SettingsError where it makes no sense."""
 
     order: int = setting(3, "length of the longest n-grams; of characters 5", within=">= 1")
     minimum_count: int = setting(
         1, "n-grams of three tokens and more that are seen less often are left out", within=">= 1"
     )
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        check(self)
 
     @staticmethod
     def rows() -> list[tuple[str, str, str, str]]:

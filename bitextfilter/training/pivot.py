@@ -26,7 +26,7 @@ from bitextfilter.training.batches import moved, pad
 from bitextfilter.training.data import Corpus, endless_batches
 from bitextfilter.training.encoder_learner import EncoderLearner
 from bitextfilter.training.loop import Stream
-from bitextfilter.training.settings import TrainingSettings, validation_interval
+from bitextfilter.training.settings import TrainingSettings, count_updates, validation_interval
 
 LOSSES = ("source_pivot", "target_pivot")
 """What the cross-entropies of the two sides are called in a history."""
@@ -117,6 +117,6 @@ def pivot_stream(
             yield part(0, first), part(1, second)
 
     rows = sum(float(corpus.weights.sum()) for corpus in corpora) / len(corpora)
-    updates = max(1, round(settings.passes * rows / settings.batch_size))
+    updates = count_updates(rows, settings.passes, settings.batch_size)
     interval = settings.validate_every or validation_interval(updates, settings.passes)
     return Stream(updates, batches, interval)

@@ -1,8 +1,7 @@
 """Train the reference/translation classifier of Wieting, Mallinson & Gimpel 2017, sections 5.5–5.7.
 
-Each reference is an example of what a person writes, and one of its translations an example of
-what a machine does: a random one of them, anew in each epoch, or the one that the network takes
-for a reference most of all.
+Each reference is a positive and one of its translations a negative: a random one, drawn anew in
+each epoch, or the one that the network finds most like a reference.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from bitextfilter.arrays import Indices
 from bitextfilter.encoders.base import Padded
 from bitextfilter.encoders.reference_classifier import ReferenceNetwork
-from bitextfilter.settings import check, setting
+from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES, Ragged
 from bitextfilter.training.encoder_learner import weight_penalty
 from bitextfilter.training.loop import Learner, Stream
@@ -32,8 +31,8 @@ _TOGETHER = 1024
 
 
 @dataclass(frozen=True)
-class ReferenceTraining:
-    """How the classifier is trained. Theirs but for the batch size, which is not stated."""
+class ReferenceTraining(Settings):
+    """Settings of the training: the paper's, but for the batch size, which it does not state."""
 
     negatives: str = setting(
         "random",
@@ -62,15 +61,6 @@ class ReferenceTraining:
     precision = "float32"
     patience = 0
 
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        check(self)
-
-    @property
-    def passes(self) -> float:
-        """See :class:`LoopSettings`."""
-        return float(self.epochs)
-
     def learning_rate_at(self, update: int, updates: int) -> float:
         """See :meth:`LoopSettings.learning_rate_at`: it stays the same."""
         return self.learning_rate
@@ -83,7 +73,7 @@ class ReferenceCorpus:
     references: Ragged
     translations: Ragged
     counts: Indices
-    """How many translations each reference has, ``(n,)``."""
+    """Number of translations of each reference, ``(n,)``."""
 
     @property
     def firsts(self) -> Indices:
@@ -110,7 +100,7 @@ class ReferenceBatch(NamedTuple):
     references: Padded
     translations: Padded
     owners: Tensor
-    """Which of the references each translation is of, ``(m,)``, ascending."""
+    """Place of each translation's reference, ``(m,)``, ascending."""
 
 
 class ReferenceLearner(Learner):
@@ -138,10 +128,6 @@ class ReferenceLearner(Learner):
             vectors = [table.weight for table in self.network.tables()]
             losses["penalty"] = weight_penalty(vectors, self.settings.penalty)
         return losses
-
-    def weighted(self, losses: dict[str, Tensor]) -> Tensor:
-        """See :meth:`Learner.weighted`: their sum."""
-        return torch.stack(list(losses.values())).sum()
 
     @torch.no_grad()
     def hardest(self, batch: ReferenceBatch) -> Tensor:

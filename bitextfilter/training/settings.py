@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.settings import check, setting
+from bitextfilter.settings import Settings, setting
 
 LARGEST_SEARCH = 32_768
 """Pairs of a mega-batch: each is compared with each, in some GB."""
@@ -16,19 +16,24 @@ _DECODER = "translation|autoencoding"
 _MOST_UPDATES = 1000
 
 
-def validation_interval(updates: int, passes: float, block: int = 1) -> int:
-    """Updates between validations if nothing is said: a multiple of ``block``.
+def count_updates(rows: float, passes: float, batch_size: int) -> int:
+    """Updates of *passes* over a (weighted) number of rows, in mini-batches."""
+    return max(1, round(passes * rows / batch_size))
 
-    That is four times a pass, at least ten times a run, and at least every 1,000 updates, as far
-    as the block allows.
+
+def validation_interval(updates: int, passes: float, block: int = 1) -> int:
+    """Default number of updates between validations, a multiple of ``block``.
+
+    Four validations a pass, at least ten a run, and one every 1,000 updates, as far as the block
+    allows.
     """
     often = min(updates / 10, updates / max(passes, 1e-9) / 4, _MOST_UPDATES)
     return max(1, int(often / block)) * block
 
 
 @dataclass(frozen=True)
-class TrainingSettings:
-    """How an encoder is trained. Defaults are ours unless a source is given.
+class TrainingSettings(Settings):
+    """Settings of an encoder's training. Defaults are ours unless a source is given.
 
     Objectives, each with its weight (0 leaves it out): ``translation`` and ``autoencoding`` are
     cross-entropies in nats a token (Kim et al. 2019, eq. 7 and 8), ``ranking`` the in-batch
@@ -186,8 +191,8 @@ class TrainingSettings:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        check(self)
+        """Raise SettingsError for values that do not fit."""
+        super().__post_init__()
         if max(getattr(self, name) for name in OBJECTIVES) <= 0:
             raise SettingsError(f"{', '.join(OBJECTIVES)}: at least one must be above 0")
         if self.mega_batch > 1 and self.mega_batch * self.batch_size > LARGEST_SEARCH:
@@ -203,7 +208,7 @@ class TrainingSettings:
 
     @property
     def decodes(self) -> bool:
-        """Whether a decoder takes part."""
+        """Whether there is a decoder."""
         return self.translation > 0 or self.autoencoding > 0
 
     @property
@@ -225,11 +230,11 @@ class TrainingSettings:
 
 
 @dataclass(frozen=True)
-class ClassifierTraining:
-    """How the classifier is trained. Raises SettingsError for a value that makes no sense.
+class ClassifierTraining(Settings):
+    """Settings of a classifier's training.
 
-    ``sharpness`` and ``lenience`` were chosen by the AUC of fifteen kinds of noise in news and
-    talks, none of which was trained on.
+    ``sharpness`` (the scale of the translation logit) and ``lenience`` (its bias) were chosen by
+    the AUC on fifteen kinds of noise in news and talks, none of them trained on.
     """
 
     epochs: int = setting(
@@ -275,23 +280,14 @@ class ClassifierTraining:
     clip = 5.0
     precision = "float32"
 
-    def __post_init__(self) -> None:
-        """Refuse values that do not fit."""
-        check(self)
-
-    @property
-    def passes(self) -> float:
-        """Times over the pairs."""
-        return float(self.epochs)
-
     def learning_rate_at(self, update: int, updates: int) -> float:
         """Learning rate of an update: it rises over the first 1 % of *updates*, then falls to 0."""
         return self.learning_rate * min((update + 1) / (0.01 * updates), 1 - update / updates)
 
 
 @dataclass(frozen=True)
-class TranslatorSettings:
-    """How a translator is trained. Defaults are ours unless a source is given."""
+class TranslatorSettings(Settings):
+    """Settings of a translator's training. Defaults are ours unless a source is given."""
 
     label_smoothing: float = setting(
         0.1,
@@ -343,10 +339,6 @@ class TranslatorSettings:
     patience: int = setting(
         10, "validations without a better one after which training stops; 0: never", within=">= 0"
     )
-
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        check(self)
 
     def learning_rate_at(self, update: int, updates: int) -> float:
         """Learning rate of an update, counted from 0, of a run of that many updates."""

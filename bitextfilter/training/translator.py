@@ -13,9 +13,9 @@ from torch import Tensor
 from bitextfilter.models.recurrent import padding_mask
 from bitextfilter.text.ragged import PIECES, Ragged
 from bitextfilter.training.data import Corpus, endless_batches
-from bitextfilter.training.loop import Learner, Stream, count_updates
+from bitextfilter.training.loop import Learner, Stream
 from bitextfilter.training.output import output_loss
-from bitextfilter.training.settings import TranslatorSettings, validation_interval
+from bitextfilter.training.settings import TranslatorSettings, count_updates, validation_interval
 from bitextfilter.translation.network import TokenRows, TranslationNetwork
 from bitextfilter.translation.translator import shifted
 
@@ -60,10 +60,6 @@ class TranslationLearner(Learner):
         pairs = map(_Pairs, *cuts)
         return [(pair, count / sum(tokens)) for pair, count in zip(pairs, tokens, strict=True)]
 
-    def weighted(self, losses: dict[str, Tensor]) -> Tensor:
-        """See :meth:`Learner.weighted`: there is but one."""
-        return losses["translation"]
-
 
 def padded_rows(texts: Ragged, places: NDArray[np.int64], device: torch.device) -> TokenRows:
     """The texts of these places."""
@@ -88,6 +84,7 @@ def translation_stream(
                 source = source._replace(templates=templates)
             yield _Pairs(source, target)
 
-    updates = settings.updates or count_updates(corpus, settings)
+    total = float(corpus.weights.sum())
+    updates = settings.updates or count_updates(total, settings.passes, settings.batch_size)
     interval = settings.validate_every or validation_interval(updates, settings.passes)
     return Stream(updates, batches, interval)

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import DeviceError, InputError, SettingsError
-from bitextfilter.settings import check, setting
+from bitextfilter.settings import Settings, setting
 
 TokenisedText = Iterable[Sequence[str]]
 """The tokens of each sentence."""
@@ -46,7 +46,7 @@ _ZEROS = {"MALLOC_PERTURB_": "255"}
 
 
 @dataclass(frozen=True)
-class SkipGram:
+class SkipGram(Settings):
     """Settings of skip-gram; the defaults are fastText's own unless they say otherwise."""
 
     dim: int = setting(300, "width (fastText: 100; Conneau et al. 2018: 300)", within=">= 1")
@@ -79,8 +79,8 @@ class SkipGram:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        check(self)
+        """Raise SettingsError for values that do not fit."""
+        super().__post_init__()
         if self.longest and self.shortest > self.longest:
             raise SettingsError(f"shortest must be at most longest={self.longest}")
 

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from bitextfilter.models.attention import ATTENTIONS, Attention, Memory
 from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent, mean_pool, padding_mask
-from bitextfilter.settings import check, setting
+from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.translation.network import State, TokenRows, TranslationNetwork
 
@@ -33,7 +33,7 @@ Read = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
-class RecurrentSettings:
+class RecurrentSettings(Settings):
     """Shape: ``width`` of subword vectors; ``hidden`` of a direction of the encoder.
 
     The decoder is ``2 * hidden`` wide.
@@ -47,10 +47,6 @@ class RecurrentSettings:
     decoder_layers: int = setting(2, "layers that write", within=">= 1")
     cell: str = setting("lstm", "the kind of recurrent unit", choices=CELLS)
     attention: str = setting("bilinear", "how the decoder looks at the source", choices=ATTENTIONS)
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        check(self)
 
 
 class RecurrentTranslationNetwork(TranslationNetwork):

@@ -16,13 +16,13 @@ from torch.nn import functional
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.attention import KeysValues, MultiHeadAttention, sinusoids
 from bitextfilter.models.recurrent import padding_mask
-from bitextfilter.settings import check, setting
+from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.translation.network import State, TokenRows, TranslationNetwork
 
 
 @dataclass(frozen=True)
-class TransformerSettings:
+class TransformerSettings(Settings):
     """Shape: ``width`` of every vector, ``heads`` of attention, ``layers`` of either side."""
 
     width: int = setting(256, "of every vector: a multiple of twice `heads`", within=">= 1")
@@ -31,8 +31,8 @@ class TransformerSettings:
     feed_forward: int = setting(1024, "width inside a layer", within=">= 1")
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        check(self)
+        """Raise SettingsError for values that do not fit."""
+        super().__post_init__()
         if self.width % (2 * self.heads):
             raise SettingsError(f"width {self.width} is no multiple of twice heads={self.heads}")
 

@@ -17,7 +17,7 @@ from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.models.device import torch_threads
 from bitextfilter.models.folders import THRESHOLDS, writing_folder
 from bitextfilter.scoring.model import Model, distinct
-from bitextfilter.settings import check, from_mapping, group_rows, setting
+from bitextfilter.settings import Settings, from_mapping, group_rows, setting
 from bitextfilter.similarity import classifiers
 from bitextfilter.similarity.classifiers import ClassifierSettings, PairClassifier
 from bitextfilter.similarity.sentence_classifier import (
@@ -62,7 +62,7 @@ _TRAINING: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class ClassifierConfig:
+class ClassifierConfig(Settings):
     """All settings of a run."""
 
     negatives: Negatives = field(default_factory=Negatives)
@@ -91,10 +91,6 @@ class ClassifierConfig:
     training: ClassifierTraining = field(default_factory=ClassifierTraining)
     quantise: bool = False
     """Whether the model keeps the matrices as int8; the report is of the float32 ones."""
-
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        check(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], **choices: Any) -> ClassifierConfig:

@@ -26,6 +26,7 @@ from bitextfilter.evaluation.result import Result, interval
 from bitextfilter.io.files import write_whole
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.training.data import PairFile
+from bitextfilter.training.settings import count_updates
 from bitextfilter.translation.registry import load_translator
 from bitextfilter.translation.translator import SearchSettings, Translation
 from bitextfilter.workflows.fingerprints import file_digest
@@ -210,7 +211,7 @@ class Experiment:
         if settings.updates:
             return settings.updates
         rows = found.rows * min(1.0, words / max(1, found.words))
-        return max(1, round(settings.passes * rows / settings.batch_size))
+        return count_updates(rows, settings.passes, settings.batch_size)
 
     @cached_property
     def _text(self) -> TextProcessor:
@@ -225,7 +226,7 @@ class Experiment:
 
 def _pairs(file: PairFile) -> list[tuple[str, str]]:
     """Return the pairs of a file. Raises InputError where there are none."""
-    pairs = list(file.read())
+    pairs = [(source, target) for source, target in file.texts()]
     if not pairs:
         raise InputError("no pairs", file=file.source)
     return pairs

@@ -18,7 +18,7 @@ from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import TRIGRAMS
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.trigrams import TrigramSettings
-from bitextfilter.training.settings import TrainingSettings, validation_interval
+from bitextfilter.training.settings import TrainingSettings, count_updates, validation_interval
 from bitextfilter.workflows.runs import NetworkConfig, TrainingFiles
 
 RECIPE: Mapping[str, Any] = {
@@ -119,7 +119,7 @@ class EncoderConfig(NetworkConfig):
         )
         passes = training.passes or _whole(3, 500_000 / max(pairs, 1), 10)
         longest = training.maximum_length or max(60, 108 - vocabulary // 500)
-        updates = max(1, round(passes * pairs / training.batch_size))
+        updates = count_updates(pairs, passes, training.batch_size)
         every = training.validate_every or validation_interval(updates, passes, training.mega_batch)
         return dataclasses.replace(
             self,

@@ -24,7 +24,7 @@ from bitextfilter.text.segment import load_segmenter
 from bitextfilter.text.vocabulary import END, RESERVED
 from bitextfilter.training.autoencoder import BilingualTraining
 from bitextfilter.training.batches import pair_stream
-from bitextfilter.training.data import Corpus, Sentences, read_monolingual, read_pairs
+from bitextfilter.training.data import Corpus, PairTexts, Sentences, read_monolingual, read_pairs
 from bitextfilter.training.encoder_learner import EncoderLearner
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.pivot import PivotLearner, check_settings, pivot_stream
@@ -47,7 +47,7 @@ class EncoderTraining(TrainingRun):
 
     def read(self) -> None:
         """See :meth:`TrainingRun.read`."""
-        sources, targets, weights = read_pairs(self.files.pairs)
+        sources, targets, weights, _ = read_pairs(self.files.pairs)
         self.config = self.given.fitting(sum(weights))
         self.processor = self._make_processor(sources, targets)
         sides = self._sentences(sources, 0), self._sentences(targets, 1)
@@ -152,7 +152,7 @@ class EncoderTraining(TrainingRun):
         return network
 
     def _predicted_counts(self) -> NDArray[np.int64]:
-        """How often the decoder predicts each id, ``(v,)``."""
+        """Times the decoder predicts each id, ``(v,)``."""
         counts = np.zeros(len(self.processor.vocabulary), dtype=np.int64)
         for side in self.config.training.decoded_sides:
             counts[len(RESERVED) :] += self.processor.vocabulary.counts[:, side]
@@ -185,10 +185,6 @@ def distinct_sample(
     return sides[0], sides[1]
 
 
-_Pairs = tuple[list[str], list[str], list[float]]
-"""Sentences of one side, the same in the pivot, and weights."""
-
-
 class PivotTraining(EncoderTraining):
     """A run of the architecture pivot.
 
@@ -202,24 +198,26 @@ class PivotTraining(EncoderTraining):
         assert pivot is not None, "check_files has seen to it"
         check_settings(self.config.training)
         of_source, of_target = (read_pairs(files) for files in pivot.sides)
-        self.config = self.given.fitting(sum(map(sum, (of_source[2], of_target[2]))) / 2)
-        self.processor = self._make_processor(of_source[0], of_target[0])
+        self.config = self.given.fitting(sum(of_source.weights + of_target.weights) / 2)
+        self.processor = self._make_processor(of_source.sources, of_target.sources)
         self.pivot = TextProcessor.learn(
-            [*of_source[1], *of_target[1]],
+            of_source.targets + of_target.targets,
             [],
             (pivot.language, pivot.language),
             self.config.normalisation,
             self.config.segmentation,
         )
         self.corpora = self._make_corpus(of_source, 0), self._make_corpus(of_target, 1)
-        self._sample = distinct_sample(of_source[0], of_target[0], self.config.training.seed)
+        self._sample = distinct_sample(
+            of_source.sources, of_target.sources, self.config.training.seed
+        )
 
-    def _make_corpus(self, pairs: _Pairs, side: int) -> Corpus:
+    def _make_corpus(self, pairs: PairTexts, side: int) -> Corpus:
         """Pairs with the pivot, as ids."""
-        texts, pivots, weights = pairs
         language = self.pivot.languages[0]
-        written = Sentences(self.pivot.ids(pivots, language))
-        corpus = Corpus(self._sentences(texts, side), written, np.array(weights))
+        written = Sentences(self.pivot.ids(pairs.targets, language))
+        texts = self._sentences(pairs.sources, side)
+        corpus = Corpus(texts, written, np.array(pairs.weights))
         return self.short(corpus, f"{self.processor.languages[side]}-{language} ")
 
     def make_learner(self) -> tuple[EncoderLearner, Stream]:
@@ -234,7 +232,7 @@ class PivotTraining(EncoderTraining):
         return model.to(self._device), pivot_stream(self.corpora, training, views, self._device)
 
     def _predicted_counts(self) -> NDArray[np.int64]:
-        """How often the decoder predicts each id of the pivot's vocabulary, ``(v,)``."""
+        """Times the decoder predicts each id of the pivot's vocabulary, ``(v,)``."""
         counts = np.zeros(len(self.pivot.vocabulary), dtype=np.int64)
         counts[len(RESERVED) :] = self.pivot.vocabulary.counts.sum(axis=1)
         counts[END] = sum(map(len, self.corpora))

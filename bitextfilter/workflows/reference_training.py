@@ -20,7 +20,7 @@ from bitextfilter.encoders.reference_classifier import (
 from bitextfilter.errors import InputError
 from bitextfilter.models.device import resolve_device
 from bitextfilter.models.folders import check_replaceable, writing_folder
-from bitextfilter.settings import check, from_groups, from_mapping, group_rows, setting
+from bitextfilter.settings import Settings, from_groups, from_mapping, group_rows, setting
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import Ragged
@@ -49,7 +49,7 @@ RESULTS = ("references", "translations", "epoch", "development", "test")
 
 
 @dataclass(frozen=True)
-class ReferenceConfig:
+class ReferenceConfig(Settings):
     """All settings of a run."""
 
     shape: ReferenceSettings = field(default_factory=ReferenceSettings)
@@ -60,10 +60,6 @@ class ReferenceConfig:
         within=">= 1",
     )
     training: ReferenceTraining = field(default_factory=ReferenceTraining)
-
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        check(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> ReferenceConfig:

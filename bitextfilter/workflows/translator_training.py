@@ -18,7 +18,7 @@ from bitextfilter.text.parses import TemplateSymbols
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.segment import SegmenterSettings, load_segmenter
-from bitextfilter.training.data import Corpus, Sentences, read_templated
+from bitextfilter.training.data import Corpus, Sentences, read_pairs
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.settings import TranslatorSettings
 from bitextfilter.training.translator import TranslationLearner, translation_stream
@@ -100,7 +100,7 @@ class TranslatorTraining(TrainingRun):
 
     def read(self) -> None:
         """See :meth:`TrainingRun.read`."""
-        sources, targets, weights, templates = read_templated(self.files.pairs)
+        sources, targets, weights, templates = read_pairs(self.files.pairs)
         self.processor = self._known or self._make_processor(sources, targets)
         source, target = (
             Sentences(self.processor.ids(texts, language))

@@ -24,7 +24,7 @@ from bitextfilter.training.batches import (
     shared_text,
 )
 from bitextfilter.training.data import Corpus, Sentences
-from bitextfilter.training.loop import Hooks, Progress, count_updates, learn
+from bitextfilter.training.loop import Hooks, Progress, learn
 from bitextfilter.training.settings import TrainingSettings, validation_interval
 from bitextfilter.training.start import start_small
 
@@ -192,8 +192,9 @@ def test_weights_count_in_the_length_of_a_run() -> None:
     heavy = replace(SETTINGS, passes=2)
     pairs = corpus()
     double = Corpus(pairs.source, pairs.target, pairs.weights * 2)
-    assert count_updates(pairs, heavy) == 10
-    assert count_updates(double, heavy) == 20
+    learner = model(heavy, hidden=4)
+    assert pair_stream(learner, (pairs, {})).updates == 10
+    assert pair_stream(learner, (double, {})).updates == 20
 
 
 @pytest.mark.parametrize("name", [*(n for n in PARTS if n != "trigram"), "word+lstm,gran"])

@@ -42,7 +42,7 @@ def chosen(file: ScoredFile, system: System, words: int, seed: int = 1) -> tuple
     """The sources of the rows that are written, and what is said of them."""
     path = Path(file.path).with_name("chosen.tsv")
     subset = write_subset(file, system, words, seed, path)
-    pairs = list(PairFile(str(path), columns=subset.columns).read())
+    pairs = list(PairFile(str(path), columns=subset.columns).texts())
     assert subset.rows == len(pairs)
     assert subset.words == sum(len(target.split()) for _, target in pairs) <= words
     return [source for source, _ in pairs], subset
