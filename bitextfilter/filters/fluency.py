@@ -17,7 +17,6 @@ from bitextfilter.errors import DeviceError, ModelError, SettingsError
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.rule import Bounded, Cost, LanguagePair
 from bitextfilter.io.files import open_input
-from bitextfilter.text.ngram_model import arpa_units, read_arpa
 from bitextfilter.text.units import TokenUnits
 
 _BITS = math.log2(10)
@@ -53,12 +52,13 @@ def load_language_model(
     they are. Raises NotFoundError, ModelError for a damaged file, and DeviceError for a binary
     file without KenLM.
     """
+    from bitextfilter.text.ngram_model import arpa_units, read_arpa
+
     with open_input(path) as stream:
         binary = stream.read(len(_MAGIC)) == _MAGIC
-    said = None if binary else arpa_units(path)
-    said = said or TokenUnits("words", lowercase=False)
-    made_of = TokenUnits(units or said.unit, said.lowercase if lowercase is None else lowercase)
-    return LanguageModel(made_of, _kenlm_scorer(path, binary) or read_arpa(path).scores)
+    own = (None if binary else arpa_units(path)) or TokenUnits("words", lowercase=False)
+    tokens = TokenUnits(units or own.unit, own.lowercase if lowercase is None else lowercase)
+    return LanguageModel(tokens, _kenlm_scorer(path, binary) or read_arpa(path).scores)
 
 
 def _kenlm_scorer(path: str, binary: bool) -> Callable[[Sequence[list[str]]], Floats] | None:

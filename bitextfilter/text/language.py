@@ -18,14 +18,16 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
-from bitextfilter.text.processor import TextProcessor
-from bitextfilter.text.vocabulary import RESERVED, Vocabulary
+
+if TYPE_CHECKING:
+    from bitextfilter.text.processor import TextProcessor
+    from bitextfilter.text.vocabulary import Vocabulary
 
 _FEWEST_WORDS = 4
 _FEWEST_LETTERS = 20
@@ -56,6 +58,8 @@ class _Evidence:
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> _Evidence:
         """Estimate unigram probabilities from the counts, with additive smoothing."""
+        from bitextfilter.text.vocabulary import RESERVED
+
         reserved = np.zeros((len(RESERVED), 2))
         counts = np.concatenate([reserved, vocabulary.counts]) + _SMOOTHING
         probabilities = counts / counts.sum(axis=0)
