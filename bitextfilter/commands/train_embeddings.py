@@ -190,11 +190,11 @@ def _cut(options: dict[str, Any], language: str) -> _Cut:
 
         units = TokenUnits("tokens", options["lowercase"])
         return lambda sentences: [units(sentence) for sentence in sentences]
-    from bitextfilter.commands.segment import normalisation_of
+    from bitextfilter.text.normalise import load_normalisation
     from bitextfilter.text.segment import load_segmenter
 
     folder = Path(options["segmenter"])
-    segmenter, normalise = load_segmenter(folder), normalisation_of(folder)
+    segmenter, normalise = load_segmenter(folder), load_normalisation(folder)
     return lambda texts: segmenter.segment_all([normalise(text, language) for text in texts])
 
 

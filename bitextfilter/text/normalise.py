@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import re
 import unicodedata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,8 @@ import numpy as np
 from bitextfilter.errors import ModelError
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text import characters
+
+_CONFIG = "config.json"
 
 # White space and control characters; a run of them is one space.
 _SPACES = re.compile("[\\s\x00-\x1f\x7f-\x9f]+")
@@ -112,3 +116,12 @@ def _parts() -> re.Pattern[str]:
     marks = "".join(f"{re.escape(chr(run[0]))}-{re.escape(chr(run[-1]))}" for run in runs)
     # Letters and digits, nearly all, are told fastest; the second choice is the whole rule.
     return re.compile(rf"(?:[^\W_]+|[^{marks} ]+)+|[{marks}]")
+
+
+def load_normalisation(folder: Path) -> Normalisation:
+    """Read the normalisation of a folder of a segmenter or a model. ModelError if damaged."""
+    try:
+        config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+        return Normalisation.from_dict(config["normalisation"])
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ModelError(f"{folder / _CONFIG}: missing, or without a normalisation") from error
