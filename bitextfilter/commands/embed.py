@@ -31,19 +31,19 @@ from bitextfilter.io.rows import BadRow, Row, TextColumn
     type=click.Choice(["float32", "float16"]),
     default="float32",
     show_default=True,
-    help="The numbers of the vectors.",
+    help="The type of the numbers.",
 )
 @click.option("--column", "where", type=column, metavar="COLUMN", help="Read a column of a TSV.")
-@click.option("--header", is_flag=True, help="The first line names the columns: no sentence.")
+@click.option("--header", is_flag=True, help="The first line names the columns.")
 def main(run: Run, language: str, dtype: str, where: int | str | None) -> None:
     """Turn sentences, one a line, into vectors.
 
     Writes a NumPy array of shape (lines, dimensions): row i is the vector of line i. A vector
-    depends on its sentence alone. The file is written whole or not at all; memory is bounded by
-    --batch-size, for the vectors wait in a temporary file beside FILE.npy.
+    depends on its sentence alone. The file is written whole or not at all. Memory is bounded by
+    --batch-size; the vectors wait in a temporary file beside FILE.npy.
 
     A bad line (empty, not UTF-8, a NUL byte) stops the run. With --on-error reject its row is
-    NaN, which is no vector and cannot be taken for one, and the others keep their places.
+    NaN, and the others keep their places.
 
     Example:
 
@@ -61,7 +61,7 @@ def main(run: Run, language: str, dtype: str, where: int | str | None) -> None:
 
 
 def _embed(run: Run, output: BinaryIO, column: TextColumn, language: str, dtype: str) -> int:
-    """Write the vectors of the rows of a run; returns their dimensions."""
+    """Write the vectors of a run's rows; returns their dimension."""
     import numpy as np
 
     rows = run.rows(column)
@@ -77,7 +77,7 @@ def _embed(run: Run, output: BinaryIO, column: TextColumn, language: str, dtype:
 
 
 def _write_array(spool: BinaryIO, shape: tuple[int, int], dtype: str, output: BinaryIO) -> None:
-    """Write a .npy file: its header, then the numbers that wait in *spool*."""
+    """Write a .npy file: its header, then the numbers in *spool*."""
     import numpy as np
 
     description = np.dtype(dtype).newbyteorder("<").str

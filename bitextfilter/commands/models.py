@@ -14,130 +14,13 @@ from bitextfilter.commands.frame.command import command, group
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, ModelError, NotFoundError
 from bitextfilter.io.files import stream_name
+from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
     from bitextfilter.scoring.thresholds import Threshold
 
 
 _REMEDY = "see bitext-models recommend --help"
-
-
-@command("recommend", batch_size=None)
-@click.argument("name", metavar="MODEL")
-@click.argument("results", metavar="RESULT...", nargs=-1, required=True)
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    required=True,
-    metavar="FOLDER",
-    help="Folder of the model with the thresholds; it may be MODEL's own.",
-)
-@click.option(
-    "--similarity",
-    metavar="NAME",
-    help="What MODEL scored by where no RESULT says it: with --labels, and of mined pairs.",
-)
-def recommend(
-    run: Run, name: str, results: tuple[str, ...], folder: str, similarity: str | None
-) -> None:
-    """Keep thresholds that bitext-evaluate suggests in a model, for bitext-models show.
-
-    Each RESULT (- is stdin) is JSON of bitext-evaluate filtering --suggest-threshold or mining,
-    of the scores of just this MODEL. A threshold takes the place of one of the same use, measure
-    and goal. The folder is written whole or not at all; neither a score nor the digest changes.
-    Writes all thresholds that the model then has, as bitext-models show does.
-
-    Example:
-
-        bitext-evaluate filtering --suggest-threshold --json --model my-model clean.tsv > cut.json
-        bitext-models recommend my-model cut.json -o my-model
-    """
-    from bitextfilter.models.folders import (
-        check_replaceable,
-        find_model,
-        model_digest,
-        read_config,
-        writing_folder,
-    )
-    from bitextfilter.scoring.measures import THRESHOLD_MEASURES
-    from bitextfilter.scoring.thresholds import merge_thresholds, write_thresholds
-
-    if similarity is not None and similarity not in THRESHOLD_MEASURES:
-        raise click.UsageError(
-            f"similarity {similarity!r} is none of {', '.join(THRESHOLD_MEASURES)}"
-        )
-    check_replaceable(Path(folder))
-    source = find_model(name)
-    read_config(source)
-    own, output = model_digest(source), run.output("-")
-    new = [threshold for path in results for threshold in _suggested(run, path, own, similarity)]
-    thresholds = merge_thresholds(_own_thresholds(run, source, own), new)
-    with writing_folder(Path(folder)) as draft:
-        shutil.copytree(source, draft, dirs_exist_ok=True)
-        write_thresholds(draft, thresholds)
-    output.write(lines(map(threshold_line, thresholds)))
-    run.counts.update(new=len(new), thresholds=len(thresholds))
-
-
-def _suggested(run: Run, path: str, digest: str, similarity: str | None) -> list[Threshold]:
-    """Read the thresholds that a result suggests. Raises InputError for what is no such result."""
-    file = stream_name(path)
-    try:
-        records = json.loads(run.input(path).read())["recommended"]
-        found = [_filled({**record}, digest, similarity) for record in records]
-    except (KeyError, TypeError):
-        raise InputError("no result with thresholds", file=file, remedy=_REMEDY) from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"unusable: {error}", file=file, remedy=_REMEDY) from error
-    if not found:
-        raise InputError("no threshold was suggested", file=file, remedy=_REMEDY)
-    return found
-
-
-def _filled(record: dict[str, Any], digest: str, similarity: str | None) -> Threshold:
-    """Return the threshold of a record in which measure and model may be None."""
-    from bitextfilter.scoring.thresholds import Threshold
-
-    for name, value in (("measure", similarity), ("model", digest)):
-        if record[name] is None and value is None:
-            raise ValueError("it does not name the measure: --similarity NAME does")
-        if value is not None and record[name] not in (None, value):
-            raise ValueError(f"of scores of the {name} {record[name]!r}, not of {value!r}")
-        record[name] = record[name] or value
-    return Threshold.of(record)
-
-
-def _own_thresholds(run: Run, folder: Path, digest: str) -> list[Threshold]:
-    """Return the thresholds in a model folder, but for those of other models' scores."""
-    from bitextfilter.scoring import thresholds
-
-    own, others = thresholds.own_thresholds(folder, digest)
-    if others:
-        run.warn(
-            f"{folder}: {others} thresholds left out: they were estimated with"
-            " other weights; bitext-models recommend keeps new ones"
-        )
-    return own
-
-
-def threshold_line(threshold: Threshold) -> list[str]:
-    """Return the name of a threshold, its value, and what it was chosen by."""
-    parts = ("precision", "recall", "f1")
-    figures = [f"{name}={getattr(threshold, name):.4f}" for name in parts]
-    facts = {name: getattr(threshold, name) for name in ("noise_share", "rows", "file")}
-    made = [f"{name}={value}" for name, value in facts.items() if value is not None]
-    return [
-        ".".join(("threshold", *threshold.key)),
-        repr(threshold.threshold),
-        " ".join([*figures, *made]),
-    ]
-
-
-def lines(rows: Iterable[Sequence[str]]) -> bytes:
-    """Return rows of cells as lines, tab-separated."""
-    return "".join("\t".join(row) + "\n" for row in rows).encode()
-
 
 main = group(
     "bitext-models",
@@ -176,21 +59,21 @@ def list_models(run: Run) -> None:
 
 @command("show", batch_size=None, parent=main)
 @click.argument("name", metavar="MODEL")
-@click.option("--card", "text", flag_value="card.md", help="Write its card instead, as it is.")
+@click.option("--card", "text", flag_value="card.md", help="Write the model's card instead.")
 @click.option(
     "--attribution",
     "text",
     flag_value="attribution.md",
-    help="Write whose data it was trained on, and by which licences, instead.",
+    help="Write the sources and licences of its training data instead.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of lines.")
 def show_model(run: Run, name: str, text: str | None, as_json: bool) -> None:
-    """Say what MODEL is, what it can, and where to cut its scores.
+    """Show the facts about MODEL: its parts, its measures, and its recommended thresholds.
 
-    Writes a line for each fact, tab-separated: name and value. A recommended threshold is called
-    threshold.USE.MEASURE.GOAL: for filtering pairs, or for mining with bitext-align; for the
-    highest F1, or such as precision>=0.99. A third column has the figures that it was chosen by;
-    bitext-models recommend keeps others in a model. No weights are read.
+    Writes a line for each fact, tab-separated: name and value. A recommended threshold is named
+    threshold.USE.MEASURE.GOAL: USE is filtering or mining (with bitext-align), GOAL is f1 (the
+    highest F1) or such as precision>=0.99. A third column has the figures that it was chosen by;
+    bitext-models recommend adds thresholds to a model. No weights are read.
 
     Example:
 
@@ -219,7 +102,7 @@ def show_model(run: Run, name: str, text: str | None, as_json: bool) -> None:
 
 
 def _text_of(folder: Path, name: str) -> bytes:
-    """Read a text of a model folder."""
+    """Return a text file of a model folder."""
     try:
         return (folder / name).read_bytes()
     except OSError as error:
@@ -239,12 +122,43 @@ def _cell(value: Any) -> str:
     return "none" if value is None else printable_line(str(value))
 
 
+def _own_thresholds(run: Run, folder: Path, digest: str) -> list[Threshold]:
+    """Return the thresholds in a model folder, without those for scores of other weights."""
+    from bitextfilter.scoring.thresholds import own_thresholds
+
+    own, others = own_thresholds(folder, digest)
+    if others:
+        run.warn(
+            f"{folder}: {others} thresholds left out: they were estimated with"
+            " other weights; bitext-models recommend keeps new ones"
+        )
+    return own
+
+
+def threshold_line(threshold: Threshold) -> list[str]:
+    """Return the name of a threshold, its value, and the figures it was chosen by."""
+    parts = ("precision", "recall", "f1")
+    figures = [f"{name}={getattr(threshold, name):.4f}" for name in parts]
+    facts = {name: getattr(threshold, name) for name in ("noise_share", "rows", "file")}
+    made = [f"{name}={value}" for name, value in facts.items() if value is not None]
+    return [
+        ".".join(("threshold", *threshold.key)),
+        repr(threshold.threshold),
+        " ".join([*figures, *made]),
+    ]
+
+
+def lines(rows: Iterable[Sequence[str]]) -> bytes:
+    """Return rows of cells as lines, tab-separated."""
+    return "".join("\t".join(row) + "\n" for row in rows).encode()
+
+
 @command("inspect", batch_size=None, parent=main)
 @click.argument("name", metavar="MODEL")
 def inspect_model(run: Run, name: str) -> None:
-    """Say what MODEL is, as one JSON object.
+    """Show the files and the configuration of MODEL as one JSON object.
 
-    It holds its name, folder, digest, files with their sizes in bytes, and configuration.
+    It holds name, folder, digest, files with their sizes in bytes, and configuration.
 
     Example:
 
@@ -266,15 +180,15 @@ def inspect_model(run: Run, name: str) -> None:
 
 @command("verify", batch_size=None, parent=main)
 @click.argument("names", metavar="MODEL...", nargs=-1, required=True)
-@click.option("--digest", metavar="DIGEST", help="Check that this is the digest of each, too.")
+@click.option("--digest", metavar="DIGEST", help="Check that each MODEL has this digest, too.")
 def verify_models(run: Run, names: tuple[str, ...], digest: str | None) -> None:
-    """Load each MODEL whole, as scoring would, and check that it works.
+    """Load each MODEL in full, as for scoring, and check that it works.
 
-    Configuration, segmenter, vocabulary, every tensor, classifier, neighbours and thresholds are
-    read, and a pair is scored by every measure the model has; a translator translates, a
-    classifier of references judges. A threshold must be of a measure that the model has, and of
-    scores by just these weights. Each sound model gets a line: name, digest, ok. The first that
-    is not ends the run.
+    Reads configuration, segmenter, vocabulary, every tensor, classifier, neighbours and
+    thresholds, and scores a pair by every measure of the model; a translator translates, a
+    reference classifier classifies. A threshold must be for a measure of the model and for scores
+    of these very weights. Each sound model gets a line: name, digest, ok. The first damaged one
+    ends the run.
 
     Example:
 
@@ -294,4 +208,83 @@ def verify_models(run: Run, names: tuple[str, ...], digest: str | None) -> None:
         run.counts["models"] += 1
 
 
-main.add_command(recommend)
+@command("recommend", batch_size=None, parent=main)
+@click.argument("name", metavar="MODEL")
+@click.argument("results", metavar="RESULT...", nargs=-1, required=True)
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    metavar="FOLDER",
+    help="Folder for the model with the thresholds; it may be MODEL's own.",
+)
+@click.option(
+    "--similarity",
+    type=click.Choice(THRESHOLD_MEASURES),
+    metavar="NAME",
+    help="The measure, for a RESULT that does not name it: with --labels, and of mined pairs.",
+)
+def recommend(
+    run: Run, name: str, results: tuple[str, ...], folder: str, similarity: str | None
+) -> None:
+    """Keep thresholds suggested by bitext-evaluate in a model, for bitext-models show.
+
+    Each RESULT (- is stdin) is JSON of bitext-evaluate filtering --suggest-threshold or of
+    bitext-evaluate mining, for scores of this MODEL. A threshold replaces one of the same use,
+    measure and goal. The folder is written whole or not at all; scores and the digest stay the
+    same. Writes all thresholds of the model, as bitext-models show does.
+
+    Example:
+
+        bitext-evaluate filtering --suggest-threshold --json --model my-model clean.tsv > cut.json
+        bitext-models recommend my-model cut.json -o my-model
+    """
+    from bitextfilter.models.folders import (
+        check_replaceable,
+        find_model,
+        model_digest,
+        read_config,
+        writing_folder,
+    )
+    from bitextfilter.scoring.thresholds import merge_thresholds, write_thresholds
+
+    check_replaceable(Path(folder))
+    source = find_model(name)
+    read_config(source)
+    own, output = model_digest(source), run.output("-")
+    new = [threshold for path in results for threshold in _suggested(run, path, own, similarity)]
+    thresholds = merge_thresholds(_own_thresholds(run, source, own), new)
+    with writing_folder(Path(folder)) as draft:
+        shutil.copytree(source, draft, dirs_exist_ok=True)
+        write_thresholds(draft, thresholds)
+    output.write(lines(map(threshold_line, thresholds)))
+    run.counts.update(new=len(new), thresholds=len(thresholds))
+
+
+def _suggested(run: Run, path: str, digest: str, similarity: str | None) -> list[Threshold]:
+    """Read the thresholds suggested in a result. Raises InputError for any other file."""
+    file = stream_name(path)
+    try:
+        records = json.loads(run.input(path).read())["recommended"]
+        found = [_filled({**record}, digest, similarity) for record in records]
+    except (KeyError, TypeError):
+        raise InputError("no result with thresholds", file=file, remedy=_REMEDY) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"unusable: {error}", file=file, remedy=_REMEDY) from error
+    if not found:
+        raise InputError("no threshold was suggested", file=file, remedy=_REMEDY)
+    return found
+
+
+def _filled(record: dict[str, Any], digest: str, similarity: str | None) -> Threshold:
+    """Return the threshold of a record, in which measure and model may be None."""
+    from bitextfilter.scoring.thresholds import Threshold
+
+    for name, value in (("measure", similarity), ("model", digest)):
+        if record[name] is None and value is None:
+            raise ValueError("it does not name the measure: give --similarity NAME")
+        if value is not None and record[name] not in (None, value):
+            raise ValueError(f"of scores of the {name} {record[name]!r}, not of {value!r}")
+        record[name] = record[name] or value
+    return Threshold.of(record)

@@ -45,7 +45,7 @@ _SIDES = ("source", "target")
 
 @dataclass(frozen=True)
 class _Settings:
-    """By what to order, and what to keep."""
+    """The order, and the bounds of what is kept."""
 
     column: int | str
     order: str
@@ -71,7 +71,7 @@ class _Settings:
 
     @property
     def unit(self) -> str | None:
-        """What is counted, if anything is."""
+        """The unit of --top-words, if it is given."""
         return None if self.top_words is None else self.count or "words"
 
     @property
@@ -81,7 +81,7 @@ class _Settings:
         return _SIDES if side == "both" else (side,) if self.unit else ()
 
     def choice(self, least: float | None) -> SelectionSettings:
-        """Return what to keep, with the number that --min-score is."""
+        """Return the choice of rows, with the lowest score to keep."""
         from bitextfilter.io.ranking import SelectionSettings
 
         limits = (self.top_lines, self.top_words, self.top_fraction, least)
@@ -103,10 +103,12 @@ class _Settings:
     type=click.Choice(["ranked", "input"]),
     default="ranked",
     show_default=True,
-    help="Write the best row first, or rows as they came.",
+    help="Write the best row first, or keep the order of the input.",
 )
 @click.option("--top-lines", type=amount, metavar="N", help="Keep at most N rows: 500, 10k, 2.5M.")
-@click.option("--top-words", type=amount, metavar="N", help="Keep rows of at most N words in all.")
+@click.option(
+    "--top-words", type=amount, metavar="N", help="Keep rows of at most N words in total."
+)
 @click.option(
     "--count-side",
     type=click.Choice(["source", "target", "both"]),
@@ -115,34 +117,34 @@ class _Settings:
 @click.option(
     "--count",
     type=click.Choice(["words", "characters", "subwords"]),
-    help="What --top-words counts; subwords are those of --model  [default: words]",
+    help="The unit of --top-words; subwords are those of --model  [default: words]",
 )
-@click.option("--top-fraction", type=fraction, metavar="F", help="Keep at most this part, 0 to 1.")
+@click.option("--top-fraction", type=fraction, metavar="F", help="Keep at most this share, 0 to 1.")
 @click.option(
     "--min-score",
     type=min_score,
     metavar="S",
-    help="Keep rows that score S or more; recommended is the cut of --model.",
+    help="Keep rows that score S or more; recommended is the threshold of --model.",
 )
 @similarity_option()
-@click.option("--fold", type=part, metavar="I/K", help="Take the I-th of K parts; 1 the worst.")
-@click.option("--sample", type=amount, metavar="N", help="Take N rows by chance.")
+@click.option("--fold", type=part, metavar="I/K", help="Take the I-th of K parts; 1 is the worst.")
+@click.option("--sample", type=amount, metavar="N", help="Take a random sample of N rows.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of --sample  [default: 1]")
 def main(run: Run, **options: Any) -> None:
     """Order rows by a score, the highest first, and keep the best.
 
-    Several files are ranked as one. Equal scores stay in input order. Rows without a score
-    (nothing there, no number, NaN) come last. Of --top-lines, --top-words, --top-fraction and
-    --min-score, the one that keeps least decides; none is ever exceeded. --fold and --sample come
-    before them: the fold is of all rows, the sample of the fold and of what passes --min-score.
+    Several files are ranked as one. Equal scores stay in input order. Rows without a score (no
+    number, NaN) come last. Rows within all of --top-lines, --top-words, --top-fraction and
+    --min-score are kept. --fold and --sample come first: the fold is of all rows, the sample of
+    the rows of the fold that pass --min-score.
 
-    --min-score recommended takes the cut that --model recommends for --similarity: if none is
-    named, for the header's name of the column, or without a header for bitext-score's default.
+    --min-score recommended takes the threshold that --model recommends for --similarity; without
+    --similarity, for the measure that the header names, or for the default of bitext-score.
 
-    Words, of --top-words, stand between white space; for languages without spaces, --count
-    characters (white space aside) or subwords. Nothing else reads --scol and --tcol.
+    --top-words counts words between white space; for languages without spaces, --count characters
+    (without white space) or subwords. Only this reads --scol and --tcol.
 
-    What is left out goes to --rejects, with its rank or score as the reason. All rows wait in a
+    --rejects takes the other rows, with their rank or score as the reason. All rows wait in a
     temporary file (in TMPDIR) as large as the input, with at most 24 bytes a row in memory.
 
     Example:
@@ -187,7 +189,7 @@ class _Incoming:
         self._newline: bytes | None = None
 
     def least(self) -> float | None:
-        """Return the score that --min-score is."""
+        """Return the number of --min-score."""
         wanted = self._settings.min_score
         if wanted != RECOMMENDED:
             return wanted
@@ -213,7 +215,7 @@ class _Incoming:
         return self._ranking.finish()
 
     def _look_at(self, window: ScoredRows) -> None:
-        """Warn of a header that is taken for a row; end a last line that may not stay the last."""
+        """Warn of a first row that looks like a header; add a missing last line ending."""
         first, last = window.lines[0], window.lines[-1]
         if self._newline is None:
             self._newline = b"\r\n" if first.endswith(b"\r\n") else b"\n"
@@ -225,13 +227,13 @@ class _Incoming:
             window.lines[-1] = last + self._newline
 
     def number(self, index: int) -> int:
-        """Return the line number of the good row of this index."""
+        """Return the line number of a good row by its index."""
         first = 1 if self.reader.header is None else 2
         return first + index + bisect_right(self._gaps, index)
 
 
 def _sizes(run: Run, settings: _Settings) -> Callable[[Sequence[Sequence[str]]], list[int]]:
-    """Return what counts the words of rows, or what is counted for them, by their sides' texts."""
+    """Return the function that counts the unit in rows, given the texts of their sides."""
     from bitextfilter.text.units import (
         count_characters,
         count_subwords,
@@ -253,7 +255,7 @@ def _sizes(run: Run, settings: _Settings) -> Callable[[Sequence[Sequence[str]]],
 
 
 def _tell(run: Run, settings: _Settings, ranked: Ranked, selection: Selection) -> None:
-    """Put what is kept into the summary and the manifest, and warn where no row has a score."""
+    """Add the kept rows to summary and manifest; warn if no row has a score."""
     unscored, threshold = ranked.unscored(), selection.threshold
     if 0 < len(ranked) == unscored and settings.sample is None:
         run.warn(f"no row has a number in column {settings.column}")
@@ -279,7 +281,7 @@ def _share(part: int, whole: int) -> float | None:
 def _drop(
     run: Run, incoming: _Incoming, ranked: Ranked, selection: Selection, rows: RankedRows
 ) -> None:
-    """Write those of some rows that are not kept to the rejects file."""
+    """Write the rows that are not kept to the rejects file."""
     for index, rank, verdict, line in zip(
         rows.indices.tolist(), rows.ranks.tolist(), rows.decisions.tolist(), rows.lines, strict=True
     ):

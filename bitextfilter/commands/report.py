@@ -1,4 +1,4 @@
-"""``bitext-report``: what a scored corpus and its runs look like, on one page."""
+"""``bitext-report``: one page about a scored corpus and its runs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from bitextfilter.reports.survey import Sample, Survey
 
 
-LARGEST = 3.4e38
-"""The highest score: they are kept as float32."""
+_LARGEST = 3.4e38
+"""The highest score: scores are kept as float32."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class _ScoredColumns(Columns):
 
 @dataclass(frozen=True)
 class _Settings:
-    """What to read, and what to show of it."""
+    """The input and the content of the page."""
 
     columns: tuple[int | str, ...]
     label: int | str | None
@@ -84,30 +84,30 @@ class _Settings:
     type=click.Choice(["words", "characters"]),
     default="words",
     show_default=True,
-    help="What lengths are counted in.",
+    help="The unit of lengths.",
 )
 @click.option(
     "--pairs",
     type=click.IntRange(1, 100),
     default=10,
     show_default=True,
-    help="Pairs shown at each tenth of the corpus.",
+    help="Pairs shown for each tenth of the corpus.",
 )
 @click.option("--plots", metavar="FOLDER", help="Write each figure here too, as PNG and as SVG.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the sample."
 )
 def main(run: Run, **options: Any) -> None:
-    """Show scored pairs on one page: figures, samples, and a threshold to move.
+    """Show scored pairs on one page: figures, samples, and a movable threshold.
 
-    Writes one HTML file that needs nothing else, no network either: each score over the sorted
+    Writes one HTML file that needs no other file and no network: each score over the sorted
     corpus and its histogram, lengths, their ratio, pairs at each tenth of the corpus, and a
-    slider that shows what a threshold keeps and which pairs lie at it. With the manifest of
-    bitext-filter it shows what each rule dropped, and any other manifest as a table.
+    slider that shows how much a threshold keeps and the pairs next to it. The manifest of
+    bitext-filter adds the rows dropped by each rule; any other manifest is shown as a table.
 
-    Rows without a score (nothing there, no number, infinite) are counted and left out. Memory:
-    9 bytes a row and 8 for each score; pairs are shown from a random sample of 20,000, texts cut
-    after 400 characters. The same input and options give the same file.
+    Rows without a score (no number, or infinite) are counted and left out. Memory: 9 bytes a row
+    and 8 for each score. Pairs are shown from a random sample of 20,000, texts cut after 400
+    characters. The same input and options give the same file.
 
     --plots needs matplotlib: pip install 'bitextfilter[report]'.
 
@@ -134,7 +134,7 @@ def main(run: Run, **options: Any) -> None:
 
 
 def _check(run: Run, settings: _Settings) -> None:
-    """Refuse, before anything is read, what cannot be written."""
+    """Check the outputs before anything is read."""
     inputs = (settings.filter_manifest, *settings.manifests)
     needs_own_file("--manifest", run.common.manifest, inputs)
     if run.row_settings.output != "-":
@@ -150,7 +150,7 @@ def _check(run: Run, settings: _Settings) -> None:
 
 
 def _read_runs(settings: _Settings) -> dict[str, Any]:
-    """Read the manifests: what a Report wants of them."""
+    """Read the manifests: the arguments of a Report."""
     from bitextfilter.reports.runs import FilterRun, read_run
 
     path = settings.filter_manifest
@@ -171,7 +171,7 @@ def _surveyed(run: Run, settings: _Settings, rows: RowReader) -> Survey:
 
 
 def _samples(run: Run, rows: RowReader, scores: int) -> Iterator[list[Sample]]:
-    """Yield the rows that have all their scores; count the others."""
+    """Yield the rows with all scores; count the others."""
     from bitextfilter.reports.survey import Sample
 
     for window in run.windows(rows):
@@ -181,7 +181,7 @@ def _samples(run: Run, rows: RowReader, scores: int) -> Iterator[list[Sample]]:
                 continue
             source, target, *rest = row.texts
             values = tuple(number_of(text.encode()) for text in rest[:scores])
-            if all(abs(value) <= LARGEST for value in values):
+            if all(abs(value) <= _LARGEST for value in values):
                 found.append(Sample(row.number, source, target, values, "".join(rest[scores:])))
             else:
                 _leave_out(run, row, rest[:scores])
@@ -195,7 +195,7 @@ def _leave_out(run: Run, row: Row, scores: Sequence[str]) -> None:
 
 
 def _names(settings: _Settings, rows: RowReader) -> list[str]:
-    """Return what the scores are called: as in the header, or after their columns."""
+    """Return the names of the scores: those in the header, or else of their columns."""
     header = (rows.header or b"").decode("utf-8", "replace").split("\t")
     names = []
     for where in settings.columns:

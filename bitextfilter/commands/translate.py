@@ -1,4 +1,4 @@
-"""``bitext-translate``: one line for each line, or the best few of each with their scores."""
+"""``bitext-translate``: the best translation of each line, or the n best with their scores."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     batch_size=2048,
 )
 def main(run: Run, **options: Any) -> None:
-    """Translate sentences, one a line: one line out for each line in, in their order.
+    """Translate sentences, one a line: one line out for each line in, in order.
 
     With --n-best K each line gives up to K rows instead, best first, tab-separated: its number,
     the rank, the score and the translation. A score is the mean natural-log probability of a
     subword, the end mark included: from -inf to 0, higher is better. The translations of a line
-    are distinct. No beam finds worse than greedy search does. --sample draws them from the model
-    by --seed; the same line gives the same samples.
+    are distinct. A beam never finds a worse one than greedy search. --sample draws them from the
+    model by --seed; the same line gives the same samples.
 
-    A blank line stays blank (with --n-best: rank 1, no score). Of a line of more than
-    --max-length subwords only so many are read, and its number is said on stderr. A line that is
-    not UTF-8 or holds a NUL stops the run; with --on-error reject it gives a blank line. A
-    translation depends on its line alone. Memory is bounded by --batch-size.
+    A blank line stays blank (with --n-best: rank 1, no score). A line is truncated to
+    --max-length subwords, and a message on stderr names it. A line that is not UTF-8 or holds a
+    NUL stops the run; with --on-error reject it gives a blank line. A translation depends on its
+    line alone. Memory is bounded by --batch-size.
 
     Example:
 

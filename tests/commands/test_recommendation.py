@@ -118,7 +118,7 @@ def test_labelled_rows_do_not_name_their_measure(toy: Path) -> None:
     text = CliRunner().invoke(evaluate, line, input=LABELLED).stdout
     failed = recommend(toy, "-", "-o", toy, text=text)
     assert (failed.exit_code, failed.stdout) == (65, "")
-    assert "stdin: unusable: it does not name the measure: --similarity NAME" in failed.stderr
+    assert "stdin: unusable: it does not name the measure: give --similarity NAME" in failed.stderr
     assert recommend(toy, "-", "-o", toy, "--similarity", "ratio", text=text).exit_code == 0
     (threshold,) = read_thresholds(toy)
     facts = (threshold.measure, threshold.threshold, threshold.noise_share, threshold.rows)

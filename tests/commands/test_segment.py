@@ -139,3 +139,9 @@ def test_a_full_disk(tmp_path: Path) -> None:
     folder = learnt(tmp_path / "pieces")
     failed = bitext_segment("apply", "--segmenter", folder, "-o", "/dev/full", text=TEXT)
     assert (failed.exit_code, "/dev/full" in failed.stderr) == (74, True)
+
+
+def test_a_folder_that_exists_is_left_as_it_is(tmp_path: Path) -> None:
+    failed = bitext_segment("learn", "-o", tmp_path, text=TEXT)
+    assert (failed.exit_code, list(tmp_path.iterdir())) == (74, [])
+    assert f"{tmp_path}: exists; name a new folder" in failed.stderr
