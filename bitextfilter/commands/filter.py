@@ -93,7 +93,7 @@ def _recommended(run: Run, choices: _Choices, column: str) -> float:
     plain = column == "score" or column.lstrip("-").isdigit()
     if plain and run.row_settings.header and choices.similarity is None:
         raise SettingsError(
-            f"column {column}: name it as the header does, or say with --similarity what it is of"
+            f"column {column}: use its name in the header, or give its measure with --similarity"
         )
     measure = measure_of(model, choices.similarity, None if plain else column)
     return recommended_cut(run, model, measure)
@@ -120,7 +120,7 @@ def _languages_of(model: str) -> tuple[str, str]:
     "--without",
     multiple=True,
     metavar="NAME",
-    help="Leave this default rule, or this rule of FILE, out; repeatable.",
+    help="Leave out this default rule, or this rule of FILE; repeatable.",
 )
 @click.option(
     "--languages", type=language_pair, metavar="SOURCE,TARGET", help="The languages, as en,de."
@@ -133,27 +133,24 @@ def _languages_of(model: str) -> tuple[str, str]:
 )
 @similarity_option()
 @click.option("--explain", is_flag=True, help="Keep every row and append the verdict on it.")
-@click.option("--fast", is_flag=True, help="Do not hold what a rule drops against dearer rules.")
-@click.option(
-    "--list", "listed", is_flag=True, help="Show the rules that are named, or all, and exit."
-)
+@click.option("--fast", is_flag=True, help="Do not check dropped rows by rules of higher cost.")
+@click.option("--list", "listed", is_flag=True, help="Show the rules named, or all, and exit.")
 def main(run: Run, explain: bool, fast: bool, listed: bool, **choices: Any) -> None:
-    """Keep the pairs that pass every rule; say on stderr how many each rule dropped.
+    """Keep the pairs that pass every rule; count on stderr the pairs that each rule drops.
 
-    A row that is kept is written as it came, byte for byte. The others go to --rejects FILE, if
-    there is one: number, reasons, the row. With --explain all rows are written, in order, with
-    one more column: keep, or every rule that the pair fails, with its value and the bound, as
-    length-ratio=4.2>3.
+    A kept row is written as it came, byte for byte. --rejects FILE takes the others: number,
+    reasons, the row. With --explain all rows are written, in order, with one more column: keep,
+    or every rule that the pair fails, with its value and the bound, as length-ratio=4.2>3.
 
-    The summary tells of each rule how many rows it drops, and how many no other rule does. For
-    that, every rule sees every row; --fast is quicker, and keeps the same rows.
+    The summary counts for each rule the rows that it drops, and those that no other rule drops.
+    For that, every rule checks every row; --fast is quicker, and keeps the same rows.
 
-    A rule that is asked for takes the place of the default rule of its name. As the least value
-    of a column, recommended is the cut of --model for the measure that the column is called, or
-    --similarity; for score or a number, bitext-score's default measure.
+    A rule of --rule replaces the default rule of its name. The minimum of a column may be
+    recommended: the cut of --model for the measure that names the column, or for --similarity;
+    for score or a number, bitext-score's default measure.
 
-    Rules that need to know the languages take them from --languages, --model or the rules file;
-    if they are unknown, the default rules of that kind are passed over, and that is said.
+    Rules that need the languages take them from --languages, --model or the rules file. Without
+    them, default rules of that kind are skipped, with a note.
 
     Memory is bounded by --batch-size, for each of --threads processes.
 

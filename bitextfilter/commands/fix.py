@@ -32,11 +32,10 @@ _NAME = click.Choice(list(REPAIRS))
 @click.option("--explain", is_flag=True, help="Append a column that names the repairs done.")
 @lists(REPAIRS=first_lines(REPAIRS))
 def main(run: Run, explain: bool, **choices: tuple[str, ...]) -> None:
-    """Repair what needs no guessing: one line for each line, in the same order.
+    """Repair text where no guessing is needed: one line for each line, in the same order.
 
-    Only the two text columns change, and only where something is wrong: all else stays as it
-    is, byte for byte. Repairing what has been repaired changes nothing. A rejected row is
-    written as it came.
+    Only the two text columns change, and only where they are damaged: all else stays as it is,
+    byte for byte. A second run changes nothing. A rejected row is written as it came.
 
     Repairs, in their order; the first six are the default:
 

@@ -1,4 +1,4 @@
-"""Resolution of duplicates on disk: which of the rows that share keys are kept.
+"""Resolution of duplicates on disk: the choice of a row to keep among rows that share keys.
 
 Rows are taken in order of preference. A row that matches a kept row is dropped, as a duplicate of
 the most preferred of those.

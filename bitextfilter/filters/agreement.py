@@ -241,7 +241,7 @@ _BRACKETS = ("(（", ")）"), ("[［【〔", "]］】〕"), ("{｛", "}｝"), ("
 class TerminalPunctuation(Bounded):
     """The sides have similar numbers of sentence-ending marks, and few of them.
 
-    The value is -log(1 + |s - t| + max(s - 1, 0) + max(t - 1, 0)) for s and t such marks.
+    The value is -log(1 + |s - t| + max(s - 1, 0) + max(t - 1, 0)) for s and t marks.
     """
 
     name = "terminal-punctuation"

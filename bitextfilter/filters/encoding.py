@@ -113,7 +113,7 @@ class UnicodeNoise(SideBounded):
     """
 
     name = "unicode-noise"
-    unit = "such characters of each side, 0 and up"
+    unit = "control and invalid characters of each side, 0 and up"
     origin = "Bicleaner no_unicode_noise (there: three in a row of U+0080 to U+00FF)"
 
     maximum: float | None = 0
@@ -150,11 +150,11 @@ class EscapedUnicode(SideFault):
     """
 
     name = "escaped-unicode"
-    unit = "the first such character of each side"
+    unit = "the first escape of each side"
     origin = "Bicleaner no_escaped_unicode (there: a backslash, x or u, and two digits)"
 
     def suspects(self, side: BatchSide) -> Mask:
-        """Select sentences where an escape sign is followed by what may start a number."""
+        """Select sentences with an escape sign before a digit or another start of a number."""
         escapes = np.concatenate([np.flatnonzero(side.codes == ord(sign)) for sign in "\\&<%"])
         followers = np.isin(side.codes[escapes + 1], [ord(sign) for sign in "xXuU#cCdDeEfF"])
         return side.holding(escapes[followers])

@@ -37,7 +37,7 @@ _CLOCK = regex.compile(r"(?<![\p{L}\p{M}])[ap]\.?\s?m\b", regex.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Numbers(_FiguresRule):
+class NumbersRule(_FiguresRule):
     """The sides hold the same numbers; ``allowed`` may differ.
 
     1,500 may be 1.500 or 1 500, and also 1.5; 2.5 million may be 2,500,000; 3 p.m. may be 15:00.
@@ -116,7 +116,7 @@ def _only_a_name(text: str, number: Number, there: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Dates(_FiguresRule):
+class DatesRule(_FiguresRule):
     """The sides hold the same dates; ``allowed`` may differ.
 
     A date is a month with a day or a year, in figures or named. 3/4/2020 is the third of April or

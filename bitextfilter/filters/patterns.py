@@ -72,7 +72,7 @@ def _compiled(pattern: str) -> regex.Pattern[str]:
 
 @dataclass(frozen=True)
 class Literals(SideFault):
-    """No side contains one of the literals of ``any``, which white space separates.
+    """No side contains one of the literals in ``any``, separated there by white space.
 
     Case matters. A literal may stand anywhere, within a word too.
     """

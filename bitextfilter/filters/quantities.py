@@ -106,7 +106,7 @@ def _table() -> tuple[dict[str, frozenset[Unit]], dict[str, frozenset[Unit]]]:
 
 
 def _forms() -> Iterator[tuple[Unit, str]]:
-    """Read units.txt: of each unit its name, what it measures, factor, offset; then its forms.
+    """Read units.txt: the name, dimension, factor and offset of each unit, then its forms.
 
     A form that ends in ``*`` may go on. A form of two units may mean either.
     """

@@ -194,7 +194,7 @@ class Repetition(Rule):
         return match[1] if match else None
 
     def _repeats(self, side: BatchSide) -> Mask:
-        """Return which sentences repeat a piece, shape ``(n,)``.
+        """Return the sentences that repeat a piece, shape ``(n,)``.
 
         In the text without spaces, a repeated piece of p characters makes *repeats* × p of them
         equal to those p places further on. The regular expression is run only around such runs.

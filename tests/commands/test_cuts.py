@@ -145,7 +145,7 @@ def test_filter_by_a_measure_that_is_named(model: Path, tmp_path: Path) -> None:
             ["--rule", "quality>=recommended", "--header"],
             "the measure of the column 'quality' is unknown",
         ),
-        (["--rule", "-1>=recommended", "--header"], "name it as the header does"),
+        (["--rule", "-1>=recommended", "--header"], "use its name in the header"),
         (["--rule", "score<=recommended"], "maximum=recommended is not a number"),
         (["--rule", "length:min=recommended"], "min=recommended is not a number"),
         (["--rule", "score:min=1,minimum=2"], "minimum is given twice"),
