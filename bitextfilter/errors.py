@@ -1,27 +1,27 @@
-"""Every error that bitextfilter raises for something a user can put right.
+"""The errors that a user can correct.
 
     BitextError
     ├── InputError       bad data: names the file, the line and the remedy
     ├── NotFoundError    no such input file or model
     ├── ModelError       a model folder that is damaged, or of a newer version
     ├── SettingsError    settings that are unknown, out of range, or contradict each other
-    ├── DeviceError      an accelerator or an optional package that is not there
+    ├── DeviceError      a missing accelerator or optional package
     ├── OutputError      a result that could not be written
-    └── WorkerError      work that every worker failed at
+    └── WorkerError      work that failed on every worker
 
-The library raises these; only ``commands/`` turns them into exit codes. Any other exception
-is a bug of ours, and is shown with its traceback.
+Only ``commands/`` turns them into exit codes. Any other exception is a bug, and is shown with its
+traceback.
 """
 
 from __future__ import annotations
 
 
 class BitextError(Exception):
-    """The root of the tree: ``str(error)`` is one line that a user can act on."""
+    """The root of the tree: ``str(error)`` is one line for the user."""
 
 
 class InputError(BitextError):
-    """Data that cannot be used, with where it is and what to do about it.
+    """Unusable data, with its place and a remedy.
 
     ``str(InputError("1 column, expected at least 2 (--tcol 2)", file="pairs.tsv", line=812,
     remedy="--on-error reject --rejects FILE keeps going"))`` is ``pairs.tsv:812: 1 column,
@@ -36,7 +36,7 @@ class InputError(BitextError):
         line: int | None = None,
         remedy: str | None = None,
     ) -> None:
-        """Keep *message* with the *file* and 1-based *line* it is about, and a *remedy*."""
+        """Take a *message*, the *file* and 1-based *line*, and a *remedy*."""
         super().__init__(message)
         self.message = message
         self.file = file
@@ -44,7 +44,7 @@ class InputError(BitextError):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        """Return ``file:line: message; remedy``, without the parts that are not known."""
+        """Return ``file:line: message; remedy``, without unknown parts."""
         place = self.file or ""
         if self.line is not None:
             place = f"{place}:{self.line}" if place else f"line {self.line}"
@@ -53,7 +53,7 @@ class InputError(BitextError):
 
 
 class NotFoundError(BitextError):
-    """There is no input file, or no model, of that name."""
+    """A missing input file or model."""
 
 
 class ModelError(BitextError):
@@ -65,7 +65,7 @@ class SettingsError(BitextError):
 
 
 class DeviceError(BitextError):
-    """A device or an optional package that was asked for and is not there."""
+    """A requested device or optional package that is missing."""
 
 
 class OutputError(BitextError):
@@ -73,4 +73,4 @@ class OutputError(BitextError):
 
 
 class WorkerError(BitextError):
-    """Work that failed on every worker it was given to, or for which none could be started."""
+    """Work that failed on every worker, or for which none could be started."""

@@ -34,7 +34,7 @@ _BOUNDS: dict[str, tuple[str, Callable[[Any, float], bool]]] = {
 
 @dataclass(frozen=True)
 class _Declared:
-    """A setting's meaning, and which values it takes."""
+    """The meaning and the range of a setting."""
 
     meaning: str
     choices: tuple[str, ...]
@@ -43,12 +43,12 @@ class _Declared:
 
     @property
     def range(self) -> str:
-        """The values that it takes, in words; empty where any goes."""
+        """The range in words; empty if any value is allowed."""
         bounds = [f"{_BOUNDS[sign][0]} {bound:g}" for sign, bound in self.bounds]
         return ", ".join(self.choices or bounds)
 
     def fits(self, value: Any) -> bool:
-        """Whether it takes a value of the right type."""
+        """Return whether a value of the right type is in the range."""
         if self.choices:
             return value in self.choices
         return all(_BOUNDS[sign][1](value, bound) for sign, bound in self.bounds)
@@ -65,12 +65,12 @@ def setting(
     """Declare a setting: a field of a dataclass.
 
     Args:
-        default: its value if nothing is said.
-        meaning: for the reader of a list of settings.
-        choices: the words that it may be.
+        default: its value if not given.
+        meaning: for lists of settings.
+        choices: the words allowed.
         within: the bounds of a number, such as ``> 0, <= 1``.
-        needs: without which it has no effect: the ``name`` of another setting that must be above
-            0, or ``name=value``; alternatives stand behind a ``|``. All of a tuple must hold.
+        needs: conditions of its effect, all of a tuple: the ``name`` of a setting that must be
+            above 0, or ``name=value``; ``|`` separates alternatives.
     """
     bounds = [bound.split() for bound in within.split(",") if bound]
     declared = _Declared(
@@ -83,7 +83,7 @@ def setting(
 
 
 def _declared(kind: Any) -> Iterator[tuple[str, str, Any, _Declared]]:
-    """Name, type, default and declaration of each setting of a dataclass."""
+    """Yield name, type, default and declaration of each setting of a dataclass."""
     for field in dataclasses.fields(kind):
         if "setting" in field.metadata:
             yield field.name, str(field.type), field.default, field.metadata["setting"]
@@ -113,13 +113,13 @@ class Settings:
 
 
 def _nearest(name: object, known: Iterable[str]) -> str:
-    """Ask whether a known name is meant that is spelt alike; empty if none is."""
+    """Suggest a known name with a similar spelling; empty if there is none."""
     near = difflib.get_close_matches(str(name), list(known), 1)
     return f"; did you mean {near[0]}?" if near else ""
 
 
 def _unmet(kind: Any, values: Mapping[str, Any]) -> dict[str, str]:
-    """The settings without effect beside the others, each with the first need not met."""
+    """Return the settings without effect, each with its first unmet need."""
     found = {}
     for name, _, _, declared in _declared(kind):
         unmet = (need for need in declared.needs if not _holds(values, need))
@@ -129,7 +129,7 @@ def _unmet(kind: Any, values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _holds(values: Mapping[str, Any], need: str) -> bool:
-    """Whether a need is met."""
+    """Return whether a need is met."""
     name, equals, wanted = need.partition("=")
     if equals:
         return str(values[name]) in wanted.split("|")
@@ -137,7 +137,7 @@ def _holds(values: Mapping[str, Any], need: str) -> bool:
 
 
 def _said(need: str, group: str) -> str:
-    """A need in words."""
+    """Return a need in words."""
     name, equals, values = need.partition("=")
     if equals:
         return f"{group}{name}={' or '.join(values.split('|'))}"
@@ -152,17 +152,17 @@ def from_mapping(
 ) -> _Settings:
     """Build a group of settings from names and values.
 
-    A setting without effect beside the others has the default of its dataclass.
+    A setting without effect gets the default of its dataclass.
 
     Args:
         kind: the dataclass.
-        values: what is given.
+        values: the given ones.
         group: its name in messages.
-        defaults: go before those of the dataclass.
+        defaults: override those of the dataclass.
 
     Raises:
-        SettingsError: a name that there is not, a value that does not fit, or one that differs
-            from the default and has no effect.
+        SettingsError: an unknown name, a value that does not fit, or one without effect that
+            differs from the default.
     """
     if not isinstance(values, Mapping):
         raise SettingsError(f"settings are names and values, not {values!r}")
@@ -214,7 +214,7 @@ def from_groups(
 
 
 def _known(kind: Any, values: Mapping[str, Any], before: str) -> dict[str, Any]:
-    """The values, whole numbers as ints; SettingsError for a name that the dataclass lacks."""
+    """Return the values, whole numbers as ints; SettingsError for an unknown name."""
     types = {field.name: str(field.type) for field in dataclasses.fields(kind)}
     for name in values:
         if name not in types:
@@ -226,13 +226,13 @@ def _known(kind: Any, values: Mapping[str, Any], before: str) -> dict[str, Any]:
 
 
 def _defaults(kind: Any) -> dict[str, Any]:
-    """The defaults of a dataclass by name."""
+    """Return the defaults of a dataclass by name."""
     fields = dataclasses.fields(kind)
     return {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
 
 
 def _whole(value: Any) -> Any:
-    """A float without a fraction as an int; anything else as it is."""
+    """Return a whole float as an int, anything else unchanged."""
     if type(value) is float and math.isfinite(value) and value == int(value):
         return int(value)
     return value
@@ -252,10 +252,9 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def with_override(values: dict[str, Any], assignment: str) -> dict[str, Any]:
-    """Settings with one more, written ``group.name=value`` (the value as JSON, or a word).
+    """Return settings with one more, written ``group.name=value`` (JSON, or a word).
 
-    Raises:
-        SettingsError: the assignment has another form.
+    Raises SettingsError if the assignment has another form.
     """
     path, equals, text = assignment.partition("=")
     group, dot, name = path.partition(".")
@@ -276,13 +275,13 @@ def with_override(values: dict[str, Any], assignment: str) -> dict[str, Any]:
 def group_rows(
     settings: object, group: str = "", of: str = "", other: object | None = None
 ) -> list[tuple[str, str, str, str]]:
-    """Name, default, range and meaning of each setting of a group.
+    """Return name, default, range and meaning of each setting of a group.
 
     Args:
-        settings: has the defaults.
-        group: stands before the names.
-        of: what alone has these settings; stands before the meanings.
-        other: has the defaults of other circumstances: where they differ, they are given, too.
+        settings: the defaults.
+        group: prefix of the names.
+        of: prefix of the meanings, such as the only architecture with these settings.
+        other: other defaults, shown where they differ.
     """
     before = f"{group}." if group else ""
     rows = []
@@ -291,24 +290,18 @@ def group_rows(
         shown = value if value == second else f"{value}` (`{second}"
         needs = " and ".join(_said(need, "") for need in declared.needs)
         meaning = f"{of}: {declared.meaning}" if of else declared.meaning
-        rows.append(
-            (
-                before + name,
-                shown,
-                declared.range,
-                f"{meaning} (with {needs})" if needs else meaning,
-            )
-        )
+        meaning += f" (with {needs})" if needs else ""
+        rows.append((before + name, shown, declared.range, meaning))
     return rows
 
 
 def _cell(value: Any) -> str:
-    """A value as --set takes it."""
+    """Return a value as --set takes it."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def settings_table(rows: Iterable[tuple[str, str, str, str]]) -> str:
-    """Settings as a table in Markdown."""
+    """Return settings as a table in Markdown."""
     lines = ["| setting | default | range | meaning |", "|---|---|---|---|"]
     for name, value, values, meaning in rows:
         lines.append(f"| `{name}` | {f'`{value}`' if value else ''} | {values} | {meaning} |")

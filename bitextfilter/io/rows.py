@@ -321,7 +321,6 @@ class RowReader:
         self.parser = RowParser(name, wanted, places, remedy, columns.blank)
 
     def __iter__(self) -> Iterator[Row | BadRow]:
-        """Yield the remaining rows in order."""
         parse = self.parser.row
         for number, raw in self._lines:
             yield parse(number, raw)

@@ -68,7 +68,6 @@ class Registry(Generic[Network, Processor]):
         self._part, self._architectures, self._load_text = part, architectures, load_text
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names."""
         return iter(self._architectures)
 
     def find(self, name: str) -> Architecture:

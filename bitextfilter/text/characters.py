@@ -1,7 +1,6 @@
-"""What a character is: tables over all code points, to look up whole texts at once.
+"""Properties of characters: tables over all 0x110000 code points, made when first used.
 
-A table is a numpy array with an entry for each of the 0x110000 code points, so that
-``table[codes]`` judges every character of a text. Each is made once, when first asked for.
+``table[codes]`` looks up every character of a text at once.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from bitextfilter.errors import SettingsError
 
 _COUNT = sys.maxunicode + 1
 _BLOCK = 0x3000
-"""Code points below this one are looked at one by one; the rest in runs of a category."""
+"""No code point above this one is white space."""
 
 _LATIN = frozenset("abcdefghijklmnopqrstuvwxyz")
 
@@ -48,7 +47,7 @@ ALPHABETS: dict[str, frozenset[str]] = {
     "sv": _LATIN | set("åäöé"),
     "tr": _LATIN | set("âçğıîöşüû"),
 }
-"""The lower-case letters that each language is written with; others are known by their scripts."""
+"""Lower-case letters by language; other languages are identified by their scripts."""
 
 SCRIPTS: dict[str, tuple[str, ...]] = {
     "am": ("Ethiopic",),
@@ -88,7 +87,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "yi": ("Hebrew",),
     "zh": ("Han", "Bopomofo"),
 }
-"""The scripts of languages that are not written with Latin letters."""
+"""Scripts of languages with other than Latin letters."""
 
 
 def scripts_of(language: str) -> tuple[str, ...]:
@@ -98,7 +97,7 @@ def scripts_of(language: str) -> tuple[str, ...]:
 
 @functools.cache
 def _everything() -> str:
-    """All code points in order; surrogates, which no text has, as spaces."""
+    """Return all code points in order, with spaces for surrogates."""
     codes = np.arange(_COUNT, dtype=np.uint32)
     codes[0xD800:0xE000] = 0x20
     return codes.tobytes().decode("utf-32-le" if sys.byteorder == "little" else "utf-32-be")
@@ -158,7 +157,7 @@ def lower_case() -> NDArray[np.uint32]:
 
 @functools.cache
 def is_space() -> NDArray[np.bool_]:
-    """Return the table of what ``str.split`` splits at."""
+    """Return the table of the characters that ``str.split`` splits at."""
     table = np.zeros(_COUNT, dtype=bool)
     table[[code for code in range(_BLOCK + 1) if chr(code).isspace()]] = True
     table.flags.writeable = False
@@ -171,10 +170,9 @@ UNSPACED = ("Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "
 
 @functools.cache
 def alphabet(language: str) -> NDArray[np.bool_]:
-    """Return the table of the letters that a *language* (ISO 639-1) is written with.
+    """Return the table of the letters of a *language* (ISO 639-1), with combining marks.
 
-    Upper and lower case; combining marks belong to a script as its letters do. A language
-    without a list in ``ALPHABETS`` has all letters of its scripts.
+    A language that is not in ``ALPHABETS`` has all letters of its scripts.
     """
     if language not in ALPHABETS:
         return in_script(*scripts_of(language), "Inherited")

@@ -21,7 +21,7 @@ import numpy as np
 from bitextfilter.arrays import Integers, Mask, Vectors
 from bitextfilter.text.negations import NEGATION_PARTS, NEGATION_WORDS
 from bitextfilter.text.normalise import Normalisation
-from bitextfilter.text.ragged import Ragged, View, numbered
+from bitextfilter.text.ragged import Ragged, View, WordNumbers, numbered
 
 MARKS = [",", ".", ";", ":", "?", "!", "([{", ")]}", "<", ">", "/\\", "|", "%", "&", "$€£", "@"]
 MARKS += ["#*=_~^", "-–—", '"„“”«»', "'‘’", "…", "•·", "©®™", "ÃÂâ"]
@@ -149,12 +149,15 @@ class WordReader:
 
     def __init__(self) -> None:
         """Begin with the empty word, number 0: it is the only word of a blank sentence."""
-        self.words = [""]
-        """The distinct words so far."""
         self.characters = 0
         """Characters of the tokens kept in memory."""
-        self._numbers = {"": 0}
+        self._numbers = WordNumbers("")
         self._read: dict[str, list[int]] = {}
+
+    @property
+    def words(self) -> list[str]:
+        """The distinct words so far."""
+        return self._numbers.words
 
     def read(self, sentences: Sequence[str]) -> Ragged:
         """Return the numbers of the words of each sentence."""
@@ -162,16 +165,10 @@ class WordReader:
         read = self._read
         for token in tokens:
             if token not in read:
-                read[token] = [self._number(word) for word in _NORMALISATION(token, "").split()]
+                read[token] = [self._numbers[word] for word in _NORMALISATION(token, "").split()]
                 self.characters += len(token)
         parts = Ragged.of_lists([read[token] for token in tokens])
         return View(rows, parts).ids().filled(0)
-
-    def _number(self, word: str) -> int:
-        number = self._numbers.setdefault(word, len(self.words))
-        if number == len(self.words):
-            self.words.append(word)
-        return number
 
 
 def spellings(words: Sequence[str]) -> Spelling:

@@ -1,9 +1,8 @@
 """Language identification, and a check of two columns against a model's languages.
 
-No language identifier is needed: the vocabulary knows how often each language used each piece.
-
-An identifier says how probable it is that a sentence is in a given language. Packages are
-imported when an identifier is made; models come with the packages, or, for fastText, as a file.
+The check needs no identifier: the vocabulary holds the counts of each piece in each language.
+The packages of identifiers are imported when one is made; their models come with them, or, for
+fastText, as a file.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from bitextfilter.arrays import Floats
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
 
 if TYPE_CHECKING:
@@ -31,28 +30,28 @@ if TYPE_CHECKING:
 
 _FEWEST_WORDS = 4
 _FEWEST_LETTERS = 20
-"""A row says something of its language if it has so many words without a capital, or so many
-letters of a script without capitals; names, numbers and codes do not."""
+"""A row is evidence if it has this number of words without a capital, or this number of letters
+of a script without capitals. Names, numbers and codes are not."""
 _MOST_ROWS = 500
 _FEWEST_ROWS = 10
-"""Fewer rows that say something are too few for a verdict."""
+"""A decision needs this number of rows with evidence, ..."""
 _FEWEST_PIECES = 1000
-"""A vocabulary that saw fewer pieces of a language is too thin for a verdict."""
+"""... this number of pieces of each language in the vocabulary, ..."""
 _AGREEMENT = 0.8
-"""The part of a column's rows that must lean the same way."""
+"""... and this share of a column's rows for the same language."""
 _FOREIGN = 1.8
 """Nats a character of a foreign column, as a multiple of a known language's entropy. Measured
-with English and German: their own text, news to web pages, is at most 1.15; French 2.2 and up."""
+with English and German: their own text, news to web pages, has at most 1.15; French 2.2 and up."""
 _SMOOTHING = 0.5
 _RARE = 0.01
 
 
 @dataclass(frozen=True)
 class _Evidence:
-    """What a vocabulary knows of two languages: ``(ids, 2)`` log probabilities, and entropies."""
+    """Unigram log probabilities ``(ids, 2)`` of two languages, and their entropies."""
 
-    log_probabilities: npt.NDArray[np.float64]
-    entropies: npt.NDArray[np.float64]
+    log_probabilities: Floats
+    entropies: Floats
     """Nats a character of each language, ``(2,)``."""
 
     @classmethod
@@ -73,15 +72,15 @@ def check_columns(
 ) -> str | None:
     """Return a one-line warning if two columns do not look like the model's languages.
 
-    Looks at the first few hundred rows. None if all is well, and where there is too little to
-    tell: few rows, or rows of names and numbers.
+    Reads the first few hundred rows. Returns None if all is well, or the evidence is too little:
+    few rows, or rows of names and numbers.
     """
     if processor.vocabulary.counts.sum(axis=0).min() < _FEWEST_PIECES:
         return None
     evidence = _Evidence.of(processor.vocabulary)
     source, target = processor.languages
-    first = _verdict(sources, 0, processor, evidence)
-    second = _verdict(targets, 1, processor, evidence)
+    first = _apparent_language(sources, 0, processor, evidence)
+    second = _apparent_language(targets, 1, processor, evidence)
     if source != target and (first, second) == (target, source):
         return (
             f"the columns look swapped: the source column looks like {first},"
@@ -95,11 +94,11 @@ def check_columns(
     return "; ".join(wrong) or None
 
 
-def _verdict(
+def _apparent_language(
     column: Sequence[str], side: int, processor: TextProcessor, evidence: _Evidence
 ) -> str | None:
-    """Return what *column* looks like: a language of the model, or other words; None if unsure."""
-    rows = list(islice(filter(_says_something, column), _MOST_ROWS))
+    """Return the apparent language of *column*, of the model or in words; None if unsure."""
+    rows = list(islice(filter(_is_evidence, column), _MOST_ROWS))
     if len(rows) < _FEWEST_ROWS:
         return None
     if (strange := _strange_script(rows, processor.vocabulary)) is not None:
@@ -115,7 +114,7 @@ def _verdict(
     return processor.languages[0 if leaning > 0.5 else 1]
 
 
-def _says_something(sentence: str) -> bool:
+def _is_evidence(sentence: str) -> bool:
     words = (word.strip(string.punctuation) for word in sentence.split())
     plain = sum(word.isalpha() and not word[0].isupper() for word in words)
     caseless = sum(c.isalpha() and not (c.islower() or c.isupper()) for c in sentence)
@@ -123,7 +122,7 @@ def _says_something(sentence: str) -> bool:
 
 
 def _strange_script(rows: Iterable[str], vocabulary: Vocabulary) -> str | None:
-    """Return the main script of *rows* that neither language uses, if half of the text is so."""
+    """Return the main script of *rows* if neither language uses the scripts of half the text."""
     counts = _scripts((row, 1) for row in rows)
     totals = vocabulary.counts.sum(axis=1).tolist()
     known = _scripts(zip(vocabulary.pieces, totals, strict=True))
@@ -142,24 +141,21 @@ def _scripts(weighted: Iterable[tuple[str, int]]) -> Counter[str]:
 
 @functools.lru_cache(1 << 14)
 def _script(letter: str) -> str:
-    """Return the first word of the letter's Unicode name, which nearly always is its script."""
+    """Return the first word of the letter's Unicode name: nearly always its script."""
     return unicodedata.name(letter, "unknown").partition(" ")[0].title()
 
 
 class Identifier(Protocol):
-    """Says how probable a language is."""
+    """Estimates the probability of a language."""
 
     minimum: float
-    """Below this probability a sentence is hardly in the language, as measured on clean text."""
+    """A lower probability means another language, as measured on clean text."""
 
     def knows(self, language: str) -> bool:
-        """Say whether *language* (ISO 639-1, or what a fastText model calls it) is known."""
+        """Return whether *language* (ISO 639-1, or a label of a fastText model) is known."""
 
     def probability(self, sentence: str, language: str) -> float:
-        """Return the probability that *sentence* is in *language*: 0 to 1, higher is better.
-
-        1 where there is too little text to tell.
-        """
+        """Return the probability of *language*, 0 to 1; 1 for too little text."""
 
 
 class Langid:
@@ -168,13 +164,12 @@ class Langid:
     minimum = 1e-4
 
     def __init__(self) -> None:
-        """Load the model of the package."""
         module = _module("py3langid.langid", "py3langid")
         self._model = module.LanguageIdentifier.from_model_file(module.MODEL_FILE)
         self._labels = frozenset(self._model.labels)
 
     def knows(self, language: str) -> bool:
-        """Say whether *language* is one of the model's."""
+        """See :meth:`Identifier.knows`."""
         return language in self._labels
 
     def probability(self, sentence: str, language: str) -> float:
@@ -185,23 +180,22 @@ class Langid:
 
 
 class Cld2:
-    """CLD2: the share of the text that is in the language, told which one is expected."""
+    """CLD2: the share of the text in the language, given it as a hint."""
 
     minimum = 0.01
     _NAMES: ClassVar = {"he": "iw", "nb": "no"}
 
     def __init__(self) -> None:
-        """Load the library."""
         self._library = _module("pycld2", "pycld2")
         self._known = {code for _, code in self._library.LANGUAGES}
 
     def knows(self, language: str) -> bool:
-        """Say whether *language* is one that CLD2 detects."""
+        """See :meth:`Identifier.knows`."""
         name: str = self._NAMES.get(language, language)
         return name in self._known
 
     def probability(self, sentence: str, language: str) -> float:
-        """Return the share of *language*, 1 where CLD2 is not sure or cannot read the text."""
+        """Return the share of *language*; 1 if CLD2 is not sure or cannot read the text."""
         name: str = self._NAMES.get(language, language)
         try:
             reliable, _, details = self._library.detect(
@@ -215,12 +209,11 @@ class Cld2:
 
 
 class Lingua:
-    """Lingua: its confidence, over all languages it knows (slow, good at short text)."""
+    """Lingua: its confidence among all its languages (slow, good at short text)."""
 
     minimum = 0.01
 
     def __init__(self) -> None:
-        """Load the library; models of languages are read when they are first needed."""
         self._library = _module("lingua", "lingua-language-detector")
         languages = self._library.Language.all()
         self._languages = {each.iso_code_639_1.name.lower(): each for each in languages}
@@ -228,7 +221,7 @@ class Lingua:
         self._detector = builder.build()
 
     def knows(self, language: str) -> bool:
-        """Say whether *language* is one of Lingua's."""
+        """See :meth:`Identifier.knows`."""
         return language in self._languages
 
     def probability(self, sentence: str, language: str) -> float:
@@ -241,7 +234,7 @@ class Lingua:
 
 
 class FastText:
-    """A fastText model that the user gives: its probability of the label of the language."""
+    """A fastText model given as a file: the probability of the language's label."""
 
     minimum = 0.01
     _PREFIX = "__label__"
@@ -259,7 +252,7 @@ class FastText:
         self._labels = frozenset(label.removeprefix(self._PREFIX) for label in labels)
 
     def knows(self, language: str) -> bool:
-        """Say whether the model has such a label, or just one like ``eng_Latn`` for ``eng``."""
+        """Return whether the model has this label, or only one like ``eng_Latn`` for ``eng``."""
         return self._label(language) is not None
 
     def probability(self, sentence: str, language: str) -> float:
@@ -282,15 +275,15 @@ IDENTIFIERS: dict[str, Callable[[], Identifier]] = {
     "cld2": Cld2,
     "lingua": Lingua,
 }
-"""The identifiers that bring their own models; any other name is the path of a fastText model."""
+"""Identifiers with models of their own; any other name is the path of a fastText model."""
 
 
 @functools.cache
 def load_identifier(name: str) -> Identifier:
     """Return the identifier called *name*, or the fastText model at that path.
 
-    Raises DeviceError where its package is not installed, NotFoundError and ModelError for a
-    fastText model, SettingsError for a name that is neither.
+    Raises DeviceError if its package is not installed, NotFoundError and ModelError for a
+    fastText model, SettingsError for other names.
     """
     if name in IDENTIFIERS:
         return IDENTIFIERS[name]()

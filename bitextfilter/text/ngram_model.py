@@ -1,4 +1,4 @@
-"""n-gram language models with back-off, and the ARPA files that hold them.
+"""n-gram language models with back-off, and their ARPA files.
 
 A line that starts with ``#`` before ``\\data\\`` says what the tokens are (``Units.note``); KenLM
 passes over such lines, and most other readers over whatever stands before ``\\data\\``.
@@ -21,20 +21,20 @@ from bitextfilter.io.files import lines_of, open_input
 from bitextfilter.text.units import TokenUnits
 
 MARKS = ("<unk>", "<s>", "</s>")
-"""The tokens that every model has, in the order of their numbers."""
+"""The first tokens of every model."""
 
 UNKNOWN, BEGIN, END = range(3)
 
 _BATCH = 1 << 20
-"""Tokens that are scored at a time: what bounds the memory, and nothing else."""
+"""Tokens scored at once, which bounds the memory."""
 
 
 class Level(NamedTuple):
-    """The n-grams of one length, in the ascending order of their keys.
+    """The n-grams of one length, in ascending order of their keys.
 
-    The number of an n-gram is its place in here. Its key is the number of its context (its first
-    n-1 tokens, on the level before) times the number of words, plus the number of its last word;
-    that of a unigram is the number of its word.
+    An n-gram's index is its number. Its key is the number of its context (its first n-1 tokens, on
+    the level before) times the size of the vocabulary, plus the number of its last word; the key
+    of a unigram is the number of its word.
     """
 
     keys: NDArray[np.int64]
@@ -46,7 +46,7 @@ class Level(NamedTuple):
 
 
 def _find(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where each wanted key stands in ascending *keys*, or -1, in the shape of *wanted*."""
+    """Return the index of each wanted key in ascending *keys*, or -1, in the shape of *wanted*."""
     if not len(keys):
         return np.full(wanted.shape, -1, dtype=np.int64)
     places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
@@ -56,15 +56,15 @@ def _find(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int6
 class NgramModel:
     """A language model of n-grams: log10 probabilities and back-off weights, as in an ARPA file.
 
-    The probability of a word after a context is that of the whole n-gram where there is one,
-    else the back-off weight of the context (1 where it is none of the n-grams) times the
-    probability after the context without its first word (Katz 1987).
+    The probability of a word after a context is that of the n-gram if it is listed, else the
+    back-off weight of the context (1 if unlisted) times the probability after the context without
+    its first word (Katz 1987).
     """
 
     def __init__(
         self, words: Sequence[str], levels: Sequence[Level], units: TokenUnits | None = None
     ) -> None:
-        """Take the *words* (first ``MARKS``), a level for each length, and what tokens are."""
+        """Take the *words* (first ``MARKS``), a level for each length, and the token units."""
         self.words = words
         self.levels = levels
         self.units = units
@@ -76,10 +76,9 @@ class NgramModel:
         return len(self.levels)
 
     def scores(self, sentences: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-        """Return the log10 probability of each sentence of tokens, shape ``(n,)``.
+        """Return the log10 probability of each sentence of tokens with ``</s>``, shape ``(n,)``.
 
-        That of all its tokens after ``<s>`` and one another, and of ``</s>`` after them; a token
-        that the model does not know counts as ``<unk>``.
+        Unknown tokens count as ``<unk>``.
         """
         lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences)) + 1
         sums = np.empty(len(sentences))
@@ -98,7 +97,7 @@ class NgramModel:
         return self._logprobs([sentence])
 
     def _logprobs(self, sentences: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-        """Score the tokens of all sentences, and the end of each, in a row."""
+        """Score the tokens of all sentences, and the end of each, in one array."""
         parts = (chain(MARKS[BEGIN : BEGIN + 1], tokens, MARKS[END:]) for tokens in sentences)
         number = self._numbers.get
         ids = np.array(
@@ -120,16 +119,16 @@ class NgramModel:
 
 
 _LINES = 1 << 17
-"""Lines that are parsed or written at a time."""
+"""Lines parsed or written at once."""
 
 _LEAST = -100.0
-"""log10 probability of ``<unk>`` where a file has none, as in KenLM."""
+"""log10 probability of ``<unk>`` if a file has none, as in KenLM."""
 
 _ALIASES = {b"<UNK>": b"<unk>"}
 
 
 def write_arpa(model: NgramModel, stream: BinaryIO) -> None:
-    """Write *model* to a binary stream; what is read back is the same model to the last bit."""
+    """Write *model* to a binary stream, without rounding."""
     note = [model.units.note()] if model.units else []
     counts = [f"ngram {n}={len(level.keys)}" for n, level in enumerate(model.levels, 1)]
     stream.write("\n".join([*note, "\\data\\", *counts, "", ""]).encode())
@@ -152,7 +151,7 @@ def write_arpa(model: NgramModel, stream: BinaryIO) -> None:
 
 
 def _columns(model: NgramModel, n: int, keys: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the numbers of the n words of each key, one array a place."""
+    """Return the numbers of the n words of each key, one array a position."""
     columns = []
     for level in reversed(model.levels[: n - 1]):
         contexts, last = np.divmod(keys, len(model.words))
@@ -162,7 +161,7 @@ def _columns(model: NgramModel, n: int, keys: NDArray[np.int64]) -> list[NDArray
 
 
 def arpa_units(path: str | Path) -> TokenUnits | None:
-    """Return what the head of an ARPA file says its tokens are; None if it does not.
+    """Return the token units in the head of an ARPA file, None if it has none.
 
     Raises ModelError if the file is no ARPA file, NotFoundError if it cannot be opened.
     """
@@ -173,9 +172,9 @@ def arpa_units(path: str | Path) -> TokenUnits | None:
 def read_arpa(path: str | Path) -> NgramModel:
     """Read a model from an ARPA file, unpacked by its name.
 
-    Raises NotFoundError if it cannot be opened, and ModelError, naming the line, if it is not
-    what the format says: counts that do not agree, numbers that are none, an n-gram of unknown
-    words or without its context, one given twice, a missing ``\\end\\``, ``<s>`` or ``</s>``.
+    Raises NotFoundError if it cannot be opened, and ModelError, naming the line, if it breaks the
+    format: wrong counts or numbers, an n-gram of unknown words, without its context or given
+    twice, a missing ``\\end\\``, ``<s>`` or ``</s>``.
     """
     with open_input(path) as stream:
         lines = _Lines(stream, str(path))
@@ -204,7 +203,7 @@ class _Lines:
         return ModelError(f"{self._name}:{number or self.number}: {message}")
 
     def take(self, count: int) -> list[bytes]:
-        """Return the next *count* lines, or as many as there are."""
+        """Return the next *count* lines, or fewer at the end."""
         try:
             found = list(islice(self._lines, count))
         except InputError as error:
@@ -227,7 +226,7 @@ class _Lines:
 
 
 def _read_head(lines: _Lines) -> TokenUnits | None:
-    """Read up to ``\\data\\``, and return what is said of the tokens."""
+    """Read up to ``\\data\\``, and return the token units."""
     units = None
     while (line := lines.next()) != b"\\data\\":
         if line.startswith((b"mmap lm", b"\\1-grams:")) or lines.number > 1000:
@@ -252,13 +251,13 @@ class _Part(NamedTuple):
     """Some n-grams of a section."""
 
     columns: list[tuple[bytes, ...]]
-    """Their words, one tuple a place."""
+    """Their words, one tuple a position."""
     numbers: NDArray[np.float64]
     """log10 probabilities and back-off weights, shape ``(2, grams)``."""
 
 
 def _read_section(lines: _Lines, n: int, count: int, last: bool) -> Iterator[_Part]:
-    """Yield the *count* n-grams of the next section; ``lines.number`` is then behind them."""
+    """Yield the *count* n-grams of the next section, and read past them."""
     if lines.next_filled() != b"\\%d-grams:" % n:
         raise lines.fault(f"expected \\{n}-grams:")
     for left in range(count, 0, -_LINES):

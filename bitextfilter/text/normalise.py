@@ -1,4 +1,4 @@
-"""Make every sentence look the way the model saw sentences in training."""
+"""Normalisation of sentences, as in the training of a model."""
 
 from __future__ import annotations
 
@@ -32,14 +32,12 @@ _RESERVED = "\u2581"
 
 @dataclasses.dataclass(frozen=True)
 class Normalisation(Settings):
-    """What is done to a sentence before it is segmented.
+    """Normalisation of a sentence before its segmentation.
 
-    Always: Unicode NFC, invisible characters dropped, each run of white space and control
-    characters made one space, none at the ends, and U+2581 (the segmenters' own mark) made
-    ``_``. By choice: ``lowercase``; ``apart``, spaces around each punctuation mark and symbol,
-    which is fast and the same in all languages; ``punctuation`` (Moses' punctuation normaliser)
-    and ``tokenise`` (Moses' tokeniser), both through sacremoses and slow (some 7,000 lines a
-    second). Applying it twice is the same as once (``tokenise`` aside).
+    Always: Unicode NFC, without invisible characters; each run of white space and control
+    characters becomes one space, or none at the ends; U+2581 (the segmenters' mark) becomes
+    ``_``. Optional steps are the settings; those by sacremoses handle some 7,000 lines a second.
+    Applying it twice is the same as once, except with ``tokenise``.
     """
 
     lowercase: bool = setting(True, "all letters small")
@@ -50,7 +48,7 @@ class Normalisation(Settings):
     )
 
     def __call__(self, sentence: str, language: str) -> str:
-        """Return *sentence* normalised; *language* (``en``) only matters to sacremoses."""
+        """Normalise *sentence*; *language* (``en``) only matters to sacremoses."""
         text = _plain(sentence)
         if self.punctuation or self.tokenise:
             from bitextfilter.text import tokens
@@ -68,16 +66,16 @@ class Normalisation(Settings):
 
     @property
     def by_words(self) -> bool:
-        """Whether a sentence's words, between white space, come out as they do one by one."""
+        """Whether normalising the words between white space one by one gives the same result."""
         return not (self.punctuation or self.tokenise)
 
     def to_dict(self) -> dict[str, bool]:
-        """Return the choices as they stand in a model's ``config.json``."""
+        """Return the settings for a model's ``config.json``."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_dict(cls, choices: Any) -> Normalisation:
-        """Return the normalisation that :meth:`to_dict` described; ModelError if it is damaged."""
+        """Return the normalisation of :meth:`to_dict`; ModelError if it is damaged."""
         names = {field.name for field in dataclasses.fields(cls)}
         if (
             not isinstance(choices, dict)
@@ -91,7 +89,7 @@ class Normalisation(Settings):
 
 
 def _plain(sentence: str) -> str:
-    """Return *sentence* in NFC, without invisible characters, singly spaced and stripped."""
+    """Return *sentence* in NFC, without invisible characters, with single spaces inside."""
     if not sentence.isprintable():
         sentence = _SPACES.sub(" ", _INVISIBLE.sub("", sentence))
     if not sentence.isascii():
@@ -110,11 +108,11 @@ def _apart(text: str) -> str:
 
 @functools.cache
 def _parts() -> re.Pattern[str]:
-    """Return what matches one mark (Unicode's categories P and S), or a run of other characters."""
+    """Return the pattern of one mark (Unicode's categories P and S) or a run of others."""
     codes = np.flatnonzero(characters.in_category("P", "S"))
     runs = np.split(codes, np.flatnonzero(np.diff(codes) > 1) + 1)
     marks = "".join(f"{re.escape(chr(run[0]))}-{re.escape(chr(run[-1]))}" for run in runs)
-    # Letters and digits, nearly all, are told fastest; the second choice is the whole rule.
+    # Letters and digits match fastest; the second alternative is the whole rule.
     return re.compile(rf"(?:[^\W_]+|[^{marks} ]+)+|[{marks}]")
 
 

@@ -1,7 +1,7 @@
-"""Parses in Penn's brackets, and the templates made of them: ``( S ( NP ) ( VP ) ( . ) )``.
+"""Parses in Penn's brackets, and their templates, such as ``( S ( NP ) ( VP ) ( . ) )``.
 
-A template is the top of a parse without its words, as Iyyer et al. 2018 (section 3) take it: its
-two upper levels, linearised. To a model it is a row of symbols: brackets and labels.
+A template is the two upper levels of a parse without its words, linearised (Iyyer et al. 2018,
+section 3). A model reads it as a row of symbols: brackets and labels.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from bitextfilter.errors import InputError, ModelError, SettingsError
 
-LEVELS = 2
+_LEVELS = 2
 
 _PART = re.compile(r"[()]|[^\s()]+")
 _WRAPPERS = ("", "ROOT", "TOP")
-"""Labels around a whole parse that say nothing."""
+"""Labels of constituents that only wrap a parse."""
 
 
 class Parse(NamedTuple):
-    """A constituent: its label, and its parts in order; words are left out."""
+    """A constituent: its label, and its parts in order, without words."""
 
     label: str
     parts: list[Parse]
@@ -33,8 +33,8 @@ class Parse(NamedTuple):
 def read_parse(text: str) -> Parse:
     """Read one bracketed parse, such as ``(S (NP (PRP It)) (VP (VBZ works)) (. .))``.
 
-    A template is read, too. What only wraps a parse, ``ROOT``, ``TOP`` or nothing, is taken off.
-    Raises InputError, without file and line, where the text is anything but one parse.
+    Reads templates, too. Removes wrappers: ``ROOT``, ``TOP`` or no label. Raises InputError,
+    without file and line, if the text is not one parse.
     """
     top = Parse("", [])
     stack = [top]
@@ -57,12 +57,12 @@ def read_parse(text: str) -> Parse:
 
 
 def _label(stack: list[Parse], label: str) -> None:
-    """Name the constituent that was opened last."""
+    """Set the label of the constituent opened last."""
     stack[-1] = stack[-2].parts[-1] = stack[-1]._replace(label=label)
 
 
 def _unwrapped(top: Parse) -> Parse:
-    """The only constituent, without wrappers, once all within has a label."""
+    """Return the only constituent, without wrappers. Raises InputError for a missing label."""
     if len(top.parts) != 1:
         raise InputError(f"{len(top.parts)} parses, expected one")
     parse = top.parts[0]
@@ -82,7 +82,7 @@ def _check_labels(parse: Parse) -> None:
 
 
 def linearised(parse: Parse, levels: int | None = None) -> str:
-    """The labels in brackets, all between single spaces; of the upper *levels* if given."""
+    """Return brackets and labels, with single spaces, of all levels or the upper *levels*."""
     pieces: list[str] = []
     waiting: list[tuple[Parse, int] | None] = [(parse, 1)]
     while waiting:
@@ -98,15 +98,15 @@ def linearised(parse: Parse, levels: int | None = None) -> str:
 
 
 def template_of(text: str) -> str:
-    """The template of a parse, or of a template: raises InputError as :func:`read_parse` does."""
-    return linearised(read_parse(text), LEVELS)
+    """Return the template of a parse or template. Raises InputError as :func:`read_parse`."""
+    return linearised(read_parse(text), _LEVELS)
 
 
 class TemplateSymbols:
-    """The symbols that a model knows templates by: brackets and labels, numbered from 1."""
+    """The symbols of a model's templates: brackets and labels, numbered from 2."""
 
     UNKNOWN = 1
-    """Of those it does not know; 0 is no symbol."""
+    """The id of unknown symbols; 0 is no symbol."""
 
     def __init__(self, symbols: list[str]) -> None:
         """Take a list of distinct *symbols*; ModelError if it is anything else."""
@@ -118,7 +118,6 @@ class TemplateSymbols:
             raise ModelError("a symbol of templates stands twice")
 
     def __len__(self) -> int:
-        """Return the number of ids, that of none and of what is unknown included."""
         return self.UNKNOWN + 1 + len(self.symbols)
 
     @classmethod
@@ -129,21 +128,21 @@ class TemplateSymbols:
         return cls(kept[: max(0, size - cls.UNKNOWN - 1)])
 
     def ids(self, template: str) -> NDArray[np.int32]:
-        """The ids of a template's symbols; of an empty one a single 0."""
+        """Return the ids of a template's symbols; a single 0 for an empty one."""
         numbers = [self._numbers.get(symbol, self.UNKNOWN) for symbol in template.split()]
         return np.array(numbers or [0], dtype=np.int32)
 
     def unknown(self, template: str) -> list[str]:
-        """The symbols of a template that are not known, in order."""
+        """Return the unknown symbols of a template, in order."""
         return [symbol for symbol in template.split() if symbol not in self._numbers]
 
 
 def template_sides(
     known: TemplateSymbols | None, templates: Sequence[str] | None
 ) -> list[list[NDArray[np.int32]]]:
-    """The ids of templates as one more side of what a model reads, or none where it follows none.
+    """Return the ids of templates as one more input of a model, or none if it follows none.
 
-    Raises SettingsError unless there are templates just where there are symbols *known* to a model.
+    Raises SettingsError if the model needs templates and gets none, or the reverse.
     """
     if known is None and templates is None:
         return []

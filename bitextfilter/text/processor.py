@@ -28,33 +28,33 @@ from bitextfilter.text.trigrams import CountedTrigrams, HashedTrigrams, Trigrams
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
 
 _MOST = 1 << 19
-"""With more characters than that in its tokens, it begins anew: one may be as long as a line."""
+"""The memory begins anew after this many characters: a token may be as long as a line."""
 
 
 class TokenMemory:
-    """Looks at each token once, and remembers it for the next sentences. Threads may share it."""
+    """Numbers each token once, and remembers it for the next sentences. Thread-safe."""
 
     def __init__(
-        self, look: Callable[[list[str]], Mapping[str, Ragged]], most: int = _MOST
+        self, number: Callable[[list[str]], Mapping[str, Ragged]], most: int = _MOST
     ) -> None:
-        """``look``: tokens → the ids of each, in each view; other tokens change nothing."""
-        self._look, self._most = look, most
+        """``number``: tokens → the ids of each, by view, independent of the other tokens."""
+        self._number, self._most = number, most
         self._lock = Lock()
         self._forget()
 
     def _forget(self) -> None:
         self._places: dict[str, int] = {}
         self._characters = 0
-        self._views = dict(self._look([]))
+        self._views = dict(self._number([]))
 
     def read(self, tokens: Sequence[str]) -> dict[str, Ragged]:
-        """Return the ids of distinct tokens, in each view."""
+        """Return the ids of distinct tokens, by view."""
         with self._lock:
             if self._characters > self._most:
                 self._forget()
             known = self._places
             if new := [token for token in tokens if token not in known]:
-                for view, ids in self._look(new).items():
+                for view, ids in self._number(new).items():
                     self._views[view] = self._views[view].followed_by(ids)
                 known.update(zip(new, count(len(known)), strict=False))
                 self._characters += sum(map(len, new))
@@ -68,10 +68,7 @@ _WINDOW = 8192
 
 
 class TextProcessor:
-    """Normalises, segments and numbers sentences of two languages, by one vocabulary.
-
-    The two may be one language: then source and target are read alike.
-    """
+    """Normalises, segments and numbers sentences of two languages (or twice the same one)."""
 
     def __init__(
         self,
@@ -81,14 +78,14 @@ class TextProcessor:
         vocabulary: Vocabulary,
         trigrams: Trigrams | None = None,
     ) -> None:
-        """Put the parts together; *languages* are those of the source and target side."""
+        """Take the parts; *languages* are those of the source and the target."""
         self.languages = languages
         self.normalisation = normalisation
         self.segmenter = segmenter
         self.vocabulary = vocabulary
         self.trigrams = trigrams
         self.templates: TemplateSymbols | None = None
-        """What a model that follows templates knows them by; its trainer sets it."""
+        """The symbols of a model that follows templates; its trainer sets them."""
         self._number = segmenter.numbering(vocabulary.index)
         self._memories: dict[tuple[str, tuple[str, ...]], TokenMemory] = {}
 
@@ -103,8 +100,8 @@ class TextProcessor:
     ) -> TextProcessor:
         """Learn one segmentation (or use a given one) and one vocabulary from both sides.
 
-        They may differ in number. The vocabulary is every piece learnt that occurs, or, of
-        segmentations without a fixed inventory, the ``vocabulary_size`` most frequent.
+        The vocabulary holds every learnt piece that occurs or, if the segmentation has no fixed
+        inventory, the ``vocabulary_size`` most frequent pieces.
         """
         sides = [
             [normalisation(sentence, language) for sentence in sentences]
@@ -127,7 +124,7 @@ class TextProcessor:
     def learn_trigrams(
         self, sources: Sequence[str], targets: Sequence[str], settings: TrigramSettings
     ) -> None:
-        """Learn the trigrams of the words of both sides, to read sentences as them, too."""
+        """Learn the trigrams of the words of both sides: adds the view ``TRIGRAMS``."""
         self._memories.clear()
         if settings.kind == "hashed":
             self.trigrams = HashedTrigrams(settings.size)
@@ -151,9 +148,8 @@ class TextProcessor:
     ) -> list[npt.NDArray[np.int32]]:
         """Return the ids of each sentence, whole, without begin or end marks.
 
-        Never empty: a sentence of which nothing is left is one ``UNKNOWN``. SettingsError
-        unless *language* is one of the two. The words of some thousand sentences are in memory
-        at a time.
+        Never empty: a sentence that normalises to nothing is one ``UNKNOWN``. SettingsError unless
+        *language* is one of the two. Holds the words of some thousand sentences at a time.
         """
         starts = range(0, max(len(sentences), 1), _WINDOW)
         windows = (sentences[start : start + _WINDOW] for start in starts)
@@ -180,7 +176,7 @@ class TextProcessor:
         return {view: View(rows, read[view].filled(UNKNOWN)) for view in views}
 
     def _ids(self, language: str, views: Sequence[str], tokens: list[str]) -> dict[str, Ragged]:
-        """Return the ids of what stands between white space; none where nothing is left of it."""
+        """Return the ids of tokens, by view; no id for a token that normalises to nothing."""
         if self.normalisation.by_words:
             tokens = self.normalise(tokens, language)
         something = np.fromiter(map(bool, tokens), dtype=bool, count=len(tokens))
@@ -189,18 +185,18 @@ class TextProcessor:
         return {view: ids.only(np.repeat(something, ids.lengths)) for view, ids in filled.items()}
 
     def _number_trigrams(self, words: Sequence[str]) -> Ragged:
-        """Return the ids of the trigrams of *words*, which may have spaces in them."""
+        """Return the ids of the trigrams of *words*, which may contain spaces."""
         assert self.trigrams is not None
         single, counts = split_words(words)
         return self.trigrams(single).merged(counts)
 
     @property
     def views(self) -> tuple[str, ...]:
-        """What sentences can be read as."""
+        """The views it can read."""
         return (PIECES,) if self.trigrams is None else (PIECES, TRIGRAMS)
 
     def sizes(self) -> dict[str, int]:
-        """Return how many ids each view has."""
+        """Return the number of ids by view."""
         sizes = {PIECES: len(self.vocabulary)}
         return sizes if self.trigrams is None else {**sizes, TRIGRAMS: len(self.trigrams)}
 
@@ -219,7 +215,7 @@ class TextProcessor:
         return config
 
     def save(self, folder: Path) -> None:
-        """Write the segmenter and ``vocabulary.tsv`` into *folder*; the config is the caller's."""
+        """Write the segmenter and ``vocabulary.tsv`` into *folder*, without the configuration."""
         save_segmenter(self.segmenter, folder)
         self.vocabulary.save(folder / _VOCABULARY)
         if isinstance(self.trigrams, CountedTrigrams):
@@ -227,7 +223,7 @@ class TextProcessor:
 
     @classmethod
     def load(cls, folder: Path, config: dict[str, Any]) -> TextProcessor:
-        """Read what :meth:`save` wrote, with what :meth:`config` said.
+        """Read a saved processor with its :meth:`config`.
 
         NotFoundError if a file is missing, ModelError if one is damaged or they disagree.
         """
@@ -256,7 +252,7 @@ def _by_windows(segmenter: Segmenter, sentences: Sequence[str]) -> Iterator[list
 
 
 def _load_trigrams(folder: Path, described: Any) -> Trigrams | None:
-    """Return the trigrams that :meth:`TextProcessor.config` described; ModelError if damaged."""
+    """Return the trigrams of :meth:`TextProcessor.config`; ModelError if damaged."""
     if described is None:
         return None
     if type(described) is int and described > 0:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from bitextfilter.arrays import Integers, Mask
 
 
 @dataclass(frozen=True)
@@ -17,74 +19,72 @@ class Ragged:
     """Rows of numbers, one behind the other: ``flat (sum of lengths,)``, ``lengths (n,)``."""
 
     flat: npt.NDArray[Any]
-    lengths: npt.NDArray[np.int64]
+    lengths: Integers
 
     @classmethod
     def of(cls, rows: Iterable[npt.NDArray[np.int32]]) -> Ragged:
-        """Put int32 rows together."""
+        """Concatenate int32 rows."""
         listed = list(rows)
         flat = np.concatenate(listed) if listed else np.zeros(0, dtype=np.int32)
         return cls(flat, np.fromiter(map(len, listed), dtype=np.int64, count=len(listed)))
 
     @classmethod
     def of_lists(cls, rows: Sequence[Sequence[int]]) -> Ragged:
-        """Put rows together as int32."""
+        """Concatenate rows as int32."""
         lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
         return cls(np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum())), lengths)
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.lengths)
 
     def __iter__(self) -> Iterator[npt.NDArray[Any]]:
-        """Yield every row, in order."""
         for start, length in zip(self.starts, self.lengths, strict=True):
             yield self.flat[start : start + length]
 
     @cached_property
-    def starts(self) -> npt.NDArray[np.int64]:
-        """Where each row begins, ``(n,)``."""
+    def starts(self) -> Integers:
+        """Offsets of the rows, ``(n,)``."""
         return np.cumsum(self.lengths) - self.lengths
 
     def take(self, rows: npt.NDArray[np.integer]) -> Ragged:
-        """Return the rows of these places, in that order."""
+        """Return rows by index, in that order."""
         return Ragged(self.flat[self.places(rows)], self.lengths[rows])
 
-    def places(self, rows: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-        """Return where in ``flat`` the numbers of these rows stand, one row behind the other."""
+    def places(self, rows: npt.NDArray[np.integer]) -> Integers:
+        """Return the offsets in ``flat`` of the numbers of these rows, one row behind the other."""
         lengths = self.lengths[rows]
         ends = np.cumsum(lengths)
         inside = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
-        places: npt.NDArray[np.int64] = np.repeat(self.starts[rows], lengths) + inside
+        places: Integers = np.repeat(self.starts[rows], lengths) + inside
         return places
 
     def followed_by(self, other: Ragged) -> Ragged:
-        """Return these rows, and behind them those of *other*."""
+        """Append the rows of *other*."""
         return Ragged(
             np.concatenate([self.flat, other.flat]), np.concatenate([self.lengths, other.lengths])
         )
 
-    def merged(self, groups: npt.NDArray[np.int64]) -> Ragged:
+    def merged(self, groups: Integers) -> Ragged:
         """Join runs of rows: the first ``groups[0]`` rows become one, and so on."""
         ends = np.concatenate([[0], np.cumsum(self.lengths)])
         bounds = np.concatenate([[0], np.cumsum(groups)])
         return Ragged(self.flat, np.diff(ends[bounds]))
 
-    def only(self, kept: npt.NDArray[np.bool_]) -> Ragged:
-        """Leave out the numbers that are not *kept*, ``(sum of lengths,)``."""
+    def only(self, kept: Mask) -> Ragged:
+        """Drop the numbers that are not *kept*, ``(sum of lengths,)``."""
         before = np.concatenate([[0], np.cumsum(kept)])
         ends = np.concatenate([[0], np.cumsum(self.lengths)])
         return Ragged(self.flat[kept], np.diff(before[ends]))
 
     def first(self, most: int) -> Ragged:
-        """Leave out what stands behind the first *most* numbers of a row."""
+        """Cut each row after its first *most* numbers."""
         if not (self.lengths > most).any():
             return self
         inside = np.arange(len(self.flat)) - np.repeat(self.starts, self.lengths)
         return Ragged(self.flat[inside < most], np.minimum(self.lengths, most))
 
     def filled(self, number: int) -> Ragged:
-        """Put *number* into the rows that are empty."""
+        """Put *number* into empty rows."""
         if self.lengths.all():
             return self
         lengths = np.maximum(self.lengths, 1)
@@ -92,9 +92,7 @@ class Ragged:
         flat[np.repeat(self.lengths > 0, lengths)] = self.flat
         return Ragged(flat, lengths)
 
-    def padded(
-        self, rows: npt.NDArray[np.integer]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def padded(self, rows: npt.NDArray[np.integer]) -> tuple[Integers, Integers]:
         """Return these rows, ``(n, t)`` filled up with 0, and their lengths, ``(n,)``."""
         lengths = self.lengths[rows]
         inside = np.arange(int(lengths.max(initial=0))) < lengths[:, None]
@@ -104,64 +102,72 @@ class Ragged:
 
 
 PIECES, TRIGRAMS = "pieces", "trigrams"
-"""What a sentence can be read as: the pieces it is segmented into, or its words' trigrams."""
+"""Views of a sentence: the pieces of its segmentation, or its words' trigrams."""
 
 
 @dataclass(frozen=True)
 class View:
-    """Some sentences read in one way: their tokens, and the ids that each distinct token is.
+    """One view of some sentences: their tokens, and the ids of each distinct token.
 
-    A token is what stands between white space, or, :meth:`one_by_one`, an id.
+    A token is the text between white space, or, after :meth:`one_by_one`, an id.
     """
 
     rows: Ragged
-    """Places in ``tokens`` of the tokens of each sentence; at least one."""
+    """Indices in ``tokens`` of the tokens of each sentence; at least one."""
     tokens: Ragged
     """Ids of each distinct token; at least one."""
 
     def ids(self) -> Ragged:
-        """Return the ids of each sentence, those of all its tokens together."""
+        """Return the ids of each sentence."""
         return self.tokens.take(self.rows.flat).merged(self.rows.lengths)
 
     def one_by_one(self) -> View:
-        """Return the same sentences with a token for each id."""
+        """Return the same sentences with one token for each id."""
         ids = self.ids()
         tokens, places = np.unique(ids.flat, return_inverse=True)
         return View(Ragged(places, ids.lengths), Ragged(tokens, np.ones(len(tokens), np.int64)))
 
 
-class _Numbers(dict[str, int]):
-    """Numbers words in the order they come."""
+class WordNumbers(dict[str, int]):
+    """Numbers of distinct words, given in order of appearance."""
+
+    def __init__(self, first: str | None = None) -> None:
+        """Begin with the word number 0, if one is given."""
+        self.words: list[str] = []
+        """The words by number."""
+        if first is not None:
+            self[first]
 
     def __missing__(self, word: str) -> int:
-        number = self[word] = len(self)
+        number = self[word] = len(self.words)
+        self.words.append(word)
         return number
 
 
 _BETWEEN = "\0"
-"""Stands between sentences as a word; a control character, which within one is white space."""
+"""A word put between sentences; within one, this control character counts as white space."""
 
 
 def numbered(sentences: Sequence[str]) -> tuple[Ragged, list[str]]:
-    """Return the words of each sentence, as places among the distinct words, and those.
+    """Return the words of each sentence, as indices of distinct words, and the latter.
 
-    The first of the distinct words is the empty one, and is in no sentence.
+    The first distinct word is the empty one, which is in no sentence.
     """
     text = f" {_BETWEEN} ".join(sentences)
     if text.count(_BETWEEN) >= max(len(sentences), 1):
         text = f" {_BETWEEN} ".join(sentence.replace(_BETWEEN, " ") for sentence in sentences)
     words = text.split()
-    number = _Numbers({_BETWEEN: 0})
+    number = WordNumbers(_BETWEEN)
     places = np.fromiter(map(number.__getitem__, words), dtype=np.int64, count=len(words))
     bounds = np.concatenate([[-1], np.flatnonzero(places == 0), [len(places)]])
     lengths = np.diff(bounds)[: len(sentences)] - 1
-    return Ragged(places[places > 0], lengths), ["", *islice(number, 1, None)]
+    return Ragged(places[places > 0], lengths), ["", *number.words[1:]]
 
 
-def split_words(normalised: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
-    """Return the words of normalised sentences in one list, and how many each sentence has.
+def split_words(normalised: Sequence[str]) -> tuple[list[str], Integers]:
+    """Return the words of normalised sentences in one list, and the number in each sentence.
 
-    A list for each would keep the garbage collector busy.
+    A list for each would burden the garbage collector.
     """
     counts = (sentence.count(" ") + 1 if sentence else 0 for sentence in normalised)
     return " ".join(normalised).split(), np.fromiter(counts, np.int64, len(normalised))

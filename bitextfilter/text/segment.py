@@ -9,10 +9,11 @@ import hashlib
 import io
 import json
 import random
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import sentencepiece
@@ -29,22 +30,20 @@ WORD_START = "\u2581"
 UNKNOWN = 1
 """The id of a piece that a vocabulary does not hold."""
 
-_REMEMBERED = 1 << 17
-
 T = TypeVar("T")
 
 
-class Segmenter(Protocol):
-    """Cuts normalised sentences into pieces, and puts them together again.
+class Segmenter(ABC):
+    """Cuts normalised sentences into pieces, and joins pieces again.
 
     On text that has been through ``Normalisation``, ``join(segment(text)) == text``.
     """
 
     kind: str
 
+    @abstractmethod
     def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
         """Return the pieces of each of the normalised *sentences*; none for an empty one."""
-        ...
 
     def segment(self, sentence: str) -> list[str]:
         """Return the pieces of one normalised *sentence*."""
@@ -55,93 +54,68 @@ class Segmenter(Protocol):
         return "".join(pieces).replace(WORD_START, " ").strip(" ")
 
     def inventory(self) -> frozenset[str] | None:
-        """Return all pieces it has learnt, or None if it can make any number of them.
+        """Return all pieces it has learnt, or None if their number is not limited.
 
-        Text with characters that it never saw gives other pieces too, which are no use to know.
+        Text with unseen characters gives other pieces too.
         """
         return None
 
     def numbering(self, index: Mapping[str, int]) -> Callable[[Sequence[str]], Ragged]:
-        """Return the function from normalised sentences to the ids that *index* gives pieces.
-
-        Pieces that *index* does not hold become ``UNKNOWN``.
-        """
+        """Return the function from normalised sentences to ids by *index*, or ``UNKNOWN``."""
 
         def number(sentences: Sequence[str]) -> Ragged:
-            return Ragged.of_lists(
-                [
-                    [index.get(piece, UNKNOWN) for piece in pieces]
-                    for pieces in self.segment_all(sentences)
-                ]
-            )
+            cut = self.segment_all(sentences)
+            return Ragged.of_lists([[index.get(p, UNKNOWN) for p in pieces] for pieces in cut])
 
         return number
 
+    @abstractmethod
     def to_bytes(self) -> bytes:
-        """Return all that was learnt, in a form that is data and never code."""
-        ...
+        """Return everything learnt, as data, never code."""
 
     @classmethod
+    @abstractmethod
     def from_bytes(cls, kind: str, content: bytes) -> Segmenter:
         """Return the segmenter of *kind* that :meth:`to_bytes` gave; ModelError if damaged."""
-        ...
 
 
-class WordwiseSegmenter(Segmenter):
-    """A segmenter that looks at one word at a time, and remembers the latest words."""
+class _WordwiseSegmenter(Segmenter):
+    """A segmenter of single words, which remembers the latest words."""
 
     def __init__(self) -> None:
-        """Start with nothing remembered."""
-        self._remembered = functools.lru_cache(_REMEMBERED)(self.cut)
+        self._remembered = functools.lru_cache(1 << 17)(self.cut)
 
+    @abstractmethod
     def cut(self, word: str) -> Sequence[str]:
-        """Return the parts of one word, which together are the word."""
-        raise NotImplementedError
+        """Return the parts of one word."""
 
     def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
-        """Return the pieces of each of the normalised *sentences*, word starts marked."""
-        return [self._mark(sentence.split()) for sentence in sentences]
-
-    def _mark(self, words: Iterable[str]) -> list[str]:
-        """Return the parts of *words* in one list, the first of each word marked."""
+        """See :meth:`Segmenter.segment_all`."""
         return [
-            part if i else WORD_START + part
-            for word in words
-            for i, part in enumerate(self._remembered(word))
+            [
+                part if i else WORD_START + part
+                for word in sentence.split()
+                for i, part in enumerate(self._remembered(word))
+            ]
+            for sentence in sentences
         ]
 
 
-def sample(sentences: Iterable[T], size: int, seed: int) -> list[T]:
-    """Return at most *size* of *sentences*, each as likely as any other, chosen by *seed*.
-
-    Reservoir sampling (algorithm R, Vitter 1985), so that memory holds *size* sentences. Empty
-    sentences are passed over.
-    """
-    chooser = random.Random(seed)
-    kept: list[T] = []
-    for number, sentence in enumerate(filter(None, sentences)):
-        if number < size:
-            kept.append(sentence)
-        elif (place := chooser.randrange(number + 1)) < size:
-            kept[place] = sentence
-    return kept
-
-
-class WordSegmenter(Segmenter):
-    """Each word is one piece, as it stands."""
+class _WordSegmenter(Segmenter):
+    """No segmentation: each word is one piece."""
 
     kind = "none"
 
     def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
-        """Return the words of each of the normalised *sentences*."""
+        """See :meth:`Segmenter.segment_all`."""
         return [sentence.split() for sentence in sentences]
 
     def join(self, pieces: Sequence[str]) -> str:
-        """Return the words with single spaces between them."""
+        """See :meth:`Segmenter.join`."""
         return " ".join(pieces)
 
     def numbering(self, index: Mapping[str, int]) -> Callable[[Sequence[str]], Ragged]:
-        """Return the function from normalised sentences to the ids of their words."""
+        """See :meth:`Segmenter.numbering`."""
 
         def number(sentences: Sequence[str]) -> Ragged:
             words, counts = split_words(sentences)
@@ -151,35 +125,32 @@ class WordSegmenter(Segmenter):
         return number
 
     def to_bytes(self) -> bytes:
-        """Return nothing: there is nothing to keep."""
+        """See :meth:`Segmenter.to_bytes`: nothing was learnt."""
         return b""
 
     @classmethod
-    def from_bytes(cls, kind: str, content: bytes) -> WordSegmenter:
-        """Return a word segmenter."""
+    def from_bytes(cls, kind: str, content: bytes) -> _WordSegmenter:
+        """See :meth:`Segmenter.from_bytes`."""
         return cls()
 
 
 _HEADER = "#version: 0.2"
-_VERSION = (0, 2)
 
 
-class MergeSegmenter(WordwiseSegmenter):
-    """subword-nmt's byte-pair encoding; ``segmenter.model`` is its file of codes."""
+class _MergeSegmenter(_WordwiseSegmenter):
+    """Byte-pair encoding by subword-nmt; ``segmenter.model`` is its file of codes."""
 
     kind = "bpe"
 
     def __init__(self, merges: Sequence[tuple[str, str]]) -> None:
-        """Take the pairs to merge, the first learnt first."""
+        """Take the pairs to merge, in the order of learning."""
         super().__init__()
         self._merges = tuple(merges)
-        self._ranks: Mapping[tuple[str, str], int] = {
-            pair: -rank for rank, pair in enumerate(reversed(self._merges))
-        }
+        self._ranks = {pair: -rank for rank, pair in enumerate(reversed(self._merges))}
 
     def cut(self, word: str) -> Sequence[str]:
         """Return the subwords of one word."""
-        parts: Sequence[str] = apply_bpe.encode(word, self._ranks, {}, None, "", _VERSION, {})
+        parts: Sequence[str] = apply_bpe.encode(word, self._ranks, {}, None, "", (0, 2), {})
         return parts
 
     def to_bytes(self) -> bytes:
@@ -188,8 +159,8 @@ class MergeSegmenter(WordwiseSegmenter):
         return ("\n".join(lines) + "\n").encode()
 
     @classmethod
-    def from_bytes(cls, kind: str, content: bytes) -> MergeSegmenter:
-        """Read codes of subword-nmt, version 0.2; ModelError if they are damaged."""
+    def from_bytes(cls, kind: str, content: bytes) -> _MergeSegmenter:
+        """See :meth:`Segmenter.from_bytes`."""
         try:
             header, *lines = content.decode("utf-8").removesuffix("\n").split("\n")
             pairs = [(left, right) for left, right in (line.split(" ") for line in lines)]
@@ -199,23 +170,23 @@ class MergeSegmenter(WordwiseSegmenter):
             raise ModelError(f"segmenter.model: does not begin with {_HEADER!r}")
         return cls(pairs)
 
+    @classmethod
+    def learn(cls, sentences: Sequence[str], merges: int) -> _MergeSegmenter:
+        """Learn at most *merges* merges of pairs that occur at least twice in *sentences*."""
+        codes = io.StringIO()
+        if any(len(word) > 1 for sentence in sentences for word in sentence.split()):
+            with contextlib.redirect_stderr(io.StringIO()):  # its progress bar cannot be turned off
+                learn_bpe.learn_bpe(sentences, codes, merges)
+        return cls.from_bytes("bpe", (codes.getvalue() or _HEADER).encode())
 
-def learn_merges(sentences: Sequence[str], merges: int) -> MergeSegmenter:
-    """Learn at most *merges* merges of pairs that occur twice or more in *sentences*."""
-    codes = io.StringIO()
-    if any(len(word) > 1 for sentence in sentences for word in sentence.split()):
-        with contextlib.redirect_stderr(io.StringIO()):  # its progress bar cannot be turned off
-            learn_bpe.learn_bpe(sentences, codes, merges)
-    return MergeSegmenter.from_bytes("bpe", (codes.getvalue() or _HEADER).encode())
 
-
-class MorphSegmenter(WordwiseSegmenter):
+class _MorphSegmenter(_WordwiseSegmenter):
     """A Morfessor Baseline model; ``segmenter.model`` lists words: count, then their morphs."""
 
     kind = "morfessor"
 
     def __init__(self, analyses: Sequence[tuple[int, Sequence[str]]]) -> None:
-        """Take the count and the morphs of every word learnt from."""
+        """Take the count and the morphs of every word of the training text."""
         super().__init__()
         self._analyses = [(count, tuple(morphs)) for count, morphs in analyses]
         self._model = _morfessor().BaselineModel()
@@ -234,36 +205,34 @@ class MorphSegmenter(WordwiseSegmenter):
         return "".join(f"{line}\n" for line in lines).encode()
 
     @classmethod
-    def from_bytes(cls, kind: str, content: bytes) -> MorphSegmenter:
-        """Read what :meth:`to_bytes` gave; ModelError if it is damaged."""
+    def from_bytes(cls, kind: str, content: bytes) -> _MorphSegmenter:
+        """See :meth:`Segmenter.from_bytes`."""
         try:
             lines = content.decode("utf-8").removesuffix("\n").split("\n")
-            analyses = [
-                (int(count), morphs) for count, *morphs in (row.split(" ") for row in lines)
-            ]
+            rows = (line.split(" ") for line in lines)
+            return cls([(int(count), morphs) for count, *morphs in rows])
         except ValueError as error:
             raise ModelError("segmenter.model: a line is not a count and morphs") from error
-        return cls(analyses)
 
+    @classmethod
+    def learn(cls, sentences: Sequence[str], seed: int) -> _MorphSegmenter:
+        """Learn from the words of *sentences* and their counts, in an order by *seed*.
 
-def learn_morphs(sentences: Sequence[str], seed: int) -> MorphSegmenter:
-    """Learn from the words of normalised *sentences* and their counts, in an order by *seed*.
-
-    Morfessor's own defaults: recursive training until an epoch gains less than .005 a word.
-    DeviceError if Morfessor is not installed.
-    """
-    words = Counter(word for sentence in sentences for word in sentence.split())
-    model = _morfessor().BaselineModel()
-    model.load_data((count, word) for word, count in words.items())
-    with _quiet_and_seeded(seed):
-        model.train_batch()
-    # Loaded from its text at once, so that it is the same model before saving and after.
-    return MorphSegmenter([(words[word], model.segment(word)) for word in words])
+        Morfessor's defaults: recursive training until an epoch gains less than .005 a word.
+        DeviceError if Morfessor is not installed.
+        """
+        words = Counter(word for sentence in sentences for word in sentence.split())
+        model = _morfessor().BaselineModel()
+        model.load_data((count, word) for word, count in words.items())
+        with _quiet_and_seeded(seed):
+            model.train_batch()
+        # Loaded from its text at once, so that it is the same model before saving and after.
+        return cls([(words[word], model.segment(word)) for word in words])
 
 
 @contextlib.contextmanager
 def _quiet_and_seeded(seed: int) -> Iterator[None]:
-    """Keep Morfessor's dots off stderr, and the shuffles it makes from Python's own generator."""
+    """Keep Morfessor's dots off stderr, and its shuffles apart from Python's own generator."""
     utils, state = _morfessor().utils, random.getstate()
     shown, utils.show_progress_bar = utils.show_progress_bar, False
     random.seed(seed)
@@ -275,7 +244,7 @@ def _quiet_and_seeded(seed: int) -> Iterator[None]:
 
 
 def _morfessor() -> Any:
-    """Return the package, which is an extra; DeviceError if it is not installed."""
+    """Return the optional package; DeviceError if it is not installed."""
     try:
         import morfessor
     except ImportError as error:
@@ -284,14 +253,15 @@ def _morfessor() -> Any:
     return morfessor
 
 
-_KINDS: dict[Literal["unigram", "bpe"], str] = {"unigram": "unigram", "bpe": "sentencepiece-bpe"}
-# The training splits its sums by thread, so this number is part of the result.
-_TRAINING_THREADS = 2
-_CHARACTER_COVERAGE = 0.9998
+class _SentencePieceSegmenter(Segmenter):
+    """A sentencepiece model; unseen characters come out as pieces of their own."""
 
-
-class SentencePieceSegmenter(Segmenter):
-    """A sentencepiece model; characters that it never saw come out as pieces of their own."""
+    _MODEL_TYPES: ClassVar[Mapping[str, Literal["unigram", "bpe"]]] = {
+        "unigram": "unigram",
+        "sentencepiece-bpe": "bpe",
+    }
+    # The training splits its sums by thread, so this number is part of the result.
+    _TRAINING_THREADS = 2
 
     def __init__(self, kind: str, model: bytes) -> None:
         """Take the serialised sentencepiece *model*; ModelError if it is not one."""
@@ -301,24 +271,23 @@ class SentencePieceSegmenter(Segmenter):
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         except RuntimeError as error:
             raise ModelError("not a sentencepiece model") from error
+        self._pieces = [self._processor.id_to_piece(i) for i in range(len(self._processor))]
 
     def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
-        """Return the pieces of each of the normalised *sentences*."""
+        """See :meth:`Segmenter.segment_all`."""
         pieces: list[list[str]] = self._processor.encode(
             list(sentences), out_type=str, num_threads=1
         )
         return pieces
 
     def inventory(self) -> frozenset[str]:
-        """Return the pieces of the model, its name for unknown ones left out."""
+        """Return the pieces of the model, but for the unknown one."""
         unknown = self._processor.unk_id()
-        names = (self._processor.id_to_piece(i) for i in range(len(self._processor)))
-        return frozenset(name for i, name in enumerate(names) if i != unknown)
+        return frozenset(piece for i, piece in enumerate(self._pieces) if i != unknown)
 
     def numbering(self, index: Mapping[str, int]) -> Callable[[Sequence[str]], Ragged]:
-        """Return the function from sentences to ids, through a table of sentencepiece's ids."""
-        names = [self._processor.id_to_piece(i) for i in range(len(self._processor))]
-        table = np.array([index.get(name, UNKNOWN) for name in names], dtype=np.int32)
+        """See :meth:`Segmenter.numbering`: by a table of sentencepiece's ids."""
+        table = np.array([index.get(piece, UNKNOWN) for piece in self._pieces], dtype=np.int32)
         table[self._processor.unk_id()] = UNKNOWN
 
         def number(sentences: Sequence[str]) -> Ragged:
@@ -329,59 +298,49 @@ class SentencePieceSegmenter(Segmenter):
         return number
 
     def to_bytes(self) -> bytes:
-        """Return the serialised sentencepiece model."""
+        """See :meth:`Segmenter.to_bytes`."""
         return self._model
 
     @classmethod
-    def from_bytes(cls, kind: str, content: bytes) -> SentencePieceSegmenter:
-        """Return the segmenter of a serialised model; ModelError if it is damaged."""
+    def from_bytes(cls, kind: str, content: bytes) -> _SentencePieceSegmenter:
+        """See :meth:`Segmenter.from_bytes`."""
         return cls(kind, content)
 
+    @classmethod
+    def learn(cls, sentences: Sequence[str], kind: str, size: int) -> _SentencePieceSegmenter:
+        """Learn at most *size* pieces; SettingsError if they cannot hold the characters.
 
-def learn_sentencepiece(
-    sentences: Sequence[str],
-    vocabulary_size: int,
-    model_type: Literal["unigram", "bpe"] = "unigram",
-) -> SentencePieceSegmenter:
-    """Learn at most *vocabulary_size* pieces from normalised *sentences*.
-
-    The same sentences in the same order give the same model. Fewer pieces are learnt where the
-    text has no more. SettingsError if *vocabulary_size* is too small to hold the characters.
-    """
-    model = io.BytesIO()
-    try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(sentences),
-            model_writer=model,
-            model_type=model_type,
-            vocab_size=vocabulary_size,
-            hard_vocab_limit=False,
-            character_coverage=_CHARACTER_COVERAGE,
-            normalization_rule_name="identity",
-            num_threads=_TRAINING_THREADS,
-            minloglevel=2,
-            bos_id=-1,
-            eos_id=-1,
-        )
-    except RuntimeError as error:
-        reason = str(error).splitlines()[0].rpartition("] ")[2].partition(" Increase ")[0]
-        raise SettingsError(
-            f"a vocabulary of {vocabulary_size} cannot be learnt: {reason}"
-        ) from error
-    return SentencePieceSegmenter(_KINDS[model_type], model.getvalue())
+        The same sentences in the same order give the same model.
+        """
+        model = io.BytesIO()
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(sentences),
+                model_writer=model,
+                model_type=cls._MODEL_TYPES[kind],
+                vocab_size=size,
+                hard_vocab_limit=False,
+                character_coverage=0.9998,
+                normalization_rule_name="identity",
+                num_threads=cls._TRAINING_THREADS,
+                minloglevel=2,
+                bos_id=-1,
+                eos_id=-1,
+            )
+        except RuntimeError as error:
+            reason = str(error).splitlines()[0].rpartition("] ")[2].partition(" Increase ")[0]
+            raise SettingsError(f"a vocabulary of {size} cannot be learnt: {reason}") from error
+        return cls(kind, model.getvalue())
 
 
-_DESCRIPTION = "segmenter.json"
-_CONTENT = "segmenter.model"
 SEGMENTERS: dict[str, type[Segmenter]] = {
-    "unigram": SentencePieceSegmenter,
-    "sentencepiece-bpe": SentencePieceSegmenter,
-    "bpe": MergeSegmenter,
-    "morfessor": MorphSegmenter,
-    "none": WordSegmenter,
+    "unigram": _SentencePieceSegmenter,
+    "sentencepiece-bpe": _SentencePieceSegmenter,
+    "bpe": _MergeSegmenter,
+    "morfessor": _MorphSegmenter,
+    "none": _WordSegmenter,
 }
-"""The name of every segmentation and the class that does it."""
-
+"""Segmenters by the name of the segmentation."""
 
 _LEARNT = "kind=" + "|".join(kind for kind in SEGMENTERS if kind != "none")
 
@@ -409,18 +368,28 @@ class SegmenterSettings(Settings):
         within=">= 1",
         needs=_LEARNT,
     )
-    seed: int = setting(
-        1,
-        "chooses these sentences",
-        within=">= 0",
-        needs=_LEARNT,
-    )
+    seed: int = setting(1, "chooses these sentences", within=">= 0", needs=_LEARNT)
+
+
+def sample(sentences: Iterable[T], size: int, seed: int) -> list[T]:
+    """Draw at most *size* of the non-empty *sentences* uniformly, by *seed*.
+
+    Reservoir sampling (algorithm R, Vitter 1985): memory holds *size* sentences.
+    """
+    chooser = random.Random(seed)
+    kept: list[T] = []
+    for number, sentence in enumerate(filter(None, sentences)):
+        if number < size:
+            kept.append(sentence)
+        elif (place := chooser.randrange(number + 1)) < size:
+            kept[place] = sentence
+    return kept
 
 
 def learn_segmenter(sentences: Iterable[str], settings: SegmenterSettings) -> Segmenter:
     """Learn from normalised *sentences*; the same ones in the same order give the same result.
 
-    InputError if there is no text, SettingsError if *settings* are unknown or cannot be met.
+    InputError if there is no text, SettingsError if *settings* cannot be met.
     """
     if not settings.vocabulary_size:
         raise SettingsError("segmentation.vocabulary_size must be at least 1")
@@ -428,15 +397,16 @@ def learn_segmenter(sentences: Iterable[str], settings: SegmenterSettings) -> Se
     if not chosen:
         raise InputError("no text to learn a segmentation from")
     match settings.kind:
-        case "unigram":
-            return learn_sentencepiece(chosen, settings.vocabulary_size, "unigram")
-        case "sentencepiece-bpe":
-            return learn_sentencepiece(chosen, settings.vocabulary_size, "bpe")
         case "bpe":
-            return learn_merges(chosen, settings.merges)
+            return _MergeSegmenter.learn(chosen, settings.merges)
         case "morfessor":
-            return learn_morphs(chosen, settings.seed)
-    return WordSegmenter()
+            return _MorphSegmenter.learn(chosen, settings.seed)
+        case "none":
+            return _WordSegmenter()
+    return _SentencePieceSegmenter.learn(chosen, settings.kind, settings.vocabulary_size)
+
+
+_DESCRIPTION, _CONTENT = "segmenter.json", "segmenter.model"
 
 
 def save_segmenter(segmenter: Segmenter, folder: Path) -> None:
@@ -448,10 +418,7 @@ def save_segmenter(segmenter: Segmenter, folder: Path) -> None:
 
 
 def load_segmenter(folder: Path) -> Segmenter:
-    """Read what :func:`save_segmenter` wrote into *folder*.
-
-    NotFoundError if there is no segmenter, ModelError if it is damaged.
-    """
+    """Read the segmenter of a folder; NotFoundError if it is missing, ModelError if damaged."""
     try:
         described = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
         segmenter, checksum = SEGMENTERS[described["kind"]], described["sha256"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def normalise_punctuation(text: str, language: str) -> str:
-    """Return *text* with quotation marks, dashes and spacing as Moses' script leaves them."""
+    """Return *text* with quotation marks, dashes and spacing normalised as by Moses' script."""
     result: str = _punctuation(language).normalize(text)
     return result
 
@@ -49,8 +49,8 @@ _WIDE_SPACE = re.compile(r"[^\S\x00-\x7f]")
 def split_sentences(text: str, language: str) -> list[str]:
     """Return the sentences of *text*, without white space around them; none is empty.
 
-    A language that the library has no rules for is divided by those of a related one, or of
-    English. Raises DeviceError if the optional package is not installed.
+    A language without rules in the library is split by those of a related one, or of English.
+    Raises DeviceError if the optional package is not installed.
     """
     try:
         import sentencex
@@ -90,8 +90,8 @@ _WORD = regex.compile(
 def word_forms(sentence: str) -> set[str]:
     """Return the words of a sentence, letter case folded, letters composed (NFC).
 
-    Of scripts that put no spaces between words, all two neighbouring characters instead, and
-    characters that stand alone.
+    For scripts without spaces between words: all pairs of neighbouring characters, and single
+    characters.
     """
     forms: set[str] = set()
     for word in _WORD.finditer(unicodedata.normalize("NFC", sentence).casefold()):

@@ -1,7 +1,7 @@
-"""Character trigrams of words, numbered all at once: the boundaries of a word count as characters.
+"""Character trigrams of words, after Wieting & Gimpel 2018, section 5 (TRIGRAM).
 
-Wieting & Gimpel 2018, section 5 (TRIGRAM). A word of ``m`` characters has ``m`` trigrams, one
-around each character: *cat* has ``_ca``, ``cat`` and ``at_``.
+A word of ``m`` characters has ``m`` trigrams, one around each character: *cat* has ``_ca``,
+``cat`` and ``at_``.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ TRIGRAM_KINDS = ("counted", "hashed")
 _BITS = 21
 """Bits that hold any code point."""
 _WORDS = 1 << 16
-"""Words counted together."""
+"""Words counted at once."""
 
 _Keys = npt.NDArray[np.uint64]
-"""A trigram each: its three code points, the first highest."""
+"""Trigrams: three code points each, the first highest."""
 
 
 @dataclass(frozen=True)
 class TrigramSettings(Settings):
-    """Which trigrams have a number of their own.
+    """The numbering of trigrams.
 
-    ``counted``: the ``size`` most frequent of the training text, others are passed over;
-    ``hashed``: each has one of ``size`` numbers, which it may share with others.
+    ``counted``: the ``size`` most frequent ones of the training text, without the others;
+    ``hashed``: each has one of ``size`` numbers, perhaps shared with others.
     """
 
     kind: str = setting(
@@ -51,13 +51,13 @@ class Trigrams(Protocol):
     """Numbers of the trigrams of words."""
 
     def __len__(self) -> int:
-        """Return how many numbers there are, those of ``RESERVED`` among them."""
+        """Return the number of ids, with those of ``RESERVED``."""
         ...
 
     def __call__(self, words: Sequence[str]) -> Ragged:
-        """Return the trigrams of each of the words; ``UNKNOWN`` alone where none has a number.
+        """Return the ids of the trigrams of each word; one ``UNKNOWN`` if none has a number.
 
-        A word is no empty string and has no white space in it.
+        Words are not empty and contain no white space.
         """
         ...
 
@@ -66,11 +66,9 @@ class HashedTrigrams:
     """Trigrams by a hash of their characters."""
 
     def __init__(self, size: int) -> None:
-        """Take the number of places."""
         self.size = size
 
     def __len__(self) -> int:
-        """See :class:`Trigrams`."""
         return len(RESERVED) + self.size
 
     def __call__(self, words: Sequence[str]) -> Ragged:
@@ -105,7 +103,6 @@ class CountedTrigrams:
         return cls(Vocabulary([_text(key) for key in kept], np.array(pairs, dtype=np.int64)))
 
     def __len__(self) -> int:
-        """See :class:`Trigrams`."""
         return len(self.vocabulary)
 
     def __call__(self, words: Sequence[str]) -> Ragged:
@@ -117,7 +114,7 @@ class CountedTrigrams:
             places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
             known = self._keys[places] == keys
             ids[known] = self._ids[places[known]]
-        # Of a word that has none, its first trigram stays as the one that is unknown.
+        # A word without a known trigram keeps its first one, as UNKNOWN.
         starts = np.cumsum(lengths) - lengths
         found = np.add.reduceat(known, starts) if len(lengths) else lengths
         known[starts[found == 0]] = True
@@ -125,7 +122,7 @@ class CountedTrigrams:
 
 
 def _keys(words: Sequence[str]) -> tuple[_Keys, npt.NDArray[np.int64]]:
-    """Return the trigrams of all words, and how many each word has."""
+    """Return the trigrams of all words, and their number in each word."""
     lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
     text = f" {' '.join(words)} ".encode("utf-32-le", "surrogatepass")
     codes = np.frombuffer(text, dtype="<u4").astype(np.uint64)

@@ -1,4 +1,4 @@
-"""Vocabularies: subwords with ids and counts; words of sentence pairs numbered as they come."""
+"""Vocabularies: subwords with ids and counts, and numbered words of sentence pairs."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
-from numpy.typing import NDArray
 
+from bitextfilter.arrays import Ids, Integers, Mask
 from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.text.normalise import Normalisation
-from bitextfilter.text.ragged import Ragged
+from bitextfilter.text.ragged import Ragged, WordNumbers
 from bitextfilter.text.segment import UNKNOWN
 
 PAD = 0
 BEGIN = 2
 END = 3
 RESERVED = ("<pad>", "<unknown>", "<begin>", "<end>")
-"""What the first ids stand for; text that looks the same is text, not these."""
+"""The first ids; a piece of text with the same characters has an id of its own."""
 
 _HEADER = "piece\tsource\ttarget"
 # A piece is a line's first cell, so the few characters that end cells are written as escapes.
@@ -38,7 +37,7 @@ class Vocabulary:
     of the source and of the target language.
     """
 
-    def __init__(self, pieces: Sequence[str], counts: npt.NDArray[np.int64]) -> None:
+    def __init__(self, pieces: Sequence[str], counts: Integers) -> None:
         """Take distinct *pieces* and their *counts*; ModelError if the two do not agree."""
         self.pieces = tuple(pieces)
         self.counts = np.asarray(counts, dtype=np.int64).reshape(-1, 2)
@@ -70,11 +69,10 @@ class Vocabulary:
         return cls(kept, np.array([(source[p], target[p]) for p in kept], dtype=np.int64))
 
     def __len__(self) -> int:
-        """Return the number of ids, the reserved ones included."""
         return len(RESERVED) + len(self.pieces)
 
-    def ids(self, pieces: Iterable[str]) -> npt.NDArray[np.int32]:
-        """Return the id of each of *pieces*, ``UNKNOWN`` for those that are not here."""
+    def ids(self, pieces: Iterable[str]) -> Ids:
+        """Return the id of each of *pieces*, ``UNKNOWN`` for those it does not hold."""
         return np.array([self.index.get(piece, UNKNOWN) for piece in pieces], dtype=np.int32)
 
     def piece(self, number: int) -> str:
@@ -92,9 +90,9 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: Path) -> Vocabulary:
-        """Read what :meth:`save` wrote.
+        """Read a saved vocabulary.
 
-        NotFoundError if there is no such file, ModelError, naming the line, if it is damaged.
+        NotFoundError if the file is missing, ModelError, naming the line, if it is damaged.
         """
         try:
             lines = path.read_bytes().decode("utf-8").split("\n")
@@ -131,7 +129,7 @@ _NORMALISE = Normalisation(lowercase=True, apart=True)
 
 
 def plain_words(sentence: str) -> list[str]:
-    """The words between spaces, in lower case; punctuation marks and symbols are words."""
+    """Return the words in lower case; punctuation marks and symbols are words."""
     return _NORMALISE(sentence, "").split()
 
 
@@ -139,17 +137,20 @@ class NumberedWords:
     """Collects sentence pairs: 4 bytes a word, and each distinct word once."""
 
     def __init__(self) -> None:
-        self.words: list[str] = []
-        """By number, in the order in which they were first seen."""
         self.left = 0
-        """Pairs that were too long."""
-        self._numbers: dict[str, int] = {}
+        """Pairs that were too long, or had an empty side."""
+        self._numbers = WordNumbers()
         self._flat = array("i"), array("i")
         self._lengths = array("i"), array("i")
 
     @property
+    def words(self) -> list[str]:
+        """The distinct words by number."""
+        return self._numbers.words
+
+    @property
     def pairs(self) -> int:
-        """How many were kept."""
+        """The number of pairs kept."""
         return len(self._lengths[0])
 
     def add(self, source: str, target: str, most: int) -> None:
@@ -159,23 +160,17 @@ class NumberedWords:
             self.left += 1
             return
         for text, flat, lengths in zip(texts, self._flat, self._lengths, strict=True):
-            flat.extend(self._number(word) for word in text)
+            flat.extend(map(self._numbers.__getitem__, text))
             lengths.append(len(text))
 
     def sides(self) -> tuple[Ragged, Ragged]:
-        """The sentences of both sides as numbers."""
+        """Return the sentences of both sides as numbers."""
         source, target = (
             Ragged(np.array(flat, np.int32), np.array(lengths, np.int64))
             for flat, lengths in zip(self._flat, self._lengths, strict=True)
         )
         return source, target
 
-    def readable(self) -> NDArray[np.bool_]:
-        """Of each number whether its word has a letter or a digit."""
+    def readable(self) -> Mask:
+        """Return for each number whether its word has a letter or a digit."""
         return np.array([any(map(str.isalnum, word)) for word in self.words], dtype=bool)
-
-    def _number(self, word: str) -> int:
-        number = self._numbers.setdefault(word, len(self.words))
-        if number == len(self.words):
-            self.words.append(word)
-        return number
