@@ -1,7 +1,7 @@
 """n-gram language models with back-off, and their ARPA files.
 
-A line that starts with ``#`` before ``\\data\\`` says what the tokens are (``Units.note``); KenLM
-passes over such lines, and most other readers over whatever stands before ``\\data\\``.
+A line that starts with ``#`` before ``\\data\\`` holds the token units (``TokenUnits.note``);
+KenLM and most other readers skip it.
 """
 
 from __future__ import annotations
