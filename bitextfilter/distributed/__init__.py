@@ -1,1 +1,1 @@
-"""Tasks spread over workers: one map in order, on this machine or on many."""
+"""Engines: ordered map of tasks on one machine or many."""

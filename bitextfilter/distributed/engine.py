@@ -1,4 +1,4 @@
-"""An engine maps tasks in order; the one here works on this machine."""
+"""Engines map tasks in order; the local one uses processes of this machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Answer = TypeVar("Answer")
 
 
 class Engine(Protocol):
-    """Does tasks somewhere."""
+    """Runs tasks in order."""
 
     def map(
         self, prepare: Callable[[], Callable[[Task], Answer]], tasks: Iterable[Task]
@@ -21,37 +21,37 @@ class Engine(Protocol):
         """Yield the result of each task, in the order of the tasks.
 
         Args:
-            prepare: called once in each worker: returns the function that does a task. It, the
-                tasks and their results travel between processes, so it has to be a function of
-                a module, or an object with ``__call__``.
-            tasks: asked for as workers become free, a few ahead of the results. ``str(task)``
-                names one in messages.
+            prepare: called once in each worker: returns the function of a task. It, the tasks and
+                their results travel between processes, so it must be a module's function, or an
+                object with ``__call__``.
+            tasks: requested as workers become free, a few ahead of the results. ``str(task)`` is
+                a task's name in messages.
 
-        Raises what doing a task raised, in its turn, and, when all before are done, what asking
-        for the next one raised.
+        Raises the error of a task in its turn, and that of requesting the next task after all
+        results before it.
         """
 
 
 @dataclass(frozen=True)
 class TaskError:
-    """Stands for a task, where asking for it failed."""
+    """Stands for a task that could not be requested."""
 
     error: Exception
 
 
 def until_error(tasks: Iterable[Task]) -> Iterator[Task | TaskError]:
-    """Yield tasks, and a TaskError last, if there is none because asking raises."""
+    """Yield tasks, and a TaskError last if requesting one raises."""
     try:
         yield from tasks
-    except Exception as error:  # noqa: BLE001 - it is raised in its turn
+    except Exception as error:  # noqa: BLE001 - raised in its turn
         yield TaskError(error)
 
 
 class LocalEngine:
-    """An Engine of this process, or of some others on this machine."""
+    """An Engine of one or more processes of this machine."""
 
     def __init__(self, processes: int = 1) -> None:
-        """Work in so many *processes*; in this one if it is one."""
+        """Use a number of *processes*; only this one if it is 1."""
         self._processes = processes
 
     def map(
@@ -62,7 +62,7 @@ class LocalEngine:
 
 
 class _Prepared:
-    """Does tasks, prepared at the first."""
+    """Runs tasks; prepares at the first."""
 
     def __init__(self, prepare: Callable[[], Callable[[Any], Any]]) -> None:
         self._prepare = prepare

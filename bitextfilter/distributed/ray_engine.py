@@ -1,8 +1,8 @@
-"""The engine that works on a Ray cluster, which it joins or starts.
+"""The engine of a Ray cluster, which it joins or starts.
 
-A worker is prepared once and has one task at a time. Where it dies, by itself or with its node,
-its task goes to another one. ``ray.util.ActorPool`` does not do: in order, it leaves a worker idle
-until the results before its own are taken; out of order, it hides which task failed.
+A worker is prepared once and has one task at a time. If it dies, alone or with its node, its task
+goes to another. ``ray.util.ActorPool`` will not do: in order, it leaves a worker idle until the
+results before its own are taken; out of order, it hides which task failed.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ STORE_BYTES = 1 << 27
 """The shared memory of a cluster started here: tasks and results are small."""
 
 TRIES = 3
-"""How many workers may fail at one task, or fail to start one after the other."""
+"""The number of workers that may fail at one task, or fail to start in a row."""
 
 AHEAD = 4
-"""How many tasks are asked for, for each worker, beyond the last whose result has been taken."""
+"""Tasks requested for each worker beyond the last result taken."""
 
 _PATIENCE = 0.5
-"""Seconds after which signals are looked for."""
+"""Seconds between two checks for signals."""
 
 
 class RayEngine:
-    """An Engine of workers on a Ray cluster, which a context joins or starts, and leaves."""
+    """An Engine of workers on a Ray cluster; its context joins or starts the cluster."""
 
     def __init__(
         self, address: str | None = None, workers: int | None = None, cpus: int = 1, gpus: int = 0
     ) -> None:
-        """Say where to work, and what for.
+        """Choose the cluster and its workers.
 
         Args:
             address: of the cluster; by default RAY_ADDRESS, or one is started on this machine.
-            workers: how many, by default as many as fit into the cluster.
-            cpus: that each of them takes.
-            gpus: that each of them takes.
+            workers: their number, by default as many as fit into the cluster.
+            cpus: CPUs of each worker.
+            gpus: GPUs of each worker.
         """
         self._address = address or os.environ.get("RAY_ADDRESS") or None
         self._workers, self._cpus, self._gpus = workers, cpus, gpus
@@ -77,7 +77,7 @@ class RayEngine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Leave the cluster; one that was started here ends."""
+        """Leave the cluster, or end it if it was started here."""
         if self._joined:
             ray.shutdown()
             self._joined = False
@@ -87,8 +87,8 @@ class RayEngine:
     ) -> Iterator[Answer]:
         """Yield the result of each task, as ``Engine.map``.
 
-        A task that fails, but for a BitextError, is given to another worker, up to three in all.
-        Raises WorkerError if they all fail, or if no worker can be started.
+        A task that fails with another error than a BitextError goes to another worker, up to three
+        in all. Raises WorkerError if all fail, or if no worker starts.
         """
         start = ray.remote(_Worker).options(**self._share).remote
         pool: _Pool[Task, Answer] = _Pool(lambda: start(prepare), self._count)
@@ -98,7 +98,7 @@ class RayEngine:
             pool.end()
 
     def _join(self) -> None:
-        """Start or join a cluster, quietly; SIGTERM stays ours."""
+        """Start or join a cluster, quietly; keep our SIGTERM handler."""
         handler = signal.getsignal(signal.SIGTERM)
         here: dict[str, Any] = {"address": "local", "object_store_memory": STORE_BYTES}
         if not self._address:
@@ -119,7 +119,7 @@ class RayEngine:
                 signal.signal(signal.SIGTERM, handler)
 
     def _room(self) -> int:
-        """Return how many workers the nodes have room for when nothing else runs there."""
+        """Return the number of workers that fit into the idle nodes."""
         known: Callable[[], list[dict[str, Any]]] = ray.nodes
         nodes = [node["Resources"] for node in known() if node["Alive"]]
         wanted = {"CPU": self._cpus, "GPU": self._gpus}
@@ -130,7 +130,7 @@ class RayEngine:
 
 
 def _share_package() -> None:
-    """Let processes that this one starts find this package, wherever it was found here."""
+    """Let child processes import this package from its present place."""
     paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
 
@@ -139,7 +139,7 @@ _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "CRITICAL"}
 
 
 def _check_reachable(address: str | None) -> None:
-    """Raise DeviceError where nobody listens at HOST:PORT: Ray itself would wait for minutes."""
+    """Raise DeviceError if HOST:PORT does not answer: Ray itself would wait for minutes."""
     host, _, port = (address or "").rpartition(":")
     if not host or "/" in host or not port.isdigit():
         return
@@ -151,14 +151,14 @@ def _check_reachable(address: str | None) -> None:
 
 
 class _Worker:
-    """What lives in a worker's process."""
+    """The actor in a worker's process."""
 
     def __init__(self, prepare: Callable[[], Callable[[Any], Any]]) -> None:
-        """Make one that *prepare* will prepare."""
+        """Start unprepared."""
         self._prepare = prepare
 
     def start(self) -> BitextError | None:
-        """Prepare; returns an error that any other worker would have, too."""
+        """Prepare; return an error that any other worker would have, too."""
         try:
             self._work = self._prepare()
         except BitextError as error:
@@ -175,7 +175,7 @@ class _Worker:
 
 @dataclass(frozen=True)
 class _Turn(Generic[Task]):
-    """A task on its way."""
+    """A task in progress."""
 
     index: int
     task: Task
@@ -183,10 +183,10 @@ class _Turn(Generic[Task]):
 
 
 class _Pool(Generic[Task, Answer]):
-    """Workers and what they are doing."""
+    """The workers and their tasks."""
 
     def __init__(self, start: Callable[[], Any], workers: int) -> None:
-        """Have up to so many *workers*, actors of a Worker that *start* makes."""
+        """Hold up to a number of *workers*, actors that *start* makes."""
         self._start, self._most = start, workers
         self._starting: dict[Any, Any] = {}
         self._idle: list[Any] = []
@@ -220,7 +220,7 @@ class _Pool(Generic[Task, Answer]):
             ray.kill(worker)
 
     def _ask(self, tasks: Iterator[Task | TaskError]) -> None:
-        """Ask for tasks, up to some ahead of the results that are awaited."""
+        """Request tasks, some ahead of the results that are awaited."""
         while self._more and self._asked < self._given + AHEAD * self._most:
             task = next(tasks, None)
             if task is None:
@@ -233,7 +233,7 @@ class _Pool(Generic[Task, Answer]):
             self._asked += 1
 
     def _settle(self, index: int, answer: Any) -> None:
-        """Keep an answer; after an error no more is asked for."""
+        """Keep an answer; request no more after an error."""
         self._answers[index] = answer
         if isinstance(answer, TaskError):
             self._more = False
@@ -248,7 +248,7 @@ class _Pool(Generic[Task, Answer]):
             self._starting[worker.start.remote()] = worker
 
     def _collect(self) -> None:
-        """Wait until something has happened, and see what."""
+        """Wait for workers that started or finished, and collect their results."""
         pending = [*self._starting, *self._busy]
         if not pending:
             return
@@ -287,7 +287,7 @@ class _Pool(Generic[Task, Answer]):
 
 
 def _reason(failure: Exception) -> str:
-    """Return what went wrong, in one line."""
+    """Return the cause of a failure in one line."""
     cause = getattr(failure, "cause", None)
     if isinstance(cause, Exception):
         return f"{type(cause).__name__}: {cause}".split("\n")[0]

@@ -8,7 +8,7 @@ distinct token (some 180 bytes) and trigram (16 bytes, up to 75 while more are s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Integers, Keys
+from bitextfilter.evaluation.sts import spearman
 
 LONG = 3
 """Characters of the shortest tokens whose repetition counts (Wieting et al. 2017)."""
@@ -248,3 +249,42 @@ def _divided(parts: NDArray[np.number], wholes: Integers) -> Floats:
     out = np.full(len(wholes), np.nan)
     np.divide(parts, wholes, out=out, where=wholes > 0)
     return out
+
+
+Comparison = dict[str, float | int | None]
+"""The values of one figure for references and translations."""
+
+
+def compare_corpora(references: CorpusTally, translations: CorpusTally) -> dict[str, Comparison]:
+    """Return both values and the difference of the figures that are not mere counts."""
+    one, other = vars(references.statistics()), vars(translations.statistics())
+    figures: dict[str, Comparison] = {}
+    for name in ("entropy", "trigram_entropy", *SENTENCE_FIGURES):
+        pair = one[name], other[name]
+        difference = None if None in pair else pair[0] - pair[1]
+        figures[name] = {
+            "references": pair[0], "translations": pair[1], "difference": difference
+        }  # fmt: skip
+    return figures
+
+
+def add_correlations(
+    figures: dict[str, Comparison],
+    probabilities: Sequence[float],
+    sentences: Mapping[str, Floats],
+) -> None:
+    """Add Spearman's correlation times 100 of probabilities with figures of sentences.
+
+    Args:
+        figures: get ``spearman``, and the number of ``sentences`` that have both numbers.
+        probabilities: of the sentences, ``(n,)``; NaN for none.
+        sentences: their figures by name, ``(n,)`` each.
+    """
+    known = np.array(probabilities)
+    for name, figure in figures.items():
+        figure.update(spearman=None, sentences=None)
+        if name in sentences:
+            both = np.isfinite(known) & np.isfinite(sentences[name])
+            found = spearman(known[both], sentences[name][both]) if both.any() else None
+            figure["spearman"] = None if found is None else 100 * found
+            figure["sentences"] = int(both.sum())

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 FIRST, SECOND, GUIDE, PALE, INK = range(5)
 """Colours of marks: two for data, one for guides, a pale first one, and that of text."""
 
-Numbers = NDArray[np.floating[Any]]
+ChartValues = NDArray[np.floating[Any]]
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -40,8 +40,8 @@ class Axis:
 class Curve:
     """A line through points; a *name* stands in the legend."""
 
-    x: Numbers
-    y: Numbers
+    x: ChartValues
+    y: ChartValues
     colour: int = FIRST
     name: str = ""
     filled: ClassVar = False
@@ -51,10 +51,10 @@ class Curve:
 class Boxes:
     """Filled rectangles: rows of x0, y0, x1, y1; *strength* (n,), 0 to 1, is their opacity."""
 
-    corners: Numbers
+    corners: ChartValues
     colour: int = FIRST
     name: str = ""
-    strength: Numbers | None = None
+    strength: ChartValues | None = None
     filled: ClassVar = True
 
 
@@ -62,7 +62,7 @@ class Boxes:
 class Segments:
     """Straight lines: rows of x0, y0, x1, y1."""
 
-    corners: Numbers
+    corners: ChartValues
     colour: int = FIRST
     name: str = ""
     filled: ClassVar = False

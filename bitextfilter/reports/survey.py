@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers
-from bitextfilter.reports.charts import Numbers, multiples, nice_step
+from bitextfilter.reports.charts import ChartValues, multiples, nice_step
 from bitextfilter.text.units import Counter, count_characters, count_words
 
 TEXT_LENGTH = 400
@@ -198,7 +198,7 @@ _STEPS = 400
 """The greatest number of evenly spaced thresholds."""
 
 
-def quantiles(ordered: Numbers, portions: Numbers) -> Numbers:
+def quantiles(ordered: ChartValues, portions: ChartValues) -> ChartValues:
     """Return the values at *portions* (0 to 1) of a sorted array (n,), n > 0: values that occur."""
     places = np.rint(portions * (len(ordered) - 1)).astype(np.int64)
     return ordered[places]
@@ -277,7 +277,7 @@ def spreads_of(survey: Survey, score: int) -> list[Spread]:
     return sorted(spreads, key=lambda spread: (-spread.levels[2], spread.label))
 
 
-def counted(values: Numbers | NDArray[np.uint32], edges: Numbers) -> Integers:
+def counted(values: ChartValues | NDArray[np.uint32], edges: ChartValues) -> Integers:
     """Count the values between evenly spaced *edges* (k + 1,); those outside are left out.
 
     A value on an edge counts above it, one on the last edge below.

@@ -1,4 +1,4 @@
-"""``bitext-evaluate downstream``: what the rows that scores choose are worth to a translator."""
+"""``bitext-evaluate downstream``: BLEU of translators trained on the rows that scores choose."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bitextfilter.commands.evaluate.options import json_option
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     amount,
@@ -41,7 +42,7 @@ def _seeds(text: str) -> list[int]:
     return list(map(int, seeds))
 
 
-@command("downstream", _ROWS, _THEIRS, device_options(), batch_size=None)
+@command("downstream", json_option(), _ROWS, _THEIRS, device_options(), batch_size=None)
 @click.argument("file", type=click.Path(allow_dash=False))
 @click.option(
     "--scores",
@@ -50,12 +51,12 @@ def _seeds(text: str) -> list[int]:
     metavar="COLUMNS",
     help="Columns of scores, separated by commas: each is a system.",
 )
-@click.option("--random", is_flag=True, help="A system that takes rows by chance.")
+@click.option("--random", is_flag=True, help="A system of random rows.")
 @click.option(
     "--oracle",
     type=column,
     metavar="COLUMN",
-    help="A system that takes rows by chance of those that have --clean-label in this column.",
+    help="A system of random rows among those with --clean-label in this column.",
 )
 @click.option("--clean-label", default="clean", show_default=True, metavar="LABEL",
               help="Of --oracle.")  # fmt: skip
@@ -93,9 +94,8 @@ def _seeds(text: str) -> list[int]:
     "--work", required=True, type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
     help="Keep models and outcomes here, and go on from there.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
 def main(run: Run, file: str, as_json: bool, **options: Any) -> None:
-    r"""Train the same translator on what each score takes for the best rows of FILE.
+    r"""Train the same translator on the best rows of FILE by each score.
 
     Each system takes its best rows of FILE, a TSV, up to --words target words (Kim et al. 2019,
     section 4.2). The same translator is then trained on each: the same subwords, learnt from all
@@ -153,7 +153,7 @@ def _systems(options: dict[str, Any]) -> list[System]:
 
 
 def _test_names(paths: tuple[str, ...]) -> list[str]:
-    """Return what tables call the test sets; UsageError for two of one name."""
+    """Return the names of the test sets; UsageError for two of one name."""
     names = [Path(path).name for path in paths]
     if len(set(names)) < len(names):
         raise click.UsageError(f"two files of --test have the same name: {', '.join(names)}")
@@ -161,7 +161,7 @@ def _test_names(paths: tuple[str, ...]) -> list[str]:
 
 
 def _task(run: Run, file: str, options: dict[str, Any]) -> DownstreamTask:
-    """Return what all systems have in common."""
+    """Return the settings that all systems share."""
     from bitextfilter.io.rows import Columns
     from bitextfilter.training.data import PairFile
     from bitextfilter.translation.registry import TEMPLATED
@@ -183,7 +183,7 @@ def _task(run: Run, file: str, options: dict[str, Any]) -> DownstreamTask:
         values = {**values, "training": {"patience": 0, **training}}
     config = TranslatorConfig.from_dict(values)
     if config.architecture in TEMPLATED:
-        raise click.UsageError(f"{config.architecture} writes by templates, of which FILE has none")
+        raise click.UsageError(f"{config.architecture} writes by templates, which FILE lacks")
     theirs = Columns(options["dev_scol"], options["dev_tcol"])
     return DownstreamTask(
         ScoredFile(file, rows.columns, rows.header),
@@ -199,7 +199,7 @@ def _task(run: Run, file: str, options: dict[str, Any]) -> DownstreamTask:
 def _outcomes(
     run: Run, experiment: Experiment, systems: list[System], seeds: list[int]
 ) -> dict[tuple[str, int], SystemResult]:
-    """Choose the rows of every system first, for their errors' sake; then train, and translate."""
+    """Choose the rows of every system first, to find errors early; then train and translate."""
     found = {}
     run.counts.update(trained=0, kept=0)
     places = [(system, seed) for system in systems for seed in seeds]

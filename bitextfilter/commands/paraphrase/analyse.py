@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from array import array
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -17,14 +17,7 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.rows import number_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-
-_FIGURES = ("entropy", "trigram_entropy", "repetition", "trigram_repetition", "idf", "length")
-"""The figures of ``CorpusStatistics`` that are compared."""
-
-Figure = dict[str, float | int | None]
+    from bitextfilter.evaluation.corpus_statistics import Comparison
 
 
 @command("analyse", row_options(), json_option(), uses="rows")
@@ -70,53 +63,25 @@ def main(run: Run, probability: int | str | None, as_json: bool) -> None:
     output.write(Result("analyse", shown, {"results": records}, facts, "").text(as_json))
 
 
-def _figures(run: Run, probability: int | str | None) -> dict[str, Figure]:
+def _figures(run: Run, probability: int | str | None) -> dict[str, Comparison]:
     """Return the figures by name."""
-    from bitextfilter.evaluation.corpus_statistics import CorpusTally, SentenceTally
+    from bitextfilter.evaluation import corpus_statistics as statistics
     from bitextfilter.text.units import TokenUnits
 
     units = TokenUnits("tokens")
-    tallies, single = (CorpusTally(units), CorpusTally(units)), SentenceTally(units)
-    probabilities: list[float] = []
+    tallies = statistics.CorpusTally(units), statistics.CorpusTally(units)
+    single, probabilities = statistics.SentenceTally(units), array("d")
     columns = extra_columns(run, last=optional("probability", "--probability", probability))
     for window in good_windows(run, columns, None, blank(columns, "source", "target")):
         for place, tally in enumerate(tallies):
             tally.add([row.texts[place] for row in window])
         if probability is not None:
             single.add([row.target for row in window])
-            probabilities += [number_of(row.texts[2].encode()) for row in window]
+            probabilities.extend(number_of(row.texts[2].encode()) for row in window)
     if not tallies[0].sentences:
         raise InputError("no rows", file=run.row_settings.names[0])
-    one, other = (asdict(tally.statistics()) for tally in tallies)
-    figures = {name: _compared(one[name], other[name]) for name in _FIGURES}
+    figures = statistics.compare_corpora(*tallies)
     if probability is not None:
-        _correlate(figures, probabilities, single.figures())
+        statistics.add_correlations(figures, probabilities, single.figures())
         run.counts["without a probability"] = sum(not isfinite(each) for each in probabilities)
     return figures
-
-
-def _compared(reference: float | None, translation: float | None) -> Figure:
-    """Return both values and their difference."""
-    known = reference is not None and translation is not None
-    difference = reference - translation if known else None  # type: ignore[operator]
-    return {"references": reference, "translations": translation, "difference": difference}
-
-
-def _correlate(
-    figures: dict[str, Figure],
-    probabilities: list[float],
-    sentences: dict[str, NDArray[np.float64]],
-) -> None:
-    """Add the correlations to the figures: over the sentences that have both numbers."""
-    import numpy as np
-
-    from bitextfilter.evaluation.sts import spearman
-
-    known = np.array(probabilities)
-    for name, figure in figures.items():
-        figure.update(spearman=None, sentences=None)
-        if name in sentences:
-            both = np.isfinite(known) & np.isfinite(sentences[name])
-            found = spearman(known[both], sentences[name][both]) if both.any() else None
-            figure["spearman"] = None if found is None else 100 * found
-            figure["sentences"] = int(both.sum())

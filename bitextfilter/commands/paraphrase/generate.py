@@ -1,8 +1,9 @@
-"""``bitext-paraphrase generate``: sentences said in other words by a translation model."""
+"""``bitext-paraphrase generate``: paraphrases by a translation model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,6 +33,23 @@ if TYPE_CHECKING:
     from bitextfilter.translation.translator import SearchSettings, Translation, Translator
 
 
+@dataclass(frozen=True)
+class _Templates:
+    """The column of sentences, and the templates to write by."""
+
+    template: str | None
+    template_column: int | str | None
+    column: int | str | None
+
+    def columns(self) -> TextColumn:
+        """Return the columns to read; UsageError for options that contradict each other."""
+        if self.template_column is None:
+            return TextColumn(self.column, blank=True)
+        if self.template is not None:
+            raise click.UsageError("--template and --template-column exclude each other")
+        return TemplatedText(self.column, blank=True, template=self.template_column)
+
+
 @command(
     "generate",
     input_option(),
@@ -51,11 +69,11 @@ if TYPE_CHECKING:
     help="Column of the sentence.  [default: the whole line; with --template-column 1]",
 )
 def main(run: Run, **options: Any) -> None:
-    """Say sentences in other words, one a line: one line out for each line in, in their order.
+    """Paraphrase sentences, one a line: one line out for each line in, in their order.
 
     The model is one of bitext-train-translator with --languages en,en or the like, trained on
-    paraphrases. What is the sentence again, but for case, spaces and punctuation, is not offered,
-    unless the search found nothing else: the summary counts such lines as copies.
+    paraphrases. Copies of the sentence, but for case, spaces and punctuation, are left out, unless
+    the search found nothing else: the summary counts such lines as copies.
 
     With --n-best K each line gives up to K rows instead, best first, tab-separated: its number,
     the rank, the score and the paraphrase. A score is the mean natural-log probability of a
@@ -72,48 +90,38 @@ def main(run: Run, **options: Any) -> None:
 
         bitext-paraphrase generate --model en-en --n-best 5 -i text.gz -o five.tsv
     """
-    search = take(SearchOptions, options)
-    settings, columns = search.settings(spare=1), _columns(options)
-    rows = run.rows(columns)
+    search, templates = take(SearchOptions, options), take(_Templates, options)
+    settings = search.settings(spare=1)
+    rows = run.rows(templates.columns())
     output = run.output()
-    generator = _Generator(run, load_model(run, run.model_name, settings), settings, options)
+    generator = _Generator(run, load_model(run, run.model_name, settings), settings, templates)
     output.write(rows.first_line())
     for window in found_windows(run, rows, generator.find):
         for row, translation in window:
             output.writelines(output_lines(row, translation, search))
 
 
-def _columns(options: dict[str, Any]) -> TextColumn:
-    """What is read; UsageError where options contradict each other."""
-    where, template = options["column"], options["template_column"]
-    if template is None:
-        return TextColumn(where, blank=True)
-    if options["template"] is not None:
-        raise click.UsageError("--template and --template-column exclude each other")
-    return TemplatedText(where, blank=True, template=template)
-
-
 class _Generator:
     """Finds paraphrases, window by window."""
 
     def __init__(
-        self, run: Run, translator: Translator, settings: SearchSettings, options: dict[str, Any]
+        self, run: Run, translator: Translator, settings: SearchSettings, templates: _Templates
     ) -> None:
-        """UsageError if --template is no parse."""
+        """Raise UsageError if --template is no parse."""
         from bitextfilter.corpus.duplicate_keys import normaliser
 
         self._run, self._translator, self._settings = run, translator, settings
         self._wording = normaliser(("case", "space", "punctuation"))
-        self._said: set[str] = set()
-        self._of_rows, template = options["template_column"] is not None, options["template"]
+        self._reported: set[str] = set()
+        self._of_rows, one = templates.template_column is not None, templates.template
         try:
-            self._template = None if template is None else self._read(template)
+            self._template = None if one is None else self._parse(one)
         except InputError as error:
             raise click.UsageError(f"--template: {error.message}") from error
         run.counts["copies"] = 0
 
     def find(self, window: Sequence[Row | BadRow]) -> list[Translation]:
-        """What is found for each line, the best first."""
+        """Return the paraphrases of each line, the best first."""
         sentences = [text_of(row) for row in window]
         templates = None if self._template is None else [self._template] * len(window)
         if self._of_rows:
@@ -123,30 +131,30 @@ class _Generator:
         return [self._others(*both) for both in zip(sentences, found, strict=True)]
 
     def _template_of(self, row: Row | BadRow) -> str:
-        """The template of a row; empty where there is no sentence, or a bad parse, rejected."""
+        """Return the template of a row; empty without a sentence, or for a rejected bad parse."""
         if not text_of(row):
             return ""
         try:
-            return self._read(row.texts[1]) if isinstance(row, Row) else ""
+            return self._parse(row.texts[1]) if isinstance(row, Row) else ""
         except InputError as error:
             name = stream_name(self._run.row_settings.input)
             self._run.reject(BadRow(*row[:3], error.message, REMEDY, name))
             return ""
 
-    def _read(self, text: str) -> str:
-        """The template of a parse; symbols that the model does not know are said once."""
+    def _parse(self, text: str) -> str:
+        """Return the template of a parse; warn once of each symbol that the model does not know."""
         from bitextfilter.text.parses import template_of
 
         template = template_of(text)
         if (known := self._translator.processor.templates) is not None:
             for symbol in known.unknown(template):
-                if symbol not in self._said:
+                if symbol not in self._reported:
                     self._run.warn(f"the model knows no {symbol!r} in templates")
-                    self._said.add(symbol)
+                    self._reported.add(symbol)
         return template
 
     def _others(self, sentence: str, found: Translation) -> Translation:
-        """Leave out what is worded as the sentence is; where all is, that stays and is counted."""
+        """Leave out copies of the sentence; if all are, keep and count them."""
         same = self._wording(sentence)
         others = [other for other in found.hypotheses if self._wording(other.text) != same]
         if others:

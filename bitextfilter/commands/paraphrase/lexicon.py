@@ -1,16 +1,17 @@
-"""``bitext-paraphrase lexicon``: words and phrases that say the same, from paraphrases."""
+"""``bitext-paraphrase lexicon``: a lexicon of phrases and their paraphrases."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
+from bitextfilter.commands.evaluate.rows import good_windows
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import row_options
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.io.rows import BadRow, RowReader
 
 if TYPE_CHECKING:
     from bitextfilter.mining.phrase_table import Entries
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     default=2,
     show_default=True,
     metavar="N",
-    help="Leave out what was found less often.",
+    help="Leave out rarer entries.",
 )
 @click.option(
     "--max-words",
@@ -37,15 +38,15 @@ if TYPE_CHECKING:
     "--digits", type=click.IntRange(0, 9), default=4, show_default=True, help="Decimals of scores."
 )
 def main(run: Run, min_count: int, max_words: int, digits: int) -> None:
-    """Find phrases of one to three words, and what they are paraphrased as, in paraphrases.
+    """Extract phrases of one to three words and their paraphrases from paraphrase pairs.
 
     The words of each pair are aligned (IBM model 1 with a preference for the diagonal, both ways,
-    made one), and phrase pairs are taken that no link leads out of. Text is lower-cased, and
+    made one); phrase pairs are taken that no link leads out of. Text is lower-cased, and
     punctuation stands apart: it is aligned, but in no phrase. Words stand between spaces.
 
     Writes, tab-separated, the highest PMI first: phrase (of the source side), paraphrase, count,
-    pmi in nats (from -inf to inf), p(paraphrase|phrase) and p(phrase|paraphrase), 0 to 1. What is
-    the same on both sides counts in these, but is left out.
+    pmi in nats (from -inf to inf), p(paraphrase|phrase) and p(phrase|paraphrase), 0 to 1. Equal
+    phrases count in these, but are left out.
 
     Memory holds the words of all pairs as numbers, 4 bytes for each word of one side with each of
     the other in a pair, and all distinct pairs of words and of phrases, some 50 bytes each.
@@ -57,11 +58,9 @@ def main(run: Run, min_count: int, max_words: int, digits: int) -> None:
     from bitextfilter.mining.phrase_table import entries_of, extract
     from bitextfilter.text.vocabulary import NumberedWords
 
-    rows = run.rows()
-    output = run.output()
-    words = NumberedWords()
-    for source, target in _pairs(run, rows):
-        words.add(source, target, max_words)
+    windows, output, words = good_windows(run), run.output(), NumberedWords()
+    for row in chain.from_iterable(windows):
+        words.add(row.source, row.target, max_words)
     run.counts["left out"] = words.left
     if not words.pairs:
         return
@@ -69,11 +68,6 @@ def main(run: Run, min_count: int, max_words: int, digits: int) -> None:
     for line in _lines(entries, words.words, digits):
         output.write(line)
     run.counts["entries"] = len(entries.counts)
-
-
-def _pairs(run: Run, rows: RowReader) -> Iterator[tuple[str, str]]:
-    for window in run.windows(rows):
-        yield from ((row.source, row.target) for row in window if not isinstance(row, BadRow))
 
 
 def _lines(entries: Entries, words: list[str], digits: int) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""``bitext-paraphrase make``: the foreign side of bitext translated, beside its reference."""
+"""``bitext-paraphrase make``: paraphrases by translating the foreign side of bitext."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 TEXTS = ("reference", "translation", "rank", "score")
-"""What the first columns are called; those of the rules follow."""
+"""The names of the first columns; those of the rules follow."""
 
 
 class _Pair(NamedTuple):
@@ -77,7 +77,7 @@ def main(run: Run, translator: str, **options: Any) -> None:
         paraphrase  -1 to 1, with --model: cosine of the two sentence vectors
 
     each as bitext-filter has it (rules length, ngram-overlap, sentence-bleu, paraphrase-score).
-    --header names these columns, instead of those that were read; other columns are not written.
+    --header names these columns, in place of those read; other columns are not written.
     A rejected row has no translation. Of a sentence of more than --max-length subwords only so
     many are read, and its line is said on stderr. Memory is bounded by --batch-size.
 
@@ -104,7 +104,7 @@ def main(run: Run, translator: str, **options: Any) -> None:
 
 
 def _rules(run: Run) -> dict[str, Bounded]:
-    """Return what is measured, by the names of its columns; it is ready to be."""
+    """Return the prepared rules by the names of their columns."""
     from bitextfilter.filters.length import Length
     from bitextfilter.filters.likeness import NgramOverlap, ParaphraseScore, SentenceBleu
     from bitextfilter.models.folders import find_model, model_digest
@@ -121,7 +121,7 @@ def _rules(run: Run) -> dict[str, Bounded]:
 
 
 def _first_line(rows: RowReader, names: Mapping[str, object]) -> bytes:
-    """Return what stands before the rows: a BOM if there was one, and the new header."""
+    """Return the BOM, if any, and the new header."""
     first = rows.first_line()
     if rows.header is None:
         return first
@@ -132,7 +132,7 @@ def _first_line(rows: RowReader, names: Mapping[str, object]) -> bytes:
 def _pairs(
     run: Run, rows: RowReader, window: Sequence[tuple[Row | BadRow, Translation]], n_best: int
 ) -> Iterator[_Pair]:
-    """Yield the references of a window with their translations; without any, a row is bad."""
+    """Yield the references of a window with their translations; a row without any is bad."""
     for row, translation in window:
         if isinstance(row, BadRow):
             continue

@@ -1,4 +1,4 @@
-"""``bitext-paraphrase score``: how probably sentences are references."""
+"""``bitext-paraphrase score``: the probability that sentences are references."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.rows import BadRow, TextColumn
 
 NAME = "p_reference"
-"""The column's name."""
+"""The name of the column."""
 
 
 @command("score", input_option(), output_option(), error_options(), batch_size=8192)
@@ -32,7 +32,7 @@ NAME = "p_reference"
 @click.option("--digits", type=click.IntRange(0, 9), default=4, show_default=True,
               help="Decimals of the probability.")  # fmt: skip
 def main(run: Run, where: int | str, digits: int) -> None:
-    """Append how probably a sentence is a reference, and not a machine translation: 0 to 1.
+    """Append the probability that a sentence is a reference, not a machine translation: 0 to 1.
 
     One line for each line of the input, in the same order. A rejected row has an empty
     probability. A probability depends on its sentence and the model alone. Memory is bounded by

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
 import click
 
+from bitextfilter.commands.evaluate.options import json_option
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import device_options, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
+    pairs_of,
     run_environment,
     settings_options,
     settings_values,
 )
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import BadRow
 
 _ROW_OPTIONS = [option for option in row_options() if option.name not in ("input", "output")]
 
@@ -28,6 +28,7 @@ _ROW_OPTIONS = [option for option in row_options() if option.name not in ("input
     _ROW_OPTIONS,
     settings_options("workflows.reference_training.ReferenceConfig"),
     device_options(),
+    json_option(),
     batch_size=None,
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
@@ -37,12 +38,11 @@ _ROW_OPTIONS = [option for option in row_options() if option.name not in ("input
     type=click.Choice(["lstm", "averaging"]),
     help="An LSTM's last state, or the mean of the token vectors.  [default: lstm]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")
 def main(run: Run, files: tuple[str, ...], folder: str, as_json: bool, **options: Any) -> None:
-    """Teach a model whether a sentence is a reference or a machine translation.
+    """Train a classifier of references and machine translations.
 
-    Reads pairs of a reference (--scol) and a translation of what it is a translation of (--tcol),
-    as bitext-paraphrase make writes them; rows of one reference are its K best. The references
+    Reads pairs of a reference (--scol) and a machine translation of the same sentence (--tcol), as
+    bitext-paraphrase make writes them; rows of one reference are its K best. The references
     are split by --seed: one part is measured on (training.held_out), as many choose the epoch, the
     rest is trained on. Written is a line for each class and one for both, tab-separated: class,
     accuracy in percent, sentences. In the two parts held out, the first translation of each
@@ -70,12 +70,8 @@ def _read(run: Run, files: tuple[str, ...]) -> dict[str, list[str]]:
     if files.count("-") > 1:
         raise click.UsageError("only one file can be stdin")
     data: dict[str, dict[str, None]] = {}
-    for file in files:
-        run.row_settings = dataclasses.replace(run.row_settings, input=file)
-        for window in run.windows(run.rows()):
-            for row in window:
-                if not isinstance(row, BadRow):
-                    data.setdefault(row.source, {})[row.target] = None
+    for reference, translation in (pair for file in files for pair in pairs_of(run, file)):
+        data.setdefault(reference, {})[translation] = None
     if not data:
         raise InputError("no rows", file=stream_name(files[0]))
     return {reference: list(found) for reference, found in data.items()}
