@@ -67,7 +67,7 @@ def made_documents(pairs: list[tuple[str, str]], left_out: float = 0.05, seed: i
     return source, target, links
 
 
-def pairing_of(model: Model, source: list[str], target: list[str]) -> VectorLinkCosts:
+def link_costs_of(model: Model, source: list[str], target: list[str]) -> VectorLinkCosts:
     """What links cost by the model."""
     from bitextfilter.mining.document_vectors import VectorLinkCosts, group_texts, grouped_document
     from bitextfilter.mining.link_costs import LinkSettings
@@ -109,7 +109,7 @@ def compare_with_plain(model: Model, made: Made, sentences: int) -> None:
     from bitextfilter.mining.monotonic import cheapest_path, whole_band
 
     source, target = made[0][:sentences], made[1][:sentences]
-    costs = pairing_of(model, source, target)
+    costs = link_costs_of(model, source, target)
     start = time.perf_counter()
     plain = plain_cost(costs)
     middle = time.perf_counter()
@@ -122,20 +122,20 @@ def compare_with_plain(model: Model, made: Made, sentences: int) -> None:
     )
 
 
-def measure(model: Model, made: Made, judged: bool) -> None:
+def measure(model: Model, made: Made, rescored: bool) -> None:
     """Print a row of the table."""
     from bitextfilter.evaluation.alignment import compare_links, measure_alignment
     from bitextfilter.evaluation.bootstrap import Bootstrap
     from bitextfilter.mining.documents import DocumentModel, align_by_vectors
     from bitextfilter.mining.link_costs import LinkSettings
 
-    encoding = judging = 0.0
+    encoding = rescoring = 0.0
 
-    def judge(sources: list[str], targets: list[str]) -> Scores:
-        nonlocal judging
+    def scorer(sources: list[str], targets: list[str]) -> Scores:
+        nonlocal rescoring
         begin = time.perf_counter()
         scores = model.score(sources, targets, ("mlp",))["mlp"]
-        judging += time.perf_counter() - begin
+        rescoring += time.perf_counter() - begin
         return scores
 
     def encoder(language: str) -> Callable[[list[str]], Vectors]:
@@ -150,17 +150,17 @@ def measure(model: Model, made: Made, judged: bool) -> None:
 
     source, target, links = made
     start = time.perf_counter()
-    means = DocumentModel((encoder(model.languages[0]), encoder(model.languages[1])))
-    if judged:
-        means = means._replace(scorer=judge)
-    found = align_by_vectors(source, target, means, LinkSettings()).links
-    seconds = time.perf_counter() - start - encoding - judging
+    resources = DocumentModel((encoder(model.languages[0]), encoder(model.languages[1])))
+    if rescored:
+        resources = resources._replace(scorer=scorer)
+    found = align_by_vectors(source, target, resources, LinkSettings()).links
+    seconds = time.perf_counter() - start - encoding - rescoring
     compared = compare_links(links, [(tuple(link.source), tuple(link.target)) for link in found])
     strict = measure_alignment(compared, Bootstrap(1))[2].estimate.value
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     thousand = 2000 * seconds / (len(source) + len(target))
     print(
-        f"{len(source):>7} {len(target):>7} {encoding:>9.1f} {judging:>9.1f} {seconds:>9.2f} "
+        f"{len(source):>7} {len(target):>7} {encoding:>9.1f} {rescoring:>9.1f} {seconds:>9.2f} "
         f"{thousand:>11.3f} {peak:>9.0f} {strict:>9.4f}"
     )
 
@@ -184,7 +184,7 @@ def main() -> None:
     pairs = read_pairs(options.files, 2 * max(options.sentences))
     if options.plain:
         compare_with_plain(model, made_documents(pairs[: 2 * options.plain]), options.plain)
-    print("source  target  encode s   judge s   align s  s/thousand  peak MiB  strict F1")
+    print("source  target  encode s rescore s   align s  s/thousand  peak MiB  strict F1")
     for size in options.sentences:
         made = made_documents(pairs[: round(size * 1.2)], options.left_out)
         measure(model, made, options.classifier)

@@ -23,6 +23,7 @@ from bitextfilter.commands.align_documents import (
     given_options,
     reject_line_of,
     settings_of,
+    warn_of_languages,
     without_tab,
     write_alignments,
 )
@@ -161,7 +162,7 @@ def _mine(run: Run, files: Sequence[str], settings: _Settings) -> None:
     miner = _miner(run, model, settings)
     sentences = miner.gather([_texts(run, reader) for reader in readers])
     if not settings.no_column_check:
-        _check_languages(run, model, sentences)
+        warn_of_languages(run, model, sentences)
     mined = miner.mine(mining)
     if least > -inf:
         kept = mined.take(mined.score >= least)
@@ -314,14 +315,6 @@ def _workers(run: Run, model: Model, folder: Path) -> tuple[MapTasks, Callable[[
 
     load = partial(loaded, model.name, common.device, common.threads)
     return map_there, load, common.threads
-
-
-def _check_languages(run: Run, model: Model, sentences: Sequence[SentenceFile]) -> None:
-    from bitextfilter.text.language import check_columns
-
-    warning = check_columns(sentences[0], sentences[1], model.processor)
-    if warning is not None:
-        run.warn(warning)
 
 
 def _lines(

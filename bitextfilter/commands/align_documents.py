@@ -147,9 +147,7 @@ def _writing_options(option: Callable[..., click.Option]) -> list[click.Paramete
         help="Divide lines into sentences, by the rules of these languages.",
     )
     keep_going = option(
-        ["--keep-going"],
-        is_flag=True,
-        help="Leave out documents of the list that cannot be read.",
+        ["--keep-going"], is_flag=True, help="Leave out documents of the list that cannot be read."
     )
     return [links, split, keep_going]
 
@@ -261,9 +259,9 @@ def write_alignments(run: Run, files: Sequence[str], settings: DocumentSettings)
             continue
         texts = sides[0].sentences, sides[1].sentences
         links, distance = align(*texts)
-        _warn_of_unrelated(run, pair.name, texts, settings.by, distance)
+        _warn(run, pair.name, texts, settings.by, distance)
         if model is not None and not settings.no_column_check:
-            _check_languages(run, pair.name, texts, model)
+            warn_of_languages(run, model, texts, f"{pair.name}: ")
         if pair.output is not None:
             with open_output(pair.output) as stream:
                 _write(run, stream, sides, links, settings)
@@ -319,8 +317,12 @@ class _DocumentPair(NamedTuple):
     """The file of their links; None for the output of the run."""
 
 
-def _warn_of_unrelated(
-    run: Run, name: str, texts: tuple[list[str], list[str]], by: str, distance: float | None
+def _warn(
+    run: Run,
+    name: str,
+    texts: tuple[list[str], list[str]],
+    by: str,
+    distance: float | None,
 ) -> None:
     """Warn of documents that are too far apart for translations."""
     known = by == "model" or min(map(len, texts)) >= _FEWEST
@@ -328,21 +330,19 @@ def _warn_of_unrelated(
         run.warn(f"{name} do not look like translations ({distance:.2f} of 1 apart)")
 
 
-def _check_languages(run: Run, name: str, texts: tuple[list[str], list[str]], model: Model) -> None:
-    """Warn of documents that seem to be in other languages than the model's."""
+def warn_of_languages(
+    run: Run, model: Model, sides: Sequence[Sequence[str]], name: str = ""
+) -> None:
+    """Warn of texts that seem to be in other languages than the model's."""
     from bitextfilter.text.language import check_columns
 
-    warning = check_columns(*texts, model.processor)
+    warning = check_columns(sides[0], sides[1], model.processor)
     if warning is not None:
-        run.warn(f"{name}: {warning}")
+        run.warn(name + warning)
 
 
 def _write(
-    run: Run,
-    stream: BinaryIO,
-    sides: _Sides,
-    links: list[Link],
-    settings: DocumentSettings,
+    run: Run, stream: BinaryIO, sides: _Sides, links: list[Link], settings: DocumentSettings
 ) -> None:
     """Write the links of a document, in order; below --min-score only the numbers of lines."""
     least = -inf if settings.min_score is None else settings.min_score

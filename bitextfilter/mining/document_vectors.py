@@ -142,10 +142,7 @@ class VectorLinkCosts:
             _sample(side.sentences, background[number] if background else side.sentences[:0])
             for number, side in enumerate((source, target))
         ]
-        self._usual = (
-            _mean_distances(source, samples[1]),
-            _mean_distances(target, samples[0]),
-        )
+        self._usual = (_mean_distances(source, samples[1]), _mean_distances(target, samples[0]))
         skip = int(whole_costs(np.asarray(settings.skip)))
         self.skip_source = np.full(len(source), skip)
         self.skip_target = np.full(len(target), skip)

@@ -31,12 +31,7 @@ from bitextfilter.mining.document_vectors import (
     learned_vectors,
     surface_vectors,
 )
-from bitextfilter.mining.link_costs import (
-    LengthLinkCosts,
-    LinkSettings,
-    link_weight,
-    whole_costs,
-)
+from bitextfilter.mining.link_costs import LengthLinkCosts, LinkSettings, link_weight, whole_costs
 from bitextfilter.mining.monotonic import (
     IMPOSSIBLE,
     Link,

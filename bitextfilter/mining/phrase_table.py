@@ -1,4 +1,4 @@
-"""How often phrase pairs were found, and what that says of them: a lexicon of paraphrases."""
+"""Phrase pairs of aligned sentences with counts and PMI: a lexicon of paraphrases."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bitextfilter.mining.word_alignment import WordAligner, consistent_spans, sy
 from bitextfilter.text.ragged import Ragged
 
 _MOST_WORDS = 3
-"""Words of a phrase."""
+"""Most words of a phrase."""
 _BITS = 21
-"""Of a word's number: three of them fit 63 bits."""
+"""Bits of a word's number: three numbers fit 63 bits."""
 _BUFFER = 1 << 17
-"""Phrase pairs that wait to be counted: some 20 MB."""
+"""Phrase pairs counted at a time: some 20 MB."""
 
 
 class Entries(NamedTuple):
@@ -36,7 +36,7 @@ class Entries(NamedTuple):
 
 
 def phrase_key(words: Sequence[int]) -> int:
-    """The number of a phrase of up to three words below 2²¹ - 1."""
+    """Return the number of a phrase of up to three words, their numbers below 2²¹ - 1."""
     key = 0
     for word in words:
         key = (key << _BITS) + int(word) + 1
@@ -44,7 +44,7 @@ def phrase_key(words: Sequence[int]) -> int:
 
 
 def phrase_words(key: int) -> list[int]:
-    """The words of a phrase's number."""
+    """Return the words of a phrase by its number."""
     words = []
     while key:
         words.append((key & ((1 << _BITS) - 1)) - 1)
@@ -53,7 +53,7 @@ def phrase_words(key: int) -> list[int]:
 
 
 class PhraseCounts:
-    """Counts phrase pairs; memory holds each distinct one in 24 bytes, twice while they grow."""
+    """Counts of phrase pairs; memory: 24 bytes a distinct pair, twice that while they grow."""
 
     def __init__(self) -> None:
         self._new: list[tuple[int, int]] = []
@@ -74,7 +74,7 @@ class PhraseCounts:
         return pairs[:, 0], pairs[:, 1], counts
 
     def _settle(self) -> None:
-        """Merge what is new into parts that are of twice the size each."""
+        """Merge the new pairs into parts, each at least twice as large as the next."""
         pairs = np.array(self._new, dtype=np.int64).reshape(-1, 2)
         self._new = []
         self._parts.append(_summed(pairs, np.ones(len(pairs), np.int64)))
@@ -89,7 +89,7 @@ class PhraseCounts:
 def _summed(
     pairs: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Distinct rows of ``(n, 2)``, sorted, with the sums of their counts."""
+    """Return the distinct rows of ``(n, 2)``, sorted, with the sums of their counts."""
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     pairs, counts = pairs[order], counts[order]
     new = np.ones(len(pairs), dtype=bool)
@@ -104,13 +104,13 @@ def extract(source: Ragged, target: Ragged, words: NDArray[np.bool_]) -> PhraseC
 
     Args:
         source, target: sentences of numbers, none of them empty.
-        words: of each number whether it is a word, ``(size,)``: phrases with others, such as
+        words: whether each number is a word, ``(size,)``; phrases with other tokens, such as
             punctuation, are left out.
 
     Raises SettingsError for more than 2²¹ - 2 different words.
     """
     if len(words) >= (1 << _BITS) - 1:
-        raise SettingsError(f"{len(words)} different words, of which a lexicon can hold 2 million")
+        raise SettingsError(f"{len(words)} different words; a lexicon can hold 2 million")
     aligner, counts = WordAligner(source, target, len(words)), PhraseCounts()
     aligner.learn()
     for left, right, found in zip(source, target, aligner.align(), strict=True):
@@ -123,7 +123,7 @@ def _pairs(
     links: set[tuple[int, int]],
     words: NDArray[np.bool_],
 ) -> Iterator[tuple[int, int]]:
-    """The phrase pairs of a sentence pair."""
+    """Yield the phrase pairs of a sentence pair."""
     texts = [side.tolist() for side in sides]
     marks = [(~words[side]).tolist() for side in sides]
     for spans in consistent_spans(links, (len(texts[0]), len(texts[1])), _MOST_WORDS):
@@ -134,9 +134,9 @@ def _pairs(
 
 
 def entries_of(counts: PhraseCounts, least: int) -> Entries:
-    """What was counted at least *least* times, identical phrases left out.
+    """Return the phrase pairs counted at least *least* times, identical phrases left out.
 
-    Totals are those of everything that was counted. Of equal PMI the more frequent comes first.
+    Totals are over all pairs counted. Among equal PMI the more frequent pair comes first.
     """
     phrases, paraphrases, number = counts.counted()
     totals = []

@@ -1,4 +1,4 @@
-"""Word alignment of sentence pairs, learnt from many, and the phrase pairs it yields.
+"""Word alignment of sentence pairs, learnt from them, and the phrase pairs it yields.
 
 IBM model 1 (Brown et al. 1993) by expectation maximisation, in both directions, with the preference
 for the diagonal of Dyer et al. 2013 (eq. 1 and 2, both of its constants fixed): target word j of J
@@ -6,7 +6,7 @@ comes from source word i of I with probability
 
     p(i | j) t(f_j | e_i),   p(i | j) = (1 - NULL) exp(-TENSION |i/I - j/J|) / Z_j
 
-or from none, with NULL t(f_j | none).
+or from none, with probability NULL t(f_j | none).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ TENSION = 4.0
 ITERATIONS = 5
 
 _BLOCK = 1 << 20
-"""Possible links that are worked on at a time."""
+"""Possible links computed at a time."""
 
 Places = NDArray[np.int64] | NDArray[np.int32]
 
 
 class Alignments(NamedTuple):
-    """Links of one pair, as places of the source and of the target word."""
+    """Links of one sentence pair: places of the source and of the target word."""
 
     forward: set[tuple[int, int]]
     """At most one for each target word."""
@@ -41,39 +41,39 @@ class Alignments(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """All possible links of some pairs, by pair and target word and source word."""
+    """All possible links of some sentence pairs, ordered by pair, target word, source word."""
 
     first: int
     last: int
-    """The pairs."""
+    """Numbers of the first pair, and of the one behind the last."""
     source: Places
     target: Places
-    """The words that a link joins, as places in the flat arrays of the block's sides."""
+    """Source and target word of each link, as places in ``words``."""
     closeness: Floats
     """exp(-TENSION |i/I - j/J|)"""
     words: tuple[NDArray[np.int32], NDArray[np.int32]]
-    """The words of the block's source and target side."""
+    """Words of the source side and of the target side of all pairs."""
 
 
 class Direction:
-    """One side's words given the other's: probabilities of the pairs of words that there are."""
+    """Probabilities of the words of one side given those of the other, for all word pairs seen."""
 
     def __init__(self, given: Places, size: int) -> None:
-        """``given``: of each pair of words the one that is given; ``size`` of the vocabulary."""
+        """Take the given word of each word pair, and the size of the vocabulary."""
         self._given = given
         self.table = np.ones(len(given))
         self.null = np.ones(size)
         self._counts, self._nulls = np.zeros(len(given)), np.zeros(size)
 
     def scores(self, block: _Block, pairs: Places, side: int) -> tuple[Floats, Floats]:
-        """Probabilities of the links of a block, and of no link for each word of the side."""
+        """Return the probabilities of the links of a block, and of no link for each word."""
         places, words = (block.source, block.target)[side], block.words[side]
         total = np.bincount(places, block.closeness, len(words))
         prior = (1 - NULL) * block.closeness / total[places]
         return prior * self.table[pairs], NULL * self.null[words]
 
     def count(self, block: _Block, pairs: Places, side: int) -> None:
-        """Add the expected links of a block, ``side`` being the one that is explained."""
+        """Add the expected links of a block; the words of *side* are those generated."""
         links, nulls = self.scores(block, pairs, side)
         places, words = (block.source, block.target)[side], block.words[side]
         total = np.bincount(places, links, len(words)) + nulls
@@ -81,7 +81,7 @@ class Direction:
         self._nulls += np.bincount(words, nulls / total, len(self._nulls))
 
     def update(self) -> None:
-        """Make probabilities of what was counted."""
+        """Turn the expected counts into probabilities."""
         totals = np.bincount(self._given, self._counts, len(self._nulls))
         self.table = self._counts / np.maximum(totals[self._given], np.finfo(float).tiny)
         self.null = self._nulls / self._nulls.sum()
@@ -89,15 +89,14 @@ class Direction:
 
 
 class WordAligner:
-    """Learns from pairs, and aligns them.
+    """Learns word probabilities from sentence pairs, and aligns the pairs.
 
-    Memory holds the words of all pairs as numbers (4 bytes each), the number of the pair of words
-    for each possible link (4 bytes, of product of lengths so many), and for each distinct pair of
-    words that stand in a sentence pair some 50 bytes.
+    Memory: 4 bytes a word, 4 bytes a possible link (the product of the lengths of a pair), and some
+    50 bytes a distinct word pair.
     """
 
     def __init__(self, source: Ragged, target: Ragged, size: int) -> None:
-        """Take sentences of word numbers below *size*; none of them is empty."""
+        """Take sentences of word numbers below *size*, none of them empty."""
         self._sides, self._size = (source, target), size
         self._bounds = self._cut()
         self._keys = self._pairs_of_words()
@@ -105,14 +104,11 @@ class WordAligner:
             np.searchsorted(self._keys, self._key(block)).astype(np.int32)
             for block in self.blocks()
         ]
-        self.directions = (
-            Direction(self._keys % size, size),
-            Direction(self._keys // size, size),
-        )
-        """Of the source given the target, and of the target given the source."""
+        self.directions = (Direction(self._keys % size, size), Direction(self._keys // size, size))
+        """Source words given target words, and target words given source words."""
 
     def learn(self, iterations: int = ITERATIONS) -> None:
-        """Go through all pairs so many times."""
+        """Run some iterations of expectation maximisation over all pairs."""
         for _ in range(iterations):
             for block, pairs in zip(self.blocks(), self._pairs, strict=True):
                 for side, direction in enumerate(self.directions):
@@ -121,14 +117,14 @@ class WordAligner:
                 direction.update()
 
     def probability(self, source: int, target: int) -> tuple[float, float]:
-        """Of the source word given the target word, and the other way round; 0 if not seen."""
+        """Return p(source word | target word) and the reverse; 0 for word pairs not seen."""
         place = int(np.searchsorted(self._keys, key := source * self._size + target))
         if place == len(self._keys) or self._keys[place] != key:
             return 0.0, 0.0
         return float(self.directions[0].table[place]), float(self.directions[1].table[place])
 
     def align(self) -> Iterator[Alignments]:
-        """Yield the likeliest links of each pair, in order; of equally likely ones the first."""
+        """Yield the likeliest links of each pair, in order; among equals, the first link."""
         for block, pairs in zip(self.blocks(), self._pairs, strict=True):
             backward, forward = (
                 _best(direction.scores(block, pairs, side), (block.source, block.target)[side])
@@ -155,7 +151,7 @@ class WordAligner:
             yield Alignments(*sets)
 
     def blocks(self) -> Iterator[_Block]:
-        """Yield all possible links, some pairs at a time."""
+        """Yield all possible links, a block of pairs at a time."""
         for first, last in zip(self._bounds, self._bounds[1:], strict=False):
             yield self._block(first, last)
 
@@ -179,7 +175,7 @@ class WordAligner:
         return source * self._size + block.words[1][block.target]
 
     def _pairs_of_words(self) -> Places:
-        """The distinct pairs of words that stand in a sentence pair, sorted."""
+        """Return the distinct word pairs of all sentence pairs, sorted."""
         keys, waiting = np.zeros(0, np.int64), [np.zeros(0, np.int64)]
         for block in self.blocks():
             waiting.append(np.unique(self._key(block)))
@@ -188,14 +184,14 @@ class WordAligner:
         return np.unique(np.concatenate([keys, *waiting]))
 
     def _cut(self) -> list[int]:
-        """Bounds of blocks of some ``_BLOCK`` links; no pair is cut."""
+        """Return the bounds of blocks of about ``_BLOCK`` links; no pair is cut."""
         products = self._sides[0].lengths * self._sides[1].lengths
         number = (np.cumsum(products) - products) // _BLOCK
         return [*np.flatnonzero(np.diff(number, prepend=-1)).tolist(), len(products)]
 
 
 def _best(scores: tuple[Floats, Floats], places: Places) -> Places:
-    """The likeliest link of each word that is likelier than none, by place among the links."""
+    """Return the places of the likeliest link of each word, if it is likelier than no link."""
     links, nulls = scores
     order = np.lexsort((-links, places))
     _, firsts = np.unique(places[order], return_index=True)
@@ -210,18 +206,18 @@ _NEIGHBOURS = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0
 
 
 class Spans(NamedTuple):
-    """A phrase pair: first word, and the one behind the last, of the source and the target."""
+    """A phrase pair: the first word, and the one behind the last, of either side."""
 
     source: tuple[int, int]
     target: tuple[int, int]
 
 
 def symmetrised(alignments: Alignments) -> Links:
-    """One alignment of two: grow-diag-final-and (Koehn et al. 2005).
+    """Unite two alignments by grow-diag-final-and (Koehn et al. 2005).
 
-    The links of both directions; then, again and again, those of either that are neighbours of one
-    there is (diagonally, too) and join a word without a link; last, those of either that join two
-    words without a link.
+    It starts with the links of both directions. Then it adds, again and again, links of either
+    direction that are neighbours of a link (diagonally, too) and join a word without one; at last,
+    links of either direction that join two words without a link.
     """
     links = alignments.forward & alignments.backward
     union = alignments.forward | alignments.backward
@@ -247,10 +243,9 @@ def _add(new: tuple[int, int], links: Links, sources: set[int], targets: set[int
 
 
 def consistent_spans(links: Links, lengths: tuple[int, int], most: int) -> Iterator[Spans]:
-    """Phrase pairs of up to *most* words a side that are consistent with an alignment.
+    """Yield the phrase pairs of up to *most* words a side that are consistent with an alignment.
 
-    At least one link lies within, and none leads from within to without. Words without a link may
-    stand at either end.
+    At least one link lies within, and none leads out. Words without a link may stand at either end.
 
     Args:
         links: places of source and target words.
@@ -278,7 +273,7 @@ def consistent_spans(links: Links, lengths: tuple[int, int], most: int) -> Itera
 def _widened(
     span: tuple[int, int], linked: list[list[int]], most: int
 ) -> Iterator[tuple[int, int]]:
-    """The span, and wider ones by words without a link, up to *most* words."""
+    """Yield the span, and spans widened by words without a link, up to *most* words."""
     first = span[0]
     while True:
         stop = span[1]

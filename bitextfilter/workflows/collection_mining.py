@@ -185,42 +185,39 @@ class CollectionMiner:
 
     def _nearest(self, sides: Sides) -> tuple[Neighbours, Neighbours]:
         """Find the nearest sentences of either side on the other."""
-        neighbours, exact = sides.neighbours, self._kind == EXACT
-        self._hooks.fact("index", self._kind)
-        tasks, prepare = (self._exact_search if exact else self._index_search)(sides)
+        neighbours, hooks, exact = sides.neighbours, self._hooks, self._kind == EXACT
+        hooks.fact("index", self._kind)
+        prepare: Callable[[], SearchTask]
+        if exact:
+            sizes = "{} with {}".format(*neighbours.sizes)
+            hooks.note(f"comparing {sizes} distinct sentences, each with each")
+            tasks, prepare = cell_tasks(neighbours), partial(compare_blocks, sides)
+        else:
+            tasks, prepare = indexes.block_tasks(neighbours), self._tuned_search(sides)
 
         def rows(task: TaskId) -> int:
             return neighbours.rows(0, task[0]) if exact else neighbours.rows(*task)
 
-        self._hooks.begin(sum(map(rows, tasks)))
-        return find_neighbours(
-            neighbours,
-            tasks,
-            prepare,
-            self._hooks.map_tasks,
-            lambda task: self._hooks.advance(rows(task)),
-        )
+        def done(task: TaskId) -> None:
+            hooks.advance(rows(task))
 
-    def _exact_search(self, sides: Sides) -> tuple[list[TaskId], Callable[[], SearchTask]]:
-        sizes = sides.neighbours.sizes
-        self._hooks.note(f"comparing {sizes[0]} with {sizes[1]} distinct sentences, each with each")
-        return cell_tasks(sides.neighbours), partial(compare_blocks, sides)
+        hooks.begin(sum(map(rows, tasks)))
+        return find_neighbours(neighbours, tasks, prepare, hooks.map_tasks, done)
 
-    def _index_search(self, sides: Sides) -> tuple[list[TaskId], Callable[[], SearchTask]]:
-        settings, sizes = self._settings, sides.neighbours.sizes
+    def _tuned_search(self, sides: Sides) -> Callable[[], SearchTask]:
+        """Make and tune the indexes; report the recall."""
+        settings, hooks = self._settings, self._hooks
         wanted = indexes.IndexSettings(self._kind, settings.recall, settings.device)
-        self._hooks.note(
-            f"making indexes of {sizes[0]} and {sizes[1]} distinct sentences: {self._kind}"
-        )
+        sizes = "{} and {}".format(*sides.neighbours.sizes)
+        hooks.note(f"making indexes of {sizes} distinct sentences: {self._kind}")
         tuned = indexes.tune_indexes(replace(sides, threads=settings.threads), wanted)
         for name, search in zip(("source", "target"), tuned, strict=True):
-            self._hooks.note(
+            hooks.note(
                 f"each {name} is sought in {search.lists} of {search.all_lists} lists:"
                 f" finds {search.recall:.4f} of the nearest of a sample"
             )
-            self._hooks.fact(f"recall of {name}s", round(search.recall, 4))
-        prepare = partial(indexes.search_indexes, sides, wanted, tuned)
-        return indexes.block_tasks(sides.neighbours), prepare
+            hooks.fact(f"recall of {name}s", round(search.recall, 4))
+        return partial(indexes.search_indexes, sides, wanted, tuned)
 
 
 class IndexMiner:

@@ -33,7 +33,7 @@ def word_vector(word: str) -> Vectors:
     return shared + np.float32(0.9) * own
 
 
-def pairing_of(source: list[str], target: list[str], settings: LinkSettings) -> VectorLinkCosts:
+def link_costs_of(source: list[str], target: list[str], settings: LinkSettings) -> VectorLinkCosts:
     sides = []
     for sentences in (source, target):
         texts = group_texts(sentences, settings.largest)
@@ -65,7 +65,7 @@ def translated(n: int, seed: int) -> tuple[list[str], list[str], Links]:
 @pytest.mark.parametrize("seed", range(5))
 def test_known_links(seed: int) -> None:
     source, target, links = translated(60, seed)
-    found = align(pairing_of(source, target, LinkSettings()))
+    found = align(link_costs_of(source, target, LinkSettings()))
     right = {tuple(link) for link in links} & {(link.source, link.target) for link in found}
     assert len(right) >= 0.85 * len(links)
 
@@ -73,7 +73,7 @@ def test_known_links(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_every_sentence_is_in_one_link_in_order(seed: int) -> None:
     source, target, _ = translated(40, seed)
-    found = align(pairing_of(source, target, LinkSettings()))
+    found = align(link_costs_of(source, target, LinkSettings()))
     assert [i for link in found for i in link.source] == list(range(len(source)))
     assert [j for link in found for j in link.target] == list(range(len(target)))
     for link in found:
@@ -85,7 +85,7 @@ def test_coarse_to_fine_finds_the_cheapest_of_all_paths(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, target, _ = translated(150, seed)
-    costs = pairing_of(source, target, LinkSettings(3))
+    costs = link_costs_of(source, target, LinkSettings(3))
     spans, _ = cheapest_path(costs, whole_band(len(source), len(target)))
     monkeypatch.setattr(monotonic, "_COARSEST_CELLS", 1000)
     bands = []
@@ -109,7 +109,7 @@ def test_a_long_part_that_only_one_side_has(monkeypatch: pytest.MonkeyPatch) -> 
     source, target, links = translated(160, 3)
     extra = [f"t{100_000 + i} t{200_000 + i}" for i in range(150)]
     cut = links[80][1].start
-    found = align(pairing_of(source, target[:cut] + extra + target[cut:], LinkSettings()))
+    found = align(link_costs_of(source, target[:cut] + extra + target[cut:], LinkSettings()))
     inside = [link for link in found if set(link.target) & set(range(cut + 5, cut + 145))]
     assert sum(not link.source for link in inside) > 0.8 * len(inside)
     moved = {
@@ -122,7 +122,7 @@ def test_a_long_part_that_only_one_side_has(monkeypatch: pytest.MonkeyPatch) -> 
 def test_short_sides(sides: tuple[int, int]) -> None:
     n, m = sides
     source, target = ([f"s{i}" for i in range(count)] for count in (n, m))
-    found = align(pairing_of(source, target, LinkSettings()))
+    found = align(link_costs_of(source, target, LinkSettings()))
     assert [i for link in found for i in link.source] == list(range(n))
     assert [j for link in found for j in link.target] == list(range(m))
     assert sum(link.score is not None for link in found) == min(n, m, 1)
@@ -170,7 +170,7 @@ def test_near_a_path(joined: int, seed: int) -> None:
 def test_an_alignment_is_looked_for_near_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(monotonic, "_MARGIN", 1)
     source, target, _ = translated(30, 1)
-    costs = pairing_of(source, target, LinkSettings())
+    costs = link_costs_of(source, target, LinkSettings())
     wrong = [Link(range(i, i + 1), range(0), None) for i in range(len(source))]
     wrong.append(Link(range(len(source), len(source)), range(len(target)), None))
     found = align(costs, wrong)
@@ -182,7 +182,7 @@ def test_an_alignment_is_looked_for_near_another_one(monkeypatch: pytest.MonkeyP
 def test_few_sentences_of_a_side_are_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(monotonic, "_COARSEST_CELLS", 100)
     source, target, _ = translated(12, 1)
-    costs = pairing_of(source, target, LinkSettings())
+    costs = link_costs_of(source, target, LinkSettings())
     whole = monotonic._band(costs)
     assert not whole.first.any()
     monkeypatch.setattr(monotonic, "_FEWEST", 3)

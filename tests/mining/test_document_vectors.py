@@ -98,7 +98,7 @@ def cosine(a: NDArray[np.floating], b: NDArray[np.floating]) -> float:
     return float(unit(a) @ unit(b))
 
 
-def strangeness(side: Document, k: int, stop: int, background: Document) -> float:
+def mean_distance(side: Document, k: int, stop: int, background: Document) -> float:
     row = side.groups[k - 1, stop]
     return float(np.mean([1 - cosine(row, other) for other in background.sentences]))
 
@@ -108,8 +108,8 @@ def expected_cost(
 ) -> float:
     rows = [d.groups[k - 1, stop] for d, k, stop in zip(sides, step, stops, strict=True)]
     usual = [
-        strangeness(sides[0], step.source, stops[0], sides[1]),
-        strangeness(sides[1], step.target, stops[1], sides[0]),
+        mean_distance(sides[0], step.source, stops[0], sides[1]),
+        mean_distance(sides[1], step.target, stops[1], sides[0]),
     ]
     distance = 2 * (1 - cosine(*rows)) / sum(usual)
     lengths = [
@@ -159,7 +159,9 @@ def test_scores_are_cosines() -> None:
     assert costs.scores([]) == []
 
 
-def test_short_documents_are_held_against_strangers_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_documents_are_compared_with_the_background_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(document_vectors, "_SAMPLE", 6)
     sides = made(4, 1, 1), made(5, 1, 2)
     background = made(9, 1, 3).sentences, made(9, 1, 4).sentences
@@ -185,7 +187,7 @@ def test_the_sample_is_from_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not document_vectors._sample(rows[:0], rows[:0]).any()
 
 
-def test_coarser_pairings_know_no_ratio_but_the_same_strangers() -> None:
+def test_coarser_costs_have_no_ratio_but_the_same_background() -> None:
     sides, background = (made(6, 2, 1), made(7, 2, 2)), (made(5, 1, 3), made(5, 1, 4))
     known = background[0].sentences, background[1].sentences
     coarser = VectorLinkCosts(*sides, LinkSettings(2), 1.3, known).coarser()
@@ -211,7 +213,7 @@ def test_sizes_of_links() -> None:
     ]
 
 
-def test_strangers_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_background_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     def block() -> NDArray[np.int64]:
         costs = VectorLinkCosts(made(20, 2, 1), made(20, 2, 2), LinkSettings(2))
         return costs.block(slice(0, 21), slice(0, 21))

@@ -128,7 +128,7 @@ def test_by_lengths() -> None:
     assert all(0 <= link.score <= 1 for link in found.links if link.score is not None)
 
 
-def test_strangers_count_in_both_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_background_counts_in_both_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
     def spy(*given: Any) -> VectorLinkCosts:
@@ -182,23 +182,23 @@ def test_words_are_learnt_twice_beside_what_is_written(monkeypatch: pytest.Monke
     assert found.distance is not None
 
 
-@pytest.mark.parametrize("doubt", [0, 10])
-def test_a_scorer_undoes_bad_links(doubt: float) -> None:
+@pytest.mark.parametrize("penalty", [0, 10])
+def test_a_scorer_undoes_bad_links(penalty: float) -> None:
     source = ["s1 s2 s3", "s4 s5 s6", "s7 s8 s9"]
     target = [line.replace("s", "t") for line in source]
     asked = []
 
-    def judge(sources: list[str], targets: list[str]) -> Vectors:
+    def scorer(sources: list[str], targets: list[str]) -> Vectors:
         asked.extend(zip(sources, targets, strict=True))
         return np.array([source[1] not in text for text in sources], np.float32)
 
-    settings = LinkSettings(penalty=doubt)
+    settings = LinkSettings(penalty=penalty)
     found = align_by_vectors(
-        source, target, DocumentModel((encoded, encoded), None, judge), settings
+        source, target, DocumentModel((encoded, encoded), None, scorer), settings
     )
     assert (source[1], target[1]) in asked
     assert len(asked) == len(set(asked))
-    left_out = [(1, 0), (0, 1)] if doubt else [(1, 1)]
+    left_out = [(1, 0), (0, 1)] if penalty else [(1, 1)]
     assert sorted(sizes_of(found.links)) == sorted([(1, 1), (1, 1), *left_out])
 
 

@@ -1,4 +1,4 @@
-"""bitext-align --monotonic through its streams: links, lists, JSON lines, bad documents."""
+"""bitext-align-documents through its streams: links, lists, JSON lines, bad documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
-from bitextfilter.commands import align
+from bitextfilter.commands import align, align_documents
 from bitextfilter.commands.align_documents import DocumentReader
 from bitextfilter.commands.evaluate import main
 from bitextfilter.commands.frame.options import Common
@@ -44,10 +44,10 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return paths
 
 
-def monotonic(model: Path | None, *words: str | Path, text: bytes = b"") -> Result:
-    arguments = ["--monotonic", *(str(word) for word in words)]
+def linked(model: Path | None, *words: str | Path, text: bytes = b"") -> Result:
+    arguments = [str(word) for word in words]
     arguments += [] if model is None else ["--model", str(model)]
-    return CliRunner().invoke(align.main, arguments, input=text)
+    return CliRunner().invoke(align_documents.main, arguments, input=text)
 
 
 def rows_of(done: Result) -> list[list[str]]:
@@ -61,7 +61,7 @@ def links_of(text: str) -> list[tuple[list[int], list[int]]]:
 
 
 def test_pairs_are_in_order_with_scores(model: Path, files: tuple[Path, Path]) -> None:
-    done = monotonic(model, *files)
+    done = linked(model, *files)
     rows = rows_of(done)
     assert [SOURCES[5] + " " + SOURCES[6], LINES[1][5]] in [row[:2] for row in rows]
     expected = {(s, t) for s, t in zip(SOURCES, TARGETS, strict=True)}
@@ -73,7 +73,7 @@ def test_pairs_are_in_order_with_scores(model: Path, files: tuple[Path, Path]) -
 
 
 def test_links_say_which_lines(model: Path, files: tuple[Path, Path]) -> None:
-    done = monotonic(model, *files, "--links")
+    done = linked(model, *files, "--links")
     rows_of(done)
     links = links_of(done.stdout)
     assert ([5, 6], [5]) in links
@@ -85,7 +85,7 @@ def test_links_say_which_lines(model: Path, files: tuple[Path, Path]) -> None:
 
 
 def test_evaluate_reads_what_align_writes(model: Path, files: tuple[Path, Path]) -> None:
-    links = monotonic(model, *files, "--links").stdout
+    links = linked(model, *files, "--links").stdout
     gold = [f"[{i}]:[{i}]" for i in range(5)] + ["[5,6]:[5]"]
     gold += [f"[{i}]:[{i - 1}]" for i in range(7, 21)] + ["[]:[20]"]
     gold += [f"[{i}]:[{i}]" for i in range(21, 40)]
@@ -101,31 +101,31 @@ def test_evaluate_reads_what_align_writes(model: Path, files: tuple[Path, Path])
 
 
 def test_blank_lines_are_no_sentences_but_count(model: Path, files: tuple[Path, Path]) -> None:
-    whole = links_of(monotonic(model, *files, "--links").stdout)
+    whole = links_of(linked(model, *files, "--links").stdout)
     files[0].write_text("\n\n" + files[0].read_text().replace("\n", "\n \n"))
-    spaced = links_of(monotonic(model, *files, "--links").stdout)
+    spaced = links_of(linked(model, *files, "--links").stdout)
     assert spaced == [([2 + 2 * i for i in source], target) for source, target in whole]
 
 
 def test_one_side_may_be_stdin_or_packed(model: Path, files: tuple[Path, Path]) -> None:
-    whole = monotonic(model, *files).stdout
-    assert monotonic(model, files[0], "-", text=files[1].read_bytes()).stdout == whole
+    whole = linked(model, *files).stdout
+    assert linked(model, files[0], "-", text=files[1].read_bytes()).stdout == whole
     packed = files[1].with_name("target.txt.gz")
     packed.write_bytes(gzip.compress(files[1].read_bytes()))
-    assert monotonic(model, files[0], packed).stdout == whole
+    assert linked(model, files[0], packed).stdout == whole
 
 
 def test_neither_threads_nor_batches_change_anything(model: Path, files: tuple[Path, Path]) -> None:
-    whole = monotonic(model, *files, "--digits", "6").stdout
+    whole = linked(model, *files, "--digits", "6").stdout
     for words in (("--threads", "1"), ("--threads", "2"), ("--batch-size", "3")):
-        assert monotonic(model, *files, "--digits", "6", *words).stdout == whole
+        assert linked(model, *files, "--digits", "6", *words).stdout == whole
 
 
 def test_score_first_least_score_and_output(model: Path, files: tuple[Path, Path]) -> None:
-    rows = rows_of(monotonic(model, *files))
+    rows = rows_of(linked(model, *files))
     middle = sorted(float(row[2]) for row in rows)[len(rows) // 2] - 0.00005
     out = files[0].with_name("out.tsv")
-    done = monotonic(model, *files, "--score-first", "--min-score", str(middle), "-o", out)
+    done = linked(model, *files, "--score-first", "--min-score", str(middle), "-o", out)
     assert done.stdout == ""
     written = [line.split("\t") for line in out.read_text().splitlines()]
     assert written == [[row[2], *row[:2]] for row in rows if float(row[2]) >= middle]
@@ -134,10 +134,10 @@ def test_score_first_least_score_and_output(model: Path, files: tuple[Path, Path
 def test_links_below_the_least_score_leave_their_lines_out(
     model: Path, files: tuple[Path, Path]
 ) -> None:
-    whole = monotonic(model, *files, "--links", "--digits", "9").stdout.splitlines()
+    whole = linked(model, *files, "--links", "--digits", "9").stdout.splitlines()
     scores = sorted(float(line.split(":")[2]) for line in whole if line.split(":")[2])
     least = scores[len(scores) // 2]
-    done = monotonic(model, *files, "--links", "--min-score", repr(least), "--digits", "9")
+    done = linked(model, *files, "--links", "--min-score", repr(least), "--digits", "9")
     links = links_of(done.stdout)
     assert [i for link in links for i in link[0]] == list(range(40))
     assert [j for link in links for j in link[1]] == list(range(40))
@@ -148,7 +148,7 @@ def test_links_below_the_least_score_leave_their_lines_out(
 
 def test_options_of_links_are_heard(model: Path, files: tuple[Path, Path]) -> None:
     def sizes(*words: str) -> list[tuple[int, int]]:
-        links = links_of(monotonic(model, *files, "--links", *words).stdout)
+        links = links_of(linked(model, *files, "--links", *words).stdout)
         return [(len(source), len(target)) for source, target in links]
 
     usual = sizes()
@@ -175,44 +175,44 @@ def test_the_model_is_asked_as_it_should_be(
         return Alignment([], 0.0)
 
     monkeypatch.setattr(documents, "align_by_vectors", spy)
-    monotonic(model, *files, "--largest", "3", "--skip", "0.5")
+    linked(model, *files, "--largest", "3", "--skip", "0.5")
     (given,) = calls
     assert given["settings"] == LinkSettings(3, 0.5)
     for found, known in zip(given["model"].background, ("source", "target"), strict=True):
         assert (found == getattr(loaded.background, known)).all()
     assert given["model"].scorer is None
-    monotonic(model, *files, "--classifier")
+    linked(model, *files, "--classifier")
     judged = calls[1]["model"].scorer(SOURCES, TARGETS)
     assert (judged == loaded.score(SOURCES, TARGETS, ("mlp",))["mlp"]).all()
 
 
 def test_what_the_classifier_says_counts(model: Path, files: tuple[Path, Path]) -> None:
-    with_it = monotonic(model, *files, "--links", "--classifier")
+    with_it = linked(model, *files, "--links", "--classifier")
     assert [i for link in links_of(with_it.stdout) for i in link[0]] == list(range(40))
     bare = toy_model(model.parent / "bare", classifier=False)
-    done = monotonic(bare, *files, "--classifier")
+    done = linked(bare, *files, "--classifier")
     assert done.exit_code == 78
     assert "--classifier: the model" in done.stderr and "has none" in done.stderr
 
 
 def test_a_list_of_documents(model: Path, files: tuple[Path, Path]) -> None:
-    alone = monotonic(model, *files).stdout
+    alone = linked(model, *files).stdout
     outputs = [files[0].with_name(name) for name in ("one.tsv", "two.tsv")]
     listed = files[0].with_name("list.tsv")
     listed.write_text("".join(f"{files[0]}\t{files[1]}\t{out}\n" for out in outputs))
-    done = monotonic(model, "--documents", listed)
+    done = linked(model, "--documents", listed)
     assert done.exit_code == 0, done.stderr
     assert done.stdout == ""
     assert [out.read_text() for out in outputs] == [alone, alone]
     listed.write_text(f"\ufeff{files[0]}\t{files[1]}\n\n{files[0]}\t{files[1]}\t-\n")
-    assert monotonic(model, "--documents", listed).stdout == alone + alone
-    done = monotonic(model, "--documents", listed, "--links")
+    assert linked(model, "--documents", listed).stdout == alone + alone
+    done = linked(model, "--documents", listed, "--links")
     assert done.exit_code == 65
     assert "links of several documents in one file cannot be told apart" in done.stderr
 
 
 def test_json_lines(model: Path, files: tuple[Path, Path]) -> None:
-    alone = monotonic(model, *files).stdout
+    alone = linked(model, *files).stdout
     out = files[0].with_name("links.txt")
     texts = [path.read_text() for path in files]
     lines = [
@@ -220,13 +220,13 @@ def test_json_lines(model: Path, files: tuple[Path, Path]) -> None:
         {"source": list(LINES[0]), "target": texts[1], "output": str(out)},
     ]
     listed = "".join(json.dumps(line) + "\n" for line in lines)
-    assert monotonic(model, "--documents", "-", text=listed.encode()).stdout == alone
+    assert linked(model, "--documents", "-", text=listed.encode()).stdout == alone
     assert out.read_text() == alone
 
 
 @pytest.mark.parametrize("by", ["words", "length"])
 def test_without_a_model(files: tuple[Path, Path], by: str) -> None:
-    done = monotonic(None, *files, "--links", "--by", by)
+    done = linked(None, *files, "--links", "--by", by)
     assert done.exit_code == 0, done.stderr
     links = links_of(done.stdout)
     assert [i for link in links for i in link[0]] == list(range(40))
@@ -234,9 +234,9 @@ def test_without_a_model(files: tuple[Path, Path], by: str) -> None:
 
 
 def test_unrelated_documents_are_warned_of(model: Path, files: tuple[Path, Path]) -> None:
-    assert "do not look like translations" not in monotonic(model, *files).stderr
+    assert "do not look like translations" not in linked(model, *files).stderr
     files[1].write_text("".join(f"{line}\n" for line in sentences(40, 99)[1]))
-    assert "target.txt do not look like translations" in monotonic(model, *files).stderr
+    assert "target.txt do not look like translations" in linked(model, *files).stderr
 
 
 def test_documents_in_other_languages_are_warned_of(tmp_path: Path) -> None:
@@ -244,10 +244,10 @@ def test_documents_in_other_languages_are_warned_of(tmp_path: Path) -> None:
     texts = "The dog and the cat are in the house with us.", "Der Hund und die Katze sind im Haus."
     for path, text in zip(paths, texts, strict=True):
         path.write_text(f"{text}\n" * 30)
-    assert "columns look swapped" not in monotonic(Path("en-de"), *paths).stderr
-    done = monotonic(Path("en-de"), *reversed(paths))
+    assert "columns look swapped" not in linked(Path("en-de"), *paths).stderr
+    done = linked(Path("en-de"), *reversed(paths))
     assert "english.txt: the columns look swapped" in done.stderr
-    done = monotonic(Path("en-de"), *reversed(paths), "--no-column-check")
+    done = linked(Path("en-de"), *reversed(paths), "--no-column-check")
     assert "columns look swapped" not in done.stderr
 
 
@@ -265,7 +265,7 @@ def test_splitting_into_sentences(model: Path, tmp_path: Path) -> None:
     paths = tmp_path / "a.txt", tmp_path / "b.txt"
     for path, lines in zip(paths, (SOURCES, TARGETS), strict=True):
         path.write_text(" ".join(f"{line.capitalize()}." for line in lines[:20]) + "\n")
-    rows = rows_of(monotonic(model, *paths, "--split", "en,de"))
+    rows = rows_of(linked(model, *paths, "--split", "en,de"))
     assert len(rows) > 15
     assert all(row[0].endswith(".") for row in rows)
 
@@ -275,40 +275,40 @@ def test_empty_documents(model: Path, tmp_path: Path, sides: tuple[str, str]) ->
     paths = tmp_path / "a.txt", tmp_path / "b.txt"
     for path, text in zip(paths, sides, strict=True):
         path.write_text(text)
-    done = monotonic(model, *paths, "--links")
+    done = linked(model, *paths, "--links")
     assert done.exit_code == 0, done.stderr
     assert done.stdout == {("one\n", ""): "[0]:[]:\n"}.get(sides, "[]:[0]:\n" if sides[1] else "")
 
 
 def test_a_missing_file_stops_or_is_left_out(model: Path, files: tuple[Path, Path]) -> None:
-    alone = monotonic(model, *files).stdout
+    alone = linked(model, *files).stdout
     listed = files[0].with_name("list.tsv")
     listed.write_text(f"{files[0]}\tmissing.txt\n{files[0]}\t{files[1]}\n")
-    done = monotonic(model, "--documents", listed)
+    done = linked(model, "--documents", listed)
     assert done.exit_code == 66
     assert "missing.txt" in done.stderr
-    done = monotonic(model, "--documents", listed, "--keep-going")
+    done = linked(model, "--documents", listed, "--keep-going")
     assert done.exit_code == 0
     assert done.stdout == alone
     assert "left out: missing.txt" in done.stderr
     assert "1 left out" in done.stderr
     listed.write_text(f"only one\n{files[0]}\t{files[1]}\n")
-    done = monotonic(model, "--documents", listed, "--keep-going")
+    done = linked(model, "--documents", listed, "--keep-going")
     assert done.stdout == alone
     assert "left out: " in done.stderr
     assert "list.tsv:1: 1 columns" in done.stderr
 
 
 def test_bad_lines_stop_or_are_rejected(model: Path, files: tuple[Path, Path]) -> None:
-    whole = links_of(monotonic(model, *files, "--links").stdout)
+    whole = links_of(linked(model, *files, "--links").stdout)
     lines = files[0].read_bytes().split(b"\n")
     files[0].write_bytes(b"\n".join([b"a\tb", b"\xff", *lines]))
-    done = monotonic(model, *files)
+    done = linked(model, *files)
     assert done.exit_code == 65
     assert "source.txt:1: a tab in the line" in done.stderr
     rejects = files[0].with_name("rejects")
     words = ("--on-error", "reject", "--rejects", rejects, "--links")
-    links = links_of(monotonic(model, *files, *words).stdout)
+    links = links_of(linked(model, *files, *words).stdout)
     assert links == [([i + 2 for i in source], target) for source, target in whole]
     rejected = [line.split(b"\t") for line in rejects.read_bytes().splitlines()]
     assert [line[0] for line in rejected] == [b"1", b"2"]
@@ -319,7 +319,7 @@ def test_bytes_that_are_no_text_are_rejected_in_json_too(model: Path, tmp_path: 
     line = json.dumps({"source": "a1 a2\n\ud800", "target": "b1 b2"})
     rejects = tmp_path / "rejects"
     words = ("--documents", "-", "--on-error", "reject", "--rejects", rejects)
-    done = monotonic(model, *words, text=line.encode())
+    done = linked(model, *words, text=line.encode())
     assert rows_of(done)[0][:2] == ["a1 a2", "b1 b2"]
     assert b"stdin:1 (source): the line is not UTF-8" in rejects.read_bytes()
 
@@ -348,7 +348,7 @@ def test_bad_lists(
     monkeypatch.chdir(tmp_path)
     listed = tmp_path / "list.tsv"
     listed.write_text(text)
-    done = monotonic(model, "--documents", listed)
+    done = linked(model, "--documents", listed)
     assert done.exit_code == (66 if message == "cannot be opened" else 65)
     assert message in done.stderr
 
@@ -372,7 +372,7 @@ def test_bad_lists(
 def test_bad_json(model: Path, tmp_path: Path, line: str, message: str) -> None:
     listed = tmp_path / "list.jsonl"
     listed.write_text(line + "\n")
-    done = monotonic(model, "--documents", listed)
+    done = linked(model, "--documents", listed)
     assert done.exit_code == 65
     assert f"list.jsonl:1: {message}" in done.stderr
 
@@ -404,21 +404,30 @@ def test_bad_json(model: Path, tmp_path: Path, line: str, message: str) -> None:
     ],
 )
 def test_what_does_not_go_together(words: list[str]) -> None:
-    assert monotonic(None, *words).exit_code == 2
+    assert linked(None, *words).exit_code == 2
 
 
 @pytest.mark.parametrize("option", ["-o", "--manifest", "--rejects"])
 def test_a_list_is_not_written_over(model: Path, tmp_path: Path, option: str) -> None:
     listed = tmp_path / "list.tsv"
     listed.write_text("a\tb\n")
-    done = monotonic(model, "--documents", listed, option, listed, "--on-error", "reject")
+    done = linked(model, "--documents", listed, option, listed, "--on-error", "reject")
     assert done.exit_code == 2
     assert "is written by this run" in done.stderr
     assert listed.read_text() == "a\tb\n"
 
 
 def test_a_list_without_a_name(model: Path) -> None:
-    assert monotonic(model, "--documents", "").exit_code == 66
+    assert linked(model, "--documents", "").exit_code == 66
+
+
+@pytest.mark.parametrize("words", [[], ["--links"], ["--min-score", "0.5"]])
+def test_the_older_name(model: Path, files: tuple[Path, Path], words: list[str]) -> None:
+    arguments = [*map(str, files), *words, "--model", str(model)]
+    older = CliRunner().invoke(align.main, ["--monotonic", *arguments])
+    assert (older.exit_code, older.stdout) == (0, linked(model, *files, *words).stdout)
+    assert "the command for documents is bitext-align-documents" in older.stderr
+    assert CliRunner().invoke(align.main, ["--monotonic", "-q", *arguments]).stderr == ""
 
 
 @pytest.mark.parametrize("option", [["--links"], ["--by", "words"], ["--documents", "x"]])

@@ -1,4 +1,4 @@
-"""Links that are asked about on the way, against a plain program that knows all doubts."""
+"""Links re-scored on the way, against a plain program that knows all penalties."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Table:
         away = np.abs(np.arange(n + 1)[:, None] * m / max(n, 1) - np.arange(m + 1)).astype(np.int64)
         self.links = LINKS
         self.prices: Integers = random.integers(0, 100, (len(LINKS), n + 1, m + 1)) + 40 * away
-        self.doubts: Integers = random.integers(0, 80, self.prices.shape)
+        self.penalties: Integers = random.integers(0, 80, self.prices.shape)
         self.skip_source, self.skip_target = np.full(n, SKIP), np.full(m, SKIP)
         self.blocks = 0
 
@@ -40,7 +40,7 @@ class Table:
         return [float(self.prices[number_of(span)]) for span in spans]
 
     def ask(self, spans: Sequence[Span]) -> Integers:
-        return np.array([self.doubts[number_of(span)] for span in spans])
+        return np.array([self.penalties[number_of(span)] for span in spans])
 
 
 def number_of(span: Span) -> tuple[int, int, int]:
@@ -48,14 +48,14 @@ def number_of(span: Span) -> tuple[int, int, int]:
     return LINKS.index(step), span.source_stop, span.target_stop
 
 
-def cost_of(table: Table, links: list[Link], doubts: Integers) -> int:
+def cost_of(table: Table, links: list[Link], penalties: Integers) -> int:
     whole = [link.span for link in links if link.source and link.target]
     left_out = sum(len(link.source) + len(link.target) for link in links)
     left_out -= sum(len(link.source) + len(link.target) for link in links if link.score is not None)
-    return SKIP * left_out + sum(int((table.prices + doubts)[number_of(span)]) for span in whole)
+    return SKIP * left_out + sum(int((table.prices + penalties)[number_of(span)]) for span in whole)
 
 
-def cheapest(table: Table, doubts: Integers) -> int:
+def cheapest(table: Table, penalties: Integers) -> int:
     """What the cheapest of all ways costs, cell by cell."""
     n, m = len(table.skip_source), len(table.skip_target)
     best = {(0, 0): 0}
@@ -63,7 +63,7 @@ def cheapest(table: Table, doubts: Integers) -> int:
     def ways(i: int, j: int) -> Iterator[int]:
         for number, (a, b) in enumerate(LINKS):
             if i >= a and j >= b:
-                yield best[i - a, j - b] + int((table.prices + doubts)[number, i, j])
+                yield best[i - a, j - b] + int((table.prices + penalties)[number, i, j])
         if i:
             yield best[i - 1, j] + SKIP
         if j:
@@ -77,7 +77,7 @@ def cheapest(table: Table, doubts: Integers) -> int:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_no_way_is_cheaper_with_all_doubts(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_path_is_cheaper_with_all_penalties(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "_MARGIN", 100)
     monkeypatch.setattr(documents, "RESCORING_ROUNDS", 1000)
     n, m = np.random.default_rng(seed).integers(0, 45 if seed % 5 == 0 else 14, 2).tolist()
@@ -88,7 +88,7 @@ def test_no_way_is_cheaper_with_all_doubts(seed: int, monkeypatch: pytest.Monkey
         return table.ask(spans)
 
     found = rescore_links(table, align(table), ask)
-    assert cost_of(table, found, table.doubts) == cheapest(table, table.doubts)
+    assert cost_of(table, found, table.penalties) == cheapest(table, table.penalties)
     assert [i for link in found for i in link.source] == list(range(n))
     assert [j for link in found for j in link.target] == list(range(m))
     assert set(asked.values()) <= {1}
@@ -113,11 +113,11 @@ def test_after_some_rounds_only_known_links_are_taken(
     first = align(table)
     found = rescore_links(table, first, ask)
     assert {link.span for link in found if link.score is not None} <= set(asked)
-    costs = [cost_of(table, links, table.doubts) for links in (first, found)]
+    costs = [cost_of(table, links, table.penalties) for links in (first, found)]
     assert costs[1] <= costs[0]
 
 
-def test_without_doubts_nothing_changes_and_blocks_are_made_once() -> None:
+def test_without_penalties_nothing_changes_and_blocks_are_made_once() -> None:
     table = Table(40, 40, 1)
     first = align(table)
     table.blocks = 0
@@ -127,13 +127,13 @@ def test_without_doubts_nothing_changes_and_blocks_are_made_once() -> None:
     assert table.blocks <= 2 * once
 
 
-def test_a_link_that_is_doubted_is_divided() -> None:
+def test_a_link_with_a_penalty_is_divided() -> None:
     table = Table(2, 2, 1)
     table.prices[:] = 1000
     table.prices[LINKS.index(LinkSize(2, 2)), 2, 2] = 50
     table.prices[LINKS.index(LinkSize(1, 1)), [1, 2], [1, 2]] = 30
-    table.doubts[:] = 0
-    table.doubts[LINKS.index(LinkSize(2, 2)), 2, 2] = 11
+    table.penalties[:] = 0
+    table.penalties[LINKS.index(LinkSize(2, 2)), 2, 2] = 11
     first = align(table)
     assert [len(link.source) for link in first] == [2]
     assert [len(link.source) for link in rescore_links(table, first, table.ask)] == [1, 1]
