@@ -35,7 +35,7 @@ from bitextfilter.mining.monotonic import Link, LinkSize, Span
 from bitextfilter.similarity.vectors import cosine_pairs, unit_products, unit_rows
 from bitextfilter.text.tokens import word_forms
 
-BackgroundSample = tuple[Vectors, Vectors]
+BackgroundVectors = tuple[Vectors, Vectors]
 """Unit vectors ``(m, dim)`` of sentences of the source language and of the target language."""
 
 _SAMPLE = 128
@@ -123,7 +123,7 @@ class VectorLinkCosts:
         target: Document,
         settings: LinkSettings,
         ratio: float | None = None,
-        background: BackgroundSample | None = None,
+        background: BackgroundVectors | None = None,
     ) -> None:
         """Measure the distances of groups from unrelated sentences of the other document.
 

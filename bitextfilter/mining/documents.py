@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers, Scores, Vectors
 from bitextfilter.mining.document_vectors import (
-    BackgroundSample,
+    BackgroundVectors,
     Document,
     VectorLinkCosts,
     group_sums,
@@ -74,7 +74,7 @@ class DocumentModel(NamedTuple):
 
     encoders: tuple[_Encode, _Encode]
     """Encoders of source and target texts."""
-    background: BackgroundSample | None = None
+    background: BackgroundVectors | None = None
     """See :class:`VectorLinkCosts`."""
     scorer: ModelScorer | None = None
     """Re-scores links."""
