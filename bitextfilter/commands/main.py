@@ -1,4 +1,4 @@
-"""``bitext``: the list of the commands, a way to call them, and their completion in the shell."""
+"""``bitext``: lists the commands, calls them, and completes them in the shell."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ COMMANDS = {
     "bitext-translate": "translate sentences, with scores and alternatives",
     "bitext-tune": "train and measure an encoder at every point of a grid",
 }
-"""Every console script and what it does."""
+"""Every console script, and its purpose."""
 
 
 class _Caller(Command):
-    """The command ``bitext``, which hands ``bitext score ...`` on to ``bitext-score ...``."""
+    """The command ``bitext``, which runs ``bitext score ...`` as ``bitext-score ...``."""
 
     def main(
         self,
@@ -52,7 +52,7 @@ class _Caller(Command):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run the command that the first word names, or this one."""
+        """Run the command named by the first word, or this one."""
         words = list(sys.argv[1:] if args is None else args)
         if words[:1] == ["help"]:
             words = [*words[1:], "--help"]
@@ -65,7 +65,7 @@ class _Caller(Command):
         return module.main.main(words[1:], name, None, standalone_mode, **extra)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse a word that names no command, and say which are like it."""
+        """Reject an unknown command, and suggest a similar one."""
         if args and not args[0].startswith("-"):
             near = get_close_matches(f"bitext-{args[0]}", COMMANDS, n=1)
             hint = "".join(f"; is it {name}?" for name in near)
@@ -77,14 +77,14 @@ class _Caller(Command):
 @click.option(
     "--completion",
     type=click.Choice(["bash", "zsh", "fish"]),
-    help="Print what makes this shell complete the options of every command.",
+    help="Print the script that completes the options of every command in this shell.",
 )
 def main(run: Run, completion: str | None) -> None:
-    """List the commands, one a line, with what each does.
+    """List the commands, one a line, with the purpose of each.
 
     Each is a program of its own: it reads rows from stdin or -i FILE and writes them to stdout or
-    -o FILE, so that they join with pipes. Ask any of them with --help. A space does for the first
-    hyphen: bitext score is bitext-score, and bitext help score its help.
+    -o FILE, so that pipes join them. --help explains each. The first hyphen may be a space: bitext
+    score is bitext-score, and bitext help score shows its help.
 
     Example:
 
@@ -98,13 +98,13 @@ def main(run: Run, completion: str | None) -> None:
 
 
 def _listing() -> str:
-    """One line a command: its name and what it does."""
+    """Return one line a command: its name and purpose."""
     width = max(map(len, COMMANDS))
     return "".join(f"{name:{width}}  {text}\n" for name, text in COMMANDS.items())
 
 
 def completions(shell: str) -> str:
-    """The completion scripts of all commands for bash, zsh or fish."""
+    """Return the completion scripts of all commands for bash, zsh or fish."""
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -43,9 +42,7 @@ def good_windows(
 
     A row with a *fault* is bad: it stops the run or is rejected.
     """
-    if file is not None:
-        run.row_settings = dataclasses.replace(run.row_settings, input=file)
-    return _good(run, run.rows(columns), fault)
+    return _good(run, run.rows(columns, file), fault)
 
 
 def _good(run: Run, reader: RowReader, fault: Fault) -> Iterator[list[Row]]:

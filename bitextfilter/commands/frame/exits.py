@@ -1,4 +1,4 @@
-"""From an error, a signal or a closed pipe to one clear line and an exit code."""
+"""Exit codes, and one line on stderr for each error."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ EXIT_CODES: dict[type[BaseException], int] = {
     OSError: 74,
     KeyboardInterrupt: 130,
 }
-"""The exit code of each kind of error: the first that matches counts."""
+"""The exit code of each class of error; the first that matches is taken."""
 
 BUG = 70
 TERMINATED = 143
 
 EXIT_HELP = """\b
 Exit codes:
-    0  done; also where the reader of a pipe has gone (| head)
+    0  done, or the reader of stdout has ended (| head)
     2  usage
-   65  bad data, or a damaged model
-   66  no such input or model
-   69  device, optional part or cluster missing
-   70  a bug, with its traceback
+   65  bad data or damaged model
+   66  input or model not found
+   69  device, optional package or cluster missing
+   70  bug, with its traceback
    74  write failed
    78  bad settings
   130  Ctrl-C
   143  SIGTERM"""
-"""What the help of each command says of them."""
+"""The end of the help of every command."""
 
 
 class Terminated(BaseException):
-    """SIGTERM, raised where it struck so that every file is tidied up on the way out."""
+    """SIGTERM as an exception, so that files are closed and drafts removed."""
 
 
 def _raise_terminated(_number: int, _frame: FrameType | None) -> None:
@@ -63,11 +63,10 @@ def _raise_terminated(_number: int, _frame: FrameType | None) -> None:
 
 
 class Guard:
-    """A context that ends every error of a command in a line on stderr and an exit ``code``.
+    """A context that turns errors into a line on stderr and an exit ``code``.
 
-    A user's error is one line (its traceback too if *verbose*), a bug is a traceback, a closed
-    pipe is silence. While it holds, SIGTERM unwinds the stack as Ctrl-C does. Errors of click
-    pass through.
+    A user's error is one line (and a traceback if *verbose*); a bug is a traceback; a closed pipe
+    is silent. Inside, SIGTERM is raised as an exception. Errors of click pass through.
     """
 
     def __init__(self, name: str, verbose: bool) -> None:
@@ -77,7 +76,7 @@ class Guard:
         self._verbose = verbose
 
     def __enter__(self) -> Guard:
-        """Take over SIGTERM, if this is the main thread."""
+        """Handle SIGTERM, in the main thread."""
         with suppress(ValueError):
             self._handler = signal.signal(signal.SIGTERM, _raise_terminated)
         return self
@@ -88,7 +87,7 @@ class Guard:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool:
-        """Turn *error* into a message and a code; click's own errors pass."""
+        """Turn *error* into a message and a code."""
         with suppress(ValueError, AttributeError):
             signal.signal(signal.SIGTERM, self._handler)
         if isinstance(error, (click.ClickException, click.exceptions.Exit, SystemExit)):
@@ -100,7 +99,7 @@ class Guard:
         return True
 
     def _report(self, error: BaseException) -> int:
-        """Say on stderr what went wrong, and return the exit code."""
+        """Report an error on stderr, and return its exit code."""
         if isinstance(error, BrokenPipeError):
             return 0
         if isinstance(error, Terminated):
@@ -132,7 +131,7 @@ def _is_foreign(module: str | None) -> bool:
 
 
 def _flush(stream: TextIO | None) -> None:
-    """Flush what is left, or, where nobody takes it, keep Python from trying again at exit."""
+    """Flush a stream; if it is closed, redirect it so that Python does not fail at exit."""
     if stream is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""Runs shard by shard: options, engines, and the work on each shard."""
+"""Commands that work shard by shard, here or on a cluster."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 def engine_of(run: Run, processes: bool = False) -> tuple[Common, Engine]:
-    """Start the engine that was asked for; it ends with the run.
+    """Start the engine of --engine until the run ends.
 
-    Returns what its workers are told instead of ``run.common``, and the engine. Without --engine
-    ray it is this process, with all its threads, or, if *processes*, --threads processes of one
-    thread: for Python that no thread can speed up. Raises DeviceError if Ray or its cluster is
-    missing, UsageError for options that make no sense with it.
+    Returns the options for its workers in place of ``run.common``, and the engine. Without
+    --engine ray it is this process with all threads, or, if *processes*, --threads processes of
+    one thread each, for Python code. Raises DeviceError if Ray or its cluster is missing, and
+    UsageError for options that it does not take.
     """
     common = replace(run.common, quiet=True, manifest=None)
     if run.scaling.engine == "ray":
@@ -62,7 +62,7 @@ def _on_ray(run: Run, common: Common, processes: bool) -> tuple[Common, Engine]:
     except ModuleNotFoundError as error:
         message = "--engine ray needs the package ray: pip install 'bitextfilter[ray]'"
         raise DeviceError(message) from error
-    # Ray tells of dead workers on stdout, where only data may go.
+    # Ray reports dead workers on stdout, which is for data.
     run.enter(redirect_stdout(run.enter(open(os.devnull, "w"))))
     scaling, gpus = run.scaling, int(common.device == "cuda")
     engine = RayEngine(scaling.ray_address, scaling.workers, common.threads, gpus)
@@ -71,22 +71,20 @@ def _on_ray(run: Run, common: Common, processes: bool) -> tuple[Common, Engine]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a command was started, and in which version."""
+    """The working folder and the version of a command, for its workers."""
 
     folder: str
-    """Where relative paths start from."""
     version: str
 
     @classmethod
     def here(cls) -> Place:
-        """Return that of this process."""
+        """Return the place of this process."""
         return cls(str(Path.cwd()), __version__)
 
     def go(self, *needed: Path) -> None:
-        """Make a worker's process ready: in the folder, with steady speed and memory.
+        """Prepare a worker's process: its folder, speed and memory.
 
-        Raises WorkerError if this is another version, or a folder is missing, one of those
-        *needed* or the one to go to.
+        Raises WorkerError if this is another version, or the folder or one *needed* is missing.
         """
         if self.version != __version__:
             message = f"{gethostname()} has bitextfilter {__version__}, not {self.version}"
@@ -101,27 +99,26 @@ class Place:
 
 @lru_cache(maxsize=1)
 def loaded(name: str, device: str, threads: int) -> Model:
-    """Load a model, as ``scoring.model.load`` does, but once a process."""
+    """Load a model as ``scoring.model.load`` does, once a process."""
     from bitextfilter.scoring.model import load
 
     return load(name, device=device, threads=threads)
 
 
 _Work: TypeAlias = "Callable[[Run, BinaryIO], Fact]"
-"""Reads the rows of a run and writes what becomes of them: a function of a module, or a partial of
-one with what can be pickled. What it returns, JSON can say."""
+"""Reads the rows of a run and writes its output: a module-level function, or a partial of one
+with picklable arguments. Its result must be JSON-serialisable."""
 
-FREE = {"input", "row_files", "output", "quiet", "verbose", "manifest", "batch_size", "max_bad"}
-FREE |= {"threads", "cache", "engine", "ray_address", "workers", "resume", "shard", "shard_rows"}
-"""The options that no result depends on."""
+_FREE = {"input", "row_files", "output", "quiet", "verbose", "manifest", "batch_size", "max_bad"}
+_FREE |= {"threads", "cache", "engine", "ray_address", "workers", "resume", "shard", "shard_rows"}
+"""The options that do not change the result."""
 
 
 def over_shards(run: Run, work: _Work, output: BinaryIO, processes: bool = False) -> list[Fact]:
-    """Do *work* on all rows of *run*, or on those of --shard, and write the results to *output*.
+    """Do *work* on all rows of *run*, or on those of --shard, and write to *output*.
 
-    Without --engine ray and --resume it is one call of *work*, and one result is returned, else
-    one of each shard, in order. If *processes*, shards are spread over --threads processes here:
-    for Python that no thread can speed up.
+    Returns the result of each shard, in order; without --engine ray and --resume, the whole input
+    is one. If *processes*, --threads processes work on shards here, for Python code.
     """
     scaling, settings = run.scaling, run.row_settings
     if scaling.shard is not None:
@@ -134,7 +131,7 @@ def over_shards(run: Run, work: _Work, output: BinaryIO, processes: bool = False
 
 
 def _merged(run: Run, work: _Work, output: BinaryIO, processes: bool) -> Iterator[Fact]:
-    """Do *work* shard by shard, and put the parts together."""
+    """Do *work* shard by shard, and join the outputs."""
     settings, scaling = run.row_settings, run.scaling
     folder = run.enter(_folder(run))
     rejects = None if settings.rejects is None else run.output(settings.rejects)
@@ -170,7 +167,7 @@ def _append(part: Path, output: BinaryIO) -> None:
 
 
 def _folder(run: Run) -> AbstractContextManager[WorkFolder]:
-    """Return the folder for the parts."""
+    """Return the folder of the shards' files."""
     if run.scaling.resume is None:
         return passing_folder(run.row_settings.output)
     folder = kept_folder(Path(run.scaling.resume), _plan(run))
@@ -179,12 +176,12 @@ def _folder(run: Run) -> AbstractContextManager[WorkFolder]:
 
 
 def _plan(run: Run) -> dict[str, str]:
-    """Return everything but the input that the result depends on."""
+    """Return all that the result depends on, except the input."""
     context = click.get_current_context()
     plan = {"version": __version__, "command": run.name, "--shard-rows": str(run.scaling.rows)}
     for parameter in context.command.params:
         value = context.params.get(parameter.name or "")
-        if parameter.name in FREE or value is None:
+        if parameter.name in _FREE or value is None:
             continue
         option = max(parameter.opts, key=len)
         plan[option] = "a file" if option == "--rejects" else _identity(option, value)
@@ -192,7 +189,7 @@ def _plan(run: Run) -> dict[str, str]:
 
 
 def _identity(option: str, value: object) -> str:
-    """Return what tells a value from others: of models and files, also several, their content."""
+    """Return the value of an option, with digests in place of models and files."""
     from bitextfilter.models.folders import CONFIG, find_model, model_digest
 
     if option == "--model":
@@ -209,7 +206,7 @@ def _identity(option: str, value: object) -> str:
 
 @dataclass(frozen=True)
 class _Done:
-    """What became of a shard, beside its parts."""
+    """The results of a shard, without its output."""
 
     counts: dict[str, int]
     facts: dict[str, Fact]
@@ -219,7 +216,7 @@ class _Done:
 
 @dataclass(frozen=True)
 class _Job:
-    """Does the work of a command on shards, in whatever process."""
+    """The work of a command on shards, in any process."""
 
     work: _Work
     name: str

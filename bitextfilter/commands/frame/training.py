@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import re
 import time
@@ -277,8 +276,7 @@ def pairs_of(run: Run, path: str) -> list[_Pair]:
 
 def _windows(run: Run, path: str, again: bool = False) -> Iterator[list[_Pair]]:
     """Yield the pairs of the file *path*, many at a time, rejected rows aside."""
-    run.row_settings = dataclasses.replace(run.row_settings, input=path)
-    for window in run.windows(run.rows(), again):
+    for window in run.windows(run.rows(file=path), again):
         yield [(row.source, row.target) for row in window if not isinstance(row, BadRow)]
 
 
