@@ -1,14 +1,27 @@
-"""The text side of a model as a whole."""
+"""The text side of a model."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.text.normalise import Normalisation
-from bitextfilter.text.processor import TextProcessor
-from bitextfilter.text.segment import UNKNOWN, SegmenterSettings
+from bitextfilter.text.processor import TextProcessor, TokenMemory
+from bitextfilter.text.ragged import (
+    PIECES,
+    TRIGRAMS,
+    Ragged,
+    numbered,
+    split_words,
+)
+from bitextfilter.text.segment import SEGMENTERS, UNKNOWN, SegmenterSettings
 from bitextfilter.text.trigrams import TrigramSettings
 
 SOURCES = ["The house is big.", "A small house", "the  Tree"] * 20
@@ -104,3 +117,135 @@ def test_config_that_does_not_fit(
 def test_missing_files(processor: TextProcessor, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="missing"):
         TextProcessor.load(tmp_path, processor.config())
+
+
+Ids = dict[str, list[list[int]]]
+
+
+class Looker:
+    """Two views of a token: its characters, and its length if that is odd."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def __call__(self, tokens: list[str]) -> Mapping[str, Ragged]:
+        if "bad" in tokens:
+            raise ValueError("bad")
+        self.seen += tokens
+        return {
+            "characters": Ragged.of_lists([[ord(mark) for mark in token] for token in tokens]),
+            "odd": Ragged.of_lists([[len(token)] * (len(token) % 2) for token in tokens]),
+        }
+
+
+def lists(read: Mapping[str, Ragged]) -> Ids:
+    return {view: [row.tolist() for row in rows] for view, rows in read.items()}
+
+
+@given(st.lists(st.lists(st.text("abc", max_size=4), unique=True)), st.integers(0, 6))
+def test_what_is_remembered_is_what_is_seen(windows: list[list[str]], most: int) -> None:
+    memory = TokenMemory(Looker(), most)
+    for tokens in windows:
+        assert lists(memory.read(tokens)) == lists(Looker()(tokens))
+
+
+def test_each_token_is_looked_at_once_until_there_are_too_many() -> None:
+    looker = Looker()
+    memory = TokenMemory(looker, most=3)
+    for tokens in (["a", "b"], ["b", "c", "d"], []):
+        memory.read(tokens)
+    assert looker.seen == ["a", "b", "c", "d"]
+    assert lists(memory.read(["d"])) == {"characters": [[100]], "odd": [[1]]}
+    assert looker.seen == ["a", "b", "c", "d", "d"]
+
+
+def test_a_few_long_tokens_are_too_many() -> None:
+    looker = Looker()
+    memory = TokenMemory(looker, most=10)
+    for tokens in (["a"], ["b" * 11], ["a"]):
+        memory.read(tokens)
+    assert looker.seen == ["a", "b" * 11, "a"]
+
+
+def test_what_went_wrong_is_not_remembered() -> None:
+    memory = TokenMemory(Looker())
+    memory.read(["a"])
+    for tokens in (["b", "bad"], ["bad", "c"]):
+        with pytest.raises(ValueError, match="bad"):
+            memory.read(tokens)
+    tokens: Sequence[str] = ["c", "a", "b"]
+    assert lists(memory.read(tokens)) == lists(Looker()(list(tokens)))
+
+
+def test_rows_behind_rows() -> None:
+    both = Ragged.of_lists([[1, 2], []]).followed_by(Ragged.of_lists([[3]]))
+    assert [row.tolist() for row in both] == [[1, 2], [], [3]]
+    assert both.lengths.dtype == np.int64
+
+
+TEXT = ["Das Haus, das große.", "ein Baum", "Bäume und Häuser!", "1 + 1 = 2"] * 20
+AWKWARD = ["", " ", "\0", "a\0b", "\u200b", "e \u0301", "Haus\u00a0Baum", "ΣΑΣ", "\u2581", "日本"]
+sentences = st.lists(
+    st.lists(st.sampled_from([*" ".join(TEXT[:4]).split(), *AWKWARD]) | st.text(max_size=4)).map(
+        " ".join
+    ),
+    max_size=6,
+)
+
+
+@given(st.lists(st.text()))
+@example(["", "a", "", "a b  a", "\0", "x\0y \0 z"])
+def test_numbered_and_put_together_again(some: list[str]) -> None:
+    rows, words = numbered(some)
+    assert words[0] == "" and len(set(words)) == len(words)
+    read = [[words[place] for place in row] for row in rows]
+    assert read == [sentence.replace("\0", " ").split() for sentence in some]
+
+
+@given(st.lists(st.text().map(lambda text: Normalisation()(text, "en"))))
+def test_split(some: list[str]) -> None:
+    words, counts = split_words(some)
+    stream = iter(words)
+    assert [[next(stream) for _ in range(n)] for n in counts] == [s.split() for s in some]
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.parametrize("apart", [True, False])
+@given(text=st.text() | sentences.map(" ".join))
+def test_words_are_normalised_by_themselves(text: str, lowercase: bool, apart: bool) -> None:
+    normalisation = Normalisation(lowercase=lowercase, apart=apart)
+    assert normalisation.by_words
+    words = [word for raw in text.split() for word in normalisation(raw, "en").split()]
+    assert words == normalisation(text, "en").split()
+
+
+def test_sacremoses_looks_at_whole_sentences() -> None:
+    assert not Normalisation(tokenise=True).by_words
+    assert not Normalisation(punctuation=True).by_words
+
+
+@cache
+def learnt(kind: str, tokenise: bool) -> TextProcessor:
+    normalisation = Normalisation(apart=not tokenise, tokenise=tokenise)
+    settings = SegmenterSettings(kind, vocabulary_size=50, merges=9)
+    made = TextProcessor.learn(TEXT, TEXT, ("de", "de"), normalisation, settings)
+    made.learn_trigrams(TEXT, TEXT, TrigramSettings())
+    return made
+
+
+@pytest.mark.parametrize("tokenise", [False, True])
+@pytest.mark.parametrize("kind", SEGMENTERS)
+@given(some=sentences)
+@example(some=["", "Das Haus\0Baum", "\0", "\0 \u200b", "Haus"])
+def test_read_is_as_sentence_by_sentence(kind: str, tokenise: bool, some: list[str]) -> None:
+    made = learnt(kind, tokenise)
+    assert made.trigrams is not None
+    read = made.read(some, "de", (PIECES, TRIGRAMS))
+    for place, sentence in enumerate(made.normalise(some, "de")):
+        pieces = made.vocabulary.ids(made.segmenter.segment(sentence)).tolist() or [UNKNOWN]
+        trigrams = [i for word in sentence.split() for i in made.trigrams([word]).flat.tolist()]
+        expected = {PIECES: pieces, TRIGRAMS: trigrams or [UNKNOWN]}
+        for view, ids in expected.items():
+            for form in (read[view], read[view].one_by_one()):
+                assert list(form.ids())[place].tolist() == ids
+    assert set(read[PIECES].one_by_one().tokens.lengths.tolist()) <= {1}

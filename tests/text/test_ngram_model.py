@@ -1,4 +1,4 @@
-"""Language models in the ARPA format: read, written, and scored by the rule of back-off."""
+"""ARPA files of n-gram models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text into sentences, and what is said where the package is missing."""
+"""Sentences and word forms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from bitextfilter.errors import DeviceError
-from bitextfilter.text.tokens import split_sentences
+from bitextfilter.text.tokens import split_sentences, word_forms
 
 
 def test_rules_are_of_the_language() -> None:
@@ -36,3 +36,26 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentencex", None)
     with pytest.raises(DeviceError, match=r"bitextfilter\[sentences\]"):
         split_sentences("A. B.", "en")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "forms"),
+    [
+        ("Das Haus, das HAUS!", {"das", "haus"}),
+        ("l'eau d’or", {"l", "eau", "d", "or"}),
+        ("Straße STRASSE", {"strasse"}),
+        ("12,5 % von 1999er", {"12", "5", "von", "1999er"}),
+        ("snake_case", {"snake", "case"}),
+        ("हिन्दी में", {"हिन्दी", "में"}),
+        ("мир МИР", {"мир"}),
+        ("東京都へ行く", {"東京", "京都", "都へ", "へ行", "行く"}),
+        ("コーヒーを", {"コー", "ーヒ", "ヒー", "ーを"}),
+        ("cafe\u0301", {"caf\u00e9"}),
+        ("山 I", {"山", "i"}),
+        ("iPhoneを買う", {"iphone", "を買", "買う"}),
+        ("", set()),
+        ("... - !", set()),
+    ],
+)
+def test_forms(sentence: str, forms: set[str]) -> None:
+    assert word_forms(sentence) == forms
