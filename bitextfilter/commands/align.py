@@ -339,7 +339,7 @@ def _large_options() -> list[click.Parameter]:
         type=click.Choice(["float16", "float32", "int8"]),
         default="float16",
         show_default=True,
-        help="The numbers of the vectors on disk.",
+        help="Number format of the vectors on disk.",
     )
     return [resume, dtype, *_index_options(), *engine_options()]
 
@@ -351,7 +351,7 @@ def _index_options() -> list[click.Parameter]:
         type=click.Choice(["auto", "exact", "flat", "ivf", "ivf-sq8", "ivf-pq"]),
         default="auto",
         show_default=True,
-        help="How neighbours are sought.",
+        help="Method of the search for neighbours.",
     )
     recall = click.Option(
         ["--recall"],
@@ -359,7 +359,7 @@ def _index_options() -> list[click.Parameter]:
         default=0.99,
         show_default=True,
         metavar="R",
-        help="The share of nearest neighbours that an index must find.",
+        help="Share of nearest neighbours that an index must find.",
     )
     save = click.Option(
         ["--index-save"],
@@ -372,7 +372,7 @@ def _index_options() -> list[click.Parameter]:
     stream = click.Option(
         ["--stream"],
         is_flag=True,
-        help="With --index-load: each source's best, in input order, as it comes.",
+        help="With --index-load: the best pair of each source, in input order.",
     )
     return [index, recall, save, load, stream]
 
@@ -391,14 +391,14 @@ def _index_options() -> list[click.Parameter]:
 @click.option(
     "--similarity",
     type=click.Choice(THRESHOLD_MEASURES),
-    help="What scores a pair  [default: joint; without a classifier csls]",
+    help="Score of a pair  [default: joint; without a classifier csls]",
 )
 @click.option(
     "--retrieval",
     type=click.Choice(_RETRIEVALS),
     default="max",
     show_default=True,
-    help="Which candidates become pairs.",
+    help="Choice of pairs among the candidates.",
 )
 @click.option(
     "-k",
@@ -431,12 +431,12 @@ def main(run: Run, source: str | None, target: str | None, monotonic: bool, **op
     - cosine (-1 to 1), euclidean (up to 0: negative distance)
     - csls (-4 to 4): 2 cosine - the mean cosines of both sides to their K nearest
     - distance (-2 to 2): half of csls; ratio: cosine / the mean of those means, 1 is plain
-    - mlp (0 to 1): the model's classifier: how surely they are good translations
-    - joint (-5 to 5): csls chooses the pairs; csls, classifier and length together score them
+    - mlp (0 to 1): probability of a good translation, by the model's classifier
+    - joint (-5 to 5): pairs chosen by csls, scored by csls + classifier + length
 
     Pairs below the model's cut are left out, and counted; --min-score none writes all.
-    --retrieval chooses: each source's best (forward), each target's best (backward), what is
-    both (intersect), or of what is either the best first, each sentence once (max).
+    --retrieval chooses the best of each source (forward), the best of each target (backward),
+    the pairs of both (intersect), or the pairs of either, best first, no sentence twice (max).
 
     Each distinct line counts once. Neither the order of the lines nor --threads changes a
     score; ties go to the earlier lines. A line that is empty, not UTF-8 or has a tab or NUL

@@ -113,10 +113,10 @@ def document_options(hidden: bool = False) -> list[click.Parameter]:
         type=click.Choice(["model", "words", "length"]),
         default="model",
         show_default=True,
-        help="What says which sentences are translations.",
+        help="Evidence for translations.",
     )
     classifier = option(
-        ["--classifier"], is_flag=True, help="Ask the model's classifier about links, too: slower."
+        ["--classifier"], is_flag=True, help="Re-score links by the model's classifier: slower."
     )
     largest = option(
         ["--largest"],
@@ -314,7 +314,7 @@ class _DocumentPair(NamedTuple):
     read: Callable[[], _Sides]
     """Raises BitextError where they cannot be read."""
     output: str | None = None
-    """The file of their links; None for the output of the run."""
+    """File of their links; None for the output of the run."""
 
 
 def _warn(

@@ -68,11 +68,11 @@ class Document:
 
     @property
     def sentences(self) -> Vectors:
-        """The vectors of single sentences, ``(n, dim)``."""
+        """Vectors of single sentences, ``(n, dim)``."""
         return self.groups[0, 1:]
 
     def coarser(self) -> Document:
-        """Return it with every two sentences as one; what is left over stays."""
+        """Return it with every two sentences as one; an odd last one stays."""
         odd = len(self) % 2
         pairs = np.pad(self.sentences, ((0, odd), (0, 0)))
         return Document(group_sums(pairs[0::2] + pairs[1::2], COARSE_LARGEST), halved(self.ends))
@@ -136,7 +136,7 @@ class VectorLinkCosts:
             background: further unrelated sentences for short documents.
         """
         self._source, self._target, self._settings = source, target, settings
-        self._ratio, self._strangers = ratio, background
+        self._ratio, self._background = ratio, background
         self.links = settings.links()
         samples = [
             _sample(side.sentences, background[number] if background else side.sentences[:0])
@@ -162,7 +162,7 @@ class VectorLinkCosts:
         """Return it with every two sentences of either side as one, and links of up to two."""
         settings = replace(self._settings, largest=COARSE_LARGEST)
         return VectorLinkCosts(
-            self._source.coarser(), self._target.coarser(), settings, None, self._strangers
+            self._source.coarser(), self._target.coarser(), settings, None, self._background
         )
 
     def scores(self, spans: Sequence[Span]) -> list[float]:

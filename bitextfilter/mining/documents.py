@@ -4,10 +4,10 @@ Links are found by vectors of a model, by words that the documents themselves te
 without a model), or by lengths alone.
 
 A model scorer may re-score links: an expensive, better model, queried only for the links of the
-cheapest path. Its penalties make links dearer, so another path may be the cheapest then; its links
-are queried, and so on, until a cheapest path has no unqueried link. No other path can be cheaper:
-penalties are never negative (lazy search of paths: Dellin & Srinivasa 2016, "A unifying formalism
-for shortest path problems with expensive edge evaluations").
+cheapest path. Its penalties raise their costs, so another path may be the cheapest then; its links
+are queried, and so on, until the cheapest path has no unqueried link. No other path can be cheaper,
+since penalties are never negative (lazy search of paths: Dellin & Srinivasa 2016, "A unifying
+formalism for shortest path problems with expensive edge evaluations").
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _Encode = Callable[[list[str]], Vectors]
 ModelScorer = Callable[[list[str], list[str]], Scores]
 """Function from ``n`` pairs of texts to the probability of translations, ``(n,)``, 0 to 1."""
 Penalties = Callable[[Sequence[Span]], Integers]
-"""Function from links to what is added to their costs, ``(n,)``, at least 0."""
+"""Function from links to additions to their costs, ``(n,)``, at least 0."""
 
 
 class Alignment(NamedTuple):

@@ -50,13 +50,13 @@ class Span(NamedTuple):
 
     @property
     def size(self) -> LinkSize:
-        """The numbers of items."""
+        """Numbers of source and target items."""
         return LinkSize(self.source_stop - self.source_start, self.target_stop - self.target_start)
 
 
 @dataclass(frozen=True)
 class Band:
-    """The target positions that a path may have at each source position, ends included.
+    """Target positions that a path may have at each source position, ends included.
 
     Raises ValueError if it does not begin at 0, falls, or has a gap.
     """
@@ -83,15 +83,15 @@ class PathCosts(Protocol):
 
     @property
     def links(self) -> Sequence[LinkSize]:
-        """The sizes of links; of equally cheap ways, the earliest in this order is taken."""
+        """Sizes of links; among equally cheap ways, the earliest in this order is taken."""
 
     @property
     def skip_source(self) -> Integers:
-        """The cost of leaving out each source item, ``(n,)``."""
+        """Costs of leaving out each source item, ``(n,)``."""
 
     @property
     def skip_target(self) -> Integers:
-        """The cost of leaving out each target item, ``(m,)``."""
+        """Costs of leaving out each target item, ``(m,)``."""
 
     def block(self, rows: slice, columns: slice) -> Integers:
         """Return the cost of each link that *ends* at these source and target positions.

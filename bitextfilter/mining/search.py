@@ -24,7 +24,7 @@ from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbo
 from bitextfilter.similarity.vectors import unit_rows
 
 TaskId = tuple[int, int]
-"""Two numbers that tell a task from the others; each kind of task says what they are."""
+"""Two numbers that name a task; each kind of task defines them."""
 
 _Result = TypeVar("_Result")
 
@@ -70,7 +70,7 @@ SearchTask = Callable[[TaskId], list[BlockNeighbours]]
 
 @dataclass(frozen=True)
 class NeighbourFiles:
-    """The k nearest of the rows of both sides, as far as they are known: a file for each block."""
+    """Files of the k nearest of the rows of both sides found so far, one for each block."""
 
     folder: Path
     sizes: tuple[int, int]
@@ -172,7 +172,7 @@ def _tasks_done(record: Path, neighbours: NeighbourFiles) -> set[TaskId]:
         raise InputError("damaged; remove the folder", file=str(record)) from error
     blocks = {line[at : at + 2] for line in lines for at in range(2, len(line), 2)}
     if not all(neighbours.path(side, block).exists() for side, block in blocks):
-        message = "what some tasks found is missing; remove the folder"
+        message = "neighbours found by some tasks are missing; remove the folder"
         raise InputError(message, file=str(record))
     return tasks
 

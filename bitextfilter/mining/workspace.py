@@ -1,7 +1,7 @@
 """Folder of a search: sentences, vectors and neighbours of both sides, for this run and the next.
 
 Beside the sentences and vectors of either side it has a folder for each search of their
-neighbours, and the plan of the run: whatever decides what is found.
+neighbours, and the plan of the run: everything that the result depends on.
 """
 
 from __future__ import annotations

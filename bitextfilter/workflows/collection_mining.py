@@ -57,7 +57,7 @@ class NeighbourSettings:
 
 @dataclass(frozen=True)
 class SearchHooks:
-    """Functions of the caller: they run tasks, and are told of progress."""
+    """Functions of the caller: they run tasks and report progress."""
 
     map_tasks: MapTasks
     """Runs tasks, perhaps in other processes."""

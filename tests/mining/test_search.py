@@ -162,7 +162,7 @@ def test_damaged_state(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="damaged"):
         found(sides)
     (tmp_path / "source.nearest.00001").unlink()
-    with pytest.raises(InputError, match="is missing; remove the folder"):
+    with pytest.raises(InputError, match="are missing; remove the folder"):
         found(sides)
     (tmp_path / "done").write_text("one two\n")
     with pytest.raises(InputError, match="damaged"):
