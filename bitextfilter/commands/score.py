@@ -259,7 +259,8 @@ def _read_twice(
 
     run.note(f"--neighbours input reads everything twice; it waits in {tempfile.gettempdir()}")
     spool, source, target = (run.enter(Scratch()) for _ in range(3))
-    background = InputBackground(columns.model, source, target)
+    model = columns.model
+    background = InputBackground(model.encode_side, model.encoder.dim, (source, target))
     spool.write(rows.first_line())
     for window in windows:
         good = [row for row in window if isinstance(row, Row)]

@@ -6,8 +6,7 @@ languages (``training/autoencoder.py``) or of a third (``training/pivot.py``), e
 training and is not part of a model folder.
 
 With ``average`` (ours, not the paper's) the weighted average of the subword vectors is added to
-the scaled maximum: the network then starts from what averaging knows and learns word order on
-top of it.
+the scaled maximum: the network starts as an averaging encoder and learns word order on top.
 """
 
 from __future__ import annotations

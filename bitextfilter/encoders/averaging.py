@@ -37,7 +37,7 @@ class AveragingSettings(Settings):
 def mean_of_rows(table: Tensor, rows: Tensor, lengths: Tensor, *, sparse: bool = False) -> Tensor:
     """Mean of the rows ``(n, t)`` of a table ``(u, e)``, each over its own length → ``(n, e)``.
 
-    The rows of the table are not laid out; its gradient is a *sparse* tensor, or a dense one.
+    No ``(n, t, e)`` tensor is made. *sparse*: the table's gradient is a sparse tensor.
     """
     inside = rows[padding_mask(lengths, rows.shape[1])]
     starts = lengths.cumsum(0) - lengths

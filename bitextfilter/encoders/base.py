@@ -54,27 +54,27 @@ class Network(nn.Module, ABC):
     """Token vectors of both languages, and the way from them to a sentence vector."""
 
     views: tuple[str, ...] = (PIECES,)
-    """What it reads of a sentence."""
+    """The views of a sentence that it reads."""
     sequences: tuple[str, ...] = (PIECES,)
-    """Of these, those it reads id by id; of others the ids of a word may come together."""
+    """Those of the views that it reads id by id; in the others the ids of a word may be summed."""
     block_rows = 128
-    """Sentences encoded together: always as many, but for long ones."""
+    """Sentences in a block; blocks of long sentences are smaller."""
 
     def __init__(self, dim: int) -> None:
         """``dim``: the width of a sentence vector."""
         super().__init__()
         self.dim = dim
         self.dropout: nn.Module = nn.Dropout(0.0)
-        """On the token vectors; its share is set by the training."""
+        """On the token vectors; the training sets its rate."""
         self.threads = 1
-        """How many may do once what depends on a token alone."""
+        """Threads for the computation that is done once for each distinct token."""
 
     @abstractmethod
     def piece_tables(self) -> tuple[nn.Embedding, ...]:
         """The vectors of pieces: one table for both sides, one for each, or none."""
 
     def tables(self) -> tuple[nn.Embedding, ...]:
-        """All tables of token vectors: what is not composition."""
+        """All tables of token vectors; the other parameters compose them."""
         return self.piece_tables()
 
     @abstractmethod
@@ -97,15 +97,15 @@ class Network(nn.Module, ABC):
 
 
 def piece_vectors(vocabulary: int, width: int) -> nn.Embedding:
-    """A fresh table of that many vectors, normally distributed, of an expected norm of 1."""
+    """Return a table of normally distributed vectors of an expected norm of 1."""
     table = nn.Embedding(vocabulary, width)
     nn.init.normal_(table.weight, std=width**-0.5)
     return table
 
 
 LONG, LONGEST = 128, 1024
-"""Sentences of more than ``LONG`` tokens come in smaller blocks, for few are of like length; of
-more than ``LONGEST``, they are encoded by themselves: a function of the sentence alone."""
+"""Sentences of more than ``LONG`` tokens come in smaller blocks, since few have similar lengths;
+those of more than ``LONGEST`` tokens are encoded one by one."""
 
 
 class Encoder(Protocol):
@@ -128,9 +128,9 @@ class Encoder(Protocol):
 class NetworkEncoder:
     """An encoder that runs a torch network block by block.
 
-    A block holds sentences of like length, always as many of such a length (missing rows are
-    filled up), and is computed by one thread: so a row's arithmetic is the same in any company.
-    Long sentences are encoded whole.
+    A block holds sentences of similar length, is filled up to a fixed number of rows, and is
+    computed by one thread: so the arithmetic of a row does not depend on the other rows. Long
+    sentences are encoded whole.
     """
 
     def __init__(

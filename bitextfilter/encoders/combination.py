@@ -1,10 +1,9 @@
-"""Encoders put together from parts by an expression such as ``word+lstm,trigram``.
+"""Encoders combined from parts by an expression such as ``word+lstm,trigram``.
 
-Letters: n sentences, t positions, u distinct tokens, e width of a token vector, and of what comes
-out.
+Letters: n sentences, t positions, u distinct tokens, e width of a token vector and of a part.
 
-``+`` adds the vectors of parts, ``,`` sets those of sums side by side (Wieting & Gimpel 2018); all
-parts are trained together. Each view has one table of token vectors, which its parts share.
+``+`` adds the vectors of parts, ``,`` concatenates sums (Wieting & Gimpel 2018); all parts are
+trained together. Each view has one table of token vectors, which its parts share.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ CachedPart = Callable[[Padded], Tensor]
 
 
 class EncoderPart(nn.Module, ABC):
-    """One way; what it reads is its ``view``."""
+    """One way from the token vectors of a ``view`` to a sentence vector."""
 
     view = PIECES
     recurrent = False
@@ -234,9 +233,9 @@ SHARING = ("shared", "separate")
 class CombinationSettings(Settings):
     """Shape of a combination: ``embedding`` is the width of token vectors and of every part.
 
-    ``tables`` and ``composition``: whether the two languages share the token vectors, and the
-    weights of recurrent parts, or have their own. Of separate tables each has a row for every
-    piece of the common vocabulary.
+    ``tables`` and ``composition``: the two languages share the token vectors, and the weights of
+    the parts, or each has its own. A separate table has a row for every piece of the common
+    vocabulary.
     """
 
     embedding: int = setting(300, "width of a token vector, and of each part", within=">= 1")
@@ -245,7 +244,7 @@ class CombinationSettings(Settings):
 
 
 def parse(expression: str) -> tuple[tuple[str, ...], ...]:
-    """The parts of an expression: sums that stand side by side.
+    """Parse an expression into concatenated sums of parts.
 
     Raises SettingsError, which lists the parts and the grammar, for anything else.
     """
@@ -265,7 +264,7 @@ def parse(expression: str) -> tuple[tuple[str, ...], ...]:
 
 
 def views_of(expression: str) -> tuple[str, ...]:
-    """What the parts of an expression read."""
+    """Return the views that the parts of an expression read."""
     read = {PARTS[name].view for added in parse(expression) for name in added}
     return tuple(view for view in (PIECES, TRIGRAMS) if view in read)
 
@@ -351,7 +350,7 @@ class CombinationNetwork(Network):
         return {name: part for name, part in parts.items() if isinstance(part, EncoderPart)}
 
     def _noisy(self) -> bool:
-        """Whether vectors are changed before they are averaged."""
+        """Return True where dropout changes the vectors before they are averaged."""
         rate = getattr(self.dropout, "p", 0.0) or getattr(self.dropout, "rate", 0.0)
         return self.training and rate > 0
 

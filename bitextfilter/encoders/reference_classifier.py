@@ -1,9 +1,8 @@
 """The reference/translation classifier: did a person write a sentence, or a machine?
 
 Wieting, Mallinson & Gimpel 2017, sections 5.5–5.7: an LSTM, or the mean of the token vectors, and a
-softmax over the two classes. Of the LSTM the state after the last token is taken here. Of two
-classes the softmax is the sigmoid of one number, the difference of theirs, and that is what the
-network gives.
+softmax over the two classes. Here the LSTM's state after its last token is used, and the network
+returns one logit, the difference of the two classes' logits, whose sigmoid is that softmax.
 """
 
 from __future__ import annotations
@@ -63,12 +62,12 @@ class LastState(EncoderPart):
 
 
 READERS: dict[str, type[EncoderPart]] = {"lstm": LastState, "averaging": Average}
-"""How token vectors become one vector, by name."""
+"""The parts that turn token vectors into a sentence vector, by name."""
 
 
 @dataclass(frozen=True)
 class ReferenceSettings(Settings):
-    """Shape: how it reads, and the width of token vectors and of an LSTM's state."""
+    """Architecture, and the width of token vectors and of the LSTM's state."""
 
     architecture: str = setting(
         "lstm", "an LSTM's last state, or the mean of the token vectors", choices=READERS
@@ -94,7 +93,7 @@ class ReferenceNetwork(Network):
         return (self.embedding,)
 
     def forward(self, inputs: Inputs, side: int = 0) -> Tensor:
-        """See :meth:`Network.forward`; there is but one language."""
+        """See :meth:`Network.forward`; there is only one language."""
         rows = inputs[PIECES]
         return self._logits(self.reader(self.embedding(rows.ids), rows))
 

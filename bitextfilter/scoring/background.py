@@ -12,7 +12,6 @@ import zipfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +21,8 @@ from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.io.spill import Scratch
 from bitextfilter.similarity.margins import NEIGHBOURS, highest_means
 from bitextfilter.similarity.neighbours import scan
+from bitextfilter.similarity.pair_classifier import Encode
 from bitextfilter.similarity.vectors import unit_rows
-
-if TYPE_CHECKING:
-    from bitextfilter.scoring.model import Model
 
 BACKGROUND = "neighbours.npz"
 """The file of the background sample in a model folder."""
@@ -139,17 +136,16 @@ class InputBackground:
     Memory: about 100 bytes a distinct sentence. Disk: ``4 * dim`` bytes.
     """
 
-    def __init__(self, model: Model, source: Scratch, target: Scratch) -> None:
-        """Write the vectors of the two sides to the (empty) files *source* and *target*."""
-        self._model = model
-        self._files = source, target
+    def __init__(self, encode: Encode, dim: int, files: tuple[Scratch, Scratch]) -> None:
+        """Write the vectors ``(n, dim)`` of source and target to these two (empty) files."""
+        self._encode, self._dim, self._files = encode, dim, files
         self._seen: tuple[set[bytes], set[bytes]] = (set(), set())
 
     def add(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         """Add the sentences of a window; the sides may differ in number."""
         for side, sentences in enumerate((sources, targets)):
             fresh = [text for text in sentences if self._is_new(side, text)]
-            vectors = self._model.encode(fresh, self._model.languages[side])
+            vectors = self._encode(fresh, side)
             self._files[side].write(unit_rows(vectors).tobytes())
 
     def sample(self, k: int = NEIGHBOURS) -> BackgroundSample:
@@ -164,4 +160,4 @@ class InputBackground:
 
     def _vectors(self, side: int) -> Vectors:
         vectors: Vectors = self._files[side].array(np.float32)
-        return vectors.reshape(-1, self._model.encoder.dim)
+        return vectors.reshape(-1, self._dim)

@@ -5,21 +5,13 @@ For every measure, higher is better. All logarithms are natural.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from bitextfilter.arrays import Floats, Scores
-    from bitextfilter.scoring.model import Window
-    from bitextfilter.scoring.model_scorers import PairScores
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure of an encoder's vectors: its function, its range and its meaning (for help)."""
+    """A measure of sentence vectors: its range and its meaning (for help)."""
 
-    score: Callable[[Window], Scores]
     range: str
     text: str
     needs: str = ""
@@ -27,32 +19,27 @@ class Measure:
 
 
 MEASURES: dict[str, Measure] = {
-    "cosine": Measure(lambda window: window.cosines, "-1 to 1", "cosine of the two vectors"),
+    "cosine": Measure("-1 to 1", "cosine of the two vectors"),
     "euclidean": Measure(
-        lambda window: window.euclidean,
         "-inf to 0",
         "negative Euclidean distance, in the vectors' own unit",
     ),
     "csls": Measure(
-        lambda window: window.margin("csls"),
         "-4 to 4",
         "2 cosine - the mean cosines of both sides to their neighbours",
         "neighbours",
     ),
     "ratio": Measure(
-        lambda window: window.margin("ratio"),
         "-100 to 100",
         "cosine / the mean of those two means; 1 is unremarkable",
         "neighbours",
     ),
     "distance": Measure(
-        lambda window: window.margin("distance"),
         "-2 to 2",
         "cosine - the mean of those two means: half of csls",
         "neighbours",
     ),
     "mlp": Measure(
-        lambda window: window.probabilities,
         "0 to 1",
         "probability of a good translation, by the model's classifier",
         "classifier",
@@ -66,9 +53,8 @@ THRESHOLD_MEASURES = (*MEASURES, "joint")
 
 @dataclass(frozen=True)
 class TranslationMeasure:
-    """One measure of translators and language models, and the fewest of each that it needs."""
+    """A measure of translators and language models, with the fewest of each that it needs."""
 
-    score: Callable[[PairScores], Floats]
     range: str
     text: str
     translators: int = 0
@@ -77,25 +63,21 @@ class TranslationMeasure:
 
 TRANSLATION_MEASURES: dict[str, TranslationMeasure] = {
     "translation": TranslationMeasure(
-        lambda pairs: pairs.translation(),
         "-inf to 0",
         "mean log-probability of a subword, by the translators",
         translators=1,
     ),
     "dual": TranslationMeasure(
-        lambda pairs: pairs.dual(),
         "0 to 1",
         "dual conditional cross-entropy, by translators of both directions",
         translators=2,
     ),
     "language-model": TranslationMeasure(
-        lambda pairs: pairs.fluency(),
         "-inf to 0",
         "mean log-probability of a token, by the language models",
         language_models=1,
     ),
     "log-linear": TranslationMeasure(
-        lambda pairs: pairs.log_linear(),
         "-inf to 0",
         "weighted sum of both directions and both language models",
         translators=2,

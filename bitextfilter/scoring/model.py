@@ -1,4 +1,4 @@
-"""A loaded model, its measures, and the scores that it gives to sentence pairs."""
+"""A loaded model, and its scores of sentence pairs."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from bitextfilter.text.tokens import sentence_list
 Text = TypeVar("Text", str, tuple[str, str])
 
 _FEWEST, _MOST = 1024, 8192
-"""How many pairs a thread scores together. Large parts fill their blocks better, small ones leave
-no thread idle; for very few, the threads share one."""
+"""Bounds of the pairs scored together by one thread. Large parts fill their blocks better, small
+ones leave no thread idle; very few pairs are one part."""
 
 
-class Window:
-    """Sentence pairs on their way to scores: each distinct sentence is encoded once."""
+class EncodedPairs:
+    """Encoded sentence pairs; each distinct sentence is encoded once."""
 
     def __init__(
         self,
@@ -62,11 +62,6 @@ class Window:
         """The cosine of each pair, ``(n,)``."""
         return cosine_pairs(*self.pairs)
 
-    @property
-    def euclidean(self) -> Scores:
-        """The negative Euclidean distance of each pair, ``(n,)``."""
-        return euclidean_pairs(*self.pairs)
-
     @cached_property
     def means(self) -> tuple[Scores, Scores]:
         """Mean cosine of either side's sentences to their neighbours, each ``(n,)``."""
@@ -75,13 +70,18 @@ class Window:
         target = self.background.target_means(self.target, self.model.threads)
         return source[self.rows], target[self.columns]
 
-    def margin(self, name: str) -> Scores:
-        """Return the margin of that name, ``(n,)``."""
-        return MARGINS[name](self.cosines, *self.means)
+    def score(self, measure: str) -> Scores:
+        """Score all pairs by one of ``MEASURES``, ``(n,)``."""
+        if measure == "cosine":
+            return self.cosines
+        if measure == "euclidean":
+            return euclidean_pairs(*self.pairs)
+        if measure == "mlp":
+            return self._classified()
+        return MARGINS[measure](self.cosines, *self.means)
 
-    @property
-    def probabilities(self) -> Scores:
-        """What the classifier says, ``(n,)``."""
+    def _classified(self) -> Scores:
+        """Return the classifier's scores, ``(n,)``."""
         source, target = self._sentences
         score = self.model.pair_scorer((self.source, source), (self.target, target))
         assert score is not None, "check_measures comes first"
@@ -101,7 +101,7 @@ def distinct(texts: Sequence[Text]) -> tuple[list[Text], NDArray[np.int64]]:
 def check_measures(
     model: Model, measures: Sequence[str], background: BackgroundSample | None
 ) -> None:
-    """Raise SettingsError for measures that are unknown, or that model and background lack."""
+    """Raise SettingsError for unknown measures, and for those that need a missing part."""
     for name in measures:
         if name not in MEASURES:
             raise SettingsError(f"similarity {name!r} is none of {', '.join(MEASURES)}")
@@ -127,15 +127,15 @@ def score_pairs(
 ) -> Scores:
     """Score ``n`` sentence pairs by ``m`` measures → float32 ``(n, m)``; higher is better.
 
-    A pair's scores are the same to the last bit whatever the other pairs are. One that comes
-    several times is scored once.
+    A pair's scores do not depend on the other pairs, to the last bit. A repeated pair is scored
+    once.
 
     Args:
         model: as loaded.
         sources: sentences of the model's first language.
         targets: sentences of its second language, as many.
         measures: names in ``MEASURES``.
-        background: the neighbours that margins are measured against; None for the model's own.
+        background: the sample that margins are measured against; None for the model's own.
 
     Raises:
         SettingsError: a measure is unknown, or needs what is not there.
@@ -152,16 +152,16 @@ def score_pairs(
     size = _part_size(len(pairs), max(1, model.threads))
 
     def part(first: int) -> Scores:
-        rows = pairs[first : first + size]
-        window = Window(model, [row[0] for row in rows], [row[1] for row in rows], background)
-        return np.stack([MEASURES[name].score(window) for name in measures], axis=1)
+        left, right = ([pair[side] for pair in pairs[first : first + size]] for side in (0, 1))
+        encoded = EncodedPairs(model, left, right, background)
+        return np.stack([encoded.score(name) for name in measures], axis=1)
 
     parts = map_blocks(part, range(0, max(1, len(pairs)), size), model.threads)
     return np.concatenate(parts)[places]
 
 
 def _part_size(pairs: int, threads: int) -> int:
-    """How many pairs are scored together: the same for each thread."""
+    """Return the number of pairs scored together, the same for each thread."""
     if pairs < threads * _FEWEST:
         return max(1, pairs)
     parts = threads * math.ceil(pairs / (threads * _MOST))
@@ -176,7 +176,7 @@ class Model:
     """As asked for: a shipped model's name, or the folder."""
     folder: Path
     digest: str
-    """Twelve hexadecimal digits over the folder's files: results carry it."""
+    """Twelve hexadecimal digits over the folder's files, quoted in results."""
     encoder: Encoder
     classifier: PairClassifier | None
     background: BackgroundSample | None
@@ -189,7 +189,7 @@ class Model:
 
     @property
     def default_measure(self) -> str:
-        """The measure used where none is asked for: ``mlp`` if it can, else ``cosine``."""
+        """The default measure: ``mlp`` with a classifier, else ``cosine``."""
         return default_measure(self.classifier is not None)
 
     @property
@@ -205,17 +205,19 @@ class Model:
         """
         return self.encoder.encode(sentence_list(sentences, "sentences"), language)
 
+    def encode_side(self, sentences: Sequence[str], side: int) -> Vectors:
+        """Encode ``n`` sentences of side 0, the source, or 1 → float32 ``(n, dim)``."""
+        return self.encode(sentences, self.languages[side])
+
     @cached_property
     def _scoring(self) -> ScorerFactory:
-        assert self.classifier is not None, "asked for only where there is one"
-        return self.classifier.scoring(
-            lambda sentences, side: self.encode(sentences, self.languages[side]), self.threads
-        )
+        assert self.classifier is not None, "pair_scorer checks it"
+        return self.classifier.scoring(self.encode_side, self.threads)
 
     def pair_scorer(self, source: EncodedSide, target: EncodedSide) -> PairScorer | None:
-        """Return what gives the classifier's probabilities of pairs by their places.
+        """Return a function from places of pairs to the classifier's scores; None without one.
 
-        Each side is vectors and sentences; None without a classifier.
+        Each side is vectors and sentences.
         """
         return None if self.classifier is None else self._scoring(source, target)
 
@@ -241,7 +243,7 @@ class Model:
         return dict(zip(names, score_pairs(self, sources, targets, names).T, strict=True))
 
     def sample(self, sources: Sequence[str], targets: Sequence[str], k: int) -> BackgroundSample:
-        """Encode sentences of both sides, in any number, as neighbours: each distinct one once."""
+        """Encode the distinct sentences of both sides as a background sample with k neighbours."""
         sides = zip((sources, targets), self.languages, strict=True)
         source, target = (
             self.encode(distinct(sentences)[0], language) for sentences, language in sides
@@ -258,7 +260,7 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
         threads: how many blocks are computed side by side.
 
     Raises:
-        NotFoundError: no such model, or a file of it is missing; names the models there are.
+        NotFoundError: no such model, or a file of it is missing; names the known models.
         ModelError: the model is damaged, or of a newer version.
         DeviceError: the device is not there.
     """

@@ -85,7 +85,7 @@ class SentenceScores:
     def score(self, rows: Indices, columns: Indices, measures: Sequence[str]) -> Scores:
         """Score pairs by places of source and target, ``(n,)`` each → float32 ``(n, m)``."""
         pairs = PairScores(self, rows, columns)
-        found = [TRANSLATION_MEASURES[name].score(pairs) for name in measures]
+        found = [pairs.score(name) for name in measures]
         return np.stack(found, axis=1).astype(np.float32)
 
 
@@ -111,25 +111,18 @@ class PairScores:
         sides = (source, self._rows), (target, self._columns)
         return [values[places] for values, places in sides if values is not None]
 
-    def translation(self) -> Floats:
-        """Return the mean log-probability of a subword over the directions, ``(n,)``."""
+    def score(self, measure: str) -> Floats:
+        """Score all pairs by one of ``TRANSLATION_MEASURES``, ``(n,)``."""
+        if measure == "dual":
+            return dual_cross_entropy(self.forward, self.backward)
+        if measure == "language-model":
+            return np.asarray(np.mean(self._fluencies(), axis=0))
         scorers = self._sentences.scorers
         directions = [] if scorers.forward is None else [self.forward]
         directions += [] if scorers.backward is None else [self.backward]
-        return np.asarray(np.mean(directions, axis=0))
-
-    def dual(self) -> Floats:
-        """Return the dual conditional cross-entropy as a score, 0 to 1, ``(n,)``."""
-        return dual_cross_entropy(self.forward, self.backward)
-
-    def fluency(self) -> Floats:
-        """Return the mean log-probability of a token over the language models, ``(n,)``."""
-        return np.asarray(np.mean(self._fluencies(), axis=0))
-
-    def log_linear(self) -> Floats:
-        """Return the weighted sum of all four log-probabilities, ``(n,)``."""
-        parts = [self.forward, self.backward, *self._fluencies()]
-        return np.array(self._sentences.scorers.weights) @ np.stack(parts)
+        if measure == "translation":
+            return np.asarray(np.mean(directions, axis=0))
+        return np.array(scorers.weights) @ np.stack([*directions, *self._fluencies()])
 
 
 def check_scorers(scorers: ModelScorers, measures: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Recommended thresholds of a model: where to cut its scores, each with what it was chosen by.
+"""Recommended thresholds of a model's scores, each with the data and goal it was chosen by.
 
 A model folder may hold them, in ``thresholds.json``::
 
@@ -59,26 +59,26 @@ class Threshold:
     threshold: float
     """In the measure's own range."""
     goal: str
-    """What was sought: ``f1`` for the highest, or such as ``precision>=0.99``."""
+    """The goal of the choice: ``f1`` for the highest F1, or such as ``precision>=0.99``."""
     precision: float
-    """Part of what is kept that is right, 0 to 1; as are the others."""
+    """Right part of the kept rows; like the next two, 0 to 1."""
     recall: float
     f1: float
     noise_share: float | None
-    """Part of the rows that was taken to be noise; None in mining."""
+    """Assumed part of noise among the rows; None in mining."""
     rows: int
-    """How many rows, in mining how many true pairs, it was estimated on."""
+    """Rows (in mining, true pairs) that it was estimated on."""
     file: str
-    """Name of the file that had them."""
+    """Name of their file."""
     command: str
     """The command line of the estimate."""
     model: str
-    """Digest of the model whose scores they were."""
+    """Digest of the model."""
     version: str
     """Of bitextfilter."""
 
     def __post_init__(self) -> None:
-        """Check all fields, whatever their types are."""
+        """Check all fields and their types."""
         for name, known in (("use", USES), ("measure", THRESHOLD_MEASURES)):
             if not isinstance(value := getattr(self, name), str) or value not in known:
                 raise ValueError(f"{name} {value!r} is none of {', '.join(known)}")
@@ -98,12 +98,12 @@ class Threshold:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What a model has one threshold of: use, measure and goal."""
+        """Use, measure and goal; a model has one threshold for each."""
         return self.use, self.measure, self.goal
 
     @classmethod
     def of(cls, record: object) -> Threshold:
-        """Make one of a JSON object with just these fields. Raises ValueError for any other."""
+        """Build a threshold from a JSON object with these fields. Raises ValueError for others."""
         if not isinstance(record, dict):
             raise ValueError("not an object")
         names = [field.name for field in fields(cls)]
@@ -115,19 +115,19 @@ class Threshold:
 
 
 def _is_number(value: object) -> bool:
-    """Whether *value* is a number that a float can hold; NaN is none."""
+    """Return True for a number that fits a float, and is not NaN."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return abs(value) <= sys.float_info.max
 
 
 def printable_line(text: str) -> str:
-    """Return *text* with ? for what may not stand in a line, and for nothing."""
+    """Replace unprintable characters, and an empty text, by ?."""
     return "".join(c if c.isprintable() else "?" for c in text) or "?"
 
 
 def merge_thresholds(old: Iterable[Threshold], new: Iterable[Threshold]) -> list[Threshold]:
-    """Return both, new ones in the place of old ones of the same key; by use and measure."""
+    """Merge, sorted by use and measure; new thresholds replace old ones of the same key."""
     latest = {threshold.key: threshold for threshold in (*old, *new)}
     return sorted(
         latest.values(),

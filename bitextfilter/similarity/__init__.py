@@ -1,1 +1,1 @@
-"""How alike two sentence vectors are: plain measures, margins, neighbours and a classifier."""
+"""Similarity of sentences: measures of vectors, margins, neighbour search and pair classifiers."""

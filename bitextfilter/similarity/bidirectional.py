@@ -1,4 +1,4 @@
-"""The nearest of either of two sides on the other, exactly, at the speed of rounded products.
+"""Exact nearest neighbours between two large sides, in both directions at once.
 
 Letters: n and m rows of the two sides, d dimensions, k neighbours.
 """
@@ -22,7 +22,7 @@ from bitextfilter.similarity.vectors import unit_products_at
 CPU = torch.device("cpu")
 
 _BLOCK_ROWS = 1024
-"""Rows whose products with all of the other side are made by one thread."""
+"""Rows whose products with the whole other side one thread computes."""
 EXACT_ROWS = 32
 """Rows whose candidates are gathered at a time."""
 
@@ -34,18 +34,18 @@ def bidirectional_search(
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> tuple[Neighbours, Neighbours]:
-    """Find what ``scan(a, b, k)`` and ``scan(b, a, k)`` find, to the last bit, far sooner.
+    """Return ``scan(a, b, k)`` and ``scan(b, a, k)``, to the last bit, many times as fast.
 
-    All products are made once, rounded; the candidates they leave to each row, of which a proven
-    bound says that no other can be among its nearest, are computed again without rounding. Rows
-    with too many candidates are scanned for, and so are all rows of a small side.
+    All products are computed once, rounded. A proven bound leaves each row a few candidates that
+    may be among its nearest; these are computed again without rounding. Rows with too many
+    candidates, and all rows of small sides, are scanned.
 
     Args:
         a: rows ``(n, d)`` made by ``unit_rows``.
         b: rows ``(m, d)`` made by ``unit_rows``.
         k: neighbours wanted; where the other side has fewer, all of it.
         threads: blocks of rows computed side by side.
-        progress: called with numbers of rows of ``a`` that are done, unless a side is small.
+        progress: called with the number of newly finished rows of ``a``, unless a side is small.
     """
     if min(len(a), len(b)) < fewest(k):
         return scan(a, b, k, threads), scan(b, a, k, threads)
@@ -53,12 +53,12 @@ def bidirectional_search(
 
 
 class SearchRequest(NamedTuple):
-    """What is wanted of a search among parts of two sides."""
+    """Options of a search between parts of two sides."""
 
     k: int = NEIGHBOURS
     reached: tuple[Scores | None, Scores | None] = (None, None)
-    """Of each row of either part, the k-th highest cosine to rows of other parts, ``(n,)`` and
-    ``(m,)``: what is below it is not wanted. -inf where there are not k, None where no row has."""
+    """For each row of either part, the k-th highest cosine to rows of other parts, ``(n,)`` and
+    ``(m,)``: lower cosines are not searched. -inf for fewer than k, None where all have fewer."""
     threads: int = 1
     progress: Callable[[int], object] | None = None
 
@@ -66,9 +66,9 @@ class SearchRequest(NamedTuple):
 def bidirectional_part_search(
     a: Vectors, b: Vectors, wanted: SearchRequest
 ) -> tuple[Neighbours, Neighbours]:
-    """Find of each row of two parts the k nearest on the other, but what is below ``reached``.
+    """Find the k nearest rows of the other part for each row of two parts, above ``reached``.
 
-    Else as :func:`bidirectional_search`.
+    Otherwise as :func:`bidirectional_search`.
     """
     if min(len(a), len(b)) < fewest(wanted.k):
         return scan(a, b, wanted.k, wanted.threads), scan(b, a, wanted.k, wanted.threads)
@@ -115,7 +115,7 @@ class _Nearest:
             queries: their numbers, ``(q,)``.
             places: places in ``queries``, ascending, ``(c,)``.
             others: the candidates of the query at each place, ``(c,)``.
-            sure: of which queries these are all, ``(q,)``.
+            sure: True for queries whose candidates are complete, ``(q,)``.
         """
         self._done[queries] = sure
         counts = np.bincount(places, minlength=len(queries))
@@ -130,7 +130,7 @@ class _Nearest:
             self._choose(queries[some], np.sort(candidates, axis=1))
 
     def _choose(self, queries: Indices, candidates: Indices) -> None:
-        """Of candidates ``(q, c)`` in ascending order; the number of all rows is none."""
+        """Choose among ``(q, c)`` ascending candidates; ``len(base)`` stands for none."""
         at = np.minimum(candidates, len(self._base) - 1)
         cosines = unit_products_at(self._queries[queries], self._base, at)
         cosines[candidates == len(self._base)] = -np.inf
@@ -140,7 +140,7 @@ class _Nearest:
         self._rows[queries] = np.where(rows == len(self._base), NO_ROW, rows)
 
     def choose_all(self, queries: Indices, others: Indices, sure: Mask, threads: int) -> None:
-        """Do this for all queries, of which ``queries`` ``(c,)`` are the numbers, ascending."""
+        """Take the k nearest of all candidates; ``queries (c,)``: ascending query numbers."""
 
         def choose(first: int) -> None:
             rows = np.arange(first, min(first + _BLOCK_ROWS, len(self._queries)))
@@ -150,7 +150,7 @@ class _Nearest:
         map_blocks(choose, range(0, len(self._queries), _BLOCK_ROWS), threads)
 
     def completed(self, threads: int) -> Neighbours:
-        """Scan for those queries that are not sure."""
+        """Scan for the queries with incomplete candidates, and return all results."""
         rows = np.flatnonzero(~self._done)
         found = scan(self._queries[rows], self._base, self._k, threads)
         self._cosines[rows], self._rows[rows] = found

@@ -1,17 +1,13 @@
 """Candidates for the k nearest neighbours of both sides, in one pass of rounded products.
 
-Some processors multiply matrices of bfloat16 many times as fast as of float32. Such products are
-rounded, but no more than by a bound that :class:`Rounded` knows: so they can rule out that one
-row is among another's nearest, which leaves few enough to be computed exactly.
+Some processors multiply matrices of bfloat16 many times as fast as of float32. The rounding error
+of such products has a bound (:class:`Rounded`), so they can rule out that one row is among
+another's nearest; the few remaining candidates are computed exactly.
 
-Letters: n and m rows of the two sides, d dimensions.
-
-The products of all rows of one side with all of the other are made once, rounded, tile by tile
-(see :mod:`bitextfilter.similarity.candidates`); from each tile both sides take what may be among
-their nearest. A row's *floor* says what a product must reach for that. It comes from a sample of
-the other side first, and rises with what is found. So hardly any product has to be
-looked at singly: those of GROUP rows with one row of the other side are held by their highest
-against the lowest floor concerned.
+The products of all rows of both sides are computed once, tile by tile, and each tile yields
+candidates to both sides. A row's *floor* is the lowest product of a candidate. It first comes from
+a sample of the other side, and rises with each candidate found. Few products are examined singly:
+the highest of GROUP rows with one row of the other side is compared with the lowest floor.
 
 Letters: n and m rows of the two sides, d dimensions.
 """
@@ -32,11 +28,11 @@ from bitextfilter.io.batches import map_blocks
 from bitextfilter.similarity.vectors import VECTOR_ROWS
 
 Bits = NDArray[np.signedinteger]
-"""Floating-point numbers as the integers of their bits. Positive ones stand in the same order, and
-above all negative ones: integers of 16 bits are compared many times as fast as bfloat16."""
+"""Floating-point numbers as the integers of their bits. Positive ones keep their order, above all
+negative ones: 16-bit integers are compared many times as fast as bfloat16."""
 
 INTEGERS = {torch.bfloat16: torch.int16, torch.float32: torch.int32}
-"""The formats, and the integers of their size."""
+"""The formats, each with the integer type of its size."""
 
 
 class Rounded:
@@ -52,26 +48,25 @@ class Rounded:
     def products(self, left: Tensor, right: Tensor, room: Tensor) -> Bits:
         """Products ``(n, m)`` of some rows of either side, each rounded to the format.
 
-        They are put into ``room`` ``(n * m or more,)``: new memory each time would double the time.
+        Written to ``room`` ``(n * m or more,)``: allocating memory would double the time.
         """
         out = room[: len(left) * len(right)].view(len(left), len(right))
         return torch.mm(left, right.T, out=out).view(INTEGERS[self._form]).numpy()
 
     def bits(self, values: Scores) -> Bits:
-        """The numbers as products look; those of the format are kept as they are."""
+        """Round values to the format, as bits."""
         return torch.from_numpy(values).to(self._form).view(INTEGERS[self._form]).numpy()
 
     def values(self, bits: Bits) -> Scores:
-        """The numbers of what products look like."""
+        """Return the values of bits."""
         return torch.from_numpy(bits).view(self._form).float().numpy()
 
     def floors(self, values: Scores) -> Scores:
-        """What the product of two rows reaches if their cosine reaches that of others.
+        """Return the floors of rows from the k-th best rounded products found, ``values``.
 
-        Let the products of others be at least ``values`` (positive) after rounding: then their
-        exact ones, and so that of the two rows, are at least lower by half a step of the format
-        and the error of a product. The rows' product is lower still by that error, and is rounded
-        as the bound is here. Where nothing positive is left, the floor is infinite.
+        A candidate's exact product may be below ``values`` (positive) by half a step of the format
+        and the error of a product; its rounded product is lower by that error again, and is
+        rounded as the floor is here. Where nothing positive is left, the floor is infinite.
 
         The error, for rows x and y and their roundings x' and y', is by the Cauchy-Schwarz
         inequality at most |x - x'| |y| + |x'| |y - y'|, and d·u / (1 - d·u) for the sum in
@@ -86,7 +81,7 @@ class Rounded:
 
 
 def _distance(exact: Vectors, rounded: Tensor) -> float:
-    """The longest difference between a row and its rounding."""
+    """Return the greatest length of the difference between a row and its rounding."""
     squares = [0.0]
     for first in range(0, len(exact), VECTOR_ROWS):
         rows = slice(first, first + VECTOR_ROWS)
@@ -96,7 +91,7 @@ def _distance(exact: Vectors, rounded: Tensor) -> float:
 
 
 def _bound(a: float, b: float) -> float:
-    """How far products are off if rows of about length 1 are off by so much."""
+    """Bound the error of products of rows of length 1 or so, from the errors of the rows."""
     return 1.0001 * (a + b + a * b)
 
 
@@ -105,22 +100,22 @@ GROUP = 8
 SAMPLE_COLUMNS = 1024
 SAMPLE_ROWS = 8 * SAMPLE_COLUMNS
 _SAMPLE = 4096
-"""Rows of the other side that first floors come from."""
+"""Rows of the other side in the sample for first floors."""
 MISSED = 0.002
-"""How many rows may have a floor from the sample that is too high: they are never sure."""
+"""Part of the rows whose floor from the sample may be too high: they are scanned."""
 HELD = 32
 """Candidates a row, on average, at which a shortlist is tightened."""
 _MOST = 512
-"""Where this many cannot be told apart, a row is given up."""
+"""A row with more candidates than this is given up."""
 
 
 class Floors(NamedTuple):
-    """What a rounded product must reach, for each of some rows."""
+    """The lowest rounded product of a candidate, for each of some rows."""
 
     values: Scores
-    """``(n,)``; infinite is a row given up."""
+    """``(n,)``; infinite for a row that was given up."""
     certain: NDArray[np.bool_]
-    """Where k others are known to reach it, elsewhere perhaps; else that is only probable."""
+    """True where k rows are known to reach the floor, False where that is only probable."""
 
     def take(self, rows: Indices) -> Floors:
         """Return the floors of some rows."""
@@ -141,7 +136,7 @@ class Shortlist:
     def add(self, rows: Indices, others: Indices, values: Scores) -> None:
         """Take rounded products, and the numbers of their rows on either side, each ``(c,)``.
 
-        Of each row those that reach its floor, at least.
+        They include all products that reach their row's floor.
         """
         with self._lock:
             self._parts.append((rows.astype(np.int32), others.astype(np.int32), values))
@@ -150,14 +145,14 @@ class Shortlist:
                 self._tighten()
 
     def pairs(self) -> tuple[Indices, Indices, NDArray[np.bool_]]:
-        """Of each row all rows that may be among its k nearest, or none if that is not sure.
+        """Return all candidates of the rows whose candidates are surely complete.
 
-        It is not where a floor that was no more than probable is above what the k-th best give,
-        nor where a row was given up.
+        They are incomplete where a probable floor was above the final one, or a row was given
+        up.
 
         Returns:
-            Rows in ascending order, and rows of the other side, each ``(c,)``; and of which rows
-            it is sure, ``(n,)``.
+            Rows in ascending order, and their candidates, each ``(c,)``; and the rows with
+            complete candidates, ``(n,)``.
         """
         given = self._tighten()
         sure = np.isfinite(self.floors) & (self._first.certain | (given >= self._first.values))
@@ -166,7 +161,7 @@ class Shortlist:
         return rows[kept].astype(np.int64), others[kept].astype(np.int64), sure
 
     def _tighten(self) -> Scores:
-        """Raise the floors to what the k-th best so far give, let go what is below, return these.
+        """Raise the floors by the k-th best products, drop candidates below, return the floors.
 
         A row that has not k yet gives 0.
         """
@@ -192,7 +187,7 @@ def first_floors(
     """First floors of the rows of a side.
 
     Args:
-        rounded: both sides, of which the other must have at least :func:`fewest` rows.
+        rounded: both sides; the other must have at least :func:`fewest` rows.
         side: 0 or 1.
         reached: the cosine that k others elsewhere are known to reach, ``(n,)``; -inf for none.
         k: how many are wanted.
@@ -210,10 +205,9 @@ def first_floors(
 
 
 def sample_floors(rounded: Rounded, side: int, k: int, threads: int = 1) -> Scores:
-    """Floors of the rows of a side, ``(n,)``: very probably, k rows of the other reach them.
+    """Return probable floors of the rows of a side, ``(n,)``, from a sample of the other side.
 
-    They are what some of a sample of the other side reach, which must have at least
-    :func:`fewest` rows.
+    The other side must have at least :func:`fewest` rows.
     """
     rows, others = rounded.sides[side], rounded.sides[1 - side]
     size = min(len(others), max(_SAMPLE, fewest(k))) // GROUP**2 * GROUP**2
@@ -232,9 +226,9 @@ def sample_floors(rounded: Rounded, side: int, k: int, threads: int = 1) -> Scor
 
 
 def _rank(k: int, share: float) -> int:
-    """How many of a sample must reach what, but for one time in 500, k of all will reach.
+    """Return the rank in the sample that, 499 times in 500, is no higher than rank k in all.
 
-    A sample that has ``share`` of all has so many of the k highest as Poisson's distribution says.
+    The number of the k highest in a sample of ``share`` of all has a Poisson distribution.
     """
     probability, above = math.exp(-k * share), 1.0
     for rank in range(1, k):
@@ -246,12 +240,12 @@ def _rank(k: int, share: float) -> int:
 
 
 def fewest(k: int) -> int:
-    """How many rows the other side must have for the floors of a sample to be of use."""
+    """Return the fewest rows of the other side for which a sample is of use."""
     return 2 * k * GROUP**2
 
 
 def collect(rounded: Rounded, rows: Indices, own: Shortlist, opposite: Shortlist) -> None:
-    """Find what some rows of the first side and all of the second may be to each other.
+    """Add candidates among some rows of the first side and all of the second.
 
     Args:
         rounded: both sides.
@@ -277,7 +271,7 @@ def collect(rounded: Rounded, rows: Indices, own: Shortlist, opposite: Shortlist
 
 
 def _reaching(tile: Bits, floors: Bits) -> tuple[Indices, Indices, Bits]:
-    """Rows and columns of the products that reach the floors ``(m,)`` of their columns, and they.
+    """Return rows, columns and values of the products that reach their columns' floors ``(m,)``.
 
     (numpy divides by a known number at once, but takes its time for both parts of ``divmod``.)
     """

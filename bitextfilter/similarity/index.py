@@ -1,6 +1,6 @@
-"""Approximate indexes of faiss: which rows may be near, found by looking at some of them only.
+"""Approximate search by indexes of faiss, which examine only a part of the rows.
 
-What an index finds are candidates: their cosines are computed again, exactly. Faiss is an optional
+The rows found are candidates: their cosines are computed again, exactly. Faiss is an optional
 package (``faiss-cpu`` or ``faiss-gpu``).
 """
 
@@ -23,11 +23,12 @@ from bitextfilter.similarity.vectors import unit_products_at
 
 @dataclass(frozen=True)
 class _Kind:
-    """What faiss calls it, and how many more candidates than wanted it should give."""
+    """A kind of index."""
 
     name: str
+    """Its name in faiss."""
     times: int
-    """So many times as many."""
+    """Candidates per wanted neighbour."""
 
 
 INDEX_KINDS = {
@@ -42,11 +43,11 @@ number, and of codes of 4 bits for 4 numbers (fast scan)."""
 _GPU_MOST = 2048
 """The most lists, and candidates, of a search on a GPU."""
 _LISTS = 4
-"""Times the square root of the rows: how many lists there are, as faiss's guide to indexes says."""
+"""Lists per square root of the number of rows, as faiss's guide to indexes recommends."""
 _POINTS = 40
-"""Rows a list is learnt from."""
+"""Rows that a list is learnt from."""
 _EXACT = 8192
-"""Cosines that are computed at a time."""
+"""Cosines computed at a time."""
 
 Blocks = Callable[[], Iterator[Vectors]]
 """All rows, unit, block by block."""
@@ -120,7 +121,7 @@ class Index:
             raise ModelError(f"{path}: damaged index; remove it") from error
         faiss.omp_set_num_threads(threads)
         self.lists = int(getattr(self._index, "nlist", 1))
-        """How many lists a search can look through."""
+        """The number of lists that a search can examine."""
         self._most = 1 << 62
         gpus = int(getattr(faiss, "get_num_gpus", int)())
         if device.startswith("cuda") or (device == "auto" and gpus and kind != "ivf-pq"):
@@ -138,13 +139,13 @@ class Index:
         self.lists = min(self.lists, _GPU_MOST)
 
     def candidates(self, queries: Vectors, k: int, lists: int, more: int = 1) -> Indices:
-        """Return numbers of rows ``(n, some)`` that may be the k nearest; ``NO_ROW`` fills up.
+        """Return candidates for the k nearest, row numbers ``(n, c)`` padded with ``NO_ROW``.
 
         Args:
             queries: unit rows ``(n, dim)``.
             k: how many are wanted.
-            lists: how many lists to look through.
-            more: so many times as many candidates as is usual for the kind.
+            lists: how many lists to examine.
+            more: factor on the usual number of candidates of the kind.
         """
         wanted = min(k * self._kind.times * more, self._most)
         if self.lists == 1:

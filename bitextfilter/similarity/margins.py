@@ -1,4 +1,4 @@
-"""Margins: a pair's cosine held against how close either sentence is to its neighbours anyway.
+"""Margins: a pair's cosine compared with the cosines of either sentence to its neighbours.
 
 A *hub* is a sentence that is close to everything; its cosines say little. Margins take the mean
 cosine of each side to its k nearest neighbours on the other side (k = 10 unless said) as the
@@ -19,7 +19,7 @@ from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.similarity.vectors import cosine_matrix
 
 NEIGHBOURS = 10
-"""How many neighbours a mean is taken over, unless said."""
+"""Default number of neighbours that a mean is taken over."""
 
 SMALLEST_MEAN = 0.01
 """The ratio margin divides by no less than this."""
@@ -80,8 +80,8 @@ def margin_matrix(margin: Margin, a: Vectors, b: Vectors, k: int = NEIGHBOURS) -
 def highest_means(similarities: Scores, k: int) -> Scores:
     """Return each row's mean ``(n,)`` of its k highest values, or of all ``(n, m)`` has if fewer.
 
-    They are added from the lowest up, so that their mean does not depend on their places. -inf is
-    no value; a row of nothing has the mean 0.
+    They are added from the lowest up, so that their mean does not depend on their places. -inf
+    does not count; a row without values has the mean 0.
     """
     k = min(k, similarities.shape[1])
     if k == 0:

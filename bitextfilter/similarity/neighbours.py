@@ -3,15 +3,11 @@
 :func:`scan` goes through the whole base with numpy. Its cosines are computed without rounding
 (see :mod:`bitextfilter.similarity.vectors`), so a query's neighbours and their similarities do not
 depend on the other queries, on the order of anything, or on threads, and equal similarities are
-ordered by the lower index. What takes both sides to be large, and the nearest of each to be
-wanted, finds the same many times as fast: :mod:`bitextfilter.similarity.bidirectional`.
+ordered by the lower index. For both directions between two large sides, use
+:mod:`bitextfilter.similarity.bidirectional`, which is many times as fast.
 
-Exact: the k nearest among all are the k nearest among those of each part.
-
-CSLS is that of :mod:`bitextfilter.similarity.margins` (Conneau et al. 2018). Products are rounded
-as the library rounds them: good for choosing among words, while :mod:`bitextfilter.similarity.
-neighbours` is for results that must not depend on company. Memory beside the vectors: some
-blocks of ``(BLOCK_ROWS, m)`` numbers.
+:func:`matches` and :func:`neighbourhood_means` are for words: their products are rounded by the
+library, so results may depend on the other rows.
 
 Letters: n queries, m rows of the base, d dimensions; all rows have length 1 or are zero.
 """
@@ -77,7 +73,7 @@ def _scan(queries: Vectors, base: Vectors, k: int) -> tuple[Scores, Indices]:
 
 
 class Best:
-    """The k highest of each row of a matrix that comes some columns at a time."""
+    """The k highest values of each row of a matrix that comes some columns at a time."""
 
     def __init__(self, rows: int, k: int) -> None:
         """Start with no columns."""
@@ -98,7 +94,7 @@ class Best:
 
 
 def _joined(blocks: list[tuple[Scores, Indices]], k: int) -> tuple[Scores, Indices]:
-    """Blocks of rows, none of them or more, in one array of k columns each."""
+    """Join blocks of rows into one array of k columns each."""
     similarities = [np.zeros((0, k), dtype=np.float32)] + [block[0] for block in blocks]
     indices = [np.zeros((0, k), dtype=np.int64)] + [block[1] for block in blocks]
     return np.concatenate(similarities), np.concatenate(indices)
@@ -123,14 +119,14 @@ def highest(values: Scores, k: int) -> tuple[Scores, Indices]:
 
 
 Neighbours = tuple[Scores, Indices]
-"""Cosines of rows to their nearest, best first, and the numbers of these, each ``(n, k)``. Where a
-row has fewer, the cosine -inf and the number ``NO_ROW`` fill up."""
+"""Cosines of rows to their nearest, best first, and the nearest rows' numbers, each ``(n, k)``.
+Padded with the cosine -inf and the number ``NO_ROW``."""
 
 NO_ROW = -1
 
 
 def no_neighbours(rows: int, k: int) -> Neighbours:
-    """Return k places for each of some rows, of which none is taken."""
+    """Return k empty places for each of some rows."""
     return np.full((rows, k), -np.inf, np.float32), np.full((rows, k), NO_ROW, np.int64)
 
 

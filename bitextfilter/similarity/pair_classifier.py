@@ -73,6 +73,11 @@ def _expected(translation: float, flawless: float, quality: float) -> float:
     return math.log(if_right / (math.exp(-translation) + lost))
 
 
+def quality_scores(logits: Logits, minor_error_quality: float, temperature: float) -> Scores:
+    """Return the scores of pairs ``(n,)``, as ``PairScorer`` defines them, from their logits."""
+    return sigmoid(expected_quality(logits, minor_error_quality) / temperature)
+
+
 def sigmoid(logits: NDArray[np.floating]) -> Scores:
     """1 / (1 + e^−x), one number at a time: vectorised exponentials may depend on the place."""
     values = (1.0 / (1.0 + math.exp(-min(max(logit, -700.0), 700.0))) for logit in logits.tolist())

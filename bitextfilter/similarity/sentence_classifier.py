@@ -1,11 +1,10 @@
 """The classifier of sentence vectors (an MLP), with surface comparisons of both sides.
 
-Kim et al. 2019: q(a, b) in (0, 1) from two hidden layers of 512 ReLU units over
-[a; b], and one sigmoid. Ours differs in three ways: each vector is first scaled to the length √d
-(so that all encoders' numbers are of one size), |a − b| and a ⊙ b may stand beside [a; b], the
-vectors may be followed by a description of the sentence's surface (its surface is treated like the
-vector, the rest is compared), and the logit is divided by a temperature (1 until it is calibrated).
-There may be a second logit: see ``Answers``.
+Kim et al. 2019: q(a, b) in (0, 1) from two hidden layers of 512 ReLU units over [a; b], and one
+sigmoid. Ours differs: each vector is first scaled to the length √d, so that the inputs of all
+encoders are of one size; the input may also have |a − b| and a ⊙ b; surface features may be
+appended to the vectors (some are treated like the vector, the rest is compared); the logit is
+divided by a temperature, 1 until calibrated; and there may be a second logit (see ``Logits``).
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ from bitextfilter.similarity.pair_classifier import (
     ScorerFactory,
     check_minor_error_quality,
     check_whole_numbers,
-    expected_quality,
-    sigmoid,
+    quality_scores,
 )
 from bitextfilter.similarity.vectors import on_grid, unit_rows
 from bitextfilter.text.features import (
@@ -45,18 +43,18 @@ from bitextfilter.text.features import (
 )
 
 COMPARISONS = 13
-"""Numbers that a comparison has."""
+"""Width of a comparison of surfaces."""
 
 _MOST = 256 * 3
 _LOGS = torch.tensor([math.log1p(count) for count in range(_MOST + 1)], dtype=torch.float64)
 
 
 def compare_surfaces(a: Tensor, b: Tensor) -> Tensor:
-    """Compare two times ``n`` descriptions ``(n, WIDTH)`` → ``(n, COMPARISONS)``.
+    """Compare surface features ``(n, SURFACE_WIDTH)`` of both sides → ``(n, COMPARISONS)``.
 
-    The logarithm of 1 + how many figures, names (against the names and the words of the other
-    side) and words are in both, or in one side only; and the words in both as parts of either
-    side's, from 0 to 2. Exact: a row does not depend on the others.
+    log(1 + count) of the figures, names (against the words of the other side) and words found in
+    both sides, or in one only; and the common words relative to those of either side, 0 to 2.
+    Exact: a row does not depend on the others.
     """
     words, others = a[:, WORD_BAG], b[:, WORD_BAG]
     counts = torch.cat(
@@ -74,7 +72,7 @@ def compare_surfaces(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _shared(a: Tensor, b: Tensor) -> Tensor:
-    """How much is in both bags, in the first only, and in the second only → ``(n, 3)``."""
+    """Count the items in both bags, in the first only, and in the second only → ``(n, 3)``."""
     both = torch.minimum(a, b).sum(dim=1)
     return torch.stack([both, a.sum(dim=1) - both, b.sum(dim=1) - both], dim=1)
 
@@ -89,7 +87,7 @@ def concatenation(a: Tensor, b: Tensor) -> Tensor:
 
 
 def products(a: Tensor, b: Tensor) -> Tensor:
-    """[a; b; |a − b|; a ⊙ b], which shows likeness directly: two times ``(n, d)`` → ``(n, 4d)``."""
+    """[a; b; |a − b|; a ⊙ b]: two times ``(n, d)`` → ``(n, 4d)``."""
     return torch.cat([a, b, (a - b).abs(), a * b], dim=1)
 
 
@@ -97,7 +95,7 @@ PAIR_FEATURES: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], int]] = {
     "concatenation": (concatenation, 2),
     "products": (products, 4),
 }
-"""The inputs by name, and how many times the vectors' width they are wide."""
+"""The inputs by name, each with its width as a multiple of the vectors'."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ class SentenceClassifierSettings:
     hidden: int = 512
     """Units of each hidden layer."""
     surface: int = 0
-    """Numbers of a description that stand behind each vector (``text/surface.py``); 0 for none."""
+    """Surface features appended to each vector (``text/features.py``); 0 for none."""
     layers: int = 2
     """Hidden layers."""
     minor_error_quality: float = 0.0
@@ -124,11 +122,11 @@ class SentenceClassifierSettings:
 
     @property
     def width(self) -> int:
-        """Numbers of a row: vector and description."""
+        """Width of a row: vector and surface features."""
         return self.dim + self.surface
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
+        """Check all fields."""
         if self.features not in PAIR_FEATURES:
             raise SettingsError(f"features {self.features!r} is none of {', '.join(PAIR_FEATURES)}")
         check_whole_numbers(self, ("dim", "hidden", "layers"))
@@ -178,7 +176,7 @@ class SentenceClassifier(nn.Module):
         return logits
 
     def _input(self, units: list[Tensor], surfaces: list[Tensor]) -> Tensor:
-        """Return the input of unit vectors and descriptions, of both sides each."""
+        """Return the network's input from unit vectors and surface features of both sides."""
         rows = [unit * math.sqrt(self.settings.dim) for unit in units]
         if not self.settings.surface:
             return self._features(*rows)
@@ -189,7 +187,7 @@ class SentenceClassifier(nn.Module):
         return torch.hstack([self._features(*features), compare_surfaces(*surfaces)])
 
     def scoring(self, encode: Encode, threads: int = 1) -> ScorerFactory:
-        """Return what scores pairs of sentences by their vectors."""
+        """Return a factory of scorers of pairs; see ``ScorerFactory``."""
 
         def sides(source: EncodedSide, target: EncodedSide) -> PairScorer:
             def score(i: Indices, j: Indices) -> Scores:
@@ -201,23 +199,23 @@ class SentenceClassifier(nn.Module):
         return sides
 
     def _rows_at(self, side: EncodedSide, places: Indices) -> Vectors:
-        """Return the rows of some sentences of a side; each is described once."""
+        """Return the rows of some sentences of a side; surface features are computed once each."""
         vectors, sentences = side
         distinct, rows = np.unique(places, return_inverse=True)
         return self.rows(vectors[distinct], [sentences[place] for place in distinct])[rows]
 
     def rows(self, vectors: Vectors, sentences: Sequence[str]) -> Vectors:
-        """Return vectors and, where it wants them, descriptions of sentences, ``(n, width)``."""
+        """Return vectors and, if the settings ask for them, surface features, ``(n, width)``."""
         return (
             np.hstack([vectors, surface_features(sentences)]) if self.settings.surface else vectors
         )
 
     def probabilities(self, a: Vectors, b: Vectors, threads: int = 1) -> Scores:
-        """Score ``(n,)`` in [0, 1] of row i of ``a`` and row i of ``b``, as ``PairScorer`` tells.
+        """Score row i of ``a`` with row i of ``b`` → ``(n,)``, as ``PairScorer`` defines it.
 
-        The same as :meth:`forward` with temperature and sigmoid, but for rounding: here each
-        layer's sums are made exact, so that a row's result is the same to the last bit in any
-        company (see :mod:`bitextfilter.similarity.vectors`).
+        Equal to :meth:`forward` with temperature and sigmoid, except for rounding: each layer's
+        sums are exact here, so that a result does not depend on the other rows (see
+        :mod:`bitextfilter.similarity.vectors`).
 
         Raises:
             ValueError: the arrays are not both ``(n, width)``.
@@ -230,9 +228,7 @@ class SentenceClassifier(nn.Module):
         def block(first: int) -> Scores:
             rows = slice(first, first + _BLOCK_ROWS)
             logits = _logits(self._exact_features(a[rows], b[rows]), layers)
-            return sigmoid(
-                expected_quality(logits, self.settings.minor_error_quality) / temperature
-            )
+            return quality_scores(logits, self.settings.minor_error_quality, temperature)
 
         with one_torch_thread():
             parts = map_blocks(block, range(0, len(a), _BLOCK_ROWS), threads)

@@ -1,7 +1,7 @@
-"""How well scores separate positives from negatives: area under the ROC curve, average precision.
+"""Separation of positives and negatives by scores: area under the ROC curve, average precision.
 
-Both are computed from the distinct scores, the cells, and the rows in each, so that a bootstrap
-may count rows anew.
+Both are computed from the distinct scores, called cells, and the number of rows in each, so that a
+bootstrap only changes the numbers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from bitextfilter.arrays import Floats
 
 
 class Contrast:
-    """One kind of noise against the clean rows, whatever the counts."""
+    """The order of clean and noisy cells, from which measures follow for any row counts."""
 
     def __init__(self, clean: Floats, noise: Floats) -> None:
         """Take the distinct scores of both, from the best down."""
@@ -29,7 +29,7 @@ class Contrast:
         return float(wins / (best[-1] * noise.sum()))
 
     def not_below(self, noise: Floats) -> Floats:
-        """Return how many noisy rows score at least as much as each of the clean ``(cells,)``."""
+        """Count the noisy rows that score at least as high as each clean cell: ``(cells,)``."""
         return best_counts(noise)[self._noise]
 
 
@@ -71,6 +71,6 @@ def best_counts(counts: Floats) -> Floats:
 
 
 def score_cells(scores: Floats) -> tuple[Floats, Floats]:
-    """Return the distinct scores from the best down, and how many rows have each."""
+    """Return the distinct scores from the best down, and the number of rows of each."""
     distinct, counts = np.unique(scores, return_counts=True)
     return distinct[::-1], counts[::-1].astype(np.float64)

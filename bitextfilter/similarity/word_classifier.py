@@ -1,7 +1,7 @@
 """The word-level pair classifier and its scores, with a memory of words read.
 
-See :mod:`bitextfilter.similarity.word_network` for what it computes. A word's vector is what the
-encoder makes of the word as a sentence, so that it serves with any encoder.
+:mod:`bitextfilter.similarity.word_network` computes the logits. The vector of a word is the
+encoder's vector of the word as a sentence, so that any encoder will do.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from bitextfilter.similarity.pair_classifier import (
     Encode,
     EncodedSide,
     PairScorer,
-    expected_quality,
-    sigmoid,
+    quality_scores,
 )
 from bitextfilter.similarity.word_network import (
     WordClassifierSettings,
@@ -38,30 +37,30 @@ from bitextfilter.text.features import RARITY, Spelling, WordReader, spellings
 from bitextfilter.text.ragged import Ragged
 
 _MOST = 1 << 15
-"""With more words than that, it begins anew;"""
+"""The memory is emptied when it has more words than this,"""
 _CHARACTERS = 32
-"""and with more than so many times as many characters: a word may be as long as a line."""
+"""or more than 32 times as many characters, since a "word" can be a whole line."""
 
 _LARGEST = torch.finfo(torch.float16).max
 
 _BLOCK = 256
-"""Words computed together: always as many, so that none depends on the others."""
+"""Words computed together: a fixed number, so that no result depends on the others."""
 
 
 @dataclass(frozen=True)
 class ReadWords:
-    """Sentences as places in a table of words. It does not change when more words are met."""
+    """Sentences as places in a table of words, which stays valid when the memory grows."""
 
     rows: Ragged
     """Places of the words of each sentence."""
     table: Tensor
-    """``(u, columns)``, float16; the empty word, number 0, is as no word."""
+    """``(u, columns)``, float16; row 0, the empty word, stands for no word."""
     spelling: Spelling
     """Of the words of the table, without their features and hashes."""
 
 
 class WordMemory:
-    """A growing table of words, each computed once, always by itself. Threads may share it."""
+    """A growing table of words, each computed once and independently. Thread-safe."""
 
     def __init__(
         self,
@@ -70,13 +69,13 @@ class WordMemory:
         encode: Callable[[Sequence[str]], Vectors],
         most: int = _MOST,
     ) -> None:
-        """Begin with no word.
+        """Start without words.
 
         Args:
             row: vectors ``(u, dim)`` and features ``(u, WORD_FEATURES)`` → rows of the table.
-            features_of: how words are spelt → their features.
+            features_of: spelling of words → their features.
             encode: words → vectors.
-            most: with more words, it begins anew.
+            most: with more words, the memory is emptied.
         """
         self._row, self._features_of, self._encode, self._most = row, features_of, encode, most
         self._lock = Lock()
@@ -86,11 +85,12 @@ class WordMemory:
         self._reader = WordReader()
         self._known = 0
         self._space = torch.zeros(0, dtype=torch.float16)
-        """The table, and room for more words: what has been given out is never written again."""
-        self._spelling = _without_looks(spellings([]))
+        """The table, with room for more words. Rows that were returned are never rewritten."""
+        empty = spellings([])
+        self._spelling = replace(empty, features=empty.features[:0], hashes=empty.hashes[:0])
 
     def read(self, sentences: Sequence[str]) -> ReadWords:
-        """Read sentences as words, and compute the words that are new."""
+        """Split sentences into words, and compute the new words."""
         with self._lock:
             held = max(len(self._reader.words), self._reader.characters // _CHARACTERS)
             if held > self._most:
@@ -115,7 +115,7 @@ class WordMemory:
         )
 
     def _add(self, rows: Tensor) -> None:
-        """Write rows behind those that are known."""
+        """Append rows to the table."""
         end = self._known + len(rows)
         if end > len(self._space):
             space = self._space.new_empty(max(self._most, end) * 5 // 4, rows.shape[1])
@@ -128,33 +128,28 @@ class WordMemory:
         self._known = end
 
 
-def _without_looks(spelling: Spelling) -> Spelling:
-    """What the table has of words need not be kept."""
-    return replace(spelling, features=spelling.features[:0], hashes=spelling.hashes[:0])
-
-
 def _filled(rows: Tensor) -> Tensor:
-    """Fill a block up with zeros."""
+    """Pad a block with rows of zeros."""
     return pad(rows, (0, 0, 0, _BLOCK - len(rows)))
 
 
 _PAIRS = 8192
 _COMMON = 64
-"""A word that has been counted so often, less once, is not rare at all."""
+"""A word counted this often, less one, has rarity 0."""
 _STEPS = (*range(4, 32, 4), *range(32, 64, 8), *range(64, 128, 16), *range(128, 1025, 64))
 _LADDER = np.array(_STEPS)
-"""The numbers of words that a block of pairs may have; sentences are filled up to the next."""
+"""The numbers of words of a block of pairs; sentences are padded to the next."""
 _LONG = 128
 _BLOCK_WORDS, _BLOCK_PAIRS = 1024, 32
 
 
 class WordClassifier(nn.Module):
-    """The network, a temperature, and how often the words of the training text stood there."""
+    """The network, a temperature, and the counts of the words in the training text."""
 
     kind = "words"
     temperature: Tensor
     counts: Tensor
-    """``(2, buckets)``, uint8: of the words of each side, at most 255."""
+    """``(2, buckets)``, uint8: counts of the words of each side, at most 255."""
 
     def __init__(self, settings: WordClassifierSettings) -> None:
         super().__init__()
@@ -171,7 +166,7 @@ class WordClassifier(nn.Module):
     def features(self, side: int, spelling: Spelling) -> NDArray[np.float32]:
         """Features of words ``(u, WORD_FEATURES)`` of a side, 0 or 1, with their rarity.
 
-        That of a word never met is 1, unless one of its bucket was.
+        The rarity of an unknown word is 1, unless it shares its bucket with a known one.
         """
         features: NDArray[np.float32] = spelling.features.copy()
         times = self.counts[side].numpy()[self.buckets(spelling)].astype(np.float32)
@@ -179,11 +174,11 @@ class WordClassifier(nn.Module):
         return features
 
     def buckets(self, spelling: Spelling) -> Indices:
-        """Where words are counted, ``(u,)``."""
+        """Return the buckets of words, ``(u,)``."""
         return spelling.hashes % self.settings.buckets
 
     def table(self, vectors: Tensor, features: Tensor) -> Tensor:
-        """The encoder's word vectors ``(u, dim)``, features → table of words ``(u, columns)``."""
+        """Word vectors of the encoder ``(u, dim)``, features → table of words ``(u, columns)``."""
         rows: Tensor = self.network.table(vectors / self.settings.word_length, features)
         return rows
 
@@ -193,27 +188,25 @@ class WordClassifier(nn.Module):
         return logits
 
     def scoring(self, encode: Encode, threads: int = 1) -> WordScoring:
-        """Return what scores pairs of sentences that *encode* knows the words of."""
+        """Return a factory of scorers of pairs; *encode* makes the vectors of words."""
         return WordScoring(self, encode, threads)
 
 
 class WordScoring:
-    """Scores pairs of sentences; a word's row of the table is kept for the next window."""
+    """Makes scorers of pairs; the computed words are remembered from window to window."""
 
     def __init__(self, classifier: WordClassifier, encode: Encode, threads: int = 1) -> None:
         """``encode``: sentences and their side, 0 or 1 → vectors."""
         self._classifier, self._threads = classifier, threads
-        self._memories = [
-            WordMemory(
-                classifier.table,
-                partial(classifier.features, side),
-                partial(_encode_side, encode, side),
-            )
-            for side in (0, 1)
-        ]
+
+        def memory(side: int) -> WordMemory:
+            features = partial(classifier.features, side)
+            return WordMemory(classifier.table, features, lambda words: encode(words, side))
+
+        self._memories = memory(0), memory(1)
 
     def __call__(self, source: EncodedSide, target: EncodedSide) -> PairScorer:
-        """Return the function from places among both sides' sentences to their probabilities."""
+        """See ``ScorerFactory``."""
 
         def score(i: Indices, j: Indices) -> Scores:
             parts = [
@@ -228,9 +221,9 @@ class WordScoring:
         return score
 
     def _probabilities(self, source: _Window, target: _Window) -> Scores:
-        """Probabilities of row i with row i: in blocks of shapes that their lengths alone give.
+        """Score row i with row i, in blocks whose shape depends on their pairs' lengths alone.
 
-        So what is computed for a pair does not depend on the pairs beside it.
+        So no result depends on the other pairs.
         """
         longest = np.maximum(source.lengths(), target.lengths())
         steps = np.searchsorted(_LADDER, longest)
@@ -248,16 +241,14 @@ class WordScoring:
 
         with one_torch_thread():
             map_blocks(run, _blocks(steps), self._threads)
-        return sigmoid(
-            expected_quality(logits, settings.minor_error_quality)
-            / float(self._classifier.temperature)
-        )
+        temperature = float(self._classifier.temperature)
+        return quality_scores(logits, settings.minor_error_quality, temperature)
 
 
 def _block_pairs(words: int) -> int:
-    """How many pairs of so many words are computed together: one, or a multiple of 32.
+    """Return the number of pairs of a block by its number of words: 1, or a multiple of 32.
 
-    Vectors of processors hold powers of two; what would be left over is computed otherwise.
+    Vector units hold powers of two, and compute a remainder in another way.
     """
     if words > _LONG:
         return 1
@@ -265,7 +256,7 @@ def _block_pairs(words: int) -> int:
 
 
 def _blocks(steps: Indices) -> list[tuple[int, Indices]]:
-    """Pairs by their step of the ladder, in blocks: the numbers of words, and their places."""
+    """Sort pairs into blocks by their rounded lengths: each a number of words, and places."""
     blocks = []
     for step in np.unique(steps)[::-1]:
         places, words = np.flatnonzero(steps == step), int(_LADDER[step])
@@ -274,13 +265,9 @@ def _blocks(steps: Indices) -> list[tuple[int, Indices]]:
     return blocks
 
 
-def _encode_side(encode: Encode, side: int, sentences: Sequence[str]) -> Vectors:
-    return encode(sentences, side)
-
-
 @dataclass(frozen=True)
 class _Window:
-    """Some sentences of one side, and which of them stand in the pairs."""
+    """The sentences of one side of some pairs."""
 
     rows: Indices
     table: Tensor
@@ -297,10 +284,10 @@ class _Window:
         return cls(rows, read.table, words, vectors[places])
 
     def lengths(self) -> Indices:
-        """Words of the sentence of each pair."""
+        """Return the number of words of the sentence of each pair."""
         return self.words.words.lengths[self.rows]
 
     def sentences(self, pairs: Indices, size: int) -> WordSentences:
-        """Return the side of some pairs, filled up to *size* words."""
+        """Return the side of some pairs, padded to *size* words."""
         rows = self.rows[pairs]
         return self.words.padded(rows, size, self.vectors[rows])

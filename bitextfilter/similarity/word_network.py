@@ -1,9 +1,9 @@
 """The word-level pair network, its settings, its input rows and its coverage kernels.
 
 Kernel pooling (Xiong et al. 2017; Dai et al. 2018): instead of one number for the best match of a
-word, how far it lies on a scale; summed over the words, that is a soft histogram. Ours has hats
-for kernels, which cost no exponential, and a histogram for each of some learnt kinds of words: so
-that a negation or a name without a counterpart is seen among many words that have one.
+word, its position on a scale; summed over the words, that is a soft histogram. Our kernels are
+triangular (no exponentials), and there is a histogram for each of some learnt kinds of words: so a
+negation or a name without a counterpart is seen among many words that have one.
 
 Letters: n pairs, t words a sentence (rows i of either side, columns j of the other), k kernels,
 c kinds, f features.
@@ -11,14 +11,12 @@ c kinds, f features.
 The average of a sentence hardly changes with one word. Here each word looks for its counterpart on
 the other side by attention, by itself and in its context, and is compared with what it found, as
 in the decomposable attention model (Parikh et al. 2016: attend, compare, aggregate); how well the
-words are covered is counted by kernel pooling (:class:`Coverage`). What was
-compared and counted, the sentence vectors' difference and product, and what the sentences look
-like go through one hidden layer to one logit, or two.
+words are covered is counted by kernel pooling (:class:`Coverage`). The comparisons, the counts, the
+difference and product of the sentence vectors, and the sentences' surface features go through one
+hidden layer to one logit, or two.
 
-What depends on a word alone comes first (:meth:`WordNetwork.table`), so that it need be computed
-only once for each distinct word.
-
-Kinds of words are learnt; beside them stand the flags of their spelling, and rarity.
+Everything that depends on a word alone comes first (:meth:`WordNetwork.table`), and is computed
+once for each distinct word. Kinds of words are learnt; flags of spelling and rarity add to them.
 
 Letters: n pairs, t words a sentence, u words, e the encoder's width, w ours, m that of words by
 themselves, c kinds of words.
@@ -46,22 +44,22 @@ from bitextfilter.text.ragged import Ragged
 
 @dataclass(frozen=True)
 class WordClassifierSettings:
-    """The shape of such a classifier. Raises SettingsError for one that cannot be."""
+    """The shape of a word classifier. Raises SettingsError for an impossible one."""
 
     dim: int
     """Width of the encoder's vectors."""
     word_length: float = 1.0
-    """Mean length of the encoder's vectors of words, which they are measured by."""
+    """Mean length of the encoder's vectors of words; they are divided by it."""
     width: int = 64
     """Units of a word in its context."""
     meaning: int = 128
-    """Width in which words by themselves are compared."""
+    """Width of the projection in which words are compared without their contexts."""
     word_kinds: int = 8
-    """How many kinds of words, beside those that the spelling tells, are counted apart."""
+    """Number of learnt kinds of words, in addition to the flags of their spelling."""
     hidden: int = 256
     """Units of the hidden layer."""
     buckets: int = 1 << 19
-    """Words are counted by their hash, in so many buckets: some share one."""
+    """Words are counted by their hashes, in this many buckets."""
     minor_error_quality: float = 0.0
     """Quality of a pair with a minor error, below 1/2 (a translation's is 1); 0: one logit."""
 
@@ -71,7 +69,7 @@ class WordClassifierSettings:
         return 2 if self.minor_error_quality else 1
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
+        """Check all fields."""
         check_whole_numbers(self, ("dim", "width", "meaning", "word_kinds", "hidden", "buckets"))
         check_minor_error_quality(self.minor_error_quality)
         if not self.word_length > 0:
@@ -79,22 +77,22 @@ class WordClassifierSettings:
 
 
 FAR = -1e4
-"""Added to what lies outside: after a softmax it is 0."""
+"""Added to the scores of padding: 0 after a softmax."""
 
 _COSINES = (-0.2, 1.0, 13)
 _PLACES = (-3.0, 3.0, 9)
-_SHARPNESS = 2.0
+_ATTENTION_SCALE = 2.0
 _SPREAD = 6.0
 _FAREST = 4.0
 
 COVERAGE_FEATURES = 4 * _COSINES[2] + 2 * _PLACES[2] + 4
 """Features of a word for :func:`pooled`."""
 COVERAGE_SCALARS = 9
-"""Plain numbers of a word: the same, for the comparison of words."""
+"""Plain numbers of a word's coverage, for the comparison of words."""
 
 
 class Extent:
-    """How long ``n`` sentences are, of at most ``t`` words."""
+    """The lengths of ``n`` sentences of at most ``t`` words, as masks."""
 
     def __init__(self, lengths: Tensor, words: int) -> None:
         """``lengths (n,)``, at least 1; ``words``: t."""
@@ -108,16 +106,16 @@ class Extent:
         self.last = self.inside - edges[:, 2:] * self.inside
 
     def swapped(self) -> Extent:
-        """Of sources with targets behind them: the targets with the sources behind them."""
+        """Swap the sources, first, and the targets behind them."""
         return Extent(swapped(self.lengths), self.inside.shape[1])
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How the words of one side are covered by the other's."""
+    """Coverage of the words of one side by the words of the other."""
 
     attention: Tensor
-    """``(n, t, t)``: how much each word looks at each of the other side's; rows add up to 1."""
+    """``(n, t, t)``: from each word to each word of the other side; rows add up to 1."""
     features: Tensor
     """``(n, t, FEATURES)``, from 0 to 1."""
     scalars: Tensor
@@ -125,31 +123,31 @@ class Coverage:
 
 
 def coverage(scores: Tensor, alike: Tensor, side: Extent, other: Extent) -> Coverage:
-    """Say how the words of one side are covered.
+    """Compute the coverage of the words of one side.
 
     Args:
-        scores: how well word i and word j go together, ``(n, t, t)``.
+        scores: match of word i with word j, ``(n, t, t)``.
         alike: ``(4, n, t, t)``: 1 where words are spelt alike; 1 where their figures are; the
             cosines of words by themselves, and in their contexts.
-        side: how long the sentences of this side are.
-        other: those of the other.
+        side: lengths of the sentences of this side.
+        other: lengths of those of the other.
     """
     outside, cosines = other.outside[:, None, :], alike[2:]
-    attention = torch.softmax(_SHARPNESS * scores + outside, dim=2)
+    attention = torch.softmax(_ATTENTION_SCALE * scores + outside, dim=2)
     spelling, figures = alike[:2].amax(dim=3)
     nearest = [*(cosines + outside).amax(dim=3), *(cosines * attention).sum(dim=3)]
     step, lag = _places(attention, side, other)
     sure = attention.amax(dim=2)
     far = step.abs().clamp(max=_FAREST) / _FAREST
-    features = [_hats(torch.stack(nearest, dim=2), _COSINES).flatten(2)]
-    features.append(_hats(torch.stack([step, lag], dim=2), _PLACES).flatten(2))
+    features = [_triangular(torch.stack(nearest, dim=2), _COSINES).flatten(2)]
+    features.append(_triangular(torch.stack([step, lag], dim=2), _PLACES).flatten(2))
     features.append(torch.stack([spelling, figures, sure, far], dim=2))
     scalars = [spelling, figures, sure, lag.clamp(-6, 6), step.clamp(-3, 3), *nearest]
     return Coverage(attention, torch.cat(features, dim=2), torch.stack(scalars, dim=2))
 
 
 def _places(attention: Tensor, side: Extent, other: Extent) -> tuple[Tensor, Tensor]:
-    """From each word's counterpart to the next one's, and how far it lies off, each ``(n, t)``.
+    """Step from each word's counterpart to the next one's, and its lag, each ``(n, t)``.
 
     The step is in words; the lag is of the places as parts of their sentences, times ``_SPREAD``.
     """
@@ -160,10 +158,10 @@ def _places(attention: Tensor, side: Extent, other: Extent) -> tuple[Tensor, Ten
     return step, lag * _SPREAD
 
 
-def _hats(values: Tensor, scale: tuple[float, float, int]) -> Tensor:
-    """How near values ``(...)`` are to each point of an even scale, 1 to 0 → ``(..., k)``.
+def _triangular(values: Tensor, scale: tuple[float, float, int]) -> Tensor:
+    """Apply triangular kernels at the points of an even scale to values ``(...)`` → ``(..., k)``.
 
-    Between two points both count, in sum 1; beyond the ends the last one does.
+    Between two points both are above 0, in sum 1; beyond the ends the last one is 1.
     """
     first, last, points = scale
     at = (values - first) * ((points - 1) / (last - first))
@@ -173,15 +171,15 @@ def _hats(values: Tensor, scale: tuple[float, float, int]) -> Tensor:
 
 
 def density(kinds: Tensor) -> Tensor:
-    """How many words are of each kind ``(n, t, c)`` → log(1 + their number), ``(n, c)``."""
+    """Count the words of each kind ``(n, t, c)`` → log(1 + count), ``(n, c)``."""
     return torch.log1p(kinds.sum(dim=1))
 
 
 def pooled(kinds: Tensor, features: Tensor, lengths: Tensor) -> Tensor:
     """Average the features ``(n, t, f)`` over the words of each kind ``(n, t, c)`` → ``(n, c f)``.
 
-    Kinds that hardly a word has are drawn to 0: their average is over a twentieth more of the
-    sentence's ``lengths (n,)`` than it has words.
+    Averages of rare kinds are drawn to 0: a twentieth of the ``lengths (n,)`` is added to the
+    number of their words.
     """
     sums = kinds.transpose(1, 2) @ features
     words = kinds.sum(dim=1)[:, :, None]
@@ -198,7 +196,7 @@ _SENTENCE_UNITS = 96
 _WORD_SCALE, _SENTENCE_SCALE, _COSINE_SCALE = 6.0, 10.0, 3.0
 """Factors that bring numbers of unit vectors near 1, where networks learn best."""
 _DROPOUT = 0.1
-_TRAITS = WORD_FLAGS.stop - WORD_FLAGS.start
+_FLAGS = WORD_FLAGS.stop - WORD_FLAGS.start
 
 
 @dataclass(frozen=True)
@@ -208,20 +206,20 @@ class WordSentences:
     words: Tensor
     """``(n, t)``: places in the table of words."""
     lengths: Tensor
-    """``(n,)``, float32, at least 1: how many of the t are words."""
+    """``(n,)``, float32, at least 1: numbers of words."""
     letters: Tensor
     """``(n, t)``: equal for words of the same letters, on either side."""
     figures: Tensor
     """``(n, t)``: equal for words of the same digits; 0 for none."""
     repeats: Tensor
-    """``(n, t, 2)``: 1 for words that the sentence had before, alone and with the one before."""
+    """``(n, t, 2)``: 1 for words, and for pairs with the word before, that are repeated."""
     vectors: Tensor
     """``(n, e)``: the sentences' vectors, of length 1."""
 
 
 @dataclass(frozen=True)
 class _Read:
-    """The words of n sources and, behind them, of n targets, in numbers."""
+    """The encoded words of n sources and, behind them, of n targets."""
 
     extent: Extent
     meanings: Tensor
@@ -229,7 +227,7 @@ class _Read:
     states: Tensor
     """``(2 n, t, w)``: of words in their contexts."""
     queries: Tensor
-    """``(2 n, t, w)``, of length 1: the same, to find each other by."""
+    """``(2 n, t, w)``, of length 1: projections of the states that words are matched by."""
     kinds: Tensor
     """``(2 n, t, c)``, from 0 to 1."""
     features: Tensor
@@ -237,7 +235,7 @@ class _Read:
 
 
 class WordNetwork(nn.Module):
-    """From both sides of pairs to logits."""
+    """Both sides of pairs → logits."""
 
     def __init__(self, settings: WordClassifierSettings) -> None:
         super().__init__()
@@ -252,10 +250,10 @@ class WordNetwork(nn.Module):
         self.kinds_in_context = nn.Linear(width, kinds, bias=False)
         self.query = nn.Linear(width, width)
         self.weights = nn.Parameter(torch.tensor([1.0, 1.0, 10.0, 4.0]))
-        self.compare = nn.Linear(4 * width + kinds + _TRAITS + COVERAGE_SCALARS, width)
+        self.compare = nn.Linear(4 * width + kinds + _FLAGS + COVERAGE_SCALARS, width)
         self.compared = nn.Linear(width, width)
         self.sentence = nn.Linear(2 * dim, _SENTENCE_UNITS)
-        side = (kinds + _TRAITS + 1) * COVERAGE_FEATURES + kinds + 2 * width + 3 * WORD_FEATURES + 1
+        side = (kinds + _FLAGS + 1) * COVERAGE_FEATURES + kinds + 2 * width + 3 * WORD_FEATURES + 1
         self.hidden = nn.Linear(2 * side + WORD_FEATURES + _SENTENCE_UNITS + 1, hidden)
         self.out = nn.Linear(hidden, settings.logits)
         self.dropout = Dropout(_DROPOUT)
@@ -264,8 +262,7 @@ class WordNetwork(nn.Module):
     def table(self, vectors: Tensor, features: Tensor) -> Tensor:
         """Word vectors ``(u, e)`` of length 1 or so, features ``(u, f)`` → ``(u, columns)``.
 
-        A row is what the network takes of a word, of that word alone. A row of zeros stands for
-        no word.
+        A row holds everything that depends on the word alone. A row of zeros stands for no word.
         """
         words = torch.cat([vectors * _WORD_SCALE, features], dim=1)
         meanings = normalize(self.meaning(vectors), dim=1)
@@ -274,7 +271,7 @@ class WordNetwork(nn.Module):
     def forward(self, tables: Sequence[Tensor], pairs: Sequence[WordSentences]) -> Tensor:
         """Both sides' tables of words, and both sides of n pairs → logits ``(n, 1 or 2)``.
 
-        The sources, and behind them the targets, are read together: half as many steps.
+        Sources and targets are read together, which halves the number of steps.
         """
         rows = [embedding(some.words, table) for table, some in zip(tables, pairs, strict=True)]
         both = self._read(
@@ -308,7 +305,7 @@ class WordNetwork(nn.Module):
         )
 
     def _covering(self, both: _Read, pairs: Sequence[WordSentences]) -> Coverage:
-        """How the sources are covered by the targets, and behind that the other way."""
+        """Coverage of the sources by the targets and, behind it, of the targets by the sources."""
         source, target = pairs
         inside = both.extent.inside.chunk(2)
         alike = [
@@ -361,7 +358,7 @@ def _products(source: Tensor, target: Tensor) -> Tensor:
 
 
 MOST_WORDS = 1024
-"""Of a longer sentence, so many words are read. (Its vector is still of the whole.)"""
+"""Longer sentences are truncated to this many words. (Their vectors are of the whole.)"""
 
 
 @dataclass(frozen=True)
@@ -377,7 +374,7 @@ class WordRows:
 
     @classmethod
     def of(cls, words: Ragged, spelling: Spelling) -> WordRows:
-        """Cut sentences that are too long, and look for repeated words."""
+        """Truncate long sentences, and find repeated words."""
         words = words.first(MOST_WORDS)
         distinct, places = np.unique(words.flat, return_inverse=True)
         again = repeats(Ragged(places, words.lengths), spelling.letters[distinct])

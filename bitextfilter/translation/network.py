@@ -3,9 +3,8 @@
 Letters: n sentences, k hypotheses of each, t source positions, T target positions, w width of a
 decoder state, v vocabulary.
 
-A length is rounded up to a rung of a ladder, and all blocks of one rung have as many rows, with
-empty ones where there are too few sentences: what is computed for a sentence then has a shape
-that follows from the sentence alone.
+A length is rounded up to one of a few fixed lengths, and all blocks of one length have the same
+number of rows, some empty: so the shape of a computation depends on its sentence alone.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ class TokenRows(NamedTuple):
     ids: Tensor
     lengths: Tensor
     templates: TokenRows | None = None
-    """Of sources: the symbols of the template of each, for networks that follow templates."""
+    """The template symbols of each source, for networks that follow templates."""
 
     def cut(self, most: int) -> list[TokenRows]:
-        """The same in order, in parts of *most* sentences; the last may have fewer."""
+        """Split into parts of at most *most* sentences, in order."""
         parts = zip(torch.split(self.ids, most), torch.split(self.lengths, most), strict=True)
         if self.templates is None:
             return [TokenRows(*part) for part in parts]
@@ -48,11 +47,11 @@ class State(ABC):
 
     @abstractmethod
     def step(self, tokens: Tensor) -> Tensor:
-        """Read the latest tokens ``(n, k)`` → decoder states ``(n, k, w)``."""
+        """Read the last tokens ``(n, k)`` → decoder states ``(n, k, w)``."""
 
     @abstractmethod
     def select(self, parents: Tensor) -> None:
-        """Go on from these hypotheses, places of their sentence's ``k``: ``(n, k)``."""
+        """Keep these hypotheses, given by their places among the sentence's ``k``: ``(n, k)``."""
 
 
 class TranslationNetwork(nn.Module, ABC):
@@ -65,7 +64,7 @@ class TranslationNetwork(nn.Module, ABC):
         """``width``: that of a subword vector and of a decoder state."""
         super().__init__()
         self.dropout = ByteDropout(0.0)
-        """On vectors and the outputs of layers; its share is set by the training."""
+        """On vectors and the outputs of layers; the training sets its rate."""
         self.table = nn.Embedding(vocabulary, width)
         nn.init.normal_(self.table.weight, std=width**-0.5)
         self.bias = nn.Parameter(torch.zeros(vocabulary))
@@ -77,49 +76,49 @@ class TranslationNetwork(nn.Module, ABC):
 
     @abstractmethod
     def start(self, sources: TokenRows, width: int) -> State:
-        """``width`` hypotheses of each sentence, of which nothing is written."""
+        """Return ``width`` empty hypotheses of each sentence."""
 
     def output(self, states: Tensor) -> Tensor:
-        """States ``(..., w)`` → logits ``(..., v)`` of the token that comes next."""
+        """States ``(..., w)`` → logits ``(..., v)`` of the next token."""
         if self._narrow is not None:
             logits: Tensor = self._narrow(states)
             return logits
         return functional.linear(states, self.table.weight, self.bias)
 
     def narrow(self) -> None:
-        """Multiply matrices in bfloat16 from now on, but those of recurrent layers: to infer."""
+        """Multiply matrices in bfloat16 from now on, except in recurrent layers; for inference."""
         narrow_linear_layers(self)
         self._narrow = NarrowLinear(self.table.weight, self.bias)
 
 
 LADDER = np.array([8, 12, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512])
-"""Lengths that shorter ones are rounded up to; longer ones are multiples of the last."""
+"""Lengths are rounded up to these; above the last, to its multiples."""
 
 ROWS, FULL = 64, 64
-"""Rows of a block of sentences up to ``FULL`` tokens; half as many for each doubling."""
+"""Rows of a block of sentences of up to ``FULL`` tokens; halved for each doubling."""
 
 
 class ShapedBlock(NamedTuple):
     """Some items of one shape."""
 
     items: NDArray[np.int64]
-    """Their places, at most ``rows``."""
+    """Places of the items, at most ``rows``."""
     rows: int
     shape: tuple[int, ...]
     """The rounded length of each side."""
 
 
 def rounded(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rungs of lengths."""
+    """Round lengths up."""
     top = int(LADDER[-1])
     rungs = LADDER[np.minimum(np.searchsorted(LADDER, lengths), len(LADDER) - 1)]
     return np.where(lengths > top, -(-lengths // top) * top, rungs)
 
 
 def shaped_blocks(lengths: NDArray[np.int64], most: int = ROWS) -> list[ShapedBlock]:
-    """Blocks of items with these lengths of their sides, ``(n, sides)``.
+    """Sort items into blocks by the lengths of their sides, ``(n, sides)``.
 
-    Long ones first, so that threads end together; each of ``range(n)`` stands in exactly one.
+    Long ones come first, so that threads end together; each item is in exactly one block.
     """
     if not len(lengths):
         return []
@@ -138,7 +137,7 @@ def shaped_blocks(lengths: NDArray[np.int64], most: int = ROWS) -> list[ShapedBl
 def token_rows(
     sentences: Sequence[Ids], block: ShapedBlock, side: int, device: torch.device
 ) -> TokenRows:
-    """One side of a block, filled up; an empty row is a single token 0."""
+    """Return one side of a block, padded; an empty row is a single token 0."""
     ids = np.zeros((block.rows, block.shape[side]), dtype=np.int64)
     lengths = np.ones(block.rows, dtype=np.int64)
     for row, item in enumerate(block.items):

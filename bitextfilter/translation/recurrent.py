@@ -2,8 +2,8 @@
 
 By default that of Wieting & Gimpel 2018, section 6, made smaller: a bidirectional LSTM reads the
 source, an LSTM of two layers writes the target with bilinear attention. With additive attention it
-looks at the source as Bahdanau et al. do, and as what Wieting et al. 2017 translated with. The
-decoder is not fed its attention (Luong's input feeding), so that a whole target is trained at once.
+looks at the source as in Bahdanau et al. and in the model of Wieting et al. 2017. The decoder is
+not fed its attention (Luong's input feeding), so that a whole target is trained at once.
 
 A second, small encoder reads the symbols of the template. The decoder starts from both, attends to
 both, and joins what it finds. Iyyer et al. read the template with an LSTM in one direction and copy
@@ -29,7 +29,7 @@ Hidden = tuple[Tensor, ...]
 
 
 Read = tuple[Tensor, Tensor]
-"""What an encoder has read: states ``(n, t, d)`` and lengths ``(n,)``."""
+"""The output of an encoder: states ``(n, t, d)`` and lengths ``(n,)``."""
 
 
 @dataclass(frozen=True)
@@ -68,16 +68,16 @@ class RecurrentTranslationNetwork(TranslationNetwork):
         self.combine = nn.Linear(2 * dim + more, width)
 
     def read(self, sources: TokenRows) -> list[Read]:
-        """What the decoder starts from and attends to: here the source alone."""
+        """Encode the inputs that the decoder starts from and attends to: here only the source."""
         vectors = self.dropout(self.table(sources.ids))
         return [(self.encoder(vectors, sources.lengths), sources.lengths)]
 
     def attentions(self) -> list[Attention]:
-        """One for each that :meth:`read` returns."""
+        """Return one attention for each output of :meth:`read`."""
         return [self.attention]
 
     def encode(self, sources: TokenRows) -> tuple[list[Memory], Hidden]:
-        """What is attended to, and where the decoder starts."""
+        """Return the memories of the attentions, and the decoder's first hidden state."""
         read = self.read(sources)
         memories = [
             attention.memory(states, padding_mask(lengths, states.shape[1]))
@@ -90,7 +90,7 @@ class RecurrentTranslationNetwork(TranslationNetwork):
         return memories, (hidden, *zero)
 
     def decode(self, vectors: Tensor, hidden: Hidden) -> tuple[Tensor, Hidden]:
-        """Word vectors ``(n, T, w)`` → states ``(n, T, d)`` and the last of them."""
+        """Word vectors ``(n, T, w)`` → states ``(n, T, d)`` and the last hidden state."""
         if isinstance(self.decoder, nn.LSTM):
             states, last = self.decoder(vectors, (hidden[0], hidden[1]))
             return states, last
@@ -145,9 +145,9 @@ _LEAST = 4
 
 @dataclass(frozen=True)
 class ControlledSettings(RecurrentSettings):
-    """Shape: besides that of the recurrent model, that of what reads templates.
+    """Shape of the recurrent model and of its encoder of templates.
 
-    ``template_width`` of a symbol's vector and of a direction of the encoder.
+    ``template_width``: of a symbol's vector and of one direction of that encoder.
     """
 
     symbols: int = setting(
@@ -159,7 +159,7 @@ class ControlledSettings(RecurrentSettings):
 
 
 class ControlledNetwork(RecurrentTranslationNetwork):
-    """A source, and a template of the target."""
+    """A recurrent network whose decoder also attends to a template of the target."""
 
     settings: ControlledSettings
 
@@ -171,7 +171,7 @@ class ControlledNetwork(RecurrentTranslationNetwork):
         self.template_attention = ATTENTIONS[settings.attention](2 * settings.hidden, dim)
 
     def read(self, sources: TokenRows) -> list[Read]:
-        """The source, and the template: where there is none, that of the single symbol 0."""
+        """Encode the source and the template; a missing template is the single symbol 0."""
         ids, lengths = sources.ids.new_zeros(len(sources.ids), 1), torch.ones_like(sources.lengths)
         if sources.templates is not None:
             ids, lengths = sources.templates.ids, sources.templates.lengths

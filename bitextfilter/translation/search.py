@@ -1,4 +1,4 @@
-"""Greedy search, beam search and sampling: one loop, which differs in how it goes on.
+"""Greedy search, beam search and sampling: one loop with different choosers.
 
 Letters: n sentences, k hypotheses of each, v vocabulary. A score is the mean natural-log
 probability of a token, the end mark included.
@@ -19,7 +19,7 @@ from bitextfilter.translation.network import TokenRows, TranslationNetwork
 
 
 class Hypotheses(NamedTuple):
-    """What is known of ``(n, k)`` hypotheses while they are written."""
+    """The state of ``(n, k)`` hypotheses while they are written."""
 
     sums: Tensor
     """Log-probabilities of all tokens; -inf: no hypothesis."""
@@ -40,11 +40,11 @@ class SearchResult(NamedTuple):
     scores: Tensor
     """-inf: no hypothesis."""
     whole: Tensor
-    """Whether it ended by itself, and not because it must."""
+    """True where it ended by itself, False where it reached the greatest length."""
 
 
 class Chooser(ABC):
-    """How hypotheses go on."""
+    """Chooses the next tokens of hypotheses."""
 
     width: int
     """k"""
@@ -57,7 +57,7 @@ class Chooser(ABC):
     def choose(self, now: Hypotheses, steps: Tensor, position: int) -> tuple[Tensor, Tensor]:
         """Parents and tokens, ``(n, k)`` each, from log-probabilities ``steps (n, k, v)``.
 
-        What is forbidden has -inf; a hypothesis that has ended goes on with PAD, at no cost.
+        Forbidden tokens have -inf; an ended hypothesis goes on with PAD, at no cost.
         """
 
 
@@ -113,22 +113,22 @@ class Sampler(Chooser):
 
 @dataclass(frozen=True)
 class Limits:
-    """What a translation may be: of at least one token, and of no words without a letter."""
+    """Limits of a translation: its length, and no words without a letter."""
 
     longest: int
     """Tokens, without the end mark."""
     start: int | None = None
-    """The piece that is the start of a word and nothing else, if there is one."""
+    """The piece that only marks the start of a word, if there is one."""
     starting: Tensor | None = None
-    """What cannot follow it, ``(v,)``: pieces that start a word themselves, and the end mark."""
+    """Pieces that cannot follow it, ``(v,)``: those that start a word, and the end mark."""
 
 
 def search_translations(
     network: TranslationNetwork, sources: TokenRows, real: Tensor, chooser: Chooser, limits: Limits
 ) -> SearchResult:
-    """Translations within limits.
+    """Search translations within limits.
 
-    ``real (n,)``: False for rows that only fill up the block; nothing is written for them.
+    ``real (n,)``: False for the empty rows of a block, which get no translation.
     """
     longest = limits.longest
     state = network.start(sources, chooser.width)
@@ -156,10 +156,11 @@ def search_translations(
 
 
 def forbid(steps: Tensor, ended: Tensor, before: Tensor, position: int, limits: Limits) -> None:
-    """Make impossible, in place, what cannot come next: log-probabilities ``(n, k, v)``.
+    """Set log-probabilities ``(n, k, v)`` of impossible next tokens to -inf, in place.
 
-    Marks and unknown pieces are never written, nor is an empty translation or an empty word; what
-    is too long must end; what has ended is followed by PAD. ``before (n, k)``: the last tokens.
+    Marks and unknown pieces are never written, nor is an empty translation or an empty word; a
+    hypothesis of the greatest length must end; PAD follows the end. ``before (n, k)``: the last
+    tokens.
     """
     never = [PAD, BEGIN, UNKNOWN] + ([] if position else [END])
     steps[:, :, never] = float("-inf")
@@ -177,21 +178,21 @@ def forbid(steps: Tensor, ended: Tensor, before: Tensor, position: int, limits: 
 
 
 def first_highest(rows: Tensor) -> Tensor:
-    """The first place of the highest number of each row: ``(n, v)`` → ``(n,)``."""
+    """Return the first place of the highest number of each row: ``(n, v)`` → ``(n,)``."""
     if rows.device.type == "cpu":  # numpy takes a tenth of the time
         return torch.from_numpy(rows.numpy().argmax(axis=1))
     return rows.argmax(dim=1)
 
 
 def extended(before: Hypotheses, costs: Tensor, tokens: Tensor) -> Hypotheses:
-    """Hypotheses with one token more, whose log-probabilities are ``costs``."""
+    """Append a token to each hypothesis; ``costs``: the tokens' log-probabilities."""
     sums = before.sums + costs
     ended = before.ended | (tokens == END) | sums.isneginf()
     return Hypotheses(sums, before.lengths + ~before.ended, ended)
 
 
 def ranked(ids: Tensor, now: Hypotheses, whole: Tensor) -> SearchResult:
-    """Order the hypotheses of each sentence by score, of equal ones the first first."""
+    """Order the hypotheses of each sentence by score; equal ones keep their order."""
     scores = now.sums / now.lengths
     order = scores.sort(dim=1, descending=True, stable=True).indices
     ids = ids.masked_fill(ids == END, PAD).gather(1, order[:, :, None].expand_as(ids))

@@ -38,7 +38,7 @@ class TransformerSettings(Settings):
 
 
 class _Cache:
-    """Keys and values of what is written so far, in memory that grows by steps."""
+    """Keys and values of the positions written so far, in memory that grows by steps."""
 
     STEP = 32
 
@@ -47,7 +47,7 @@ class _Cache:
         self._length = 0
 
     def extended(self, new: KeysValues) -> KeysValues:
-        """Append those of one more position ``(n, heads, 1, d)``; returns all of them."""
+        """Append keys and values of one position ``(n, heads, 1, d)``; return all of them."""
         if self._length % self.STEP == 0:
             grown = [functional.pad(part, (0, 0, 0, self.STEP)) for part in self._kept or ()]
             empty = [part.new_zeros(*part.shape[:2], self.STEP, part.shape[3]) for part in new]
@@ -67,7 +67,7 @@ class _Cache:
 
 
 class Layer(nn.Module):
-    """What the layers of both sides have: attention to one's own side, and feed-forward."""
+    """The sublayers of both sides: self-attention and feed-forward."""
 
     def __init__(self, settings: TransformerSettings, dropout: nn.Module) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ class DecoderLayer(Layer):
 
 
 class TransformerNetwork(TranslationNetwork):
-    """Encoder and decoder of as many layers."""
+    """Encoder and decoder with the same number of layers."""
 
     def __init__(self, settings: TransformerSettings, sizes: Mapping[str, int]) -> None:
         """``sizes``: the number of ids by view."""
@@ -140,7 +140,7 @@ class TransformerNetwork(TranslationNetwork):
         return out
 
     def encode(self, sources: TokenRows) -> tuple[list[KeysValues], Tensor]:
-        """What each decoder layer attends to, and the mask ``(n, 1, 1, t)``."""
+        """Return keys and values for each decoder layer, and the mask ``(n, 1, 1, t)``."""
         mask = padding_mask(sources.lengths, sources.ids.shape[1])[:, None, None]
         rows = self.embed(sources.ids)
         for layer in self.encoder:

@@ -40,11 +40,11 @@ from bitextfilter.translation.search import (
 )
 
 POSITIONS = 8
-"""Of which the logits are held at a time."""
+"""Positions whose logits are in memory at a time."""
 
 
 def shifted(targets: TokenRows) -> tuple[Tensor, Tensor]:
-    """What the decoder reads, ``(n, T + 1)``, and what it should write of each: END comes last."""
+    """Return the decoder's inputs and its expected outputs, ``(n, T + 1)`` each; END comes last."""
     ids = targets.ids
     inputs = functional.pad(ids, (1, 0), value=BEGIN)
     outputs = functional.pad(ids, (0, 1)).scatter(1, targets.lengths[:, None], END)
@@ -89,7 +89,7 @@ def dual_cross_entropy(
 
 
 class TranslationScorer:
-    """Scores pairs of sentences that have been read, by their places."""
+    """Scores pairs of segmented sentences, given by their places."""
 
     def __init__(
         self,
@@ -102,32 +102,32 @@ class TranslationScorer:
         self.truncated = tuple(
             np.array([len(ids) for ids in side]) > (longest or np.inf) for side in sides
         )
-        """Of each side, the sentences that were not read to their ends: ``(n,)``."""
+        """The truncated sentences of each side: ``(n,)``."""
 
     def __call__(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See :func:`log_probabilities`: of sources and targets at places ``(n,)``."""
+        """Score sources and targets at places ``(n,)``; see :func:`log_probabilities`."""
         left, right = self._sides
         return self._costs(([left[row] for row in rows], [right[column] for column in columns]))
 
 
 SCORED_ROWS = 16
-"""Rows of a block of pairs: there are many shapes of them, and few pairs of each."""
+"""Rows of a block of pairs: there are many shapes, and few pairs of each."""
 GPU_ROWS = 256
 """Rows of a block of short sentences on a GPU."""
 
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How translations are looked for."""
+    """Settings of a search for translations."""
 
     width: int = 5
-    """Hypotheses kept: 1 is greedy search. Of sampling, how many samples."""
+    """Width of the beam (1 is greedy search), or the number of samples."""
     maximum_length: int = 256
     """Longest source read, and longest translation written, in subwords. A translation also has at
-    most twice as many as its source (rounded up to a rung of the blocks' ladder), and ten."""
+    most 2 n + 10 subwords, n being the source's length (rounded up as blocks round it)."""
     sample: bool = False
     temperature: float = 1.0
-    """Of sampling: below 1 the likely becomes likelier."""
+    """Temperature of sampling; below 1, likely tokens become likelier."""
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -143,16 +143,16 @@ class Hypothesis(NamedTuple):
     text: str
     score: float
     whole: bool
-    """False: it was ended at the greatest length."""
+    """False where it reached the greatest length."""
 
 
 class Translation(NamedTuple):
-    """What was found for a sentence."""
+    """The translations of a sentence."""
 
     hypotheses: list[Hypothesis]
     """Distinct, best first; none for a blank sentence."""
     left: int
-    """Subwords at the end of the source that were not read, for it is too long."""
+    """Subwords truncated at the end of a source that is too long."""
 
     @property
     def best(self) -> str:
@@ -191,8 +191,9 @@ class Translator:
     ) -> list[Translation]:
         """Translate ``n`` sentences of the source language, in their order.
 
-        ``templates``: of each, as ``text/parses.py`` makes them, for a model that follows them.
-        Raises SettingsError where it does and there are none, or the other way round.
+        ``templates``: one for each sentence, as ``text/parses.py`` makes them, for a model that
+        follows templates. Raises SettingsError where they are missing, or the model has no use
+        for them.
         """
         settings = settings or SearchSettings()
         language = self.processor.languages[0]
@@ -237,10 +238,10 @@ class Translator:
     def pair_scorer(
         self, sources: Sequence[str], targets: Sequence[str], longest: int | None = None
     ) -> TranslationScorer:
-        """Read sentences of both sides, once, for what scores pairs of them.
+        """Segment the sentences of both sides, once, and return a scorer of their pairs.
 
-        ``longest``: so many subwords of a sentence are read; None for all. SettingsError for a
-        model that writes by templates.
+        ``longest``: sentences are truncated to this many subwords; None for no limit. Raises
+        SettingsError for a model that follows templates.
         """
         template_sides(self.processor.templates, None)
         source, target = self._read(sources, targets)
@@ -291,7 +292,7 @@ class Translator:
         return search_translations(self.network, source, real, chooser, limits)
 
     def _hypotheses(self, found: SearchResult, row: int) -> list[Hypothesis]:
-        """Those of a row; of equal texts the best."""
+        """Return the hypotheses of a row; of equal texts the best."""
         pieces, join = self.processor.vocabulary.piece, self.processor.segmenter.join
         texts: dict[str, Hypothesis] = {}
         parts = zip(*(part[row].tolist() for part in found), strict=True)
@@ -303,9 +304,9 @@ class Translator:
 
 
 def _word_start(processor: TextProcessor, device: torch.device) -> tuple[int, Tensor] | tuple[()]:
-    """Return the piece that is the start of a word alone, and what cannot follow it, ``(v,)``.
+    """Return the piece that only marks the start of a word, and the pieces not allowed after it.
 
-    Nothing where there is no such piece, or none that could follow it.
+    The latter as a mask ``(v,)``. Empty where there is no such piece, or none could follow it.
     """
     vocabulary = processor.vocabulary
     number = vocabulary.index.get(WORD_START)

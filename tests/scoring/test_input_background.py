@@ -20,7 +20,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
 
 def spooled(model: Model, *windows: tuple[list[str], list[str]], k: int = 10) -> BackgroundSample:
     with Scratch() as source, Scratch() as target:
-        collected = InputBackground(model, source, target)
+        collected = InputBackground(model.encode_side, model.encoder.dim, (source, target))
         for window in windows:
             collected.add(*window)
         return collected.sample(k)

@@ -114,11 +114,13 @@ def test_a_pair_that_comes_again_is_scored_once(
 ) -> None:
     sizes: list[int] = []
 
-    def cosines(window: scorers.Window) -> np.ndarray:
-        sizes.append(len(window.rows))
-        return window.cosines
+    score = scorers.EncodedPairs.score
 
-    monkeypatch.setitem(MEASURES, "cosine", replace(MEASURES["cosine"], score=cosines))
+    def counted(pairs: scorers.EncodedPairs, measure: str) -> np.ndarray:
+        sizes.append(len(pairs.rows))
+        return score(pairs, measure)
+
+    monkeypatch.setattr(scorers.EncodedPairs, "score", counted)
     order = [0, 1, 0, 0, 2, 1]
     pairs = [SOURCES[i] for i in order], [TARGETS[i] for i in order]
     scores = score_pairs(model, *pairs, ["cosine"])
