@@ -63,30 +63,25 @@ class TemplatedColumns(Columns):
 
 @dataclass(frozen=True)
 class TextColumn:
-    """One column of sentences, or the whole line where *column* is None."""
+    """A column of sentences, the whole line if *column* is None; perhaps one of templates.
+
+    With a *template* column, the sentences are in the first column by default.
+    """
 
     column: int | str | None = None
     blank: bool = False
     """Empty sentences are good."""
+    template: int | str | None = None
 
     def wanted(self) -> tuple[ColumnPlace, ...]:
-        """Return the column, or nothing for the whole line."""
+        """Return the columns, the sentence first, or nothing for the whole line."""
+        if self.template is not None:
+            where = 1 if self.column is None else self.column
+            template = ColumnPlace("template", "--template-column", self.template)
+            return (ColumnPlace("sentence", "--column", where), template)
         if self.column is None:
             return ()
         return (ColumnPlace("sentence", "--column", self.column),)
-
-
-@dataclass(frozen=True)
-class TemplatedText(TextColumn):
-    """A column of sentences, the first if *column* is None, and one of parses or templates."""
-
-    template: int | str = 2
-
-    def wanted(self) -> tuple[ColumnPlace, ...]:
-        """Return the two columns, the sentence first."""
-        where = 1 if self.column is None else self.column
-        template = ColumnPlace("template", "--template-column", self.template)
-        return (ColumnPlace("sentence", "--column", where), template)
 
 
 class Row(NamedTuple):

@@ -27,7 +27,7 @@ from bitextfilter.commands.frame.searching import (
 )
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import REMEDY, BadRow, Row, TemplatedText, TextColumn
+from bitextfilter.io.rows import REMEDY, BadRow, Row, TextColumn
 
 if TYPE_CHECKING:
     from bitextfilter.translation.translator import SearchSettings, Translation, Translator
@@ -47,7 +47,7 @@ class _Templates:
             return TextColumn(self.column, blank=True)
         if self.template is not None:
             raise click.UsageError("--template and --template-column exclude each other")
-        return TemplatedText(self.column, blank=True, template=self.template_column)
+        return TextColumn(self.column, blank=True, template=self.template_column)
 
 
 @command(
