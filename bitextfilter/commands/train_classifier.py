@@ -55,7 +55,7 @@ _ROW_OPTIONS = [option for option in row_options() if option.name not in ("input
     "--nearly",
     multiple=True,
     metavar="FILE",
-    help="Pairs with a small mistake, which is a question of its own; may be repeated.",
+    help="Pairs with a minor error (trained as a separate output); may be repeated.",
 )
 @click.option(
     "--kind",

@@ -21,7 +21,7 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
-    said,
+    is_given,
     settings_options,
     settings_values,
 )
@@ -165,10 +165,10 @@ def _check_effects(options: dict[str, Any], plan: EmbeddingConfig) -> None:
         )
     if not any(reads) and plan.skip_gram != usual.skip_gram:
         raise click.UsageError("skip_gram settings have no effect on vectors already trained")
-    if said("lowercase") and options["segmenter"] is not None:
+    if is_given("lowercase") and options["segmenter"] is not None:
         raise click.UsageError("--lowercase or --keep-case has no effect with --segmenter")
     if not any([*reads, options["dictionary"]]):
-        if said("lowercase"):
+        if is_given("lowercase"):
             raise click.UsageError("--lowercase or --keep-case has no effect without text")
         if options["segmenter"] is not None:
             raise click.UsageError("--segmenter has no effect without text")

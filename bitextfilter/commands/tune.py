@@ -130,16 +130,16 @@ def _points(task: TuningTask, grid: Grid) -> Points:
 
 
 class _Work(NamedTuple):
-    """How points are trained, and what is told of them."""
+    """The table, and the settings of the run."""
 
     table: ResultTable
     varied: list[str]
-    """The names that are told of a point."""
+    """Names whose values are reported for a point."""
     processes: int
 
 
 def _task(run: Run, options: dict[str, Any]) -> TuningTask:
-    """Return what all points have in common."""
+    """Return the settings and files that all points share."""
     import tempfile
 
     from bitextfilter.io.rows import Columns
@@ -179,7 +179,7 @@ def _train(run: Run, task: TuningTask, points: Points, work: _Work) -> None:
         found = f"no {figure}: {outcome.note}"
         if outcome.figure is not None:
             found = f"{figure} {outcome.figure:.2f} in {outcome.seconds:.1f} s"
-        run.note(f"{found}: {point.said(work.varied)}")
+        run.note(f"{found}: {point.described(work.varied)}")
 
 
 def _conclude(run: Run, points: Points, work: _Work) -> None:
@@ -190,12 +190,12 @@ def _conclude(run: Run, points: Points, work: _Work) -> None:
         name, remedy = str(work.table.path), "the notes in the table say why"
         raise InputError("no point has a figure", file=name, remedy=remedy)
     run.facts |= {"best": best["point"], figure: float(best[figure])}
-    said = points[best["point"]].said(work.varied)
+    said = points[best["point"]].described(work.varied)
     run.note(f"best: {figure} {best[figure]}, point {best['point']}: {said}")
 
 
 def _listing(points: Points, left: Points, names: list[str]) -> str:
-    """The points as a TSV with a header, each with whether its figure is there."""
+    """The points as a TSV with a header, each with its state."""
     lines = [["point", "state", *names]]
     for key, point in points.items():
         cells = point.cells()

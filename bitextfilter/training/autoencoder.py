@@ -31,7 +31,7 @@ LARGEST_SCALE = 100.0
 
 @dataclass(frozen=True)
 class NegativeBatch:
-    """A negative for each pair of a mini-batch, found elsewhere, and whether there is one."""
+    """A negative for each pair of a mini-batch, found among other pairs, if there is one."""
 
     sentences: Inputs
     present: Tensor
@@ -39,14 +39,14 @@ class NegativeBatch:
 
 @dataclass(frozen=True)
 class Batch:
-    """One mini-batch: pairs, which of them share a text, and what else is autoencoded."""
+    """One mini-batch: pairs, a matrix of those that share a text, and monolingual sentences."""
 
     sides: tuple[Inputs, Inputs]
     same: Tensor
     monolingual: dict[int, Inputs]
     """By side; a side without an entry autoencodes its half of the pairs."""
     negatives: tuple[NegativeBatch, NegativeBatch] | None = None
-    """Those of the sources and of the targets; None: they are sought among the pairs."""
+    """Of the sources and of the targets; None: they are searched for among the pairs."""
 
 
 class BilingualTraining(EncoderLearner):
@@ -92,7 +92,7 @@ class BilingualTraining(EncoderLearner):
         )
 
     def _triplet(self, batch: Batch, vectors: list[Tensor]) -> Tensor:
-        """The margin loss, with negatives given or sought among the pairs."""
+        """The margin loss, with negatives from the batch or searched for among the pairs."""
         settings = self.settings
         of_side = (0, 1) if settings.negatives == "same" else (1, 0)
         sides = (0, 1) if settings.triplet_sides == "both" else (0,)

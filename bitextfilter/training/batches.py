@@ -71,13 +71,13 @@ def mini_batches(
                 side: pad(monolingual[side], next(stream), views) for side, stream in extra.items()
             }
             sides = (pad(corpus.source, rows, views), pad(corpus.target, rows, views))
-            given = None
+            negatives = None
             if found is not None:
-                given = (
+                negatives = (
                     negatives_at(corpus.side(of_side[0]), found[number][0], views),
                     negatives_at(corpus.side(of_side[1]), found[number][1], views),
                 )
-            yield Batch(sides, shared_text(corpus, rows), alone, given)
+            yield Batch(sides, shared_text(corpus, rows), alone, negatives)
 
 
 def negatives_at(sentences: Sentences, places: Indices, views: Sequence[str]) -> NegativeBatch:
@@ -88,7 +88,7 @@ def negatives_at(sentences: Sentences, places: Indices, views: Sequence[str]) ->
 
 
 def shared_text(corpus: Corpus, rows: Indices) -> Tensor:
-    """Which of these pairs share a text, on whatever sides: ``(n, n)``."""
+    """Whether two of these pairs share a text, on any sides: bool ``(n, n)``."""
     source, target = (torch.from_numpy(keys[rows]) for keys in corpus.keys)
     across = source[:, None] == target
     return (source[:, None] == source) | (target[:, None] == target) | across | across.T
@@ -143,10 +143,10 @@ def to_device(batch: Batch, device: torch.device) -> Batch:
     """The batch on a device."""
     alone = {side: moved(part, device) for side, part in batch.monolingual.items()}
     sides = (moved(batch.sides[0], device), moved(batch.sides[1], device))
-    given = batch.negatives and (
+    negatives = batch.negatives and (
         _negatives(batch.negatives[0], device), _negatives(batch.negatives[1], device)
     )  # fmt: skip
-    return Batch(sides, batch.same.to(device), alone, given)
+    return Batch(sides, batch.same.to(device), alone, negatives)
 
 
 def _negatives(negatives: NegativeBatch, device: torch.device) -> NegativeBatch:

@@ -116,9 +116,9 @@ class EncoderLearner(Learner):
             self.register_buffer(f"initial{number}", table.weight.detach().clone())
 
     def add_decoder(self, cell: str, counts: NDArray[np.int64], languages: int) -> None:
-        """Make a decoder of so many languages, each with a begin mark of its own.
+        """Make a decoder of several languages, each with a begin mark of its own.
 
-        ``counts (v,)``: how often it writes each id, for the samples. SettingsError if the
+        ``counts (v,)``: times it writes each id, for the samples. SettingsError if the
         network has no vectors of pieces.
         """
         if not self.network.piece_tables():
@@ -150,8 +150,8 @@ class EncoderLearner(Learner):
 
         Args:
             embedding: vectors ``(n, d)``, the decoder's initial states.
-            sentences: what it is to write, ``(n, t)``.
-            table: the vectors of what it has written so far.
+            sentences: its targets, ``(n, t)``.
+            table: vectors of its inputs, the tokens before.
             language: whose begin mark it starts from.
         """
         ids, lengths = sentences.ids, sentences.lengths
@@ -164,7 +164,7 @@ class EncoderLearner(Learner):
         return loss
 
     def penalties(self) -> dict[str, Tensor]:
-        """What the parameters cost by themselves."""
+        """The penalties of the parameters themselves, unweighted."""
         tables, penalties = self.network.tables(), {}
         if self.settings.drift:
             each = [

@@ -20,7 +20,7 @@ class LazyAdam(Optimizer):
 
     Of a sparse gradient only the rows that stand in it are updated, and their moments with
     them, as torch's SparseAdam does; one that is not sparse is treated as by torch's Adam. A
-    table of word vectors then costs what a mini-batch holds of it, not what it is large.
+    table of word vectors then costs by the rows in the mini-batch, not by its size.
     """
 
     def __init__(self, parameters: Iterable[Tensor], learning_rate: float) -> None:

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -25,24 +25,7 @@ from torch import Tensor, nn
 from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.models.checkpoint import load_into, load_tensors, save_tensors
 from bitextfilter.training.lazy_adam import LazyAdam, clip_norm
-
-
-class LoopSettings(Protocol):
-    """The settings that the loop reads; see :class:`TrainingSettings`."""
-
-    @property
-    def optimiser(self) -> str: ...  # noqa: D102
-    @property
-    def learning_rate(self) -> float: ...  # noqa: D102
-    @property
-    def clip(self) -> float: ...  # noqa: D102
-    @property
-    def precision(self) -> str: ...  # noqa: D102
-    @property
-    def patience(self) -> int: ...  # noqa: D102
-
-    def learning_rate_at(self, update: int, updates: int) -> float:
-        """Learning rate of an update, counted from 0, in a run of *updates*."""
+from bitextfilter.training.settings import LoopSettings
 
 
 class Learner(nn.Module, ABC):

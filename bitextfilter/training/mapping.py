@@ -2,17 +2,16 @@
 
 An orthogonal map is found from pairs of words (Procrustes), new pairs from the mapped vectors
 (mutual nearest neighbours by CSLS), and so on: Artetxe et al. 2017, Conneau et al. 2018. The first
-pairs are a dictionary or identical strings, or the first map is an adversarial one
-(:mod:`bitextfilter.training.mapping`).
+pairs are a dictionary or identical strings, or the first map is an adversarial one.
+
+The adversarial map is that of Conneau et al. 2018, "Word translation without parallel data",
+section 2.1: a discriminator learns to tell mapped source vectors from target vectors, and the map
+learns to make it fail, staying close to orthogonal; the loss is binary cross-entropy with smoothed
+labels. The best map is chosen by the criterion of section 3.2. The decay is that of the authors'
+code. Two optimisers work against each other in turn, so this is no run of the training loop.
 
 Letters: n source words, m target words, d dimensions; words are in the order of their frequency,
 the most frequent first. A map is ``(d, d)``, and maps source vectors ``x`` to ``x @ map``.
-
-Conneau et al. 2018, "Word translation without parallel data", section 2.1: a discriminator learns
-to tell mapped source vectors from target vectors, and the map learns to make it fail, staying
-close to orthogonal. Its loss is binary cross-entropy with smoothed labels. The best map is chosen
-by the criterion of section 3.2 (:func:`bitextfilter.training.mapping.induce`). The decay is that
-of the authors' code.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _STEPS = ("unit", "centre")
 
 @dataclass(frozen=True)
 class MappingSettings(Settings):
-    """How a map is refined."""
+    """Settings of the refinement of a map."""
 
     normalise: str = setting(
         "unit,centre,unit",
@@ -71,7 +70,7 @@ class MappingSettings(Settings):
 
 
 class Induced(NamedTuple):
-    """What a map says about its words."""
+    """The dictionary that a map induces, and its criterion."""
 
     pairs: Integers
     """Words that are each other's best by CSLS."""
@@ -131,7 +130,7 @@ def refine(
         target: normalised, ``(m, d)``.
         start: the first map.
         settings: when to end, over how many words.
-        notify: told of each map: its number, from 0, and what it says.
+        notify: called with the number of each map, from 0, and its dictionary.
     """
     best, highest, current = start, -np.inf, start
     for round_ in range(settings.refinements + 1):
@@ -225,7 +224,7 @@ class Adversarial(Settings):
 
 
 class Discriminator(nn.Sequential):
-    """Says, as a logit, how likely a vector is a mapped one: ``(b, d)`` → ``(b, 1)``."""
+    """Logits of vectors to be mapped ones: ``(b, d)`` → ``(b, 1)``."""
 
     def __init__(self, dim: int, settings: Adversarial) -> None:
         """Start at random."""
@@ -251,7 +250,7 @@ def adversarial_map(
         source: of the language that is mapped.
         target: of the other.
         settings: of the training, and of the criterion.
-        notify: told the epoch, from 1 on over all starts, and what its map says.
+        notify: called with the epoch, from 1 on over all starts, and the dictionary of its map.
         device: where to compute; the CPU if None.
 
     Returns:
@@ -263,21 +262,21 @@ def adversarial_map(
         torch.set_num_threads(training.threads)
         torch.manual_seed(training.seed)
         for start in range(training.starts):
-            game = _Game(source, target, training, device or torch.device("cpu"))
+            run = _AdversarialRun(source, target, training, device or torch.device("cpu"))
             if start:
-                game.turn()
+                run.rotate()
             before = -np.inf
             for _ in range(training.epochs):
-                current = game.epoch()
+                current = run.epoch()
                 induced = induce(mapped(source[: mapping.words], current), target, mapping)
                 maps.append((induced.criterion, current))
                 notify(len(maps), induced)
-                game.slow_down(training.decay * (0.5 if induced.criterion < before else 1.0))
+                run.scale_rate(training.decay * (0.5 if induced.criterion < before else 1.0))
                 before = induced.criterion
     return max(maps, key=lambda pair: pair[0])[1]
 
 
-class _Game:
+class _AdversarialRun:
     """The map, the discriminator, and the words they learn from."""
 
     def __init__(
@@ -296,18 +295,18 @@ class _Game:
         self._optimisers = [torch.optim.SGD(p, lr=settings.learning_rate) for p in parameters]
         self._loss = nn.BCEWithLogitsLoss()
 
-    def turn(self) -> None:
+    def rotate(self) -> None:
         """Start from a random orthogonal map instead of the identity."""
         with torch.no_grad():
             self._map.copy_(torch.linalg.qr(torch.randn(self._map.shape))[0])
 
     def epoch(self) -> Floats:
-        """Learn for an epoch; returns the map (:meth:`map`)."""
+        """Train for an epoch; returns the map (:meth:`map`)."""
         for _ in range(self._settings.updates):
-            self._play()
+            self._step()
         return self.map()
 
-    def _play(self) -> None:
+    def _step(self) -> None:
         """Update the discriminator some times, then the map once."""
         self._discriminator.train()
         for _ in range(self._settings.discriminator_updates):
@@ -316,7 +315,7 @@ class _Game:
             self._update(0, self._loss(self._discriminator(words), self._labels))
         self._discriminator.eval()
         self._update(1, self._loss(self._discriminator(self._words()), 1 - self._labels))
-        self._straighten()
+        self._orthogonalise()
 
     def _words(self) -> Tensor:
         """A mini-batch, of target words, then of mapped source words ``(2b, d)``."""
@@ -333,14 +332,14 @@ class _Game:
         loss.backward()  # type: ignore[no-untyped-call]
         self._optimisers[which].step()
 
-    def _straighten(self) -> None:
-        """Bring the map nearer to an orthogonal one."""
+    def _orthogonalise(self) -> None:
+        """Move the map towards an orthogonal one."""
         beta = self._settings.orthogonality
         with torch.no_grad():
             w = self._map
             w.copy_((1 + beta) * w - beta * (w @ w.T) @ w)
 
-    def slow_down(self, factor: float) -> None:
+    def scale_rate(self, factor: float) -> None:
         """Multiply the learning rates."""
         for optimiser in self._optimisers:
             for group in optimiser.param_groups:

@@ -31,7 +31,7 @@ with each other's targets, or all rows ``given``."""
 
 @dataclass(frozen=True)
 class Negatives:
-    """Which pairs serve as negatives."""
+    """The choice of pairs as negatives."""
 
     kind: str = "worst"
     """A name in ``_KINDS``."""
@@ -94,7 +94,7 @@ _BLOCK_ROWS = 4096
 """Rows searched at a time: a mega-batch of 40 times 100 pairs is one block of 64 MB."""
 
 _NONE = -1
-"""The place of a negative that there is not."""
+"""The place of a missing negative."""
 
 
 @torch.no_grad()
@@ -153,7 +153,7 @@ def taken(vectors: Tensor, places: Tensor) -> HardNegatives:
 
 
 def random_partners(same: Tensor, generator: torch.Generator) -> Tensor:
-    """A random wrong partner for each of the pairs: as many negatives as there are positives.
+    """A random wrong partner for each of the pairs: one negative a positive.
 
     Every allowed partner is as likely as any other, and drawn anew for each row (Sjöblom, Creutz
     & Aulamo 2018).

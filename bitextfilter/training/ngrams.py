@@ -31,7 +31,7 @@ _PRUNED_FROM = 3
 
 @dataclass(frozen=True)
 class NgramSettings(Settings):
-    """What to estimate; SettingsError where it makes no sense."""
+    """Settings of the estimation."""
 
     order: int = setting(3, "length of the longest n-grams; of characters 5", within=">= 1")
     minimum_count: int = setting(
@@ -48,7 +48,7 @@ class TokenCorpus:
     """Sentences of tokens as one array of word numbers, each between ``<s>`` and ``</s>``."""
 
     def __init__(self, sentences: Iterable[Sequence[str]]) -> None:
-        """Read *sentences*, of which empty ones are passed over.
+        """Read *sentences*; empty ones are passed over.
 
         Memory: 4 bytes a token, and the words. Raises InputError where a token is a mark of
         the model or has white space in it, or where there is none at all.
@@ -95,13 +95,13 @@ class _Counts(NamedTuple):
     suffixes: NDArray[np.int32]
     """The number of the last n-1 words of each, on the level before; 0 for a unigram."""
     seen: NDArray[np.int64]
-    """How often each stands in the text."""
+    """Times each stands in the text."""
 
 
 def estimate(
     corpus: TokenCorpus, settings: NgramSettings, units: TokenUnits | None = None
 ) -> Trained:
-    """Estimate a model from *corpus*, of whose tokens *units* are said in the model.
+    """Estimate a model from *corpus*; *units*, those of its tokens, are kept in the model.
 
     The same corpus gives the same model. Memory: some 30 bytes a token and 50 an n-gram.
     Raises SettingsError where no sentence is long enough for the order.
@@ -189,7 +189,7 @@ def _adjusted(level: _Counts, longer: _Counts | None) -> NDArray[np.int64]:
 
 
 class _Smoothing(NamedTuple):
-    """What the n-grams of one length are discounted by."""
+    """Counts and discounts of the n-grams of one length."""
 
     adjusted: NDArray[np.int64]
     kept: NDArray[np.bool_]

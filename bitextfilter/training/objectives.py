@@ -64,7 +64,7 @@ def ranking_loss(
         scale: positive scalar that multiplies every cosine.
         margin: taken off the cosine of the right pairs.
         same: ``(n, n)``, True where two pairs share a text on either side: such a pair is no
-            wrong answer and is left out.
+            negative and is left out.
     """
     units = [functional.normalize(_at_least_float32(side), dim=1) for side in (source, target)]
     with torch.autocast(source.device.type, enabled=False):
@@ -80,7 +80,7 @@ def ranking_loss(
 
 
 class HardNegatives(NamedTuple):
-    """A wrong answer for each of n rows, where there is one."""
+    """A negative for each of n rows, where there is one."""
 
     vectors: Tensor
     """``(n, d)``; of any value where there is none."""
@@ -145,7 +145,7 @@ def _row_cosine(one: Tensor, other: Tensor) -> Tensor:
 
 
 def _hinge(values: Tensor, present: Tensor) -> Tensor:
-    """Mean of what is above 0, over the rows that take part; 0 if none does."""
+    """Mean of the positive parts over the rows with a negative; 0 without any."""
     return values.clamp(min=0).masked_fill(~present, 0).sum() / present.sum().clamp(min=1)
 
 

@@ -60,8 +60,8 @@ def output_loss(
     """Mean cross-entropy of ``targets (m,)`` with label smoothing, from states ``(m, w)``.
 
     (1 - ε) (-log p_y) + ε · mean over the vocabulary of -log p (Szegedy et al. 2016, section 7).
-    The gradients are computed with the loss, some rows at a time: ``(m, v)`` logits, of which
-    there would be several copies, are most of what a small translator's training holds.
+    The gradients are computed with the loss, some rows at a time: several copies of the
+    ``(m, v)`` logits would take most of the memory of a small translator's training.
 
     Args:
         states: what the decoder made, ``(m, w)``, m of at least 1.
@@ -105,7 +105,7 @@ class _OutputLoss(torch.autograd.Function):
 
 
 def _product_type(states: Tensor) -> torch.dtype:
-    """What matrices are multiplied in: that of autocast, if there is one."""
+    """The number type of products of matrices: that of autocast, if it is on."""
     if torch.is_autocast_enabled(states.device.type):
         return torch.get_autocast_dtype(states.device.type)
     return states.dtype

@@ -1,7 +1,7 @@
 """Encoders that meet in a third language: the pivot-based baseline of Kim et al. 2019.
 
-Sources and targets are translated into the *pivot* by one decoder, which does not learn whose
-encoder a vector came from, so both encoders come to speak to it alike (Schwenk & Douze 2017). No
+One decoder translates sources and targets into the *pivot*. It is not told which encoder made a
+vector, so both encoders learn the same space (Schwenk & Douze 2017). No
 source need ever stand beside its translation. Encoders and decoder are those of Kim et al.
 """
 
@@ -29,10 +29,10 @@ from bitextfilter.training.loop import Stream
 from bitextfilter.training.settings import TrainingSettings, count_updates, validation_interval
 
 LOSSES = ("source_pivot", "target_pivot")
-"""What the cross-entropies of the two sides are called in a history."""
+"""Names of the two sides' cross-entropies in a history."""
 
 PivotBatch = tuple[tuple[Inputs, Padded], tuple[Inputs, Padded]]
-"""Sources and what they are in the pivot; targets and what they are in the pivot."""
+"""Sources with their pivots; targets with their pivots."""
 
 FIXED = {
     **dict.fromkeys(("autoencoding", "ranking", "triplet", "contrastive"), 0),

@@ -19,10 +19,11 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from bitextfilter.arrays import Indices
 from bitextfilter.encoders.base import Padded
 from bitextfilter.encoders.reference_classifier import ReferenceNetwork
-from bitextfilter.settings import Settings, setting
+from bitextfilter.settings import setting
 from bitextfilter.text.ragged import PIECES, Ragged
 from bitextfilter.training.encoder_learner import weight_penalty
 from bitextfilter.training.loop import Learner, Stream
+from bitextfilter.training.settings import LoopSettings
 
 NEGATIVES = ("random", "hardest")
 
@@ -31,7 +32,7 @@ _TOGETHER = 1024
 
 
 @dataclass(frozen=True)
-class ReferenceTraining(Settings):
+class ReferenceTraining(LoopSettings):
     """Settings of the training: the paper's, but for the batch size, which it does not state."""
 
     negatives: str = setting(
@@ -56,14 +57,6 @@ class ReferenceTraining(Settings):
         within="> 0, < 0.5",
     )
     seed: int = setting(1, "of everything that is drawn", within=">= 0")
-    optimiser = "adam"
-    clip = 0.0
-    precision = "float32"
-    patience = 0
-
-    def learning_rate_at(self, update: int, updates: int) -> float:
-        """See :meth:`LoopSettings.learning_rate_at`: it stays the same."""
-        return self.learning_rate
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,23 @@ def validation_interval(updates: int, passes: float, block: int = 1) -> int:
     return max(1, int(often / block)) * block
 
 
+class LoopSettings(Settings):
+    """Settings that the training loop reads, with defaults for those that a training lacks."""
+
+    learning_rate: float
+    """The highest of the schedule."""
+    optimiser: str = "adam"
+    clip: float = 0.0
+    precision: str = "float32"
+    patience: int = 0
+
+    def learning_rate_at(self, update: int, updates: int) -> float:
+        """Learning rate of an update, counted from 0, in a run of *updates*."""
+        return self.learning_rate
+
+
 @dataclass(frozen=True)
-class TrainingSettings(Settings):
+class TrainingSettings(LoopSettings):
     """Settings of an encoder's training. Defaults are ours unless a source is given.
 
     Objectives, each with its weight (0 leaves it out): ``translation`` and ``autoencoding`` are
@@ -217,7 +232,7 @@ class TrainingSettings(Settings):
         return {"source": (0,), "target": (1,), "both": (0, 1)}[self.decode]
 
     def learning_rate_at(self, update: int, updates: int) -> float:
-        """Learning rate of an update, counted from 0, of a run of that many updates."""
+        """See :meth:`LoopSettings.learning_rate_at`."""
         if self.schedule == "paper":
             steps = max(0, update - self.decay_start) // self.decay_every
             steps += update >= self.decay_start
@@ -230,7 +245,7 @@ class TrainingSettings(Settings):
 
 
 @dataclass(frozen=True)
-class ClassifierTraining(Settings):
+class ClassifierTraining(LoopSettings):
     """Settings of a classifier's training.
 
     ``sharpness`` (the scale of the translation logit) and ``lenience`` (its bias) were chosen by
@@ -268,17 +283,15 @@ class ClassifierTraining(Settings):
     )
     sharpness: float = setting(
         1.6,
-        "with pairs that are nearly translations: the first logit, whether a pair is a translation"
-        " at all, becomes sharpness times (logit + lenience)",
+        "scale of the translation logit, with --nearly: it becomes sharpness times (logit +"
+        " lenience)",
         within="> 0",
     )
-    lenience: float = setting(1.5, "see `sharpness`; 0 for text as in training")
-    calibrate: bool = setting(True, "whether a temperature is fitted")
+    lenience: float = setting(1.5, "bias of the translation logit: see `sharpness`; 0 for text as in training")
+    calibrate: bool = setting(True, "fit a temperature")
     seed: int = setting(1, "of everything that is drawn", within=">= 0")
 
-    optimiser = "adamw"
     clip = 5.0
-    precision = "float32"
 
     def learning_rate_at(self, update: int, updates: int) -> float:
         """Learning rate of an update: it rises over the first 1 % of *updates*, then falls to 0."""
@@ -286,7 +299,7 @@ class ClassifierTraining(Settings):
 
 
 @dataclass(frozen=True)
-class TranslatorSettings(Settings):
+class TranslatorSettings(LoopSettings):
     """Settings of a translator's training. Defaults are ours unless a source is given."""
 
     label_smoothing: float = setting(
@@ -341,7 +354,7 @@ class TranslatorSettings(Settings):
     )
 
     def learning_rate_at(self, update: int, updates: int) -> float:
-        """Learning rate of an update, counted from 0, of a run of that many updates."""
+        """See :meth:`LoopSettings.learning_rate_at`."""
         warmup = max(1, self.warmup)
         rise = min(1.0, (update + 1) / warmup)
         if self.schedule == "linear":

@@ -51,7 +51,7 @@ def start_recurrent_(layer: nn.RNNBase, generator: torch.Generator) -> None:
 
 
 _SOURCE = re.compile(r"^(vectors|parts)\.0\.")
-"""What a combination calls the tensors of the source language, or of both."""
+"""Prefix of a combination's tensors of the source language, or of both."""
 
 
 def start_from(network: Network, other: Network) -> list[str]:

@@ -92,7 +92,7 @@ class WordVectors(NamedTuple):
     vectors: NDArray[np.float32]
     """``(n, d)``."""
     counts: NDArray[np.int64] | None
-    """How often each occurs, ``(n,)``; None where that is not known."""
+    """Times each occurs, ``(n,)``; None where unknown."""
 
     def most_frequent(self, n: int) -> WordVectors:
         """Return the first *n*, or all."""
@@ -109,8 +109,8 @@ def skip_gram(text: TokenisedText, settings: SkipGram) -> Iterator[Callable[[], 
     buckets, and of the words.
 
     Yields:
-        What waits for the vectors. It raises InputError where no token is frequent enough, and
-        SettingsError where the training diverged.
+        A function that waits for the vectors. It raises InputError where no token is frequent
+        enough, and SettingsError where the training diverged.
 
     Raises:
         DeviceError: fastText is not installed.
@@ -145,17 +145,17 @@ def _child(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _result(folder: Path, child: subprocess.Popen[bytes]) -> WordVectors:
-    """Wait for a training, and read what it wrote; what it could not do is raised here."""
+    """Wait for a training, and read its vectors; raises its errors."""
     if child.wait() != 0:
-        said = (folder / "errors").read_text(encoding="utf-8", errors="replace").strip()
-        if "Encountered NaN" in said:
+        errors = (folder / "errors").read_text(encoding="utf-8", errors="replace").strip()
+        if "Encountered NaN" in errors:
             raise _diverged()
-        if "Empty vocabulary" in said:
+        if "Empty vocabulary" in errors:
             raise InputError(
                 "no token of the text is frequent enough for a vector",
                 remedy="give more text, or a lower skip_gram.minimum_count",
             )
-        raise RuntimeError(f"fastText ended with {child.returncode}: {said}")
+        raise RuntimeError(f"fastText ended with {child.returncode}: {errors}")
     words = (folder / "words").read_text(encoding="utf-8").split("\n")
     vectors, counts = np.load(folder / "vectors.npy"), np.load(folder / "counts.npy")
     if not np.isfinite(vectors).all():

@@ -1,1 +1,1 @@
-"""What trains and evaluates: the parts of the rooms below, put together."""
+"""Trainings and evaluations from files, made of the parts of the rooms below."""

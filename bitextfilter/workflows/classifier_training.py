@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 _Pair = tuple[str, str]
 _Sides = tuple[Sequence[str], Sequence[str]]
 _NoisyCorpus = Callable[[], Iterable[Sequence[_Pair]]]
-"""Gives the windows of a noisy corpus from its beginning, each time it is called."""
+"""Yields the windows of a noisy corpus from its beginning, at each call."""
 
 _RECORD = "classifier.json"
-"""The file of a model folder that says how its classifier was trained."""
+"""The file of a model folder with the settings and results of its classifier's training."""
 
 
 _CHOICES = ("negatives", "count", "kind", "quantise")
-"""What a record has beside settings."""
+"""Names of a record that are no settings."""
 
 _SHAPE = {"sentences": {"hidden": 512}, "words": {"hidden": 256}}
 _TRAINING: dict[str, dict[str, Any]] = {
@@ -67,12 +67,12 @@ class ClassifierConfig(Settings):
 
     negatives: Negatives = field(default_factory=Negatives)
     count: int | None = None
-    """How many negatives; None for as many as there are positives."""
+    """Number of negatives; None: one a positive."""
     kind: str = "sentences"
-    """What the classifier reads: sentences by their vectors, or their words."""
+    """Input of the classifier: the vectors of ``sentences``, or their ``words``."""
     worth: float = setting(
         0.01,
-        "what a pair that is nearly a translation is to score; with 0 it is as bad as any other",
+        "score of a pair with a minor error (--nearly); with 0 it is as bad as any other negative",
         within=">= 0, < 0.5",
     )
     features: str = setting(
@@ -90,11 +90,11 @@ class ClassifierConfig(Settings):
     hidden: int = setting(512, "units of a hidden layer", within=">= 1")
     training: ClassifierTraining = field(default_factory=ClassifierTraining)
     quantise: bool = False
-    """Whether the model keeps the matrices as int8; the report is of the float32 ones."""
+    """Keep the matrices as int8 in the model; the report is of the float32 ones."""
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], **choices: Any) -> ClassifierConfig:
-        """Build from names and values; what is left out has the default of its kind.
+        """Build from names and values; missing ones have the defaults of the kind.
 
         The settings of a record are taken, too.
 
@@ -126,42 +126,42 @@ class ClassifierConfig(Settings):
         ]
 
     def fitting(self, examples: Examples) -> ClassifierConfig:
-        """Return the same without a worth, if no pair of the examples is nearly a translation."""
+        """Return the same with a worth of 0, if no example has a minor error."""
         return self if examples.nearly else replace(self, worth=0.0)
 
 
 def choose_negatives(
-    model: Model, positives: Sequence[_Pair], noisy: _NoisyCorpus | None, plan: ClassifierConfig
+    model: Model, positives: Sequence[_Pair], noisy: _NoisyCorpus | None, config: ClassifierConfig
 ) -> list[_Pair]:
-    """Return the negatives that the plan asks for.
+    """Return the negatives of the configuration.
 
     Reads a noisy corpus twice, for memory holds its scores but not its text. Raises InputError
     if there are none. A noisy corpus must be given unless the positives are re-paired.
     """
-    wanted, seed = plan.count or len(positives), plan.training.seed
-    if plan.negatives.kind == "repaired":
+    wanted, seed = config.count or len(positives), config.training.seed
+    if config.negatives.kind == "repaired":
         chosen = repaired(positives, wanted, seed)
     else:
         assert noisy is not None, "the caller gives a noisy corpus"
-        chosen = _from_corpus(model, noisy, plan, wanted)
+        chosen = _from_corpus(model, noisy, config, wanted)
     if not chosen:
         raise InputError("no negatives to learn from")
     return chosen
 
 
 def _from_corpus(
-    model: Model, noisy: _NoisyCorpus, plan: ClassifierConfig, wanted: int
+    model: Model, noisy: _NoisyCorpus, config: ClassifierConfig, wanted: int
 ) -> list[_Pair]:
     """Choose among the rows of a noisy corpus."""
-    kind = plan.negatives.kind
+    kind = config.negatives.kind
     if kind == "given":
         return [pair for window in noisy() for pair in window]
     if kind == "random":
-        places = drawn(sum(len(window) for window in noisy()), wanted, plan.training.seed)
+        places = drawn(sum(len(window) for window in noisy()), wanted, config.training.seed)
     else:
         windows = [_cosines(model, window) for window in noisy()]
         scores = np.concatenate([np.empty(0, dtype=np.float32), *windows])
-        places = last_of_best(scores, plan.negatives.percent, wanted)
+        places = last_of_best(scores, config.negatives.percent, wanted)
     return list(_at(noisy(), set(places.tolist())))
 
 
@@ -188,10 +188,10 @@ class Examples:
     """Translations."""
     negatives: Sequence[_Pair]
     nearly: Sequence[_Pair] = ()
-    """Translations but for a small mistake."""
+    """Translations with a minor error."""
 
     def apart(self) -> Examples:
-        """Return the same without negatives that are positives, or that are nearly, too."""
+        """Return the same without the negatives that are in another class, too."""
         right = set(self.positives)
         nearly = [pair for pair in self.nearly if pair not in right]
         known = right.union(nearly)
@@ -201,29 +201,29 @@ class Examples:
 def train_on_pairs(
     model: Model,
     examples: Examples,
-    plan: ClassifierConfig,
+    config: ClassifierConfig,
     notify: Callable[[int, float], None],
 ) -> tuple[PairClassifier, ClassifierReport]:
     """Encode all kinds of pairs, train a classifier on them, and measure it.
 
     A pair that is in several kinds counts in each: see :meth:`Examples.apart`. Pairs with the same
-    source text are never in two parts. *notify* is told the epoch and the
+    source text are never in two parts. *notify* is called with the epoch and the
     tuning loss after each.
     """
     kinds = examples.positives, examples.negatives, examples.nearly
     rows = [pair for kind in kinds for pair in kind]
     sources, targets = ([pair[side] for pair in rows] for side in (0, 1))
     counts = [len(kind) for kind in kinds]
-    plan = plan.fitting(examples)
-    qualities = np.repeat(np.array([1, 0, plan.worth], dtype=np.float32), counts)
-    read = _by_words if plan.kind == WordClassifier.kind else _by_vectors
-    shape, pairs = read(model, (sources, targets), qualities, plan)
+    config = config.fitting(examples)
+    qualities = np.repeat(np.array([1, 0, config.worth], dtype=np.float32), counts)
+    read = _by_words if config.kind == WordClassifier.kind else _by_vectors
+    shape, pairs = read(model, (sources, targets), qualities, config)
     with torch_threads(model.threads):
-        return train_classifier(pairs, sources, shape, plan.training, notify)
+        return train_classifier(pairs, sources, shape, config.training, notify)
 
 
 def _by_words(
-    model: Model, sides: _Sides, qualities: NDArray[np.float32], plan: ClassifierConfig
+    model: Model, sides: _Sides, qualities: NDArray[np.float32], config: ClassifierConfig
 ) -> tuple[ClassifierSettings, LabelledPairs]:
     """Read the pairs for a classifier of words, and say which shape it has."""
     source, target = (
@@ -233,18 +233,18 @@ def _by_words(
     pairs = LabelledWords(source, target, qualities)
     dim, length = model.encoder.dim, pairs.word_length
     settings = WordClassifierSettings(
-        dim, length, plan.width, hidden=plan.hidden, minor_error_quality=plan.worth
+        dim, length, config.width, hidden=config.hidden, minor_error_quality=config.worth
     )
     return settings, pairs
 
 
 def _by_vectors(
-    model: Model, sides: _Sides, qualities: NDArray[np.float32], plan: ClassifierConfig
+    model: Model, sides: _Sides, qualities: NDArray[np.float32], config: ClassifierConfig
 ) -> tuple[ClassifierSettings, LabelledPairs]:
     """Encode the pairs for a classifier of sentences, and say which shape it has."""
-    surface = SURFACE_WIDTH if plan.surface else 0
+    surface = SURFACE_WIDTH if config.surface else 0
     shape = SentenceClassifierSettings(
-        model.encoder.dim, plan.features, plan.hidden, surface, minor_error_quality=plan.worth
+        model.encoder.dim, config.features, config.hidden, surface, minor_error_quality=config.worth
     )
     classifier, rows = SentenceClassifier(shape), []
     for side, language in zip(sides, model.languages, strict=True):
@@ -273,12 +273,12 @@ def write_model(
 
 
 def described(
-    plan: ClassifierConfig, report: ClassifierReport, examples: Examples
+    config: ClassifierConfig, report: ClassifierReport, examples: Examples
 ) -> dict[str, Any]:
     """Return settings, numbers of examples, and report, as JSON takes them."""
-    plan = plan.fitting(examples)
+    config = config.fitting(examples)
     pairs = {name: len(getattr(examples, name)) for name in ("positives", "negatives", "nearly")}
-    return {"settings": asdict(plan), **pairs, "report": asdict(report)}
+    return {"settings": asdict(config), **pairs, "report": asdict(report)}
 
 
 def table(report: ClassifierReport) -> str:

@@ -1,8 +1,8 @@
 """Downstream evaluation: the same translator trained on the best rows of each score.
 
-Kim et al. 2019, section 4.2: rows of a noisy corpus up to so many target words, then a translation
-model, then BLEU. Whatever is not the choice of rows is the same for all systems: segmentation and
-vocabulary, settings, the number of updates, the development pairs.
+Kim et al. 2019, section 4.2: the best rows of a noisy corpus up to a number of target words, then a
+translation model, then BLEU. All systems have the same segmentation and vocabulary, settings,
+number of updates and development pairs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ DEVELOPMENT = "development.tsv"
 
 @dataclass(frozen=True)
 class DownstreamTask:
-    """What all systems have in common."""
+    """Settings and files that all systems share."""
 
     corpus: ScoredFile
     languages: tuple[str, str]
@@ -62,7 +62,7 @@ class DownstreamTask:
     beam: int = 5
 
     def described(self, pairs: str) -> dict[str, Any]:
-        """Return everything that an outcome depends on, but for the system and the seed.
+        """Return all settings that a result depends on, except system and seed.
 
         ``pairs``: the digest of those of the corpus.
         """
@@ -85,7 +85,7 @@ class DownstreamTask:
 
 @dataclass(frozen=True)
 class SystemResult:
-    """What came out for a system and a seed."""
+    """Result of a system with a seed."""
 
     rows: int
     words: int
@@ -93,7 +93,7 @@ class SystemResult:
     subwords: int
     """Of the target sides of those that were trained on: the rest is too long."""
     update: int
-    """That the kept network is of."""
+    """Update of the kept network."""
     seconds: float
     """Of training and translating, since it was last begun."""
     translations: list[list[str]]
@@ -101,7 +101,7 @@ class SystemResult:
 
 
 class Experiment:
-    """Chooses rows, trains and translates, for a system and a seed at a time; goes on after a kill.
+    """Chooses rows, trains and translates, one system and seed at a time; can be resumed.
 
     ``work`` has ``development.tsv``, and a folder of each: ``choice.json`` with the digest of what
     was chosen by, ``pairs.tsv``, ``model``, and last ``outcome.json``.
@@ -123,7 +123,7 @@ class Experiment:
         write_whole(work / DEVELOPMENT, rows.encode())
 
     def check(self, chosen_by: Mapping[System, str], seeds: Sequence[int]) -> None:
-        """Say by what the systems choose: digests of their columns.
+        """Set the digests of the columns that the systems choose by.
 
         Raises SettingsError where a folder is of other scores.
         """
@@ -136,7 +136,7 @@ class Experiment:
                 )
 
     def finished(self, system: System, seed: int) -> SystemResult | None:
-        """Return what came out, None if that is not known yet."""
+        """Return a result, None if it is not there yet."""
         record = self._work / system.folder(seed) / _RECORD
         if not record.is_file():
             return None
@@ -163,7 +163,7 @@ class Experiment:
         )
         search = SearchSettings(self._task.beam)
         found = [translator.translate([pair[0] for pair in test], search) for test in self.tests]
-        self._tell_of_long(system, [row for test in found for row in test])
+        self._note_cut_lines(system, [row for test in found for row in test])
         outcome = SystemResult(
             subset.rows,
             subset.words,
@@ -178,7 +178,7 @@ class Experiment:
             shutil.rmtree(left, ignore_errors=True)
         return outcome
 
-    def _tell_of_long(self, system: System, found: list[Translation]) -> None:
+    def _note_cut_lines(self, system: System, found: list[Translation]) -> None:
         cut = sum(row.left > 0 for row in found)
         unfinished = sum(not row.hypotheses[0].whole for row in found if row.hypotheses)
         if cut or unfinished:
@@ -256,7 +256,7 @@ def result_lines(
     tests: Mapping[str, Sequence[str]],
     bootstrap: Bootstrap,
 ) -> list[_Line]:
-    """Measure what was written.
+    """Measure the translations.
 
     Args:
         outcomes: by name of system and seed; the first system is the one to compare with.

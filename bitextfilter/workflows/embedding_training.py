@@ -31,8 +31,8 @@ Seeds = Sequence[tuple[str, str]]
 """Entries of a dictionary."""
 
 Notify = Callable[[str, int, Induced], object]
-"""Told the step (``epoch`` of the adversarial training, or ``refinement``), its number, and what
-its map says."""
+"""Called with the step (``epoch`` of the adversarial training, or ``refinement``), its number, and
+the dictionary that its map induces."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ def map_sides(
         raise InputError(f"source vectors of {widths[0]} numbers, target vectors of {widths[1]}")
     x, z = (normalised(side.vectors, config.mapping.normalise) for side in sides)
     if seeds == "adversarial":
-        told = partial(notify, "epoch")
-        start = adversarial_map(x, z, (config.adversarial, config.mapping), told, where)
+        settings = config.adversarial, config.mapping
+        start = adversarial_map(x, z, settings, partial(notify, "epoch"), where)
     elif isinstance(seeds, str):
         start = map_of_pairs(x, z, identical_pairs(source.words, target.words))
     else:

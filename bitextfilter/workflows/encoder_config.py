@@ -42,8 +42,7 @@ RECIPE: Mapping[str, Any] = {
         "clip": 0,
     },
 }
-"""The defaults of its architecture, and the architecture if none is said: those of the models that
-come with the package."""
+"""The default architecture and its defaults: those of the models that come with the package."""
 
 
 def _whole(least: int, number: float, most: int) -> int:
@@ -109,7 +108,7 @@ class EncoderConfig(NetworkConfig):
             )
 
     def fitting(self, pairs: float) -> EncoderConfig:
-        """The same with what the number of pairs decides: see the meanings of these settings.
+        """Return the same with the settings that depend on the number of pairs.
 
         The sizes are those of trials of 5,000 to 437,842 pairs (docs/train-your-own.md).
         """
@@ -130,11 +129,7 @@ class EncoderConfig(NetworkConfig):
         )
 
     def check_files(self, files: TrainingFiles) -> None:
-        """Raise SettingsError for files or languages that the architecture is not for.
-
-        That is text that nothing autoencodes, sides with parts of their own where both are one
-        language, and pairs with a third language for anything but the architecture pivot.
-        """
+        """Raise SettingsError for files or languages that the architecture cannot use."""
         separate = [name for name, value in vars(self.shape).items() if value == "separate"]
         if separate and len(set(files.languages)) == 1:
             raise SettingsError(
@@ -179,7 +174,7 @@ class EncoderConfig(NetworkConfig):
 
 
 def _objectives(architecture: str) -> dict[str, float]:
-    """The objectives if nothing is said: without a decoder for what needs none."""
+    """The default objectives of an architecture: without a decoder where none is needed."""
     without = () if architecture in ENCODERS else ("translation", "autoencoding")
     if architecture == PIVOT:
         without = ("autoencoding", "ranking")

@@ -30,7 +30,7 @@ def _named(value: Any) -> list[str]:
 
 
 def _is_file(path: Path) -> bool:
-    """Whether there is such a file; a text that can be no name is none."""
+    """Whether a file exists; False for a text that cannot be a name."""
     try:
         return path.is_file()
     except OSError:

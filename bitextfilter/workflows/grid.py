@@ -25,7 +25,7 @@ MOST_POINTS = 100_000
 """A grid of more points is taken for a mistake."""
 
 _DEFAULT = "default"
-"""The value that stands for leaving a name out."""
+"""The value that leaves a name out."""
 
 _DATA = ("pairs", "sample")
 
@@ -56,15 +56,15 @@ class Point:
 
     @property
     def sample(self) -> int | None:
-        """How many of the pairs that pass the rules are drawn; None for all."""
+        """Number of pairs drawn from those that pass the rules; None for all."""
         return self.values.get("sample")
 
     def cells(self) -> dict[str, str]:
         """Every value as a cell of a table has it."""
         return {name: cell(value) for name, value in self.values.items()}
 
-    def said(self, names: Sequence[str]) -> str:
-        """Its values of some names in a line, as ``training.margin=0.4 length.maximum=10``."""
+    def described(self, names: Sequence[str]) -> str:
+        """The values of some names in a line, as ``training.margin=0.4 length.maximum=10``."""
         cells = self.cells()
         return " ".join(f"{name}={cells[name]}" for name in names if name in cells)
 

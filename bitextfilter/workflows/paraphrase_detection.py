@@ -51,7 +51,7 @@ Facts = dict[str, str | int | float]
 
 @dataclass(frozen=True)
 class DetectionConfig:
-    """How to train, and how to measure."""
+    """Settings of the training and of the measurement."""
 
     features: str = "concatenation"
     """What the perceptron sees of two vectors, a name in ``similarity.classifier.FEATURES``."""

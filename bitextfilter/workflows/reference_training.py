@@ -93,7 +93,7 @@ class Accuracy:
     references: float
     translations: float
     sentences: int
-    """How many there are of each."""
+    """Of each kind."""
 
     @property
     def total(self) -> float:
@@ -108,7 +108,7 @@ class Accuracy:
 def accuracy_of(
     classifier: ReferenceClassifier, references: Sequence[str], translations: Sequence[str]
 ) -> Accuracy:
-    """Measure decisions: what has a probability of more than 1/2 is taken for a reference."""
+    """Measure decisions: a probability above 1/2 decides for a reference."""
     person, machine = (classifier.probabilities(side) > 0.5 for side in (references, translations))
     return Accuracy(100 * float(person.mean()), 100 * float((~machine).mean()), len(person))
 

@@ -41,10 +41,10 @@ _REMEDY = "mend the row"
 
 @dataclass(frozen=True)
 class System:
-    """What chooses rows: a score, a label, or chance."""
+    """A way to choose rows: by a score, a label, or chance."""
 
     name: str
-    """As tables have it."""
+    """The name in tables."""
     column: int | str | None = None
     """Of the scores (higher is better), or of the labels; None: rows are drawn by chance."""
     label: str | None = None
@@ -102,12 +102,12 @@ class Subset:
     columns: Columns
     """Of both sides, by number."""
     everything: bool
-    """Whether there was nothing more to choose."""
+    """True if no other row could be chosen."""
 
 
 @dataclass(frozen=True)
 class CorpusSample:
-    """What a corpus is like."""
+    """The size of a corpus, with a sample of its pairs."""
 
     pairs: list[tuple[str, str]]
     """All of them, or a sample."""
@@ -117,7 +117,7 @@ class CorpusSample:
 
 
 def digests(file: ScoredFile, systems: Sequence[System]) -> list[str]:
-    """Digests of what *file* says: of its pairs, then of each system's column.
+    """Digests of the pairs of *file*, then of each system's column.
 
     That of no column is empty. Raises InputError for an unknown column, and at the first bad row.
     """
@@ -158,7 +158,7 @@ def write_subset(file: ScoredFile, system: System, words: int, seed: int, path: 
 
     The best rows, as long as their target sides have no more than *words* words together; of
     equal scores the first. A row without a score, or without the label, is never chosen. *seed*
-    is for what is drawn by chance. Rows wait on disk, with 24 bytes a row in memory.
+    draws by chance. Rows wait on disk, with 24 bytes a row in memory.
 
     Raises:
         InputError: a bad row or score, by its line, or nothing to choose.
@@ -187,7 +187,7 @@ def write_subset(file: ScoredFile, system: System, words: int, seed: int, path: 
 
 
 def _good(reader: RowReader) -> Iterator[Row]:
-    """Yield the rows; raises InputError at the first of which a side is missing or blank."""
+    """Yield the rows; raises InputError at the first with a missing or blank side."""
     for row in strict(reader):
         for name, text in zip(("source", "target"), row.texts, strict=False):
             if is_blank(text):
@@ -263,7 +263,7 @@ def rule_columns(rules: Sequence[Rule]) -> dict[str, int]:
 
 
 def sample_lines(lines: list[bytes], count: int | None, seed: int) -> list[bytes]:
-    """Draw so many lines, in their order; all where there are no more."""
+    """Draw *count* lines, in their order; all if there are fewer."""
     if count is None or count >= len(lines):
         return lines
     chosen = np.random.default_rng(seed).choice(len(lines), count, replace=False)

@@ -36,7 +36,7 @@ from bitextfilter.workflows.subsets import rule_columns, sample_lines, select_pa
 
 @dataclass(frozen=True)
 class PointResult:
-    """What came out at a point."""
+    """Result at a point."""
 
     key: str
     figure: float | None
@@ -44,15 +44,15 @@ class PointResult:
     pairs: int = 0
     """Pairs that were trained on."""
     update: int = 0
-    """The update that the kept network is of."""
+    """Update of the kept network."""
     seconds: float = 0.0
     note: str = ""
-    """Why there is no figure."""
+    """The reason why there is no figure."""
 
 
 @dataclass(frozen=True)
 class TuningTask:
-    """What all points have in common. Called with a point and its key, it trains and measures."""
+    """Settings and files that all points share; called with a key and a point, it trains."""
 
     languages: tuple[str, str]
     pairs: tuple[str, ...]
@@ -61,7 +61,7 @@ class TuningTask:
     development: PairFile
     """Pairs on which the best network of a training is chosen, and measured without ``sts``."""
     work: Path
-    """An existing folder for what is needed for a while."""
+    """An existing folder for temporary files."""
     sts: tuple[str, ...] = ()
     """TSVs of a human score and two sentences, to correlate the cosine with."""
     sts_languages: tuple[str, str] | None = None
@@ -72,7 +72,7 @@ class TuningTask:
 
     @property
     def figure(self) -> str:
-        """The name of what is measured."""
+        """The name of the measure."""
         return "pearson" if self.sts else "recovery_error"
 
     def files(self, point: Point) -> tuple[str, ...]:
@@ -80,10 +80,10 @@ class TuningTask:
         return self.pairs if point.pairs is None else (point.pairs,)
 
     def check(self, point: Point) -> None:
-        """Raise what keeps the rules of a point from running.
+        """Prepare the rules of a point.
 
-        SettingsError without pairs, for the architecture pivot, which takes other pairs, or where
-        a decoder is asked for that has nothing to write.
+        Raises SettingsError without pairs, for the architecture pivot, which takes other pairs,
+        and for a decoder that has nothing to write.
         """
         if point.config.architecture == PIVOT:
             raise SettingsError(
@@ -102,7 +102,7 @@ class TuningTask:
         rule_columns(point.rules)
 
     def prepare(self) -> int:
-        """Make the folder of models, and read ``sts``: what would else fail after a training.
+        """Make the folder of models, and read ``sts``, to fail before a training rather than after.
 
         Returns how many rows of ``sts`` have no score, so that they are left out.
 
@@ -119,7 +119,7 @@ class TuningTask:
         return sum(read_rated_pairs(path).skipped for path in self.sts)
 
     def key(self, point: Point) -> str:
-        """Return twelve hexadecimal digits that stand for everything that the figure hangs on.
+        """Return a hash, in 12 hexadecimal digits, of everything that the result depends on.
 
         That is every setting, those that have their default too, the content of every file and
         model, and the version of this package. Raises NotFoundError for a file that is missing.
@@ -141,7 +141,7 @@ class TuningTask:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
     def __call__(self, keyed: tuple[str, Point]) -> PointResult:
-        """Train and measure, on one thread, so that figures do not hang on their neighbours.
+        """Train and measure, on one thread, so that results do not depend on parallel trainings.
 
         Where a training diverges, or no pair is left to train on, there is a note instead of a
         figure.
@@ -214,7 +214,7 @@ def mean_pearson(
 
 
 HIGHER_IS_BETTER = {"recovery_error": False, "pearson": True}
-"""What may be measured, and which way."""
+"""The measures, and their direction."""
 
 _COUNTS = ("trained_pairs", "update", "seconds", "note")
 
@@ -255,7 +255,7 @@ class ResultTable:
             self._rows[cells[0]] = dict(zip(header, cells, strict=True))
 
     def finished(self, key: str) -> bool:
-        """Whether there is a figure for this point."""
+        """Whether this point has a result."""
         return bool(self._rows.get(key, {}).get(self.figure))
 
     def add(self, point: Point, outcome: PointResult) -> None:

@@ -150,7 +150,7 @@ def settings_values(options: dict[str, Any], seed: str = "training.seed") -> dic
     return values
 
 
-def said(option: str) -> bool:
+def is_given(option: str) -> bool:
     """Whether the command line has an option."""
     source = click.get_current_context().get_parameter_source(option)
     return source is ParameterSource.COMMANDLINE
@@ -166,7 +166,7 @@ def pair_files(
     from bitextfilter.training.data import PairFile
 
     for name in () if tables else ("scol", "tcol"):
-        if said(name):
+        if is_given(name):
             raise click.UsageError(f"--{name} has no effect without {option} FILE")
     weighted = [_weighted(path, option) for path in tables]
     files = [PairFile(path, weight=weight, columns=columns) for path, weight in weighted]
@@ -238,7 +238,7 @@ class TrainingReporter:
         self._spoken = time.monotonic()
 
     def _course(self, progress: Progress, updates: int) -> str:
-        """How far the run is, its losses, its speed and the time left, in words."""
+        """A line on the progress, the losses, the speed and the time left."""
         speed = (progress.update - self._begun) / max(time.monotonic() - self._first, 1e-9)
         left = (updates - progress.update) / speed
         losses = "".join(f", {name} {loss:.3f}" for name, loss in progress.losses().items())
