@@ -287,7 +287,9 @@ class ClassifierTraining(LoopSettings):
         " lenience)",
         within="> 0",
     )
-    lenience: float = setting(1.5, "bias of the translation logit: see `sharpness`; 0 for text as in training")
+    lenience: float = setting(
+        1.5, "bias of the translation logit: see `sharpness`; 0 for text as in training"
+    )
     calibrate: bool = setting(True, "fit a temperature")
     seed: int = setting(1, "of everything that is drawn", within=">= 0")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bitextfilter.errors import SettingsError
+from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.similarity.classifiers import build_classifier
 from bitextfilter.similarity.sentence_classifier import (
     SentenceClassifier,
@@ -221,6 +221,13 @@ def test_groups_stay_together() -> None:
     again = split_groups(groups, 0.1, seed=1)
     assert all(np.array_equal(one, other) for one, other in zip(parts, again, strict=True))
     assert not np.array_equal(parts[2], split_groups(groups, 0.1, seed=2)[2])
+
+
+def test_a_loss_that_is_not_a_number_ends_the_training() -> None:
+    pairs, groups = toy_pairs()
+    pairs.source[:] = np.inf
+    with pytest.raises(ModelError, match="loss is not a number at update 1"):
+        train_classifier(pairs, groups, SentenceClassifierSettings(DIM), ClassifierTraining())
 
 
 def test_too_few_pairs() -> None:
