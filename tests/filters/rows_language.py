@@ -1,4 +1,4 @@
-"""Rules of language; the tests' pairs are English and German where nothing else is said."""
+"""Rules of language, script and letters: rule, source, target, reason (empty where kept)."""
 
 EN = "The committee will meet again on Tuesday to discuss the budget."
 DE = "Der Ausschuss tritt am Dienstag wieder zusammen, um den Haushalt zu beraten."
@@ -6,6 +6,39 @@ FR = "La commission se réunira de nouveau mardi pour discuter du budget."
 RU = "Комитет снова соберётся во вторник, чтобы обсудить бюджет."
 
 ROWS = [
+    ("alphabet-ratio", "ab1.", "ab", ""),
+    ("alphabet-ratio", "", "ab", ""),
+    ("alphabet-ratio", "a12.", "ab", "alphabet-ratio(source)=0.25<0.5"),
+    ("alphabet-ratio:minimum=0.75", "a b c", "abc", "alphabet-ratio(source)=0.6<0.75"),
+    ("alphabet-ratio:minimum=1,exclude_whitespace=yes", "a b\u00a0c", "abc", ""),
+    ("alphabet-ratio:minimum=1,exclude-whitespace=yes", " ", "a 1", "alphabet-ratio(target)=0.5<1"),
+    ("alphabet-ratio:minimum=1", "नमस्ते", "ab", "alphabet-ratio(source)=0.833<1"),
+    ("alphabet-ratio:minimum=1", "Ⓐª\u0345", "ab", ""),
+    ("script", "word Д", "Wort", ""),
+    ("script", "слово w", "Wort", "script(source)=0.167<0.4"),
+    ("script", "123", "", ""),
+    ("script:minimum=1", "5 µm", "Öl", ""),
+    ("script:minimum=1", "コーヒー", "coffee", "", ("ja", "en")),
+    ("script:minimum=1", "слово", "вода w", "script(target)=0.8<1", ("ru", "uk")),
+    ("script:minimum=1,source=Latin,target=Cyrillic", "word", "слово", ""),
+    ("script:minimum=1,source=Latin,target=Latin", "5 µm", "Öl", "script(source)=0.5<1"),
+    ("script:source=Han,Hiragana,target=Latin", "お茶", "tea", ""),
+    ("script:source=Han,target=Greek", "茶", "tea", "script(target)=0<0.4"),
+    ("letters", "Straße 12", "Straße", "", ("de", "de")),
+    ("letters", "Škoda", "Škoda", "", ("cs", "en")),
+    ("letters:minimum=1", "Škoda", "Škoda", "letters(target)=0.8<1", ("cs", "en")),
+    ("letters", "zażółć", "yellow", "letters(source)=0.333<0.75", ("en", "en")),
+    ("letters:minimum=1", "u\u0308ber", "12", "", ("de", "en")),
+    ("letters", "привет", "12", "", ("ru", "en")),
+    ("only-symbols", "a...", "...a b", ""),
+    ("only-symbols", "2014", "", ""),
+    ("only-symbols", "?...", "a", "only-symbols(source)=1>0.75"),
+    ("only-symbols", "* * * * 1", "नि", "only-symbols(source)=0.8>0.75"),
+    ("only-symbols:maximum=0.2", "* 1", "a", "only-symbols(source)=0.5>0.2"),
+    ("only-numbers", "In 1999", "...", ""),
+    ("only-numbers", "2014年10月3日", "2014", "only-numbers(target)=1>0.7"),
+    ("only-numbers", "१२३४ क", "a", "only-numbers(source)=0.8>0.7"),
+    ("only-numbers:maximum=1", "12.5.2012", "१२", ""),
     ("language", EN, DE, ""),
     ("language", EN, "Ja!", ""),
     ("language", "Oslo 2020", "12 %", ""),
