@@ -368,7 +368,7 @@ class WordRows:
     words: Ragged
     """Places of each sentence's words in a table; at least one, at most ``MOST_WORDS``."""
     repeats: NDArray[np.float32]
-    """``(sum of lengths, 2)``: see ``text.spelling.repeats``."""
+    """``(sum of lengths, 2)``: see ``text.features.repeats``."""
     spelling: Spelling
     """Of all words of the table."""
 
