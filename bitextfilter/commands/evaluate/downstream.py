@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from bitextfilter.commands.frame.options import (
     language_pair,
     pair_column_options,
     row_options,
+    take,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import TRANSLATOR_ERRORS, run_environment, settings_values
@@ -27,6 +29,25 @@ if TYPE_CHECKING:
 
 _ROWS = [o for o in row_options() if o.name in ("output", "scol", "tcol", "header")]
 _THEIRS = [o for o in pair_column_options() if (o.name or "").startswith("dev_")]
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """The systems, the files, and the training that all systems share."""
+
+    scores: list[int | str]
+    random: bool
+    oracle: int | str | None
+    clean_label: str
+    words: int
+    languages: tuple[str, str]
+    development: str
+    tests: tuple[str, ...]
+    dev_scol: int | str
+    dev_tcol: int | str
+    seeds: list[int]
+    beam: int
+    work: Path
 
 
 def _columns(text: str) -> list[int | str]:
@@ -120,30 +141,30 @@ def main(run: Run, file: str, as_json: bool, **options: Any) -> None:
     from bitextfilter.workflows.downstream import Experiment, result_lines, result_of
     from bitextfilter.workflows.subsets import digests
 
-    systems, names = _systems(options), _test_names(options["tests"])
-    task = _task(run, file, options)
+    settings = take(_Settings, options)
+    systems, names = _systems(settings), _test_names(settings.tests)
+    task = _task(run, file, settings, settings_values(options))
     output = run.output()
     pairs, *chosen_by = digests(task.corpus, systems)
-    folder = run.enter(kept_folder(options["work"], task.described(pairs)))
+    folder = run.enter(kept_folder(settings.work, task.described(pairs)))
     error = TRANSLATOR_ERRORS[task.config.training.validation]
-    environment = run_environment(run, "", error)
-    experiment = Experiment(task, folder.path, environment)
-    experiment.check(dict(zip(systems, chosen_by, strict=True)), options["seeds"])
-    outcomes = _outcomes(run, experiment, systems, options["seeds"])
+    experiment = Experiment(task, folder.path, run_environment(run, "", error))
+    experiment.check(dict(zip(systems, chosen_by, strict=True)), settings.seeds)
+    outcomes = _outcomes(run, experiment, systems, settings.seeds)
     references = [[pair[1] for pair in test] for test in experiment.tests]
     tests = dict(zip(names, references, strict=True))
     lines = result_lines(outcomes, tests, Bootstrap())
     output.write(result_of(lines, file).text(as_json))
 
 
-def _systems(options: dict[str, Any]) -> list[System]:
+def _systems(settings: _Settings) -> list[System]:
     """Return the systems; UsageError for none, and for two of one name."""
     from bitextfilter.workflows.subsets import System
 
-    systems = [System(str(where), where) for where in options["scores"]]
-    systems += [System("random")] if options["random"] else []
-    if (labels := options["oracle"]) is not None:
-        systems.append(System("oracle", labels, options["clean_label"]))
+    systems = [System(str(where), where) for where in settings.scores]
+    systems += [System("random")] if settings.random else []
+    if settings.oracle is not None:
+        systems.append(System("oracle", settings.oracle, settings.clean_label))
     if not systems:
         raise click.UsageError("no system: give --scores, --random or --oracle")
     names = [system.name for system in systems]
@@ -160,7 +181,7 @@ def _test_names(paths: tuple[str, ...]) -> list[str]:
     return names
 
 
-def _task(run: Run, file: str, options: dict[str, Any]) -> DownstreamTask:
+def _task(run: Run, file: str, settings: _Settings, values: dict[str, Any]) -> DownstreamTask:
     """Return the settings that all systems share."""
     from bitextfilter.io.rows import Columns
     from bitextfilter.training.data import PairFile
@@ -172,10 +193,9 @@ def _task(run: Run, file: str, options: dict[str, Any]) -> DownstreamTask:
     rows = run.row_settings
     if file == "-":
         raise click.UsageError("FILE is read several times: name a file, not -")
-    named = [options["oracle"], *options["scores"], rows.columns.source, rows.columns.target]
+    named = [settings.oracle, *settings.scores, rows.columns.source, rows.columns.target]
     if not rows.header and any(isinstance(where, str) for where in named):
         raise click.UsageError("a column can only be named with --header")
-    values = settings_values(options)
     training = values.get("training", {})
     if isinstance(training, dict):  # for the same number of updates
         if "seed" in training:
@@ -184,15 +204,15 @@ def _task(run: Run, file: str, options: dict[str, Any]) -> DownstreamTask:
     config = TranslatorConfig.from_dict(values)
     if config.architecture in TEMPLATED:
         raise click.UsageError(f"{config.architecture} writes by templates, which FILE lacks")
-    theirs = Columns(options["dev_scol"], options["dev_tcol"])
+    theirs = Columns(settings.dev_scol, settings.dev_tcol)
     return DownstreamTask(
         ScoredFile(file, rows.columns, rows.header),
-        options["languages"],
-        options["words"],
+        settings.languages,
+        settings.words,
         config,
-        PairFile(options["development"], columns=theirs),
-        tuple(PairFile(path, columns=theirs) for path in options["tests"]),
-        options["beam"],
+        PairFile(settings.development, columns=theirs),
+        tuple(PairFile(path, columns=theirs) for path in settings.tests),
+        settings.beam,
     )
 
 
