@@ -33,7 +33,7 @@ def test_lists_are_combined_and_the_last_changes_first(path: Path) -> None:
     assert {point.config.architecture for point in points} == {"averaging"}
     assert read.names == ["training.margin", "training.seed", "architecture"]
     assert read.varied == ["training.margin", "training.seed"]
-    assert points[0].said(read.varied) == "training.margin=0.3 training.seed=1"
+    assert points[0].described(read.varied) == "training.margin=0.3 training.seed=1"
 
 
 def test_no_list_is_one_point_of_defaults(path: Path) -> None:
