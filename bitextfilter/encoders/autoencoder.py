@@ -86,8 +86,8 @@ class AutoencoderNetwork(Network):
         """See :meth:`Network.piece_tables`."""
         return (self.embedding,)
 
-    def cached(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
-        """See :meth:`Network.cached`."""
+    def prepare_tokens(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
+        """See :meth:`Network.prepare_tokens`."""
         ids = tokens[PIECES].ids
         vectors = self.embedding(ids)
         encoder = self.encoders[side]

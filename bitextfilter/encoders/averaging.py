@@ -1,4 +1,7 @@
-"""Token-weighted averaging of subword vectors: the fast encoder and the baseline."""
+"""The encoder `averaging`: subword vectors averaged with learnt weights.
+
+(The shipped models are `word,trigram`: `combination.py`.)
+"""
 
 from __future__ import annotations
 
@@ -99,8 +102,8 @@ class AveragingNetwork(Network):
         """See :meth:`Network.piece_tables`."""
         return (self.embedding,)
 
-    def cached(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
-        """See :meth:`Network.cached`."""
+    def prepare_tokens(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
+        """See :meth:`Network.prepare_tokens`."""
         weights = self.average.weights(tokens[PIECES].ids)
         encode = cached_mean(self.embedding.weight, tokens[PIECES], weights)
         return lambda inputs: encode(inputs[PIECES])

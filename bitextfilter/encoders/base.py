@@ -51,7 +51,11 @@ CachedNetwork = Callable[[Inputs], Tensor]
 
 
 class Network(nn.Module, ABC):
-    """Token vectors of both languages, and the way from them to a sentence vector."""
+    """Token vectors of both languages, and the way from them to a sentence vector.
+
+    Training calls :meth:`forward`. Encoding calls :meth:`prepare_tokens` once a window, then the
+    function that it returns once a block.
+    """
 
     views: tuple[str, ...] = (PIECES,)
     """The views of a sentence that it reads."""
@@ -82,7 +86,7 @@ class Network(nn.Module, ABC):
         """Sentences, by view → sentence vectors ``(n, dim)``."""
 
     @abstractmethod
-    def cached(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
+    def prepare_tokens(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
         """Do once what depends on a token alone.
 
         Args:
@@ -157,7 +161,7 @@ class NetworkEncoder:
         if not len(out):
             return out
         with one_torch_thread(), torch.inference_mode():
-            encode = self._cached(views, self.languages.index(language))
+            encode = self._prepared(views, self.languages.index(language))
 
         def run(block: LengthBlock) -> None:
             with torch.inference_mode():
@@ -176,7 +180,7 @@ class NetworkEncoder:
         sequences = self.network.sequences
         return {name: v.one_by_one() if name in sequences else v for name, v in read.items()}
 
-    def _cached(self, views: dict[str, View], side: int) -> CachedNetwork:
+    def _prepared(self, views: dict[str, View], side: int) -> CachedNetwork:
         tokens = {
             name: Tokens(
                 torch.from_numpy(view.tokens.flat.astype(np.int64)).to(self.device),
@@ -184,7 +188,7 @@ class NetworkEncoder:
             )
             for name, view in views.items()
         }
-        return self.network.cached(tokens, side)
+        return self.network.prepare_tokens(tokens, side)
 
     def _padded(self, sentences: Ragged, block: LengthBlock) -> Padded:
         """The rows of a block, filled up; a missing row is one token 0."""

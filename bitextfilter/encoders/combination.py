@@ -45,7 +45,7 @@ class EncoderPart(nn.Module, ABC):
         """Token vectors ``(n, t, e)`` → ``(n, e)``."""
 
     @abstractmethod
-    def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
+    def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
         """Do once what depends on a token alone; ``table (v, e)``: the vectors of all ids."""
 
 
@@ -56,11 +56,11 @@ class Average(EncoderPart):
         super().__init__()
 
     def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
-        """See :meth:`Part.forward`."""
+        """See :meth:`EncoderPart.forward`."""
         return mean_pool(vectors, sentences.lengths)
 
-    def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
-        """See :meth:`Part.cached`."""
+    def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`EncoderPart.prepare_tokens`."""
         return cached_mean(table, tokens)
 
 
@@ -78,12 +78,12 @@ class Weighted(EncoderPart):
         self.average = WeightedAverage(vocabulary)
 
     def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
-        """See :meth:`Part.forward`."""
+        """See :meth:`EncoderPart.forward`."""
         average: Tensor = self.average(vectors, sentences.ids, sentences.lengths)
         return average
 
-    def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
-        """See :meth:`Part.cached`."""
+    def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`EncoderPart.prepare_tokens`."""
         return cached_mean(table, tokens, self.average.weights(tokens.ids))
 
 
@@ -97,11 +97,11 @@ class Recurrent(EncoderPart):
         self.cells = nn.LSTM(width, width, batch_first=True)
 
     def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
-        """See :meth:`Part.forward`."""
+        """See :meth:`EncoderPart.forward`."""
         return mean_pool(self.cells(vectors)[0], sentences.lengths)
 
-    def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
-        """See :meth:`Part.cached`."""
+    def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`EncoderPart.prepare_tokens`."""
         direction = CachedDirection(self.cells, table[tokens.ids])
         return lambda rows: direction.mean(rows.ids, rows.lengths)
 
@@ -117,13 +117,13 @@ class Bidirectional(EncoderPart):
         self.back = nn.LSTM(width, width, batch_first=True)
 
     def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
-        """See :meth:`Part.forward`."""
+        """See :meth:`EncoderPart.forward`."""
         backward = reverse_padded(vectors, sentences.lengths)
         # The order of the states does not matter to their mean.
         return mean_pool((self.ahead(vectors)[0] + self.back(backward)[0]) / 2, sentences.lengths)
 
-    def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
-        """See :meth:`Part.cached`."""
+    def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`EncoderPart.prepare_tokens`."""
         vectors = table[tokens.ids]
         ahead = CachedDirection(self.ahead, vectors)
         back = CachedDirection(self.back, vectors, backward=True)
@@ -149,11 +149,11 @@ class MaxPooled(EncoderPart):
         self.layers = BidirectionalRecurrent("lstm", width, width // 2, 1)
 
     def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
-        """See :meth:`Part.forward`."""
+        """See :meth:`EncoderPart.forward`."""
         return max_pool(self.layers(vectors, sentences.lengths), sentences.lengths)
 
-    def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
-        """See :meth:`Part.cached`."""
+    def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`EncoderPart.prepare_tokens`."""
         cached = CachedRecurrent(self.layers, table[tokens.ids])
         return lambda rows: cached.max_pooled(rows.ids, rows.lengths)
 
@@ -176,14 +176,14 @@ class Gated(EncoderPart):
         return nn.LSTM(width, width, batch_first=True)
 
     def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
-        """See :meth:`Part.forward`."""
+        """See :meth:`EncoderPart.forward`."""
         states = self.cells(vectors)
         states = states if isinstance(states, Tensor) else states[0]
         gates = torch.sigmoid(self.from_vector(vectors) + self.from_state(states))
         return mean_pool(vectors * gates, sentences.lengths)
 
-    def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
-        """See :meth:`Part.cached`."""
+    def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`EncoderPart.prepare_tokens`."""
         vectors = table[tokens.ids]
         direction = CachedDirection(self.cells, vectors)
         gate_inputs = in_blocks(
@@ -284,11 +284,11 @@ class CombinationNetwork(Network):
         self.sequences = tuple({part.view for part in parts if part.recurrent})
         if not self.sequences:
             self.block_rows = 256
-        copies = {name: 1 + (getattr(settings, name) == "separate") for name in
-                  ("tables", "composition")}  # fmt: skip
+        tables = 2 if settings.tables == "separate" else 1
+        compositions = 2 if settings.composition == "separate" else 1
         self.vectors = nn.ModuleList(
             nn.ModuleDict({view: piece_vectors(sizes[view], width) for view in self.views})
-            for _ in range(copies["tables"])
+            for _ in range(tables)
         )
         self.parts = nn.ModuleList(
             nn.ModuleDict(
@@ -298,7 +298,7 @@ class CombinationNetwork(Network):
                     for name in added
                 }
             )
-            for _ in range(copies["composition"])
+            for _ in range(compositions)
         )
 
     def tables(self) -> tuple[nn.Embedding, ...]:
@@ -327,12 +327,12 @@ class CombinationNetwork(Network):
             encoded[name] = part(vectors[part.view], rows)
         return self._combined(encoded)
 
-    def cached(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
-        """See :meth:`Network.cached`."""
-        cached: dict[str, tuple[str, CachedPart]] = {
-            name: (part.view, part.cached(self._table(side, part.view).weight, tokens[part.view]))
-            for name, part in self._parts(side).items()
-        }
+    def prepare_tokens(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
+        """See :meth:`Network.prepare_tokens`."""
+        cached: dict[str, tuple[str, CachedPart]] = {}
+        for name, part in self._parts(side).items():
+            table = self._table(side, part.view).weight
+            cached[name] = part.view, part.prepare_tokens(table, tokens[part.view])
         return lambda inputs: self._combined(
             {name: encode(inputs[view]) for name, (view, encode) in cached.items()}
         )

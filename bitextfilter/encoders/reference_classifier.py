@@ -44,12 +44,12 @@ class LastState(EncoderPart):
         self.cells = nn.LSTM(width, width, batch_first=True)
 
     def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
-        """See :meth:`Part.forward`."""
+        """See :meth:`EncoderPart.forward`."""
         states: Tensor = self.cells(vectors)[0]
         return states[torch.arange(len(states), device=states.device), sentences.lengths - 1]
 
-    def cached(self, table: Tensor, tokens: Tokens) -> CachedPart:
-        """See :meth:`Part.cached`."""
+    def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`EncoderPart.prepare_tokens`."""
         direction = CachedDirection(self.cells, table[tokens.ids])
 
         def encode(rows: Padded) -> Tensor:
@@ -97,9 +97,9 @@ class ReferenceNetwork(Network):
         rows = inputs[PIECES]
         return self._logits(self.reader(self.embedding(rows.ids), rows))
 
-    def cached(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
-        """See :meth:`Network.cached`."""
-        read = self.reader.cached(self.embedding.weight, tokens[PIECES])
+    def prepare_tokens(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
+        """See :meth:`Network.prepare_tokens`."""
+        read = self.reader.prepare_tokens(self.embedding.weight, tokens[PIECES])
         return lambda inputs: self._logits(read(inputs[PIECES]))
 
     def _logits(self, vectors: Tensor) -> Tensor:

@@ -83,9 +83,9 @@ class Pipeline:
         reasons: list[tuple[Indices, Callable[[int], str]]] = []
         rest = np.arange(count)
         for stage in self._stages:
-            some = pairs if len(rest) == count else pairs.at(rest)
+            group = pairs if len(rest) == count else pairs.at(rest)
             for rule in stage:
-                keep, reason = rule.check(some)
+                keep, reason = rule.check(group)
                 fails[len(reasons), rest] = ~keep
                 reasons.append((rest, reason))
             rest = np.flatnonzero(~fails.any(axis=0))

@@ -1,8 +1,9 @@
 """Cut windows of sentences into blocks of like length, and run blocks side by side.
 
-A *window* is held in memory at a time (``io/rows.py`` cuts streams into them). A *block* is the
-batch of one model call. Its number of sentences is fixed by their length (encoders fill up the
-last one with empty rows), so that a row's arithmetic does not depend on the other rows.
+A *window* is held in memory at a time (``io/rows.py`` cuts streams into them); ``--batch-size``
+is its size. A *block* is the batch of one model call. Its number of sentences is fixed by their
+length (encoders fill up the last one with empty rows), so that a row's arithmetic does not depend
+on the other rows.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ _Result = TypeVar("_Result")
 
 
 class _Within(local):
-    """A flag of threads: it works on a block while all the others do."""
+    """Per thread: whether it already works for a `map_blocks` that keeps all threads busy.
+
+    An inner call then runs inline.
+    """
 
     block = False
 

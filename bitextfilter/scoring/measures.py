@@ -39,6 +39,8 @@ MEASURES: dict[str, Measure] = {
         "cosine - the mean of those two means: half of csls",
         "neighbours",
     ),
+    # The model's classifier, of either kind; named after the multilayer perceptron of Kim et al.
+    # 2019.
     "mlp": Measure(
         "0 to 1",
         "probability of a good translation, by the model's classifier",

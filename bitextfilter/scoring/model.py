@@ -194,7 +194,7 @@ class Model:
 
     @property
     def processor(self) -> TextProcessor:
-        """The text side of the model."""
+        """The text processing of the model."""
         return self.encoder.processor
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:

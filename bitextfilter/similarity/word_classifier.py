@@ -236,7 +236,7 @@ class WordScoring:
             rows = np.resize(pairs, _block_pairs(words))
             with torch.inference_mode():
                 sides = [side.sentences(rows, words) for side in (source, target)]
-                sides = [replace(some, vectors=normalize(some.vectors, dim=1)) for some in sides]
+                sides = [replace(side, vectors=normalize(side.vectors, dim=1)) for side in sides]
                 logits[pairs] = self._classifier(tables, sides)[: len(pairs)].numpy()
 
         with one_torch_thread():

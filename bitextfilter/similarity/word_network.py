@@ -1,13 +1,5 @@
 """The word-level pair network, its settings, its input rows and its coverage kernels.
 
-Kernel pooling (Xiong et al. 2017; Dai et al. 2018): instead of one number for the best match of a
-word, its position on a scale; summed over the words, that is a soft histogram. Our kernels are
-triangular (no exponentials), and there is a histogram for each of some learnt kinds of words: so a
-negation or a name without a counterpart is seen among many words that have one.
-
-Letters: n pairs, t words a sentence (rows i of either side, columns j of the other), k kernels,
-c kinds, f features.
-
 The average of a sentence hardly changes with one word. Here each word looks for its counterpart on
 the other side by attention, by itself and in its context, and is compared with what it found, as
 in the decomposable attention model (Parikh et al. 2016: attend, compare, aggregate); how well the
@@ -18,8 +10,14 @@ hidden layer to one logit, or two.
 Everything that depends on a word alone comes first (:meth:`WordNetwork.table`), and is computed
 once for each distinct word. Kinds of words are learnt; flags of spelling and rarity add to them.
 
-Letters: n pairs, t words a sentence, u words, e the encoder's width, w ours, m that of words by
-themselves, c kinds of words.
+Kernel pooling (Xiong et al. 2017; Dai et al. 2018): instead of one number for the best match of a
+word, its position on a scale; summed over the words, that is a soft histogram. Our kernels are
+triangular (no exponentials), and there is a histogram for each of some learnt kinds of words: so a
+negation or a name without a counterpart is seen among many words that have one.
+
+Letters: n pairs, t words a sentence (rows i of either side, columns j of the other), u words,
+e the encoder's width, w ours, m that of words by themselves, k kernels, c kinds of words,
+f features.
 """
 
 from __future__ import annotations
@@ -83,7 +81,7 @@ _COSINES = (-0.2, 1.0, 13)
 _PLACES = (-3.0, 3.0, 9)
 _ATTENTION_SCALE = 2.0
 _SPREAD = 6.0
-_FAREST = 4.0
+_FARTHEST = 4.0
 
 COVERAGE_FEATURES = 4 * _COSINES[2] + 2 * _PLACES[2] + 4
 """Features of a word for :func:`pooled`."""
@@ -117,9 +115,9 @@ class Coverage:
     attention: Tensor
     """``(n, t, t)``: from each word to each word of the other side; rows add up to 1."""
     features: Tensor
-    """``(n, t, FEATURES)``, from 0 to 1."""
+    """``(n, t, COVERAGE_FEATURES)``, from 0 to 1."""
     scalars: Tensor
-    """``(n, t, SCALARS)``, from -6 to 6."""
+    """``(n, t, COVERAGE_SCALARS)``, from -6 to 6."""
 
 
 def coverage(scores: Tensor, alike: Tensor, side: Extent, other: Extent) -> Coverage:
@@ -138,7 +136,7 @@ def coverage(scores: Tensor, alike: Tensor, side: Extent, other: Extent) -> Cove
     nearest = [*(cosines + outside).amax(dim=3), *(cosines * attention).sum(dim=3)]
     step, lag = _places(attention, side, other)
     sure = attention.amax(dim=2)
-    far = step.abs().clamp(max=_FAREST) / _FAREST
+    far = step.abs().clamp(max=_FARTHEST) / _FARTHEST
     features = [_triangular(torch.stack(nearest, dim=2), _COSINES).flatten(2)]
     features.append(_triangular(torch.stack([step, lag], dim=2), _PLACES).flatten(2))
     features.append(torch.stack([spelling, figures, sure, far], dim=2))
@@ -273,11 +271,11 @@ class WordNetwork(nn.Module):
 
         Sources and targets are read together, which halves the number of steps.
         """
-        rows = [embedding(some.words, table) for table, some in zip(tables, pairs, strict=True)]
+        rows = [embedding(side.words, table) for table, side in zip(tables, pairs, strict=True)]
         both = self._read(
             torch.cat(rows).float(),
-            torch.cat([some.lengths for some in pairs]),
-            torch.cat([some.repeats for some in pairs]),
+            torch.cat([side.lengths for side in pairs]),
+            torch.cat([side.repeats for side in pairs]),
         )
         sides = self._sides(both, self._covering(both, pairs)).chunk(2)
         source, target = density(both.features).chunk(2)

@@ -1,4 +1,4 @@
-"""The text side of a model: sentences in, arrays of token ids out."""
+"""The text processing of a model: sentences in, arrays of token ids out."""
 
 from __future__ import annotations
 
@@ -153,7 +153,9 @@ class TextProcessor:
         """
         starts = range(0, max(len(sentences), 1), _WINDOW)
         windows = (sentences[start : start + _WINDOW] for start in starts)
-        return [row for some in windows for row in self.read(some, language, (view,))[view].ids()]
+        return [
+            row for window in windows for row in self.read(window, language, (view,))[view].ids()
+        ]
 
     def read(
         self, sentences: Sequence[str], language: str, views: Sequence[str] = (PIECES,)
@@ -171,18 +173,18 @@ class TextProcessor:
         if key not in self._memories:
             self._memories.setdefault(key, TokenMemory(partial(self._ids, *key)))
         read = self._memories[key].read(tokens)
-        something = read[views[0]].lengths > 0
-        rows = rows.only(something[rows.flat]).filled(0)
+        nonempty = read[views[0]].lengths > 0
+        rows = rows.only(nonempty[rows.flat]).filled(0)
         return {view: View(rows, read[view].filled(UNKNOWN)) for view in views}
 
     def _ids(self, language: str, views: Sequence[str], tokens: list[str]) -> dict[str, Ragged]:
         """Return the ids of tokens, by view; no id for a token that normalises to nothing."""
         if self.normalisation.by_words:
             tokens = self.normalise(tokens, language)
-        something = np.fromiter(map(bool, tokens), dtype=bool, count=len(tokens))
+        nonempty = np.fromiter(map(bool, tokens), dtype=bool, count=len(tokens))
         number = {PIECES: self._number, TRIGRAMS: self._number_trigrams}
         filled = {view: number[view](tokens).filled(UNKNOWN) for view in views}
-        return {view: ids.only(np.repeat(something, ids.lengths)) for view, ids in filled.items()}
+        return {view: ids.only(np.repeat(nonempty, ids.lengths)) for view, ids in filled.items()}
 
     def _number_trigrams(self, words: Sequence[str]) -> Ragged:
         """Return the ids of the trigrams of *words*, which may contain spaces."""

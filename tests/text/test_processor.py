@@ -1,4 +1,4 @@
-"""The text side of a model."""
+"""The text processing of a model."""
 
 from __future__ import annotations
 
