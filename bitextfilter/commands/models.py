@@ -1,4 +1,4 @@
-"""``bitext-models``: list, show, verify and recommend."""
+"""``bitext-models``: list, show, inspect, verify and recommend."""
 
 from __future__ import annotations
 

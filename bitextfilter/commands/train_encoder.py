@@ -1,4 +1,4 @@
-"""Train an encoder from parallel text."""
+"""``bitext-train-encoder``: train an encoder from parallel text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Train a translation model from parallel text."""
+"""``bitext-train-translator``: train a translation model from parallel text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Train and measure an encoder at every point of a grid."""
+"""``bitext-tune``: train and measure an encoder at every point of a grid."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is done to corpora without a model."""
+"""Noise, deduplication, repairs and formats of corpora, without a model."""

@@ -1,1 +1,1 @@
-"""Numbers in, a result with its signature out."""
+"""Evaluations: numbers in, a result with its signature out."""

@@ -1,4 +1,4 @@
-"""Surface features of sentences, and spelling features of their words, that vectors blur.
+"""Features that sentence vectors blur: figures, names, punctuation, and the spelling of words.
 
 Vectors of meaning hardly tell 5 from 6, one name from another, or a whole sentence from its first
 half. A sentence's words are runs of letters here; those of a ``WordReader`` are runs of letters and

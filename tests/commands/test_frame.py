@@ -12,15 +12,18 @@ import struct
 import subprocess
 import sys
 import termios
+import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner, Result
 
 from bitextfilter import __version__, errors
+from bitextfilter.commands.frame import command as frame
 from bitextfilter.commands.frame.command import command, group
 from bitextfilter.commands.frame.exits import EXIT_CODES, Guard
 from bitextfilter.commands.frame.options import Common, files_argument, model_options, row_options
@@ -483,6 +486,15 @@ def test_compressed_in_and_out(tmp_path: Path) -> None:
     pairs, out = tmp_path / "pairs.tsv.xz", tmp_path / "out.tsv.gz"
     done = shell(f"printf 'a\\tb\\n' | xz > {pairs}; count -i {pairs} -o {out}; zcat {out}")
     assert done.stdout == b"a\tb\t1\n"
+
+
+def test_the_example_of_the_frame_is_a_command() -> None:
+    text = str(frame.__doc__)
+    example = text[text.index("::\n") + 3 : text.index("\n``command`` adds")]
+    names: dict[str, Any] = {}
+    exec(textwrap.dedent(example), names)
+    done = call("--digits", "2", data=b"ab\tabc\n", program=names["main"])
+    assert (done.exit_code, done.stdout_bytes) == (0, b"ab\tabc\t0.67\n")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@ A complete command, ``commands/count.py``, run as ``bitext-count < pairs.tsv``::
 
     import click
 
-    from bitextfilter.commands.frame.command import Run, command, model_options, row_options
+    from bitextfilter.commands.frame.command import command
+    from bitextfilter.commands.frame.options import model_options, row_options
+    from bitextfilter.commands.frame.run import Run
     from bitextfilter.io.rows import Row
 
 
