@@ -22,7 +22,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from bitextfilter.arrays import Scores, Vectors
-from bitextfilter.commands.frame.command import prepare
+from bitextfilter.commands.frame.command import steady_speed_and_memory
 
 if TYPE_CHECKING:
     from bitextfilter.io.links import LinkedIndices
@@ -177,7 +177,7 @@ def main() -> None:
     parser.add_argument("--classifier", action="store_true", help="ask it about links, too")
     options = parser.parse_args()
 
-    prepare()  # one thread for numpy, as in the command
+    steady_speed_and_memory()  # one thread for numpy, as in the command
     import bitextfilter
 
     model = bitextfilter.load(options.model, threads=options.threads)

@@ -34,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.commands.frame.command import prepare
+from bitextfilter.commands.frame.command import steady_speed_and_memory
 from bitextfilter.io.files import read_lines
 
 ALIGN = [sys.executable, "-c", "from bitextfilter.commands.align import main; main()"]
@@ -238,7 +238,7 @@ def predicted(rows: float, model: tuple[NDArray[np.float64], NDArray[np.float64]
 
 def main() -> None:
     """Measure, print and predict."""
-    prepare()
+    steady_speed_and_memory()
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     for name in ("planted", "source", "target"):
         parser.add_argument(f"--{name}", nargs="+", required=True, metavar="FILE[:COLUMN]")

@@ -117,11 +117,11 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--ctranslate2", action="store_true")
     options = parser.parse_args()
-    from bitextfilter.commands.frame.command import prepare
+    from bitextfilter.commands.frame.command import steady_speed_and_memory
     from bitextfilter.io.files import read_lines
     from bitextfilter.translation.registry import load_translator
 
-    prepare()
+    steady_speed_and_memory()
     sentences = random_sentences(options.sentences)
     if options.text:
         sentences = [line.split("\t")[0] for line in read_lines(options.text)][: options.sentences]

@@ -42,7 +42,7 @@ from bitextfilter.commands.frame.options import (
     output_option,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.shards import Place, engine_of, loaded
+from bitextfilter.commands.frame.shards import WorkerSetup, engine_of, load_model_once
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.locks import locked
 from bitextfilter.io.rows import Row, RowReader, TextColumn, row_windows
@@ -293,11 +293,11 @@ class _InPlace:
     """Preparation of a worker in another process: it goes to the folder of the run first."""
 
     prepare: Callable[[], Callable[[Any], Any]]
-    place: Place
+    setup: WorkerSetup
     folder: Path
 
     def __call__(self) -> Callable[[Any], Any]:
-        self.place.go(self.folder)
+        self.setup.apply(self.folder)
         return self.prepare()
 
 
@@ -311,9 +311,9 @@ def _workers(run: Run, model: Model, folder: Path) -> tuple[MapTasks, Callable[[
         return engine.map, lambda: model, common.threads
 
     def map_there(prepare: Callable[[], Any], tasks: Sequence[Any], /) -> Iterator[Any]:
-        return engine.map(_InPlace(prepare, Place.here(), folder), tasks)
+        return engine.map(_InPlace(prepare, WorkerSetup.of_this_process(), folder), tasks)
 
-    load = partial(loaded, model.name, common.device, common.threads)
+    load = partial(load_model_once, model.name, common.device, common.threads)
     return map_there, load, common.threads
 
 

@@ -26,42 +26,39 @@ from bitextfilter.io.workers import map_in_order
 
 if TYPE_CHECKING:
     from bitextfilter.filters.pipeline import Pipeline, Tally
-    from bitextfilter.filters.rule import Rule
+    from bitextfilter.filters.rule import LanguagePair, Rule
     from bitextfilter.filters.sets import SelectedRule
 
 
-_Languages = tuple[str, str] | None
-
-
 @dataclass(frozen=True)
-class _Choices:
+class _RuleOptions:
     """Options that choose rules and languages."""
 
     specs: tuple[str, ...]
     file: str | None
     without: tuple[str, ...]
-    languages: _Languages
+    languages: LanguagePair
     folder: str | None
     similarity: str | None
 
 
-def _chosen(run: Run, choices: _Choices) -> tuple[list[Rule], _Languages]:
+def _usable_rules(run: Run, options: _RuleOptions) -> tuple[list[Rule], LanguagePair]:
     """Return the rules that can run, and the languages if they are known."""
     from bitextfilter.filters.sets import usable, without
 
-    rules, languages = _named(run, choices)
-    if choices.similarity and not any(fact.startswith("recommended") for fact in run.facts):
+    rules, languages = _rules_asked_for(run, options)
+    if options.similarity and not any(fact.startswith("recommended") for fact in run.facts):
         raise click.UsageError("--similarity is for a recommended cut, and no rule has one")
-    if languages is None and choices.folder is not None:
-        languages = _languages_of(choices.folder)
+    if languages is None and options.folder is not None:
+        languages = _languages_of(options.folder)
     try:
-        wanted = without(rules, choices.without)
+        wanted = without(rules, options.without)
     except SettingsError as error:
         raise click.UsageError(f"--without: {error}") from error
     try:
         able, passed_over = usable(wanted, languages)
     except SettingsError as error:
-        if choices.file is None:
+        if options.file is None:
             raise click.UsageError(f"--rule: {error}") from error
         raise
     for reason in dict.fromkeys(passed_over.values()):
@@ -71,31 +68,33 @@ def _chosen(run: Run, choices: _Choices) -> tuple[list[Rule], _Languages]:
     return able, languages
 
 
-def _named(run: Run, choices: _Choices) -> tuple[tuple[SelectedRule, ...], _Languages]:
+def _rules_asked_for(
+    run: Run, options: _RuleOptions
+) -> tuple[tuple[SelectedRule, ...], LanguagePair]:
     """Return the rules of --rule and --rules, and the languages given with them."""
     from bitextfilter.filters.sets import parse_rules, read_rules
 
-    recommend = partial(_recommended, run, choices)
-    specs = choices.specs or (("default",) if choices.file is None else ())
+    recommend = partial(_recommended, run, options)
+    specs = options.specs or (("default",) if options.file is None else ())
     try:
         rules = parse_rules(specs, recommend)
     except SettingsError as error:
         raise click.UsageError(f"--rule: {error}") from error
-    if choices.file is None:
-        return rules, choices.languages
-    read = read_rules(choices.file, recommend)
-    return (*rules, *read.choices), choices.languages or read.languages
+    if options.file is None:
+        return rules, options.languages
+    read = read_rules(options.file, recommend)
+    return (*rules, *read.rules), options.languages or read.languages
 
 
-def _recommended(run: Run, choices: _Choices, column: str) -> float:
+def _recommended(run: Run, options: _RuleOptions, column: str) -> float:
     """Return the recommended cut of the scores in a column, by its name or --similarity."""
-    model = choices.folder or default_model()
+    model = options.folder or default_model()
     plain = column == "score" or column.lstrip("-").isdigit()
-    if plain and run.row_settings.header and choices.similarity is None:
+    if plain and run.row_settings.header and options.similarity is None:
         raise SettingsError(
             f"column {column}: use its name in the header, or give its measure with --similarity"
         )
-    measure = measure_of(model, choices.similarity, None if plain else column)
+    measure = measure_of(model, options.similarity, None if plain else column)
     return recommended_cut(run, model, measure)
 
 
@@ -135,7 +134,7 @@ def _languages_of(model: str) -> tuple[str, str]:
 @click.option("--explain", is_flag=True, help="Keep every row and append the verdict on it.")
 @click.option("--fast", is_flag=True, help="Do not check dropped rows by rules of higher cost.")
 @click.option("--list", "listed", is_flag=True, help="Show the rules named, or all, and exit.")
-def main(run: Run, explain: bool, fast: bool, listed: bool, **choices: Any) -> None:
+def main(run: Run, explain: bool, fast: bool, listed: bool, **options: Any) -> None:
     """Keep the pairs that pass every rule; count on stderr the pairs that each rule drops.
 
     A kept row is written as it came, byte for byte. --rejects FILE takes the others: number,
@@ -166,7 +165,7 @@ def main(run: Run, explain: bool, fast: bool, listed: bool, **choices: Any) -> N
         return
     from bitextfilter.filters.pipeline import Pipeline, Tally
 
-    rules, languages = _chosen(run, _Choices(**choices))
+    rules, languages = _usable_rules(run, _RuleOptions(**options))
     pipeline = Pipeline(rules, fast)
     work = partial(_filtered, pipeline=pipeline, languages=languages, explain=explain)
     tally = Tally()
@@ -188,9 +187,13 @@ def _show(run: Run) -> None:
 
 
 def _filtered(
-    run: Run, output: BinaryIO, pipeline: Pipeline, languages: _Languages, explain: bool
+    run: Run, output: BinaryIO, pipeline: Pipeline, languages: LanguagePair, explain: bool
 ) -> dict[str, Any]:
-    """Filter the rows of a run; returns the counts."""
+    """Filter the rows of a run; returns the counts.
+
+    Rows are parsed in the worker processes, so this counts and rejects them, not ``Run.windows``.
+    By shards, each process has one thread, and ``map_in_order`` runs inline.
+    """
     from bitextfilter.filters.pipeline import LineFilter, Tally
 
     rows = run.rows(dataclasses.replace(run.row_settings.columns, blank=True))
@@ -205,6 +208,7 @@ def _filtered(
     )
     output.write(rows.first_line(["verdict"] if explain else []))
     tally = Tally()
+    # Counter: update adds; zeros fix the order in the summary
     run.counts.update(kept=0, dropped=0)
     windows = rows.lines(run.common.batch_size)
     for filtered in map_in_order(line_filter, windows, run.common.threads):
@@ -217,6 +221,7 @@ def _filtered(
         tally.add(filtered.tally)
         rejected, kept = filtered.rejected, filtered.tally.kept
         dropped = filtered.rows - rejected - kept
+        # Counter: update adds
         run.counts.update(rows=filtered.rows, rejected=rejected, kept=kept, dropped=dropped)
         run.advance(filtered.rows)
     return vars(tally)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import click
 
-from bitextfilter.commands.frame.command import command, first_lines, lists
+from bitextfilter.commands.frame.command import command, fill_lists, first_lines
 from bitextfilter.commands.frame.options import row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.repair import DEFAULTS, REPAIRS, Repairer
@@ -30,7 +30,7 @@ _NAME = click.Choice(list(REPAIRS))
     "--without", type=_NAME, multiple=True, metavar="NAME", help="Leave this one out; repeatable."
 )
 @click.option("--explain", is_flag=True, help="Append a column that names the repairs done.")
-@lists(REPAIRS=first_lines(REPAIRS))
+@fill_lists(REPAIRS=first_lines(REPAIRS))
 def main(run: Run, explain: bool, **choices: tuple[str, ...]) -> None:
     """Repair text where no guessing is needed: one line for each line, in the same order.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from bitextfilter.commands.frame.command import command, first_lines, lists
+from bitextfilter.commands.frame.command import command, fill_lists, first_lines
 from bitextfilter.commands.frame.options import language_pair, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.noise import (
@@ -88,7 +88,7 @@ def _words(text: str) -> tuple[int, int]:
     metavar="N",
     help="Other pairs are drawn from the N before and the N after.",
 )
-@lists(NOISE_KINDS=first_lines(NOISE_KINDS))
+@fill_lists(NOISE_KINDS=first_lines(NOISE_KINDS))
 def main(
     run: Run,
     rates: tuple[tuple[str, float], ...],

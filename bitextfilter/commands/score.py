@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from bitextfilter.commands.frame.command import command, lists
+from bitextfilter.commands.frame.command import command, fill_lists
 from bitextfilter.commands.frame.model_scorers import ScorerOptions, load_scorers, scorer_options
 from bitextfilter.commands.frame.options import (
     model_options,
     needs_own_file,
+    pop_settings,
     row_options,
     scaling_options,
-    take,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
@@ -131,7 +131,7 @@ class _Settings:
     default=True,
     help="Do not warn of swapped columns or other languages.",
 )
-@lists(
+@fill_lists(
     MEASURES={name: (one.range, one.text) for name, one in MEASURES.items()},
     TRANSLATION_MEASURES={
         name: (one.range, one.text) for name, one in TRANSLATION_MEASURES.items()
@@ -166,7 +166,7 @@ def main(run: Run, **options: Any) -> None:
         bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv
         bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
     """
-    settings = _Settings(scorers=take(ScorerOptions, options), **options)
+    settings = _Settings(scorers=pop_settings(ScorerOptions, options), **options)
     settings.check(run)
     over_shards(run, partial(_score, settings=settings), run.output())
 

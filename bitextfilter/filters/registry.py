@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import re
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, cast
 
@@ -133,7 +133,7 @@ def make_rule(name: str, values: Mapping[str, Any], recommend: Recommend | None 
     if name == "score":
         name, values = "column", {"column": "score", **values}
     if name not in RULES:
-        raise SettingsError(f"no rule is called {name!r}{_meant(name, RULES)}")
+        raise SettingsError(f"no rule is called {name!r}{_meant(name)}")
     known = _parameters(RULES[name])
     made: dict[str, Any] = {}
     if recommend is not None and issubclass(RULES[name], column.ColumnRule):
@@ -181,11 +181,9 @@ def _value(place: str, value: Any, kinds: tuple[type, ...]) -> Any:
 _TRUTHS = {"yes": True, "true": True, "no": False, "false": False}
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
+def _meant(name: str) -> str:
     """Return a hint at rules of similar names."""
-    from rapidfuzz.process import extract
-
-    near = [match for match, score, _ in extract(name, list(known), limit=3) if score >= 60]
+    near = get_close_matches(name, RULES)
     return f": perhaps {' or '.join(near)}?" if near else " (--list shows them all)"
 
 
@@ -221,8 +219,7 @@ def listing(names: Sequence[str] = ()) -> str:
     """
     for name in names:
         if name not in RULES:
-            near = "".join(f"; is it {other}?" for other in get_close_matches(name, RULES, 1))
-            raise SettingsError(f"no rule is called {name!r}{near}")
+            raise SettingsError(f"no rule is called {name!r}{_meant(name)}")
     return "\n\n".join(section(RULES[name]) for name in names or RULES) + "\n"
 
 

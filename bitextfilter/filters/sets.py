@@ -52,7 +52,7 @@ class SelectedRule(NamedTuple):
 class RuleSet(NamedTuple):
     """Rules, and the languages of the two sides (ISO 639-1) if they are given."""
 
-    choices: tuple[SelectedRule, ...]
+    rules: tuple[SelectedRule, ...]
     languages: tuple[str, str] | None
 
 
@@ -68,32 +68,32 @@ def parse_rules(
 
     *recommend* and errors are those of ``parse_rule``.
     """
-    choices: list[SelectedRule] = []
+    rules: list[SelectedRule] = []
     for spec in specs:
         asked = spec != "default"
-        choices += [SelectedRule(parse_rule(spec, recommend))] if asked else default_rules()
-    return tuple(choices)
+        rules += [SelectedRule(parse_rule(spec, recommend))] if asked else default_rules()
+    return tuple(rules)
 
 
-def without(choices: Sequence[SelectedRule], names: Iterable[str]) -> tuple[SelectedRule, ...]:
+def without(rules: Sequence[SelectedRule], names: Iterable[str]) -> tuple[SelectedRule, ...]:
     """Remove the default rules, and the rules of a file, that have one of these *names*.
 
     Rules of the command line stay. Raises SettingsError for a name that removes nothing.
     """
-    left = tuple(choices)
+    left = tuple(rules)
     for name in names:
-        named = [choice for choice in choices if choice.rule.name == name]
+        named = [selected for selected in rules if selected.rule.name == name]
         if not named:
             raise SettingsError(f"no rule is called {name!r} here")
-        gone = [choice for choice in named if choice.optional or choice.file is not None]
+        gone = [selected for selected in named if selected.optional or selected.file is not None]
         if not gone:
             raise SettingsError(f"{name} is asked for by --rule: take one of the two away")
-        left = tuple(choice for choice in left if choice not in gone)
+        left = tuple(selected for selected in left if selected not in gone)
     return left
 
 
 def usable(
-    choices: Sequence[SelectedRule], languages: tuple[str, str] | None
+    rules: Sequence[SelectedRule], languages: tuple[str, str] | None
 ) -> tuple[list[Rule], dict[str, str]]:
     """Return the rules that can run, and by name why each skipped rule cannot.
 
@@ -101,8 +101,8 @@ def usable(
     rule gives way to a rule of its name that is asked for.
     """
     able, passed_over = [], {}
-    asked = {choice.rule.name for choice in choices if not choice.optional}
-    for rule, optional, file in choices:
+    asked = {selected.rule.name for selected in rules if not selected.optional}
+    for rule, optional, file in rules:
         if optional and (rule.name in asked or rule in able):
             continue
         try:

@@ -254,7 +254,7 @@ def test_the_list_of_some_rules_and_a_name_that_no_rule_has() -> None:
     ]
     done = invoke("--list", "lenght")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "--list: no rule is called 'lenght'; is it length?" in done.stderr
+    assert "--list: no rule is called 'lenght': perhaps length?" in done.stderr
 
 
 BYTES = st.lists(

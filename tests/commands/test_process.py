@@ -11,9 +11,9 @@ import pytest
 PROBE = """
 import resource
 import numpy as np
-from bitextfilter.commands.frame.command import prepare
+from bitextfilter.commands.frame.command import steady_speed_and_memory
 
-prepare()
+steady_speed_and_memory()
 
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt

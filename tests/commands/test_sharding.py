@@ -229,13 +229,13 @@ def test_a_cache_goes_with_shards_and_may_grow_meanwhile(folder: Path, tmp_path:
 
 
 def test_a_worker_elsewhere_says_what_it_lacks(tmp_path: Path) -> None:
-    here = shards.Place.here()
+    here = shards.WorkerSetup.of_this_process()
     with pytest.raises(WorkerError, match=r"missing is not on .*: workers need a shared file"):
-        here.go(tmp_path / "missing")
+        here.apply(tmp_path / "missing")
     with pytest.raises(WorkerError, match=r"has bitextfilter .*, not 0.0.1: workers need the same"):
-        shards.Place(here.folder, "0.0.1").go()
-    here.go(tmp_path)
-    assert shards.Place.here() == here
+        shards.WorkerSetup(here.folder, "0.0.1").apply()
+    here.apply(tmp_path)
+    assert shards.WorkerSetup.of_this_process() == here
 
 
 def test_neighbours_of_several_files(folder: Path, tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_model_is_loaded_once(
         return real(*words, **more)
 
     monkeypatch.setattr(models, "load", load)
-    shards.loaded.cache_clear()
+    shards.load_model_once.cache_clear()
     result = call(
         folder, "score", "--resume", tmp_path / "x", "--shard-rows", "2", data=INPUTS["plain"]
     )

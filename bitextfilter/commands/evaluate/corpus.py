@@ -12,7 +12,7 @@ import click
 from bitextfilter.commands.evaluate.options import file_options
 from bitextfilter.commands.evaluate.rows import blank, extra_columns, good_windows, optional
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import column, take
+from bitextfilter.commands.frame.options import column, pop_settings
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
@@ -98,7 +98,7 @@ def main(run: Run, files: tuple[str, ...], as_json: bool, **options: Any) -> Non
     """
     from bitextfilter.evaluation.result import Result, signature
 
-    settings = take(_Settings, options)
+    settings = pop_settings(_Settings, options)
     if [*files, settings.idf_from].count("-") > 1:
         raise click.UsageError("only one file can be stdin")
     output, facts = run.output(), settings.facts

@@ -16,8 +16,8 @@ from bitextfilter.commands.frame.options import (
     device_options,
     language_pair,
     pair_column_options,
+    pop_settings,
     row_options,
-    take,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import TRANSLATOR_ERRORS, run_environment, settings_values
@@ -141,7 +141,7 @@ def main(run: Run, file: str, as_json: bool, **options: Any) -> None:
     from bitextfilter.workflows.downstream import Experiment, result_lines, result_of
     from bitextfilter.workflows.subsets import digests
 
-    settings = take(_Settings, options)
+    settings = pop_settings(_Settings, options)
     systems, names = _systems(settings), _test_names(settings.tests)
     task = _task(run, file, settings, settings_values(options))
     output = run.output()

@@ -20,7 +20,7 @@ from bitextfilter.commands.evaluate.options import (
 )
 from bitextfilter.commands.evaluate.rows import good_windows, origin, read_labelled
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import model_options, score_value, take
+from bitextfilter.commands.frame.options import model_options, pop_settings, score_value
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
@@ -90,8 +90,8 @@ def main(
     from bitextfilter.evaluation.bootstrap import Bootstrap
     from bitextfilter.evaluation.filtering import filtering_result
 
-    where, wanted = take(Labelling, options), take(Suggestion, options)
-    bootstrap = take(Bootstrap, options)
+    where, wanted = pop_settings(Labelling, options), pop_settings(Suggestion, options)
+    bootstrap = pop_settings(Bootstrap, options)
     run.row_settings = dataclasses.replace(run.row_settings, input=file)
     (_check_suggestion if suggest else _check_no_suggestion)(where, wanted, threshold)
     output = run.output()

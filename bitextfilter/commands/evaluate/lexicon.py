@@ -8,7 +8,7 @@ import click
 
 from bitextfilter.commands.evaluate.options import bootstrap_options, file_options
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import take
+from bitextfilter.commands.frame.options import pop_settings
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import pairs_of
 from bitextfilter.errors import InputError
@@ -55,7 +55,7 @@ def main(run: Run, file: str, path: str, as_json: bool, **options: int) -> None:
     pairs = [(plain_words(source), plain_words(target)) for source, target in pairs_of(run, file)]
     if len(pairs) < 2:
         raise InputError("fewer than two pairs", file=stream_name(file))
-    result = lexicon_result(pairs, entries, take(Bootstrap, options), file)
+    result = lexicon_result(pairs, entries, pop_settings(Bootstrap, options), file)
     output.write(result.text(as_json))
 
 

@@ -11,7 +11,7 @@ import click
 from bitextfilter.commands.evaluate import rows
 from bitextfilter.commands.evaluate.options import bootstrap_options, file_options, score_options
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import column, score_value, take
+from bitextfilter.commands.frame.options import column, pop_settings, score_value
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
@@ -82,12 +82,12 @@ def main(run: Run, as_json: bool, **options: Any) -> None:
     from bitextfilter.evaluation.bootstrap import Bootstrap
     from bitextfilter.evaluation.mining import mining_result
 
-    settings = take(_Settings, options)
+    settings = pop_settings(_Settings, options)
     if settings.gold == settings.mined == "-":
         raise click.UsageError("only one of GOLD and MINED can be stdin")
     output = run.output()
     scored = _scored(run, settings)
-    bootstrap, origin = take(Bootstrap, options), rows.origin(run, settings.gold)
+    bootstrap, origin = pop_settings(Bootstrap, options), rows.origin(run, settings.gold)
     result = mining_result(scored, settings.threshold, bootstrap, settings.mined, origin)
     output.write(result.text(as_json))
 

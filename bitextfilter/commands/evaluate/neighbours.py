@@ -17,7 +17,7 @@ from bitextfilter.commands.frame.options import (
     error_options,
     model_options,
     output_option,
-    take,
+    pop_settings,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
@@ -88,7 +88,7 @@ def main(run: Run, as_json: bool, **options: Any) -> None:
     from bitextfilter.evaluation.result import Result
     from bitextfilter.workflows.pair_scoring import model_languages
 
-    settings = take(_Settings, options)
+    settings = pop_settings(_Settings, options)
     if settings.file == settings.queries == "-":
         raise click.UsageError("only one of QUERIES and FILE can be stdin")
     sentences = list(_sentences(run, settings.queries))

@@ -17,7 +17,7 @@ from bitextfilter.commands.evaluate.options import (
 )
 from bitextfilter.commands.evaluate.rows import extra_columns, good_windows
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import column, model_options, take
+from bitextfilter.commands.frame.options import column, model_options, pop_settings
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import stream_name
@@ -98,13 +98,13 @@ def main(run: Run, file: str, development: str, as_json: bool, **options: Any) -
     from bitextfilter.workflows import paraphrase_detection as detection
     from bitextfilter.workflows.pair_scoring import model_languages
 
-    settings = take(_Settings, options)
+    settings = pop_settings(_Settings, options)
     output = run.output()
     pairs = [_read(run, name, settings) for name in (development, file)]
     model = run.model()
     languages = model_languages(model, settings.language)
     vectors = [_encoded(run, model, each, languages) for each in pairs]
-    bootstrap = take(Bootstrap, options)
+    bootstrap = pop_settings(Bootstrap, options)
     run.facts["seed"] = bootstrap.seed
     plan = detection.DetectionConfig(settings.features, bootstrap.seed, bootstrap)
     try:

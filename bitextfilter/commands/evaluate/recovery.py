@@ -12,7 +12,7 @@ import click
 from bitextfilter.commands.evaluate.options import file_options
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.model_scorers import ScorerOptions, load_scorers, scorer_options
-from bitextfilter.commands.frame.options import model_options, take
+from bitextfilter.commands.frame.options import model_options, pop_settings
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import pairs_of
 from bitextfilter.errors import InputError, SettingsError
@@ -105,7 +105,7 @@ def main(run: Run, file: str, as_json: bool, **choices: Any) -> None:
     from bitextfilter.evaluation.recovery import distinct_pairs, recover
     from bitextfilter.evaluation.result import Result, signature
 
-    scorers = take(ScorerOptions, choices)
+    scorers = pop_settings(ScorerOptions, choices)
     scorers.check(choices["names"])
     output = run.output()
     pairs = pairs_of(run, file)

@@ -19,7 +19,7 @@ from bitextfilter.commands.evaluate.options import (
 )
 from bitextfilter.commands.evaluate.rows import good_windows
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import column, model_options, take
+from bitextfilter.commands.frame.options import column, model_options, pop_settings
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import COMPRESSIONS, stream_name
 from bitextfilter.io.rows import ColumnPlace, number_of
@@ -115,7 +115,7 @@ def main(run: Run, files: tuple[str, ...], as_json: bool, **options: Any) -> Non
     from bitextfilter.evaluation.bootstrap import Bootstrap
     from bitextfilter.evaluation.sts import grade_means, grades_table, scipy_statistics, sts_result
 
-    settings, files = take(_Settings, options), files or ("-",)
+    settings, files = pop_settings(_Settings, options), files or ("-",)
     settings.check()
     if files.count("-") > 1:
         raise click.UsageError("stdin is asked for twice")
@@ -128,7 +128,7 @@ def main(run: Run, files: tuple[str, ...], as_json: bool, **options: Any) -> Non
         if rated.constant is not None:
             run.warn(f"{rated.name}: all {rated.constant} are the same: nothing correlates")
     grades = [grade_means(rated, settings.grade_step) for rated in sets if settings.grades]
-    result = sts_result(sets, take(Bootstrap, options), facts, grades)
+    result = sts_result(sets, pop_settings(Bootstrap, options), facts, grades)
     if grades and not as_json:
         result = grades_table(result)
     output.write(result.text(as_json))

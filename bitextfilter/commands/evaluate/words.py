@@ -6,7 +6,7 @@ import click
 
 from bitextfilter.commands.evaluate.options import bootstrap_options, file_options
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import take
+from bitextfilter.commands.frame.options import pop_settings
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import pairs_of
 
@@ -55,7 +55,7 @@ def main(run: Run, file: str, source: str, target: str, as_json: bool, **options
         translation.Lexicon(*read_word_vectors(path, options["maximum_words"]))
         for path in (source, target)
     )
-    bootstrap = take(Bootstrap, options)
+    bootstrap = pop_settings(Bootstrap, options)
     found = translation.translate_words(first, second, entries, neighbours, bootstrap)
     run.counts.update({"words": found.words, "without vectors": found.without})
     result = translation.word_translation_result(found, neighbours, bootstrap)

@@ -74,7 +74,7 @@ from bitextfilter.commands.frame.options import (
     common_options,
     compute_options,
     needs_own_file,
-    take,
+    pop_settings,
 )
 from bitextfilter.commands.frame.pipes import StdoutPipe
 from bitextfilter.commands.frame.run import Run
@@ -84,7 +84,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 _LARGE, _KEPT, _ARENAS = 1 << 22, 1 << 25, 2
 
 
-def prepare() -> None:
+def steady_speed_and_memory() -> None:
     """Keep speed and memory steady, whatever the number and the size of the windows.
 
     numpy's BLAS gets one thread, unless the environment says otherwise: our own threads compute
@@ -111,9 +111,9 @@ def run_of(values: dict[str, Any]) -> Run:
     run = Run(
         path,
         list(context.obj or [path]),
-        take(Common, values),
-        RowSettings.take(values),
-        take(Scaling, values) if "engine" in values else Scaling(),
+        pop_settings(Common, values),
+        RowSettings.pop_from(values),
+        pop_settings(Scaling, values) if "engine" in values else Scaling(),
         values.pop("model", None),
     )
     files = run.row_settings
@@ -138,7 +138,7 @@ class _Framed(click.Command):
         **extra: Any,
     ) -> Any:
         """Run the command line *args*, and exit with its code if *standalone_mode*."""
-        prepare()
+        steady_speed_and_memory()
         arguments = list(sys.argv[1:] if args is None else args)
         extra["obj"] = [self.name, *arguments]
         run = partial(super().main, arguments, prog_name or self.name, complete_var, **extra)
@@ -183,14 +183,14 @@ class _Group(_Framed, click.Group):
     pass
 
 
-def _kept(text: str) -> str:
+def _keep_indented(text: str) -> str:
     """Mark the indented paragraphs of a docstring, so that click does not re-wrap them."""
     paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(text))
     marked = [f"\b\n{part}" if part.startswith((" ", "-")) else part for part in paragraphs]
     return "\n\n".join(marked)
 
 
-def lists(**registries: Mapping[str, Sequence[str]]) -> Callable[[_Function], _Function]:
+def fill_lists(**registries: Mapping[str, Sequence[str]]) -> Callable[[_Function], _Function]:
     """Replace a line of a function's docstring that names a registry with the registry's members.
 
     Each member takes a line: its name, and its texts in columns.
@@ -215,7 +215,7 @@ def lists(**registries: Mapping[str, Sequence[str]]) -> Callable[[_Function], _F
 
 
 def first_lines(functions: Mapping[str, object]) -> dict[str, tuple[str]]:
-    """Return the first line of each function's docstring, for ``lists``."""
+    """Return the first line of each function's docstring, for ``fill_lists``."""
     return {name: ((f.__doc__ or "").split("\n")[0].rstrip("."),) for name, f in functions.items()}
 
 
@@ -239,7 +239,7 @@ def group(name: str, text: str) -> click.Group:
     """Return a command of subcommands; *text* is its help."""
     return _Group(
         name,
-        help=_kept(text),
+        help=_keep_indented(text),
         epilog=EXIT_HELP,
         params=[_version_option(name)],
         context_settings=dict(_CONTEXT),
@@ -274,7 +274,7 @@ def command(
                 run.check_bad(last=True)
             run.report()
 
-        text = _kept(function.__doc__ or "")
+        text = _keep_indented(function.__doc__ or "")
         made = click.command(
             name, kind, help=text, epilog=EXIT_HELP, context_settings=dict(_CONTEXT)
         )(callback)

@@ -138,13 +138,14 @@ class RowSettings:
     """Files to read in turn instead of ``input``, if any."""
 
     @classmethod
-    def take(cls, values: dict[str, Any]) -> RowSettings:
+    def pop_from(cls, values: dict[str, Any]) -> RowSettings:
         """Make the settings of the row options, and remove these from *values*."""
-        if "drops" in values:
-            values |= {"rejects": values.pop("drops"), "drops": True}
+        if "rejects_and_drops" in values:
+            # The name tells which kind of command it is: click gives parsed values alone.
+            values |= {"rejects": values.pop("rejects_and_drops"), "drops": True}
         if len(values.get("row_files", ())) == 1 and values["input"] == "-":
             (values["input"],) = values.pop("row_files")
-        return take(cls, values)
+        return pop_settings(cls, values)
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other."""
@@ -221,7 +222,7 @@ class Scaling:
         return self.shard_rows or SHARD_ROWS
 
 
-def take(kind: type[T], values: dict[str, Any]) -> T:
+def pop_settings(kind: type[T], values: dict[str, Any]) -> T:
     """Make settings of the options that are their fields, and remove these from *values*."""
     names = [field.name for field in fields(kind) if field.name in values]
     return kind(**{name: values.pop(name) for name in names})
@@ -316,7 +317,7 @@ def error_options(drops: bool = False) -> list[click.Parameter]:
             help="Stop when more rows than this are rejected: 1000, 10k, 0.5%.",
         ),
         click.Option(
-            ["--rejects", "drops" if drops else "rejects"],
+            ["--rejects", "rejects_and_drops" if drops else "rejects"],
             metavar="FILE",
             help=f"Write {rows} rows to FILE: number, reason, the row as it was.",
         ),

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def _load(name: str, device: str, threads: int) -> Model:
+def load_model(name: str, device: str, threads: int) -> Model:
+    """Load a model as ``scoring.model.load`` does."""
     from bitextfilter.scoring.model import load
 
     return load(name, device, threads)
@@ -67,7 +68,7 @@ class Run:
     model_name: str | None = None
     shard: Shard | None = None
     """The part of the input that is read, if not all."""
-    load: Callable[[str, str, int], Model] = _load
+    load: Callable[[str, str, int], Model] = load_model
     """Loads a model by name or folder, device and threads."""
     counts: Counter[str] = field(default_factory=Counter)
     """For the summary and the manifest, in order; ``rows`` gives the rows/s."""
@@ -171,6 +172,7 @@ class Run:
             raise click.UsageError("a column can only be named with --header")
         if settings.rejects is not None and self.rejects is None:
             self.rejects = self.output(settings.rejects)
+        # Counter: update adds; zeros fix the order in the summary
         self.counts.update(rows=0, rejected=0)
         if self.shard is None and not settings.row_files:
             return RowReader(self.input(), settings.names[0], columns, settings.header)

@@ -17,9 +17,9 @@ import click
 from click.core import ParameterSource
 
 from bitextfilter import __version__
-from bitextfilter.commands.frame.command import prepare
+from bitextfilter.commands.frame.command import steady_speed_and_memory
 from bitextfilter.commands.frame.options import Common, RowSettings
-from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.run import Run, load_model
 from bitextfilter.errors import DeviceError, WorkerError
 from bitextfilter.io.manifest import Fact
 from bitextfilter.io.shards import Shard, cut, nth_part
@@ -70,18 +70,18 @@ def _on_ray(run: Run, common: Common, processes: bool) -> tuple[Common, Engine]:
 
 
 @dataclass(frozen=True)
-class Place:
+class WorkerSetup:
     """The working folder and the version of a command, for its workers."""
 
     folder: str
     version: str
 
     @classmethod
-    def here(cls) -> Place:
-        """Return the place of this process."""
+    def of_this_process(cls) -> WorkerSetup:
+        """Return the setup of this process."""
         return cls(str(Path.cwd()), __version__)
 
-    def go(self, *needed: Path) -> None:
+    def apply(self, *needed: Path) -> None:
         """Prepare a worker's process: its folder, speed and memory.
 
         Raises WorkerError if this is another version, or the folder or one *needed* is missing.
@@ -94,15 +94,13 @@ class Place:
                 message = f"{path} is not on {gethostname()}: workers need a shared file system"
                 raise WorkerError(message)
         os.chdir(self.folder)
-        prepare()
+        steady_speed_and_memory()
 
 
 @lru_cache(maxsize=1)
-def loaded(name: str, device: str, threads: int) -> Model:
-    """Load a model as ``scoring.model.load`` does, once a process."""
-    from bitextfilter.scoring.model import load
-
-    return load(name, device=device, threads=threads)
+def load_model_once(name: str, device: str, threads: int) -> Model:
+    """Load a model once a process; a function of its own, so that workers find it by its name."""
+    return load_model(name, device, threads)
 
 
 _Work: TypeAlias = "Callable[[Run, BinaryIO], Fact]"
@@ -137,7 +135,8 @@ def _merged(run: Run, work: _Work, output: BinaryIO, processes: bool) -> Iterato
     rejects = None if settings.rejects is None else run.output(settings.rejects)
     common, engine = engine_of(run, processes)
     settings_there = replace(settings, input="-", row_files=(), max_bad=None)
-    job = _Job(work, run.name, common, settings_there, run.model_name, folder, Place.here())
+    setup = WorkerSetup.of_this_process()
+    job = _Job(work, run.name, common, settings_there, run.model_name, folder, setup)
     stdin = run.stdin if "-" in settings.inputs else None
     shards = cut(
         settings.inputs,
@@ -224,11 +223,11 @@ class _Job:
     row_settings: RowSettings
     model_name: str | None
     folder: WorkFolder
-    place: Place
+    setup: WorkerSetup
 
     def __call__(self) -> Callable[[Shard], _Done]:
         """Prepare this process, and return the function that does a shard."""
-        self.place.go(self.folder.path)
+        self.setup.apply(self.folder.path)
         return self._do
 
     def _do(self, shard: Shard) -> _Done:
@@ -258,5 +257,5 @@ class _Job:
             settings,
             model_name=self.model_name,
             shard=shard,
-            load=loaded,
+            load=load_model_once,
         )

@@ -14,7 +14,7 @@ from bitextfilter.commands.frame.options import (
     input_option,
     numbered_column,
     output_option,
-    take,
+    pop_settings,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.searching import (
@@ -90,7 +90,7 @@ def main(run: Run, **options: Any) -> None:
 
         bitext-paraphrase generate --model en-en --n-best 5 -i text.gz -o five.tsv
     """
-    search, templates = take(SearchOptions, options), take(_Templates, options)
+    search, templates = pop_settings(SearchOptions, options), pop_settings(_Templates, options)
     settings = search.settings(spare=1)
     rows = run.rows(templates.columns())
     output = run.output()

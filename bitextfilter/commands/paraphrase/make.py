@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import row_options, take
+from bitextfilter.commands.frame.options import pop_settings, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.searching import SearchOptions, found_windows, load_model, text_of
 from bitextfilter.io.files import BOM
@@ -86,7 +86,7 @@ def main(run: Run, translator: str, **options: Any) -> None:
         bitext-paraphrase make --translator de-en --scol 2 --tcol 1 < en-de.tsv > pairs.tsv
         bitext-paraphrase make --translator de-en --n-best 10 --beam 50 -i de-en.tsv.gz -o ten.tsv
     """
-    search = take(SearchOptions, options)
+    search = pop_settings(SearchOptions, options)
     settings = search.settings()
     rules = _rules(run)
     rows, output = run.rows(), run.output()
