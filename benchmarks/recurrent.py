@@ -32,7 +32,8 @@ from bitextfilter.io.files import read_lines
 from bitextfilter.models import cached_projections
 from bitextfilter.models.cached_projections import CachedRecurrent
 from bitextfilter.models.device import one_torch_thread
-from bitextfilter.models.recurrent import BidirectionalRecurrent, max_pool
+from bitextfilter.models.pooling import max_pool
+from bitextfilter.models.recurrent import BidirectionalRecurrent
 from bitextfilter.text.ragged import Ragged
 
 TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}

@@ -27,7 +27,8 @@ from bitextfilter.encoders.base import (
 )
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.cached_projections import CachedRecurrent
-from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent, max_pool
+from bitextfilter.models.pooling import max_pool
+from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES
 

@@ -1,4 +1,4 @@
-"""Bidirectional recurrent layers over padded batches, pooling, the decoder, and a leaky GRU.
+"""Bidirectional recurrent layers over padded batches, the decoder, and a leaky GRU.
 
 Letters: n rows, t positions, e input width, h hidden width a direction, d = 2h.
 """
@@ -14,32 +14,12 @@ from bitextfilter.errors import SettingsError
 CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
 
 
-def padding_mask(lengths: Tensor, positions: int) -> Tensor:
-    """Return True for the positions inside a sentence: ``(n, t)`` from lengths ``(n,)``."""
-    return torch.arange(positions, device=lengths.device) < lengths[:, None]
-
-
 def reverse_padded(values: Tensor, lengths: Tensor) -> Tensor:
     """Reverse each row of ``(n, t, e)`` within its length; padding stays at the end."""
     positions = torch.arange(values.shape[1], device=values.device)
     mirrored = lengths[:, None] - 1 - positions
     index = torch.where(mirrored >= 0, mirrored, positions)
     return values.gather(1, index[:, :, None].expand_as(values))
-
-
-def max_pool(states: Tensor, lengths: Tensor) -> Tensor:
-    """Return the maximum over positions: ``(n, t, d)``, ``(n,)`` → ``(n, d)``.
-
-    Kim et al. 2019, eq. 6.
-    """
-    mask = padding_mask(lengths, states.shape[1])
-    return states.masked_fill(~mask[:, :, None], float("-inf")).amax(dim=1)
-
-
-def mean_pool(states: Tensor, lengths: Tensor) -> Tensor:
-    """Return the mean over positions: ``(n, t, d)``, ``(n,)`` → ``(n, d)``."""
-    mask = padding_mask(lengths, states.shape[1])
-    return (states * mask[:, :, None]).sum(dim=1) / lengths[:, None]
 
 
 class BidirectionalRecurrent(nn.Module):

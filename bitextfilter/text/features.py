@@ -21,7 +21,8 @@ import numpy as np
 from bitextfilter.arrays import Integers, Mask, Vectors
 from bitextfilter.text.negations import NEGATION_PARTS, NEGATION_WORDS
 from bitextfilter.text.normalise import Normalisation
-from bitextfilter.text.ragged import Ragged, View, WordNumbers, numbered
+from bitextfilter.text.ragged import Ragged, View
+from bitextfilter.text.words import WordNumbers, numbered
 
 MARKS = [",", ".", ";", ":", "?", "!", "([{", ")]}", "<", ">", "/\\", "|", "%", "&", "$€£", "@"]
 MARKS += ["#*=_~^", "-–—", '"„“”«»', "'‘’", "…", "•·", "©®™", "ÃÂâ"]

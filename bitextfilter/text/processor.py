@@ -15,7 +15,7 @@ import numpy.typing as npt
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.parses import TemplateSymbols
-from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged, View, numbered, split_words
+from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged, View
 from bitextfilter.text.segment import (
     UNKNOWN,
     Segmenter,
@@ -26,6 +26,7 @@ from bitextfilter.text.segment import (
 )
 from bitextfilter.text.trigrams import CountedTrigrams, HashedTrigrams, Trigrams, TrigramSettings
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
+from bitextfilter.text.words import numbered, split_words
 
 _MOST = 1 << 19
 """The memory begins anew after this many characters: a token may be as long as a line."""

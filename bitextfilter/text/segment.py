@@ -22,7 +22,8 @@ from subword_nmt import apply_bpe, learn_bpe
 from bitextfilter.errors import DeviceError, InputError, ModelError, NotFoundError, SettingsError
 from bitextfilter.io.files import write_whole
 from bitextfilter.settings import Settings, setting
-from bitextfilter.text.ragged import Ragged, split_words
+from bitextfilter.text.ragged import Ragged
+from bitextfilter.text.words import split_words
 
 WORD_START = "\u2581"
 """U+2581 begins each piece that begins a word, in every segmentation but ``none``."""

@@ -13,8 +13,9 @@ import numpy as np
 from bitextfilter.arrays import Ids, Integers, Mask
 from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.text.normalise import Normalisation
-from bitextfilter.text.ragged import Ragged, WordNumbers
+from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.segment import UNKNOWN
+from bitextfilter.text.words import WordNumbers
 
 PAD = 0
 BEGIN = 2

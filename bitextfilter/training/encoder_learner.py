@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from bitextfilter.encoders.base import Inputs, Network, Padded
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.recurrent import RecurrentDecoder, padding_mask
+from bitextfilter.models.pooling import padding_mask
+from bitextfilter.models.recurrent import RecurrentDecoder
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.vocabulary import END
 from bitextfilter.training.loop import Learner

@@ -17,7 +17,8 @@ from bitextfilter.arrays import Ids
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.batches import map_blocks
 from bitextfilter.models.device import one_torch_thread, resolve_device
-from bitextfilter.models.recurrent import check_sizes, padding_mask
+from bitextfilter.models.pooling import padding_mask
+from bitextfilter.models.recurrent import check_sizes
 from bitextfilter.text.parses import template_sides
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import WORD_START

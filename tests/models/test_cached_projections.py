@@ -16,7 +16,8 @@ from bitextfilter.models.cached_projections import (
     in_order,
     steps_of,
 )
-from bitextfilter.models.recurrent import LeakyGru, max_pool, mean_pool, reverse_padded
+from bitextfilter.models.pooling import max_pool, mean_pool
+from bitextfilter.models.recurrent import LeakyGru, reverse_padded
 
 LENGTHS = torch.tensor([4, 1, 3])
 IDS = torch.tensor([[2, 0, 1, 2], [1, 0, 0, 0], [4, 3, 3, 0]])

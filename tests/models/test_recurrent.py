@@ -6,13 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from bitextfilter.models.recurrent import (
-    BidirectionalRecurrent,
-    RecurrentDecoder,
-    max_pool,
-    mean_pool,
-    reverse_padded,
-)
+from bitextfilter.models.pooling import max_pool, mean_pool
+from bitextfilter.models.recurrent import BidirectionalRecurrent, RecurrentDecoder, reverse_padded
 
 LENGTHS = torch.tensor([4, 1, 3])
 

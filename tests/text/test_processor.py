@@ -14,15 +14,10 @@ from hypothesis import strategies as st
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor, TokenMemory
-from bitextfilter.text.ragged import (
-    PIECES,
-    TRIGRAMS,
-    Ragged,
-    numbered,
-    split_words,
-)
+from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 from bitextfilter.text.segment import SEGMENTERS, UNKNOWN, SegmenterSettings
 from bitextfilter.text.trigrams import TrigramSettings
+from bitextfilter.text.words import numbered, split_words
 
 SOURCES = ["The house is big.", "A small house", "the  Tree"] * 20
 TARGETS = ["Das Haus ist groß.", "Ein kleines Haus", "der Baum", "Haus"] * 20
