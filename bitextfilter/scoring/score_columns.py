@@ -106,7 +106,7 @@ class ScoreColumns:
         self.measures, self._counts, self._cached = measures, counts, cached
         self._owners = {name: group for group in groups for name in group.names}
         self._names = list(self._owners)
-        self.vectors = next((some for some in groups if isinstance(some, VectorColumns)), None)
+        self.vectors = next((group for group in groups if isinstance(group, VectorColumns)), None)
         """The group of a model's sentence vectors, if there is one."""
         if OVERLONG in self._owners:
             counts.update(overlong=0)

@@ -1,4 +1,4 @@
-"""The word-level pair classifier and its scores, with a memory of words read.
+"""The word-level pair classifier and its scores, with a cache of words read.
 
 :mod:`bitextfilter.similarity.word_network` computes the logits. The vector of a word is the
 encoder's vector of the word as a sentence, so that any encoder will do.
@@ -34,32 +34,30 @@ from bitextfilter.similarity.word_network import (
     WordSentences,
 )
 from bitextfilter.text.features import RARITY, Spelling, WordReader, spellings
-from bitextfilter.text.ragged import Ragged
 
-_MOST = 1 << 15
-"""The memory is emptied when it has more words than this,"""
+_MAX_WORDS = 1 << 15
+"""The cache is emptied above this many words, or 32 times as many characters."""
 _CHARACTERS = 32
-"""or more than 32 times as many characters, since a "word" can be a whole line."""
-
+"""Characters that count as a word: a "word" can be a whole line."""
 _LARGEST = torch.finfo(torch.float16).max
-
+"""Numbers of the table of words are cut to this, its largest."""
 _BLOCK = 256
 """Words computed together: a fixed number, so that no result depends on the others."""
+_PAIRS = 8192
+"""Pairs prepared at once."""
+_COMMON = 64
+"""From 63 occurrences on, a word's rarity is 0."""
+_LADDER = np.array(
+    (*range(4, 32, 4), *range(32, 64, 8), *range(64, 128, 16), *range(128, 1025, 64))
+)
+"""The numbers of words of a block of pairs; sentences are padded to the next."""
+_LONG = 128
+"""Sentences of more words come in blocks of one pair."""
+_BLOCK_WORDS, _BLOCK_PAIRS = 1024, 32
+"""Words of a block of pairs; its number of pairs is a multiple of 32."""
 
 
-@dataclass(frozen=True)
-class ReadWords:
-    """Sentences as places in a table of words, which stays valid when the memory grows."""
-
-    rows: Ragged
-    """Places of the words of each sentence."""
-    table: Tensor
-    """``(u, columns)``, float16; row 0, the empty word, stands for no word."""
-    spelling: Spelling
-    """Of the words of the table, without their features and hashes."""
-
-
-class WordMemory:
+class WordCache:
     """A growing table of words, each computed once and independently. Thread-safe."""
 
     def __init__(
@@ -67,7 +65,7 @@ class WordMemory:
         row: Callable[[Tensor, Tensor], Tensor],
         features_of: Callable[[Spelling], NDArray[np.float32]],
         encode: Callable[[Sequence[str]], Vectors],
-        most: int = _MOST,
+        most: int = _MAX_WORDS,
     ) -> None:
         """Start without words.
 
@@ -75,7 +73,7 @@ class WordMemory:
             row: vectors ``(u, dim)`` and features ``(u, WORD_FEATURES)`` → rows of the table.
             features_of: spelling of words → their features.
             encode: words → vectors.
-            most: with more words, the memory is emptied.
+            most: with more words, the cache is emptied.
         """
         self._row, self._features_of, self._encode, self._most = row, features_of, encode, most
         self._lock = Lock()
@@ -89,8 +87,14 @@ class WordMemory:
         empty = spellings([])
         self._spelling = replace(empty, features=empty.features[:0], hashes=empty.hashes[:0])
 
-    def read(self, sentences: Sequence[str]) -> ReadWords:
-        """Split sentences into words, and compute the new words."""
+    def read(self, sentences: Sequence[str]) -> tuple[Tensor, WordRows]:
+        """Split sentences into words, and compute the new words.
+
+        Returns:
+            The table of words ``(u, columns)``, float16, which stays valid when the cache grows
+            (row 0, the empty word, stands for no word); and the sentences as places in it. Their
+            spelling lacks features and hashes.
+        """
         with self._lock:
             held = max(len(self._reader.words), self._reader.characters // _CHARACTERS)
             if held > self._most:
@@ -98,7 +102,8 @@ class WordMemory:
             rows = self._reader.read(sentences)
             if new := self._reader.words[self._known :]:
                 self._learn(new)
-            return ReadWords(rows, self._space[: self._known], self._spelling)
+            table, spelling = self._space[: self._known], self._spelling
+        return table, WordRows.of(rows, spelling)
 
     def _learn(self, words: list[str]) -> None:
         added, old = spellings(words), self._spelling
@@ -131,16 +136,6 @@ class WordMemory:
 def _filled(rows: Tensor) -> Tensor:
     """Pad a block with rows of zeros."""
     return pad(rows, (0, 0, 0, _BLOCK - len(rows)))
-
-
-_PAIRS = 8192
-_COMMON = 64
-"""A word counted this often, less one, has rarity 0."""
-_STEPS = (*range(4, 32, 4), *range(32, 64, 8), *range(64, 128, 16), *range(128, 1025, 64))
-_LADDER = np.array(_STEPS)
-"""The numbers of words of a block of pairs; sentences are padded to the next."""
-_LONG = 128
-_BLOCK_WORDS, _BLOCK_PAIRS = 1024, 32
 
 
 class WordClassifier(nn.Module):
@@ -199,11 +194,11 @@ class WordScoring:
         """``encode``: sentences and their side, 0 or 1 → vectors."""
         self._classifier, self._threads = classifier, threads
 
-        def memory(side: int) -> WordMemory:
+        def cache(side: int) -> WordCache:
             features = partial(classifier.features, side)
-            return WordMemory(classifier.table, features, lambda words: encode(words, side))
+            return WordCache(classifier.table, features, lambda words: encode(words, side))
 
-        self._memories = memory(0), memory(1)
+        self._caches = cache(0), cache(1)
 
     def __call__(self, source: EncodedSide, target: EncodedSide) -> PairScorer:
         """See ``ScorerFactory``."""
@@ -211,8 +206,8 @@ class WordScoring:
         def score(i: Indices, j: Indices) -> Scores:
             parts = [
                 self._probabilities(
-                    _Window.of(source, i[first : first + _PAIRS], self._memories[0]),
-                    _Window.of(target, j[first : first + _PAIRS], self._memories[1]),
+                    _Window.of(source, i[first : first + _PAIRS], self._caches[0]),
+                    _Window.of(target, j[first : first + _PAIRS], self._caches[1]),
                 )
                 for first in range(0, len(i), _PAIRS)
             ]
@@ -269,25 +264,25 @@ def _blocks(steps: Indices) -> list[tuple[int, Indices]]:
 class _Window:
     """The sentences of one side of some pairs."""
 
-    rows: Indices
+    places: Indices
+    """The place of each pair's sentence among the distinct ones, which the rest is of."""
     table: Tensor
     words: WordRows
     vectors: Vectors
 
     @classmethod
-    def of(cls, side: EncodedSide, rows: Indices, memory: WordMemory) -> _Window:
+    def of(cls, side: EncodedSide, rows: Indices, cache: WordCache) -> _Window:
         """Read the sentences at *rows* of a side."""
         vectors, sentences = side
-        places, rows = np.unique(rows, return_inverse=True)
-        read = memory.read([sentences[place] for place in places])
-        words = WordRows.of(read.rows, read.spelling)
-        return cls(rows, read.table, words, vectors[places])
+        distinct, places = np.unique(rows, return_inverse=True)
+        table, words = cache.read([sentences[place] for place in distinct])
+        return cls(places, table, words, vectors[distinct])
 
     def lengths(self) -> Indices:
         """Return the number of words of the sentence of each pair."""
-        return self.words.words.lengths[self.rows]
+        return self.words.words.lengths[self.places]
 
     def sentences(self, pairs: Indices, size: int) -> WordSentences:
         """Return the side of some pairs, padded to *size* words."""
-        rows = self.rows[pairs]
-        return self.words.padded(rows, size, self.vectors[rows])
+        places = self.places[pairs]
+        return self.words.padded(places, size, self.vectors[places])

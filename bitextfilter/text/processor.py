@@ -29,10 +29,10 @@ from bitextfilter.text.vocabulary import RESERVED, Vocabulary
 from bitextfilter.text.words import numbered, split_words
 
 _MOST = 1 << 19
-"""The memory begins anew after this many characters: a token may be as long as a line."""
+"""The cache begins anew after this many characters: a token may be as long as a line."""
 
 
-class TokenMemory:
+class TokenCache:
     """Numbers each token once, and remembers it for the next sentences. Thread-safe."""
 
     def __init__(
@@ -88,7 +88,7 @@ class TextProcessor:
         self.templates: TemplateSymbols | None = None
         """The symbols of a model that follows templates; its trainer sets them."""
         self._number = segmenter.numbering(vocabulary.index)
-        self._memories: dict[tuple[str, tuple[str, ...]], TokenMemory] = {}
+        self._caches: dict[tuple[str, tuple[str, ...]], TokenCache] = {}
 
     @classmethod
     def learn(
@@ -126,7 +126,7 @@ class TextProcessor:
         self, sources: Sequence[str], targets: Sequence[str], settings: TrigramSettings
     ) -> None:
         """Learn the trigrams of the words of both sides: adds the view ``TRIGRAMS``."""
-        self._memories.clear()
+        self._caches.clear()
         if settings.kind == "hashed":
             self.trigrams = HashedTrigrams(settings.size)
             return
@@ -171,9 +171,9 @@ class TextProcessor:
             sentences = self.normalise(sentences, language)
         rows, tokens = numbered(sentences)
         key = language, tuple(views)
-        if key not in self._memories:
-            self._memories.setdefault(key, TokenMemory(partial(self._ids, *key)))
-        read = self._memories[key].read(tokens)
+        if key not in self._caches:
+            self._caches.setdefault(key, TokenCache(partial(self._ids, *key)))
+        read = self._caches[key].read(tokens)
         nonempty = read[views[0]].lengths > 0
         rows = rows.only(nonempty[rows.flat]).filled(0)
         return {view: View(rows, read[view].filled(UNKNOWN)) for view in views}

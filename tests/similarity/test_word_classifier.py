@@ -21,7 +21,7 @@ from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.folders import write_config
 from bitextfilter.similarity.classifiers import load_classifier, save_classifier
 from bitextfilter.similarity.pair_classifier import EncodedSide
-from bitextfilter.similarity.word_classifier import WordClassifier, WordMemory
+from bitextfilter.similarity.word_classifier import WordCache, WordClassifier
 from bitextfilter.similarity.word_network import (
     MOST_WORDS,
     Extent,
@@ -256,40 +256,42 @@ def test_rarity_is_that_of_the_side_whatever_the_case() -> None:
     assert np.array_equal(classifier.features(1, words)[:, :7], words.features[:, :7])
 
 
-def test_the_memory_begins_anew_and_nothing_changes() -> None:
+def test_the_cache_begins_anew_and_nothing_changes() -> None:
     classifier = make()
     parts = classifier.table, partial(classifier.features, 0), partial(encode, side=0)
-    small, large = WordMemory(*parts, most=4), WordMemory(*parts)
+    small, large = WordCache(*parts, most=4), WordCache(*parts)
     found = []
-    for memory in (small, large):
-        memory.read(["one two three four five six"])
-        found.append(memory.read(["seven three"]))
-    assert len(found[0].table) < len(found[1].table)
-    rows = [(read.table[read.rows.flat], read.spelling.letters[read.rows.flat]) for read in found]
+    for cache in (small, large):
+        cache.read(["one two three four five six"])
+        found.append(cache.read(["seven three"]))
+    assert len(found[0][0]) < len(found[1][0])
+    rows = [
+        (table[read.words.flat], read.spelling.letters[read.words.flat]) for table, read in found
+    ]
     assert torch.equal(rows[0][0], rows[1][0])
     assert np.array_equal(rows[0][1], rows[1][1])
 
 
-def test_the_memory_of_few_but_long_texts_begins_anew() -> None:
+def test_the_cache_of_few_but_long_texts_begins_anew() -> None:
     classifier = make()
     parts = classifier.table, partial(classifier.features, 0), partial(encode, side=0)
-    memory = WordMemory(*parts, most=8)
-    memory.read(["one"])
-    memory.read(["two-" * 80])
-    assert len(memory.read(["three"]).table) == 2
+    cache = WordCache(*parts, most=8)
+    cache.read(["one"])
+    cache.read(["two-" * 80])
+    assert len(cache.read(["three"])[0]) == 2
 
 
-def test_the_memory_grows_and_what_it_gave_stays() -> None:
+def test_the_cache_grows_and_what_it_gave_stays() -> None:
     classifier = make()
     parts = classifier.table, partial(classifier.features, 0), partial(encode, side=0)
-    memory = WordMemory(*parts, most=8)
-    before = memory.read(["one two three"])
-    copy = before.table.clone()
-    after = memory.read(["one " + " ".join(f"word{i}" for i in range(20))])
-    assert torch.equal(before.table, copy)
-    assert torch.equal(after.table[: len(copy)], copy)
-    alone = WordMemory(*parts).read(["word19"])
-    assert torch.equal(after.table[after.rows.flat[-1]], alone.table[alone.rows.flat[0]])
+    cache = WordCache(*parts, most=8)
+    before, _ = cache.read(["one two three"])
+    copy = before.clone()
+    after, read = cache.read(["one " + " ".join(f"word{i}" for i in range(20))])
+    assert torch.equal(before, copy)
+    assert torch.equal(after[: len(copy)], copy)
+    alone, only = WordCache(*parts).read(["word19"])
+    assert torch.equal(after[read.words.flat[-1]], alone[only.words.flat[0]])
 
 
 def test_it_is_saved_and_loaded(tmp_path: Path) -> None:

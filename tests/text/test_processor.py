@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.text.normalise import Normalisation
-from bitextfilter.text.processor import TextProcessor, TokenMemory
+from bitextfilter.text.processor import TextProcessor, TokenCache
 from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 from bitextfilter.text.segment import SEGMENTERS, UNKNOWN, SegmenterSettings
 from bitextfilter.text.trigrams import TrigramSettings
@@ -139,37 +139,37 @@ def lists(read: Mapping[str, Ragged]) -> Ids:
 
 @given(st.lists(st.lists(st.text("abc", max_size=4), unique=True)), st.integers(0, 6))
 def test_what_is_remembered_is_what_is_seen(windows: list[list[str]], most: int) -> None:
-    memory = TokenMemory(Looker(), most)
+    cache = TokenCache(Looker(), most)
     for tokens in windows:
-        assert lists(memory.read(tokens)) == lists(Looker()(tokens))
+        assert lists(cache.read(tokens)) == lists(Looker()(tokens))
 
 
 def test_each_token_is_looked_at_once_until_there_are_too_many() -> None:
     looker = Looker()
-    memory = TokenMemory(looker, most=3)
+    cache = TokenCache(looker, most=3)
     for tokens in (["a", "b"], ["b", "c", "d"], []):
-        memory.read(tokens)
+        cache.read(tokens)
     assert looker.seen == ["a", "b", "c", "d"]
-    assert lists(memory.read(["d"])) == {"characters": [[100]], "odd": [[1]]}
+    assert lists(cache.read(["d"])) == {"characters": [[100]], "odd": [[1]]}
     assert looker.seen == ["a", "b", "c", "d", "d"]
 
 
 def test_a_few_long_tokens_are_too_many() -> None:
     looker = Looker()
-    memory = TokenMemory(looker, most=10)
+    cache = TokenCache(looker, most=10)
     for tokens in (["a"], ["b" * 11], ["a"]):
-        memory.read(tokens)
+        cache.read(tokens)
     assert looker.seen == ["a", "b" * 11, "a"]
 
 
 def test_what_went_wrong_is_not_remembered() -> None:
-    memory = TokenMemory(Looker())
-    memory.read(["a"])
+    cache = TokenCache(Looker())
+    cache.read(["a"])
     for tokens in (["b", "bad"], ["bad", "c"]):
         with pytest.raises(ValueError, match="bad"):
-            memory.read(tokens)
+            cache.read(tokens)
     tokens: Sequence[str] = ["c", "a", "b"]
-    assert lists(memory.read(tokens)) == lists(Looker()(list(tokens)))
+    assert lists(cache.read(tokens)) == lists(Looker()(list(tokens)))
 
 
 def test_rows_behind_rows() -> None:
