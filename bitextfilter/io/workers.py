@@ -82,12 +82,15 @@ def _workers(
     pool = ProcessPoolExecutor(processes, context, _begin, (function, pipe))
     try:
         yield lambda item: pool.submit(_work, item)
-    except BrokenProcessPool:
-        message = "a worker process died: it was killed, or memory was short"
-        raise RuntimeError(message) from None
+    except BaseException as error:
+        end.close()  # no result is wanted any more
+        if isinstance(error, BrokenProcessPool):
+            message = "a worker process died: it was killed, or memory was short"
+            raise RuntimeError(message) from None
+        raise
     finally:
-        end.close()
         pool.shutdown(cancel_futures=True)
+        end.close()
         pipe.close()
 
 

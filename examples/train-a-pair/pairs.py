@@ -72,7 +72,7 @@ def chosen(path: str) -> list[Pair]:
         longest = max(len(side.split()) for side in pair)
         return taken and words in WORDS and longest in WORDS and shared(*pair) < COPY
 
-    pairs = list(filter(fits, dict.fromkeys(PairFile(path).read())))
+    pairs = list(filter(fits, dict.fromkeys(PairFile(path).texts())))
     blocks = [pairs[start : start + BLOCK] for start in range(0, len(pairs), BLOCK)]
     part = PAIRS_PER_FILE / max(1, len(pairs))
     return [pair for block in blocks if draw.random() < part for pair in block]

@@ -16,7 +16,7 @@ from bitextfilter.errors import InputError
 def test_results_come_in_order(tmp_path: Path, processes: int) -> None:
     found = list(LocalEngine(processes).map(Job(tmp_path), range(20)))
     assert found == [2 * n for n in range(20)]
-    assert len(list(tmp_path.glob("prepared-*"))) == processes
+    assert 1 <= len(list(tmp_path.glob("prepared-*"))) <= processes
 
 
 @pytest.mark.parametrize("processes", [1, 2])
