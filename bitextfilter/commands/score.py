@@ -30,38 +30,9 @@ if TYPE_CHECKING:
     from bitextfilter.text.processor import TextProcessor
 
 
-_CHECKED_ROWS = 1000
-"""Good rows that the languages of the columns are estimated on."""
-
-
-def _with_column_check(
-    run: Run, processor: TextProcessor, windows: Iterator[list[Row | BadRow]]
-) -> Iterator[list[Row | BadRow]]:
-    """Yield the windows; warn early if the columns are not in the languages of the model."""
-    from bitextfilter.text.language import check_columns
-
-    sample: list[Row] = []
-    checked = False
-
-    def check() -> None:
-        sources, targets = [row.source for row in sample], [row.target for row in sample]
-        if warning := check_columns(sources, targets, processor):
-            run.warn(f"{warning} (--scol and --tcol choose columns)")
-
-    for window in windows:
-        if not checked:
-            sample += [row for row in window if isinstance(row, Row)][: _CHECKED_ROWS - len(sample)]
-            checked = len(sample) == _CHECKED_ROWS or len(window) < run.common.batch_size
-            if checked:
-                check()
-        yield window
-    if not checked:
-        check()
-
-
 @dataclass(frozen=True)
 class _Settings:
-    """The measures, and the form of the output."""
+    """The command's own options."""
 
     similarity: str | None
     neighbours: str | None
@@ -191,16 +162,12 @@ def _score(run: Run, output: BinaryIO, settings: _Settings) -> None:
 def _lines(window: list[Row | BadRow], columns: ScoreColumns, settings: _Settings) -> bytes:
     """Return one line for each row of a window."""
     good = [row for row in window if isinstance(row, Row)]
-    scores = iter(columns([row.source for row in good], [row.target for row in good]).tolist())
+    scored = columns([row.source for row in good], [row.target for row in good]).tolist()
+    cells = ("\t".join(_cell(value, settings.digits) for value in values) for values in scored)
+    empty = "\t" * (len(columns.measures) - 1)
     lines = []
     for row in window:
-        values = next(scores) if isinstance(row, Row) else None
-        cells = (
-            [""] * len(columns.measures)
-            if values is None
-            else [_cell(value, settings.digits) for value in values]
-        )
-        line = "\t".join(cells).encode()
+        line = (next(cells) if isinstance(row, Row) else empty).encode()
         lines.append(line + b"\n" if settings.score_only else row.line + b"\t" + line + row.ending)
     return b"".join(lines)
 
@@ -248,6 +215,35 @@ def _cached(run: Run, folder: str | None) -> CachedScores | None:
     from bitextfilter.scoring.cached_scores import CachedScores
 
     return CachedScores(run.enter(Cache(folder)), run.counts)
+
+
+_CHECKED_ROWS = 1000
+"""Good rows that the languages of the columns are estimated on."""
+
+
+def _with_column_check(
+    run: Run, processor: TextProcessor, windows: Iterator[list[Row | BadRow]]
+) -> Iterator[list[Row | BadRow]]:
+    """Yield the windows; warn early if the columns are not in the languages of the model."""
+    from bitextfilter.text.language import check_columns
+
+    sample: list[Row] = []
+    checked = False
+
+    def check() -> None:
+        sources, targets = [row.source for row in sample], [row.target for row in sample]
+        if warning := check_columns(sources, targets, processor):
+            run.warn(f"{warning} (--scol and --tcol choose columns)")
+
+    for window in windows:
+        if not checked:
+            sample += [row for row in window if isinstance(row, Row)][: _CHECKED_ROWS - len(sample)]
+            checked = len(sample) == _CHECKED_ROWS or len(window) < run.common.batch_size
+            if checked:
+                check()
+        yield window
+    if not checked:
+        check()
 
 
 def _read_twice(

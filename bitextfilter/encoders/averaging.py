@@ -1,6 +1,6 @@
-"""The encoder `averaging`: subword vectors averaged with learnt weights.
+"""The encoder ``averaging``: subword vectors averaged with learnt weights.
 
-(The shipped models are `word,trigram`: `combination.py`.)
+(The shipped models are ``word,trigram``: ``combination.py``.)
 """
 
 from __future__ import annotations

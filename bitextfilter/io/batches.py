@@ -21,7 +21,7 @@ _Result = TypeVar("_Result")
 
 
 class _Within(local):
-    """Per thread: whether it already works for a `map_blocks` that keeps all threads busy.
+    """Per thread: whether it already works for a ``map_blocks`` that keeps all threads busy.
 
     An inner call then runs inline.
     """

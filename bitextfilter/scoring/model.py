@@ -1,4 +1,8 @@
-"""A loaded model, and its scores of sentence pairs."""
+"""A loaded model, and its scores of sentence pairs.
+
+:func:`score_pairs` cuts pairs into parts, one thread each; :class:`EncodedPairs` encodes a part and
+scores it by each measure; ``mlp`` goes on in ``similarity/word_classifier.py``.
+"""
 
 from __future__ import annotations
 
@@ -47,20 +51,21 @@ class EncodedPairs:
     ) -> None:
         """Encode ``n`` pairs."""
         self.model, self.background = model, background
-        (source, self.rows), (target, self.columns) = distinct(sources), distinct(targets)
+        source, self.source_places = distinct(sources)
+        target, self.target_places = distinct(targets)
         self._sentences = source, target
         self.source = model.encode(source, model.languages[0])
         self.target = model.encode(target, model.languages[1])
 
     @property
-    def pairs(self) -> tuple[Vectors, Vectors]:
+    def vectors(self) -> tuple[Vectors, Vectors]:
         """The vectors of both sides, row by row, each ``(n, dim)``."""
-        return self.source[self.rows], self.target[self.columns]
+        return self.source[self.source_places], self.target[self.target_places]
 
     @cached_property
     def cosines(self) -> Scores:
         """The cosine of each pair, ``(n,)``."""
-        return cosine_pairs(*self.pairs)
+        return cosine_pairs(*self.vectors)
 
     @cached_property
     def means(self) -> tuple[Scores, Scores]:
@@ -68,24 +73,20 @@ class EncodedPairs:
         assert self.background is not None, "check_measures comes first"
         source = self.background.source_means(self.source, self.model.threads)
         target = self.background.target_means(self.target, self.model.threads)
-        return source[self.rows], target[self.columns]
+        return source[self.source_places], target[self.target_places]
 
     def score(self, measure: str) -> Scores:
         """Score all pairs by one of ``MEASURES``, ``(n,)``."""
         if measure == "cosine":
             return self.cosines
         if measure == "euclidean":
-            return euclidean_pairs(*self.pairs)
+            return euclidean_pairs(*self.vectors)
         if measure == "mlp":
-            return self._classified()
+            source, target = self._sentences
+            score = self.model.pair_scorer((self.source, source), (self.target, target))
+            assert score is not None, "check_measures comes first"
+            return score(self.source_places, self.target_places)
         return MARGINS[measure](self.cosines, *self.means)
-
-    def _classified(self) -> Scores:
-        """Return the classifier's scores, ``(n,)``."""
-        source, target = self._sentences
-        score = self.model.pair_scorer((self.source, source), (self.target, target))
-        assert score is not None, "check_measures comes first"
-        return score(self.rows, self.columns)
 
 
 def distinct(texts: Sequence[Text]) -> tuple[list[Text], NDArray[np.int64]]:

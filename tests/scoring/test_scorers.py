@@ -117,7 +117,7 @@ def test_a_pair_that_comes_again_is_scored_once(
     score = scorers.EncodedPairs.score
 
     def counted(pairs: scorers.EncodedPairs, measure: str) -> np.ndarray:
-        sizes.append(len(pairs.rows))
+        sizes.append(len(pairs.source_places))
         return score(pairs, measure)
 
     monkeypatch.setattr(scorers.EncodedPairs, "score", counted)
