@@ -129,7 +129,7 @@ class Registry(Generic[Network, Processor]):
             network = load_parameters(folder, self._part, lambda: self.build(name, settings, sizes))
         except KeyError as error:
             raise ModelError(
-                f"{folder}: {name} needs {error}, which its text side lacks"
+                f"{folder}: {name} needs {error}, which its text processing lacks"
             ) from error
         return Loaded(name, settings, network, processor)
 

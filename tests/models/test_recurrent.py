@@ -1,4 +1,4 @@
-"""The recurrent layers against torch's own packed sequences, and pooling against loops."""
+"""The recurrent layers against torch's own packed sequences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-from bitextfilter.models.pooling import max_pool, mean_pool
 from bitextfilter.models.recurrent import BidirectionalRecurrent, RecurrentDecoder, reverse_padded
 
 LENGTHS = torch.tensor([4, 1, 3])
@@ -21,14 +20,6 @@ def test_reversal_leaves_the_padding_at_the_end() -> None:
     values = torch.arange(12.0).reshape(3, 4, 1)
     reversed_ = reverse_padded(values, LENGTHS)[:, :, 0].tolist()
     assert reversed_ == [[3, 2, 1, 0], [4, 5, 6, 7], [10, 9, 8, 11]]
-
-
-def test_pooling_sees_no_padding() -> None:
-    values = rows()
-    for i, length in enumerate(LENGTHS):
-        row = values[i, :length]
-        torch.testing.assert_close(max_pool(values, LENGTHS)[i], row.max(dim=0).values)
-        torch.testing.assert_close(mean_pool(values, LENGTHS)[i], row.mean(dim=0))
 
 
 @pytest.mark.parametrize(("cell", "kind"), [("lstm", nn.LSTM), ("gru", nn.GRU)])

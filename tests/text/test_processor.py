@@ -17,7 +17,6 @@ from bitextfilter.text.processor import TextProcessor, TokenCache
 from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 from bitextfilter.text.segment import SEGMENTERS, UNKNOWN, SegmenterSettings
 from bitextfilter.text.trigrams import TrigramSettings
-from bitextfilter.text.words import numbered, split_words
 
 SOURCES = ["The house is big.", "A small house", "the  Tree"] * 20
 TARGETS = ["Das Haus ist groß.", "Ein kleines Haus", "der Baum", "Haus"] * 20
@@ -186,22 +185,6 @@ sentences = st.lists(
     ),
     max_size=6,
 )
-
-
-@given(st.lists(st.text()))
-@example(["", "a", "", "a b  a", "\0", "x\0y \0 z"])
-def test_numbered_and_put_together_again(some: list[str]) -> None:
-    rows, words = numbered(some)
-    assert words[0] == "" and len(set(words)) == len(words)
-    read = [[words[place] for place in row] for row in rows]
-    assert read == [sentence.replace("\0", " ").split() for sentence in some]
-
-
-@given(st.lists(st.text().map(lambda text: Normalisation()(text, "en"))))
-def test_split(some: list[str]) -> None:
-    words, counts = split_words(some)
-    stream = iter(words)
-    assert [[next(stream) for _ in range(n)] for n in counts] == [s.split() for s in some]
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
