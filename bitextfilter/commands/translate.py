@@ -11,7 +11,7 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.searching import (
     SearchOptions,
     found_windows,
-    load_model,
+    load_translation_model,
     output_lines,
     search_options,
     text_of,
@@ -53,7 +53,7 @@ def main(run: Run, **options: Any) -> None:
     settings = search.settings()
     rows = run.rows(TextColumn(blank=True))
     output = run.output()
-    translator = load_model(run, run.model_name, settings)
+    translator = load_translation_model(run, run.model_name, settings)
 
     def find(window: Sequence[Row | BadRow]) -> list[Translation]:
         return translator.translate([text_of(row) for row in window], settings)

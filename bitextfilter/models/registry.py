@@ -14,7 +14,7 @@ from bitextfilter.models.checkpoint import load_parameters, save_tensors
 from bitextfilter.models.folders import MAKERS, read_config, write_config
 
 
-class Text(Protocol):
+class TextProcessing(Protocol):
     """The text processing of a model."""
 
     def save(self, folder: Path) -> None:
@@ -27,8 +27,8 @@ class Text(Protocol):
         """Return the number of ids by view of the text."""
 
 
-Network = TypeVar("Network", bound=nn.Module)
-Processor = TypeVar("Processor", bound=Text)
+NetworkType = TypeVar("NetworkType", bound=nn.Module)
+Processor = TypeVar("Processor", bound=TextProcessing)
 
 
 class Architecture(NamedTuple):
@@ -39,16 +39,16 @@ class Architecture(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Loaded(Generic[Network, Processor]):
+class Loaded(Generic[NetworkType, Processor]):
     """A model folder in memory."""
 
     architecture: str
     settings: Any
-    network: Network
+    network: NetworkType
     processor: Processor
 
 
-class Registry(Generic[Network, Processor]):
+class Registry(Generic[NetworkType, Processor]):
     """The architectures of one kind of model, by name."""
 
     def __init__(
@@ -83,16 +83,16 @@ class Registry(Generic[Network, Processor]):
             raise SettingsError(f"{unknown[0]!r} is no setting of the architecture {name}")
         return kind(**values)
 
-    def build(self, name: str, settings: Any, sizes: Mapping[str, int]) -> Network:
+    def build(self, name: str, settings: Any, sizes: Mapping[str, int]) -> NetworkType:
         """Return a freshly initialised network; ``sizes``: the number of ids by view."""
-        network: Network = self.find(name).network(settings, sizes)
+        network: NetworkType = self.find(name).network(settings, sizes)
         return network
 
     def save(
         self,
         folder: Path,
         kind: tuple[str, Any],
-        network: Network,
+        network: NetworkType,
         processor: Processor,
         quantise: bool = False,
     ) -> None:
@@ -114,7 +114,7 @@ class Registry(Generic[Network, Processor]):
         section = {"architecture": name, **asdict(settings)}
         write_config(folder, {**processor.config(), self._part: section})
 
-    def load(self, folder: Path) -> Loaded[Network, Processor]:
+    def load(self, folder: Path) -> Loaded[NetworkType, Processor]:
         """Read a model folder.
 
         Raises:

@@ -24,14 +24,14 @@ from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged, View
 from bitextfilter.text.words import WordNumbers, numbered
 
-MARKS = [",", ".", ";", ":", "?", "!", "([{", ")]}", "<", ">", "/\\", "|", "%", "&", "$€£", "@"]
-MARKS += ["#*=_~^", "-–—", '"„“”«»', "'‘’", "…", "•·", "©®™", "ÃÂâ"]
+_MARKS = [",", ".", ";", ":", "?", "!", "([{", ")]}", "<", ">", "/\\", "|", "%", "&", "$€£", "@"]
+_MARKS += ["#*=_~^", "-–—", '"„“”«»', "'‘’", "…", "•·", "©®™", "ÃÂâ"]
 """Punctuation marks and symbols by kind; the last are frequent letters of mojibake."""
 _ENDS = [".", "?", "!", ":", ",;", ")]}>", "\"“”«»'’", "…"]
 _FIGURE = re.compile(r"\d+(?:[.,\u00a0\u202f' ]\d{3}(?!\d))*(?:[.,:]\d+)?")
 _WORD = re.compile(r"[^\W\d_]+")
 
-SURFACE = slice(0, 8 + len(MARKS) + len(_ENDS) + 4)
+SURFACE = slice(0, 8 + len(_MARKS) + len(_ENDS) + 4)
 """Columns of counts, and of how the sentence starts and ends."""
 FIGURE_BAG = slice(SURFACE.stop, SURFACE.stop + 64)
 """Columns of the hashed figures: the count of each bucket, at most 3."""
@@ -87,7 +87,7 @@ class _Text:
             max(0, len(words) - 1) - len(set(pairwise(words))),
             len(words) - len(set(words)),
             sum(map(len, words)) / max(1, len(words)),
-            *[sum(map(text.count, marks)) for marks in MARKS],
+            *[sum(map(text.count, marks)) for marks in _MARKS],
         ]
         return [math.log1p(count) for count in counts]
 
@@ -120,10 +120,10 @@ who know frequencies: it is 0 here."""
 WORD_FLAGS = slice(_FIGURES, RARITY + 1)
 """The columns of flags, 0 or 1, and of the rarity."""
 _FIRST_MARK = RARITY + 1
-WORD_FEATURES = _FIRST_MARK + len(MARKS)
+WORD_FEATURES = _FIRST_MARK + len(_MARKS)
 """Features of a word: length, flags, rarity, and the kinds of marks in it."""
 
-_MARK_SETS = [frozenset(marks) for marks in MARKS]
+_MARK_SETS = [frozenset(marks) for marks in _MARKS]
 
 
 @dataclass(frozen=True)

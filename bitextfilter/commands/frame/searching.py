@@ -115,7 +115,7 @@ def _sampling_options(result: str) -> list[click.Parameter]:
     ]
 
 
-def load_model(run: Run, name: str | None, settings: SearchSettings) -> Translator:
+def load_translation_model(run: Run, name: str | None, settings: SearchSettings) -> Translator:
     """Load a translator; summary and manifest carry its name and digest, and the seed in use."""
     from bitextfilter.models.folders import model_digest
     from bitextfilter.translation.registry import load_translator

@@ -20,7 +20,7 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.searching import (
     SearchOptions,
     found_windows,
-    load_model,
+    load_translation_model,
     output_lines,
     search_options,
     text_of,
@@ -94,7 +94,9 @@ def main(run: Run, **options: Any) -> None:
     settings = search.settings(spare=1)
     rows = run.rows(templates.columns())
     output = run.output()
-    generator = _Generator(run, load_model(run, run.model_name, settings), settings, templates)
+    generator = _Generator(
+        run, load_translation_model(run, run.model_name, settings), settings, templates
+    )
     output.write(rows.first_line())
     for window in found_windows(run, rows, generator.find):
         for row, translation in window:

@@ -11,7 +11,12 @@ import click
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import pop_settings, row_options
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.searching import SearchOptions, found_windows, load_model, text_of
+from bitextfilter.commands.frame.searching import (
+    SearchOptions,
+    found_windows,
+    load_translation_model,
+    text_of,
+)
 from bitextfilter.io.files import BOM
 from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader
 
@@ -90,7 +95,7 @@ def main(run: Run, translator: str, **options: Any) -> None:
     settings = search.settings()
     rules = _rules(run)
     rows, output = run.rows(), run.output()
-    model = load_model(run, translator, settings)
+    model = load_translation_model(run, translator, settings)
 
     def find(window: Sequence[Row | BadRow]) -> list[Translation]:
         return model.translate([text_of(row) for row in window], settings)
