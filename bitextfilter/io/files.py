@@ -26,12 +26,6 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-
 @contextmanager
 def naming_input(path: str | Path) -> Iterator[None]:
     """Raise an OSError of the block as a NotFoundError that names *path*."""
@@ -57,6 +51,10 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
     Raises NotFoundError, and SettingsError naming the file where it is not TOML.
     """
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
     try:
         with naming_input(path):
             tables: dict[str, Any] = tomllib.loads(Path(path).read_text(encoding="utf-8"))
