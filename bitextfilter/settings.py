@@ -21,6 +21,13 @@ from bitextfilter.errors import NotFoundError, SettingsError
 
 _Settings = TypeVar("_Settings")
 
+_FORMER_NAMES = {
+    "worth": "minor_error_quality",
+    "sharpness": "logit_scale",
+    "lenience": "logit_bias",
+}
+"""Settings of files and models by their names in former versions."""
+
 _KINDS = {"int": "a whole number", "float": "a number", "str": "a word", "bool": "true or false"}
 
 
@@ -214,8 +221,12 @@ def from_groups(
 
 
 def _known(kind: Any, values: Mapping[str, Any], before: str) -> dict[str, Any]:
-    """Return the values, whole numbers as ints; SettingsError for an unknown name."""
+    """Return the values by today's names, whole numbers as ints.
+
+    Raises SettingsError for an unknown name.
+    """
     types = {field.name: str(field.type) for field in dataclasses.fields(kind)}
+    values = current_names(values)
     for name in values:
         if name not in types:
             raise SettingsError(
@@ -223,6 +234,11 @@ def _known(kind: Any, values: Mapping[str, Any], before: str) -> dict[str, Any]:
                 f" {', '.join(types)}"
             )
     return {n: _whole(v) if types[n] == "int" else v for n, v in values.items()}
+
+
+def current_names(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings by today's names; of two names of one setting, the last counts."""
+    return {_FORMER_NAMES.get(name, name): value for name, value in values.items()}
 
 
 def _defaults(kind: Any) -> dict[str, Any]:

@@ -125,17 +125,17 @@ def _check_effects(plan: ClassifierConfig, choices: dict[str, Any]) -> None:
     """Raise UsageError for options that have no effect beside the others."""
     if choices["count"] is not None and plan.negatives.kind == "given":
         raise click.UsageError("--count has no effect with --negatives given, which takes all")
-    usual = type(plan)()
+    usual, quality = type(plan)(), plan.minor_error_quality
     weights = {
-        "worth": (plan.worth or usual.worth, usual.worth),
-        "training.sharpness": (plan.training.sharpness, usual.training.sharpness),
-        "training.lenience": (plan.training.lenience, usual.training.lenience),
+        "minor_error_quality": (quality or usual.minor_error_quality, usual.minor_error_quality),
+        "training.logit_scale": (plan.training.logit_scale, usual.training.logit_scale),
+        "training.logit_bias": (plan.training.logit_bias, usual.training.logit_bias),
     }
     for name, (value, default) in weights.items():
         if value != default and not choices["nearly"]:
             raise click.UsageError(f"{name} has no effect without --nearly FILE")
-        if value != default and name != "worth" and not plan.worth:
-            raise click.UsageError(f"{name} has no effect without a worth above 0")
+        if value != default and name != "minor_error_quality" and not quality:
+            raise click.UsageError(f"{name} has no effect without minor_error_quality above 0")
 
 
 def _plan(choices: dict[str, Any]) -> ClassifierConfig:

@@ -8,6 +8,7 @@ from pathlib import Path
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.checkpoint import load_parameters, save_tensors
 from bitextfilter.models.folders import read_config, write_config
+from bitextfilter.settings import current_names
 from bitextfilter.similarity.sentence_classifier import (
     SentenceClassifier,
     SentenceClassifierSettings,
@@ -24,8 +25,6 @@ _KINDS: dict[str, type[ClassifierSettings]] = {
 }
 _PART = "classifier"
 """The section of the configuration, and the name of the tensors' file."""
-_QUALITY, _SAVED_QUALITY = "minor_error_quality", "worth"
-"""A setting, and its name in model folders."""
 
 
 def build_classifier(settings: ClassifierSettings) -> PairClassifier:
@@ -39,7 +38,6 @@ def save_classifier(classifier: PairClassifier, folder: Path, quantise: bool = F
     """Write the tensors (``quantise``: as int8), and add the settings to ``config.json``."""
     save_tensors(folder / f"{_PART}.safetensors", classifier.state_dict(), quantise)
     section = {"kind": classifier.kind, **asdict(classifier.settings)}
-    section[_SAVED_QUALITY] = section.pop(_QUALITY)
     write_config(folder, {**read_config(folder), _PART: section})
 
 
@@ -54,9 +52,7 @@ def load_classifier(folder: Path) -> PairClassifier | None:
     if section is None:
         return None
     try:
-        values = dict(section)
-        if _SAVED_QUALITY in values:
-            values[_QUALITY] = values.pop(_SAVED_QUALITY)
+        values = current_names(dict(section))
         settings = _KINDS[values.pop("kind", SentenceClassifier.kind)](**values)
     except (TypeError, ValueError, KeyError, SettingsError) as error:
         raise ModelError(

@@ -50,7 +50,9 @@ def check_whole_numbers(settings: object, names: Iterable[str]) -> None:
 def check_minor_error_quality(quality: object) -> None:
     """Raise SettingsError for a quality of pairs with a minor error outside [0, 1/2)."""
     if type(quality) not in (int, float) or not 0 <= quality < 0.5:  # type: ignore[operator]
-        raise SettingsError(f"worth {quality!r}: must be a number from 0 to below 0.5")
+        raise SettingsError(
+            f"minor_error_quality {quality!r}: must be a number from 0 to below 0.5"
+        )
 
 
 def expected_quality(logits: Logits, minor_error_quality: float) -> NDArray[np.floating]:

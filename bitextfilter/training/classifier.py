@@ -257,7 +257,7 @@ def train_classifier(
     parts = split_groups(groups, training.held_out, training.seed)
     _check_kinds(pairs, *parts)
     classifier, losses, epoch = fit_classifier(pairs, parts[:2], shape, training, notify)
-    rescale_translation_logit(classifier, training.sharpness, training.lenience)
+    rescale_translation_logit(classifier, training.logit_scale, training.logit_bias)
     with one_torch_thread():
         tuning, held_out = (_logits(classifier, pairs, p, training.batch_size) for p in parts[1:])
     if training.calibrate:

@@ -248,8 +248,8 @@ class TrainingSettings(LoopSettings):
 class ClassifierTraining(LoopSettings):
     """Settings of a classifier's training.
 
-    ``sharpness`` (the scale of the translation logit) and ``lenience`` (its bias) were chosen by
-    the AUC on fifteen kinds of noise in news and talks, none of them trained on.
+    ``logit_scale`` and ``logit_bias`` were chosen by the AUC on fifteen kinds of noise in news and
+    talks, none of them trained on.
     """
 
     epochs: int = setting(
@@ -281,15 +281,12 @@ class ClassifierTraining(LoopSettings):
         "part of the pairs that is measured on, and the part that stopping and temperature use",
         within="> 0, < 0.5",
     )
-    sharpness: float = setting(
+    logit_scale: float = setting(
         1.6,
-        "scale of the translation logit, with --nearly: it becomes sharpness times (logit +"
-        " lenience)",
+        "with --nearly, the translation logit becomes logit_scale (logit + logit_bias)",
         within="> 0",
     )
-    lenience: float = setting(
-        1.5, "bias of the translation logit: see `sharpness`; 0 for text as in training"
-    )
+    logit_bias: float = setting(1.5, "see `logit_scale`; 0 for text as in training")
     calibrate: bool = setting(True, "fit a temperature")
     seed: int = setting(1, "of everything that is drawn", within=">= 0")
 

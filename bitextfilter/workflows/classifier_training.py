@@ -70,9 +70,9 @@ class ClassifierConfig(Settings):
     """Number of negatives; None: one a positive."""
     kind: str = "sentences"
     """Input of the classifier: the vectors of ``sentences``, or their ``words``."""
-    worth: float = setting(
+    minor_error_quality: float = setting(
         0.01,
-        "score of a pair with a minor error (--nearly); with 0 it is as bad as any other negative",
+        "quality of a pair with a minor error (--nearly); a translation has 1, any other pair 0",
         within=">= 0, < 0.5",
     )
     features: str = setting(
@@ -126,8 +126,8 @@ class ClassifierConfig(Settings):
         ]
 
     def fitting(self, examples: Examples) -> ClassifierConfig:
-        """Return the same with a worth of 0, if no example has a minor error."""
-        return self if examples.nearly else replace(self, worth=0.0)
+        """Return the same with a quality of 0, if no example has a minor error."""
+        return self if examples.nearly else replace(self, minor_error_quality=0.0)
 
 
 def choose_negatives(
@@ -215,7 +215,7 @@ def train_on_pairs(
     sources, targets = ([pair[side] for pair in rows] for side in (0, 1))
     counts = [len(kind) for kind in kinds]
     config = config.fitting(examples)
-    qualities = np.repeat(np.array([1, 0, config.worth], dtype=np.float32), counts)
+    qualities = np.repeat(np.array([1, 0, config.minor_error_quality], dtype=np.float32), counts)
     read = _by_words if config.kind == WordClassifier.kind else _by_vectors
     shape, pairs = read(model, (sources, targets), qualities, config)
     with torch_threads(model.threads):
@@ -233,7 +233,11 @@ def _by_words(
     pairs = LabelledWords(source, target, qualities)
     dim, length = model.encoder.dim, pairs.word_length
     settings = WordClassifierSettings(
-        dim, length, config.width, hidden=config.hidden, minor_error_quality=config.worth
+        dim,
+        length,
+        config.width,
+        hidden=config.hidden,
+        minor_error_quality=config.minor_error_quality,
     )
     return settings, pairs
 
@@ -244,7 +248,11 @@ def _by_vectors(
     """Encode the pairs for a classifier of sentences, and say which shape it has."""
     surface = SURFACE_WIDTH if config.surface else 0
     shape = SentenceClassifierSettings(
-        model.encoder.dim, config.features, config.hidden, surface, minor_error_quality=config.worth
+        model.encoder.dim,
+        config.features,
+        config.hidden,
+        surface,
+        minor_error_quality=config.minor_error_quality,
     )
     classifier, rows = SentenceClassifier(shape), []
     for side, language in zip(sides, model.languages, strict=True):

@@ -17,6 +17,7 @@ from toys import sentences, toy_model
 import bitextfilter
 from bitextfilter.commands.train_classifier import main
 from bitextfilter.scoring.model import Model, load
+from bitextfilter.settings import current_names
 from bitextfilter.workflows.classifier_training import ClassifierConfig
 
 QUICK = ("--set", "hidden=32", "--set", "training.epochs=8", "--threads", "1", "--device", "cpu")
@@ -109,15 +110,18 @@ def test_what_is_nearly_a_translation_counts_as_part_of_one(
     noisy = ("--noisy", data / "noisy.tsv", "--negatives", "given", "--kind", kind, "--json")
     given = (data / "clean.tsv", *noisy, "--nearly", nearly, "--model", data / "model")
     means = []
-    for worth in "0", "0.45":
-        done = train(*given, "--set", f"worth={worth}", "-o", tmp_path / worth)
+    for quality in "0", "0.45":
+        done = train(*given, "--set", f"minor_error_quality={quality}", "-o", tmp_path / quality)
         assert "300 positives, 600 negatives, 300 nearly" in done.stderr
         record = json.loads(done.stdout)
-        assert (record["nearly"], record["settings"]["worth"]) == (300, float(worth))
-        model = load(tmp_path / worth)
+        assert (record["nearly"], record["settings"]["minor_error_quality"]) == (
+            300,
+            float(quality),
+        )
+        model = load(tmp_path / quality)
         assert (
             model.classifier is not None
-            and model.classifier.settings.minor_error_quality == float(worth)
+            and model.classifier.settings.minor_error_quality == float(quality)
         )
         means.append(mean_score(model, short))
     assert means[0] + 0.05 < means[1] < 0.75
@@ -132,7 +136,7 @@ def test_a_pair_counts_once_as_the_best_that_it_is_said_to_be(data: Path, tmp_pa
     assert "300 positives, 600 negatives, 0 nearly" in done.stderr
     classifier = load(tmp_path / "new").classifier
     assert classifier is not None and classifier.settings.minor_error_quality == 0
-    assert json.loads(done.stdout)["settings"]["worth"] == 0
+    assert json.loads(done.stdout)["settings"]["minor_error_quality"] == 0
     done = train(*given, "--nearly", noisy)
     assert "300 positives, 0 negatives, 600 nearly" in done.stderr
     one, other = (write(tmp_path / name, [(f"a1 {name}", "b1")]) for name in ("one", "other"))
@@ -141,11 +145,11 @@ def test_a_pair_counts_once_as_the_best_that_it_is_said_to_be(data: Path, tmp_pa
     classifier = load(tmp_path / "new").classifier
     assert classifier is not None and classifier.settings.minor_error_quality == 0.01
     kept = json.loads((tmp_path / "new/classifier.json").read_text(encoding="utf-8"))["settings"]
-    assert (kept["training"]["sharpness"], kept["training"]["lenience"]) == (1.6, 1.5)
-    weights = ("--set", "training.sharpness=1", "--set", "training.lenience=0", "--json")
+    assert (kept["training"]["logit_scale"], kept["training"]["logit_bias"]) == (1.6, 1.5)
+    weights = ("--set", "training.logit_scale=1", "--set", "training.logit_bias=0", "--json")
     done = train(*given, "--nearly", one, "--nearly", other, *weights)
     kept = json.loads(done.stdout)["settings"]["training"]
-    assert (kept["sharpness"], kept["lenience"]) == (1, 0)
+    assert (kept["logit_scale"], kept["logit_bias"]) == (1, 0)
     unweighed = load(tmp_path / "new").classifier
     assert unweighed is not None
     torch.testing.assert_close(
@@ -154,6 +158,18 @@ def test_a_pair_counts_once_as_the_best_that_it_is_said_to_be(data: Path, tmp_pa
     torch.testing.assert_close(
         1.6 * (unweighed.output_layer.bias[0] + 1.5), classifier.output_layer.bias[0]
     )
+
+
+def test_settings_by_their_former_names_are_read(data: Path, tmp_path: Path) -> None:
+    """Files and --set of earlier versions mean the same; the last of two names of one counts."""
+    file = tmp_path / "settings.json"
+    file.write_text('{"worth": 0.3, "training": {"sharpness": 2, "lenience": 0.5, "epochs": 1}}')
+    given = (data / "clean.tsv", "--negatives", "repaired", "--nearly", data / "noisy.tsv")
+    words = ("--model", data / "model", "-o", tmp_path / "new", "--settings", file, "--json")
+    kept = json.loads(train(*given, *words, "--set", "training.logit_bias=1").stdout)["settings"]
+    assert (kept["minor_error_quality"], "worth" in kept) == (0.3, False)
+    assert (kept["training"]["logit_scale"], kept["training"]["logit_bias"]) == (2, 1)
+    assert not {"sharpness", "lenience"} & set(kept["training"])
 
 
 @pytest.mark.parametrize(
@@ -290,9 +306,9 @@ def test_columns_files_and_rejected_rows(data: Path, tmp_path: Path) -> None:
         (("--negatives", "repaired", "--noisy", "x", "-o", "new"), "--noisy"),
         (("--noisy", "x", "-o", "new", "--negatives", "given", "--count", "9"), "--count has no"),
         (("--noisy", "-", "-o", "new"), "stdin"),
-        (("--noisy", "x", "-o", "new", "--set", "worth=0.3"), "--nearly"),
-        (("--noisy", "x", "-o", "new", "--set", "training.sharpness=2"), "--nearly"),
-        (("--noisy", "x", "-o", "new", "--set", "training.lenience=2"), "--nearly"),
+        (("--noisy", "x", "-o", "new", "--set", "minor_error_quality=0.3"), "--nearly"),
+        (("--noisy", "x", "-o", "new", "--set", "training.logit_scale=2"), "--nearly"),
+        (("--noisy", "x", "-o", "new", "--set", "training.logit_bias=2"), "--nearly"),
         (
             (
                 "--noisy",
@@ -302,11 +318,11 @@ def test_columns_files_and_rejected_rows(data: Path, tmp_path: Path) -> None:
                 "--nearly",
                 "x",
                 "--set",
-                "worth=0",
+                "minor_error_quality=0",
                 "--set",
-                "training.lenience=1",
+                "training.logit_bias=1",
             ),
-            "training.lenience has no effect without a worth above 0",
+            "training.logit_bias has no effect without minor_error_quality above 0",
         ),
         (("-", "--noisy", "x", "-o", "new", "--nearly", "-"), "stdin"),
         (("--negatives", "repaired"), "--in-place"),
@@ -329,7 +345,9 @@ def test_what_cannot_be_done(data: Path, tmp_path: Path) -> None:
     assert train(clean, *words, "worst", "--noisy", tmp_path / "missing").exit_code == 66
     nearly = ("--noisy", tmp_path / "empty", "--nearly", tmp_path / "missing")
     assert train(clean, *words, "worst", *nearly).exit_code == 66
-    assert train(clean, *nearly, *words, "worst", "--set", "worth=0.5").exit_code == 78
+    assert (
+        train(clean, *nearly, *words, "worst", "--set", "minor_error_quality=0.5").exit_code == 78
+    )
     few = write(tmp_path / "few.tsv", [("a1", "b1"), ("a2", "b2")])
     failed = train(few, *words, "repaired")
     assert (failed.exit_code, "too few pairs" in failed.stderr) == (78, True)
@@ -366,7 +384,5 @@ def test_the_settings_of_shipped_classifiers_are_taken() -> None:
     for path in (Path(bitextfilter.__file__).parent / "pretrained").glob("*/classifier.json"):
         kept = json.loads(path.read_text())
         plan = ClassifierConfig.from_dict(kept["settings"], kind=kept["settings"]["kind"])
-        assert (
-            dataclasses.asdict(plan)["training"] | kept["settings"]["training"]
-            == (dataclasses.asdict(plan)["training"])
-        )
+        training = dataclasses.asdict(plan)["training"]
+        assert training | current_names(kept["settings"]["training"]) == training

@@ -46,7 +46,7 @@ def test_more_of_either_is_never_less_whatever_the_size() -> None:
 
 @pytest.mark.parametrize("quality", [-0.1, -1e-9, 0.5, 0.6, float("nan"), "0.1", None, True])
 def test_a_quality_that_cannot_be(quality: object) -> None:
-    with pytest.raises(SettingsError, match="worth"):
+    with pytest.raises(SettingsError, match="minor_error_quality"):
         check_minor_error_quality(quality)
 
 

@@ -205,3 +205,15 @@ def test_a_folder_from_before_there_was_a_choice_of_layers(tmp_path: Path) -> No
     assert loaded is not None
     assert loaded.settings == make("products").settings
     assert len(loaded.layers) == 3
+
+
+def test_a_folder_with_a_former_name_of_a_setting(tmp_path: Path) -> None:
+    write_config(tmp_path, {})
+    save_classifier(
+        SentenceClassifier(SentenceClassifierSettings(3, minor_error_quality=0.2)), tmp_path
+    )
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["classifier"]["worth"] = config["classifier"].pop("minor_error_quality")
+    write_config(tmp_path, config)
+    loaded = load_classifier(tmp_path)
+    assert loaded is not None and loaded.settings.minor_error_quality == 0.2

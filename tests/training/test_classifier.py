@@ -65,7 +65,7 @@ def test_a_small_mistake_is_asked_for_by_itself() -> None:
     near = LabelledVectors(pairs.source, target, qualities)
     assert (near.labels == pairs.labels).all()
     training = ClassifierTraining(
-        epochs=30, learning_rate=0.01, vector_noise=0.2, sharpness=1, lenience=0
+        epochs=30, learning_rate=0.01, vector_noise=0.2, logit_scale=1, logit_bias=0
     )
     shape = SentenceClassifierSettings(DIM, hidden=32, minor_error_quality=0.3)
     classifier, report = train_classifier(near, groups, shape, training)
@@ -246,9 +246,9 @@ def test_too_few_pairs() -> None:
         {"held_out": 0.0},
         {"held_out": 0.5},
         {"weight_decay": -1.0},
-        {"sharpness": 0.0},
-        {"sharpness": float("inf")},
-        {"lenience": float("nan")},
+        {"logit_scale": 0.0},
+        {"logit_scale": float("inf")},
+        {"logit_bias": float("nan")},
     ],
 )
 def test_settings_that_make_no_sense(wrong: dict[str, float]) -> None:
@@ -285,7 +285,10 @@ def test_what_is_trained_is_weighed_in_the_end() -> None:
     settings = {"epochs": 9, "learning_rate": 0.01, "vector_noise": 0.2}
     (plain, one), (weighed, other) = (
         train_classifier(near, groups, shape, ClassifierTraining(**settings, **weights))
-        for weights in ({"sharpness": 1.0, "lenience": 0.0}, {"sharpness": 2.0, "lenience": 0.5})
+        for weights in (
+            {"logit_scale": 1.0, "logit_bias": 0.0},
+            {"logit_scale": 2.0, "logit_bias": 0.5},
+        )
     )
     rows = np.arange(20)
     with torch.no_grad():
@@ -296,4 +299,4 @@ def test_what_is_trained_is_weighed_in_the_end() -> None:
 
 
 def test_the_weights_are_those_that_the_pages_tell() -> None:
-    assert (ClassifierTraining().sharpness, ClassifierTraining().lenience) == (1.6, 1.5)
+    assert (ClassifierTraining().logit_scale, ClassifierTraining().logit_bias) == (1.6, 1.5)
