@@ -134,7 +134,7 @@ def score(file: Path, options: list[str]) -> tuple[dict[str, Times], Counter[Sha
         from bitextfilter.commands.frame.run import Run
         from bitextfilter.commands.score import main as command
         from bitextfilter.encoders.base import NetworkEncoder
-        from bitextfilter.models.cached_projections import Product
+        from bitextfilter.models.recurrent import Product
         from bitextfilter.scoring import model
         from bitextfilter.text import language
         from bitextfilter.text.processor import TextProcessor

@@ -29,11 +29,10 @@ from bitextfilter import load
 from bitextfilter.encoders.base import LONG, LONGEST
 from bitextfilter.io.batches import blocks_by_length, map_blocks
 from bitextfilter.io.files import read_lines
-from bitextfilter.models import cached_projections
-from bitextfilter.models.cached_projections import CachedRecurrent
+from bitextfilter.models import recurrent
 from bitextfilter.models.device import one_torch_thread
-from bitextfilter.models.pooling import max_pool
-from bitextfilter.models.recurrent import BidirectionalRecurrent
+from bitextfilter.models.layers import max_pool
+from bitextfilter.models.recurrent import BidirectionalRecurrent, CachedRecurrent
 from bitextfilter.text.ragged import Ragged
 
 TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
@@ -84,7 +83,7 @@ class Bench:
         batches = self.batches(rows, full=True)
 
         def run() -> Tensor:
-            setattr(cached_projections, "product_type", lambda _: kind)  # noqa: B010
+            setattr(recurrent, "product_type", lambda _: kind)  # noqa: B010
             with one_torch_thread():
                 folded = CachedRecurrent(self.layers, self.vectors)
 

@@ -26,9 +26,8 @@ from bitextfilter.encoders.base import (
     piece_vectors,
 )
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.cached_projections import CachedRecurrent
-from bitextfilter.models.pooling import max_pool
-from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent
+from bitextfilter.models.layers import max_pool
+from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent, CachedRecurrent
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES
 

@@ -20,7 +20,7 @@ from bitextfilter.encoders.base import (
     Tokens,
     piece_vectors,
 )
-from bitextfilter.models.pooling import mean_pool, padding_mask
+from bitextfilter.models.layers import mean_pool, padding_mask
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES
 

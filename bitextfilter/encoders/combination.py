@@ -18,9 +18,15 @@ from torch import Tensor, nn
 from bitextfilter.encoders.averaging import WeightedAverage, cached_mean, mean_of_rows
 from bitextfilter.encoders.base import CachedNetwork, Inputs, Network, Padded, Tokens, piece_vectors
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.cached_projections import CachedDirection, CachedRecurrent, in_blocks
-from bitextfilter.models.pooling import max_pool, mean_pool, padding_mask
-from bitextfilter.models.recurrent import BidirectionalRecurrent, LeakyGru, reverse_padded
+from bitextfilter.models.layers import max_pool, mean_pool, padding_mask
+from bitextfilter.models.recurrent import (
+    BidirectionalRecurrent,
+    CachedDirection,
+    CachedRecurrent,
+    LeakyGru,
+    in_blocks,
+    reverse_padded,
+)
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES, TRIGRAMS
 

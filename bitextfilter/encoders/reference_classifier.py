@@ -27,7 +27,7 @@ from bitextfilter.encoders.base import (
     piece_vectors,
 )
 from bitextfilter.encoders.combination import Average, CachedPart, EncoderPart
-from bitextfilter.models.cached_projections import CachedDirection
+from bitextfilter.models.recurrent import CachedDirection
 from bitextfilter.models.registry import Architecture, Registry
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.processor import TextProcessor

@@ -33,8 +33,7 @@ from torch.nn.functional import embedding, normalize, pad
 
 from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.layers import Dropout
-from bitextfilter.models.pooling import padding_mask
+from bitextfilter.models.layers import Dropout, padding_mask
 from bitextfilter.similarity.pair_classifier import check_minor_error_quality, check_whole_numbers
 from bitextfilter.text.features import WORD_FEATURES, WORD_FLAGS, Spelling, repeats
 from bitextfilter.text.ragged import Ragged

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from bitextfilter.encoders.base import Inputs, Network, Padded
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.pooling import padding_mask
+from bitextfilter.models.layers import padding_mask
 from bitextfilter.models.recurrent import RecurrentDecoder
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.vocabulary import END

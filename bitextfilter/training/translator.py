@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bitextfilter.models.pooling import padding_mask
+from bitextfilter.models.layers import padding_mask
 from bitextfilter.text.ragged import PIECES, Ragged
 from bitextfilter.training.data import Corpus, endless_batches
 from bitextfilter.training.loop import Learner, Stream

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from bitextfilter.models.attention import ATTENTIONS, Attention, Memory
-from bitextfilter.models.pooling import mean_pool, padding_mask
+from bitextfilter.models.layers import mean_pool, padding_mask
 from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.attention import KeysValues, MultiHeadAttention, sinusoids
-from bitextfilter.models.pooling import padding_mask
+from bitextfilter.models.layers import padding_mask
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.translation.network import State, TokenRows, TranslationNetwork

@@ -17,8 +17,7 @@ from bitextfilter.arrays import Ids
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.batches import map_blocks
 from bitextfilter.models.device import one_torch_thread, resolve_device
-from bitextfilter.models.pooling import padding_mask
-from bitextfilter.models.recurrent import check_sizes
+from bitextfilter.models.layers import padding_mask
 from bitextfilter.text.parses import template_sides
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import WORD_START
@@ -133,7 +132,9 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        check_sizes(width=self.width, maximum_length=self.maximum_length)
+        for name in ("width", "maximum_length"):
+            if type(size := getattr(self, name)) is not int or size < 1:
+                raise SettingsError(f"{name} must be a whole number of at least 1, not {size!r}")
         if not self.temperature > 0:
             raise SettingsError(f"temperature must be above 0, not {self.temperature}")
 

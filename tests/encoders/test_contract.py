@@ -14,7 +14,7 @@ from bitextfilter.encoders.base import LONG, LONGEST, NetworkEncoder, Padded
 from bitextfilter.encoders.combination import PARTS
 from bitextfilter.encoders.registry import ENCODERS, load_encoder, views
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
-from bitextfilter.models import cached_projections
+from bitextfilter.models import recurrent
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import TRIGRAMS
@@ -131,7 +131,7 @@ def on_a_padded_batch(folder: Path, texts: list[str], language: str) -> Vectors:
 def test_encoding_agrees_with_the_network_on_a_padded_batch(
     folder: Path, language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cached_projections, "product_type", lambda _: torch.float32)
+    monkeypatch.setattr(recurrent, "product_type", lambda _: torch.float32)
     texts = [*sentences(60, seed=2), "w1 other w2", "", "ö"]
     vectors = load_encoder(folder).encode(texts, language)
     expected = on_a_padded_batch(folder, texts, language)
@@ -142,7 +142,7 @@ def test_products_in_bfloat16_keep_the_cosine(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As encoders make them where the processor has instructions for it."""
-    monkeypatch.setattr(cached_projections, "product_type", lambda _: torch.bfloat16)
+    monkeypatch.setattr(recurrent, "product_type", lambda _: torch.bfloat16)
     texts = sentences(60, seed=2)
     vectors = load_encoder(folder).encode(texts, "bb")
     np.testing.assert_array_equal(vectors[7], load_encoder(folder).encode([texts[7]], "bb")[0])

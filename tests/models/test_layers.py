@@ -1,4 +1,4 @@
-"""Dropout and linear layers."""
+"""Pooling against loops, dropout and linear layers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ import pytest
 import torch
 from torch import nn
 
-from bitextfilter.models.layers import ByteDropout, Dropout, NarrowLinear, narrow_linear_layers
+from bitextfilter.models.layers import (
+    ByteDropout,
+    Dropout,
+    NarrowLinear,
+    max_pool,
+    mean_pool,
+    narrow_linear_layers,
+)
 
 
 def test_a_part_is_dropped_and_made_up_for() -> None:
@@ -86,3 +93,12 @@ def test_every_linear_layer_is_replaced_and_nothing_else() -> None:
     assert kinds.count(nn.LSTM) == 1 == kinds.count(nn.LayerNorm)
     after = network[2](network[0](rows))
     torch.testing.assert_close(after, before, rtol=0.05, atol=0.05)
+
+
+def test_pooling_sees_no_padding() -> None:
+    torch.manual_seed(0)
+    values, lengths = torch.randn(3, 4, 5), torch.tensor([4, 1, 3])
+    for i, length in enumerate(lengths):
+        row = values[i, :length]
+        torch.testing.assert_close(max_pool(values, lengths)[i], row.max(dim=0).values)
+        torch.testing.assert_close(mean_pool(values, lengths)[i], row.mean(dim=0))
