@@ -35,7 +35,7 @@ def make_encoders(names: Sequence[str], sentences: list[str], words: int) -> dic
     """Untrained encoders of one vocabulary."""
     import torch
 
-    from bitextfilter.encoders.base import NetworkEncoder
+    from bitextfilter.encoders.base import Encoder
     from bitextfilter.encoders.registry import ENCODERS
     from bitextfilter.text.normalise import Normalisation
     from bitextfilter.text.processor import TextProcessor
@@ -52,7 +52,7 @@ def make_encoders(names: Sequence[str], sentences: list[str], words: int) -> dic
     )
     text.learn_trigrams(sentences, sentences, TrigramSettings())
     return {
-        name: NetworkEncoder(text, ENCODERS.build(name, ENCODERS.settings(name, {}), text.sizes()))
+        name: Encoder(text, ENCODERS.build(name, ENCODERS.settings(name, {}), text.sizes()))
         for name in names
     }
 

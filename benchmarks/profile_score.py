@@ -133,7 +133,7 @@ def score(file: Path, options: list[str]) -> tuple[dict[str, Times], Counter[Sha
     with watch.stage("import"):
         from bitextfilter.commands.frame.run import Run
         from bitextfilter.commands.score import main as command
-        from bitextfilter.encoders.base import NetworkEncoder
+        from bitextfilter.encoders.base import Encoder
         from bitextfilter.models.recurrent import Product
         from bitextfilter.scoring import model
         from bitextfilter.text import language
@@ -143,7 +143,7 @@ def score(file: Path, options: list[str]) -> tuple[dict[str, Times], Counter[Sha
         patched(Run, "model", lambda f: watch.on("load", f)),
         patched(Run, "windows", lambda f: watch.on_each("read", f)),
         patched(TextProcessor, "read", lambda f: watch.on("normalise and segment", f)),
-        patched(NetworkEncoder, "encode", lambda f: watch.on("encode", f)),
+        patched(Encoder, "encode", lambda f: watch.on("encode", f)),
         patched(language, "check_columns", lambda f: watch.on("check columns", f)),
         patched(model, "score_pairs", lambda f: watch.on("score", f)),
         patched(Product, "add_to", noting(products)),

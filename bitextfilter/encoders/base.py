@@ -1,4 +1,4 @@
-"""The encoder protocol, the network protocol, and the one way sentences run through a network.
+"""The base of networks, and the one way sentences run through a network.
 
 Letters: n sentences, t positions, u distinct tokens. ``side`` is 0 for the source language, 1 for
 the target. A sentence can be read in several ways, its *views*: the pieces it is segmented into,
@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -20,7 +19,7 @@ from bitextfilter.arrays import Vectors
 from bitextfilter.io.batches import LengthBlock, blocks_by_length, map_blocks
 from bitextfilter.models.device import one_torch_thread, resolve_device
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.text.ragged import PIECES, Ragged, View
+from bitextfilter.text.ragged import PIECES, Ragged
 
 
 @dataclass(frozen=True)
@@ -112,25 +111,8 @@ LONG, LONGEST = 128, 1024
 those of more than ``LONGEST`` tokens are encoded one by one."""
 
 
-class Encoder(Protocol):
-    """Turns sentences of two languages into vectors of one space."""
-
-    dim: int
-    languages: tuple[str, str]
-    processor: TextProcessor
-    device: torch.device
-
-    def encode(self, sentences: Sequence[str], language: str) -> Vectors:
-        """Encode ``n`` sentences of one language → float32 ``(n, dim)``.
-
-        A row depends on its sentence alone, to the last bit: not on the others, their number or
-        order, nor on the number of threads.
-        """
-        ...
-
-
-class NetworkEncoder:
-    """An encoder that runs a torch network block by block.
+class Encoder:
+    """Turns sentences of two languages into vectors of one space, block by block.
 
     A block holds sentences of similar length, is filled up to a fixed number of rows, and is
     computed by one thread: so the arithmetic of a row does not depend on the other rows. Long
@@ -154,33 +136,18 @@ class NetworkEncoder:
         self.network.threads = threads if self.device.type == "cpu" else 1
 
     def encode(self, sentences: Sequence[str], language: str) -> Vectors:
-        """See :meth:`Encoder.encode`. Raises SettingsError for a language the model lacks."""
-        views = self._read(sentences, language)
+        """Encode ``n`` sentences of one language → float32 ``(n, dim)``.
+
+        A row depends on its sentence alone, to the last bit: not on the others, their number or
+        order, nor on the number of threads. Raises SettingsError for a language the model lacks.
+        """
+        network = self.network
+        views = self.processor.read(sentences, language, network.views)
+        views |= {name: views[name].one_by_one() for name in network.sequences}
         lengths = next(iter(views.values())).rows.lengths
         out = np.empty((len(lengths), self.dim), dtype=np.float32)
         if not len(out):
             return out
-        with one_torch_thread(), torch.inference_mode():
-            encode = self._prepared(views, self.languages.index(language))
-
-        def run(block: LengthBlock) -> None:
-            with torch.inference_mode():
-                inputs = {name: self._padded(view.rows, block) for name, view in views.items()}
-                vectors = encode(inputs)
-            out[block.items] = vectors[: len(block.items)].float().cpu().numpy()
-
-        rows = self.network.block_rows
-        blocks = blocks_by_length(lengths, ((LONG, rows), (LONGEST, rows // 8)))
-        with one_torch_thread():
-            map_blocks(run, reversed(blocks), self.threads if self.device.type == "cpu" else 1)
-        return out
-
-    def _read(self, sentences: Sequence[str], language: str) -> dict[str, View]:
-        read = self.processor.read(sentences, language, self.network.views)
-        sequences = self.network.sequences
-        return {name: v.one_by_one() if name in sequences else v for name, v in read.items()}
-
-    def _prepared(self, views: dict[str, View], side: int) -> CachedNetwork:
         tokens = {
             name: Tokens(
                 torch.from_numpy(view.tokens.flat.astype(np.int64)).to(self.device),
@@ -188,7 +155,19 @@ class NetworkEncoder:
             )
             for name, view in views.items()
         }
-        return self.network.prepare_tokens(tokens, side)
+        with one_torch_thread(), torch.inference_mode():
+            encode = network.prepare_tokens(tokens, self.languages.index(language))
+
+        def run(block: LengthBlock) -> None:
+            with torch.inference_mode():
+                vectors = encode({n: self._padded(view.rows, block) for n, view in views.items()})
+            out[block.items] = vectors[: len(block.items)].float().cpu().numpy()
+
+        rows = network.block_rows
+        blocks = blocks_by_length(lengths, ((LONG, rows), (LONGEST, rows // 8)))
+        with one_torch_thread():
+            map_blocks(run, reversed(blocks), self.threads if self.device.type == "cpu" else 1)
+        return out
 
     def _padded(self, sentences: Ragged, block: LengthBlock) -> Padded:
         """The rows of a block, filled up; a missing row is one token 0."""

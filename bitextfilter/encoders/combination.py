@@ -1,4 +1,4 @@
-"""Encoders combined from parts by an expression such as ``word+lstm,trigram``.
+"""Encoders combined from parts by an expression such as ``word+lstm,trigram``, and averaging.
 
 Letters: n sentences, t positions, u distinct tokens, e width of a token vector and of a part.
 
@@ -11,22 +11,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pkgutil import resolve_name
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import embedding_bag
 
-from bitextfilter.encoders.averaging import WeightedAverage, cached_mean, mean_of_rows
 from bitextfilter.encoders.base import CachedNetwork, Inputs, Network, Padded, Tokens, piece_vectors
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.layers import max_pool, mean_pool, padding_mask
-from bitextfilter.models.recurrent import (
-    BidirectionalRecurrent,
-    CachedDirection,
-    CachedRecurrent,
-    LeakyGru,
-    in_blocks,
-    reverse_padded,
-)
+from bitextfilter.models.layers import mean_pool, padding_mask
+from bitextfilter.models.registry import Architecture
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES, TRIGRAMS
 
@@ -34,11 +28,64 @@ CachedPart = Callable[[Padded], Tensor]
 """From places in the distinct tokens, padded, to ``(n, e)``."""
 
 
+def mean_of_rows(table: Tensor, rows: Tensor, lengths: Tensor, *, sparse: bool = False) -> Tensor:
+    """Mean of the rows ``(n, t)`` of a table ``(u, e)``, each over its own length → ``(n, e)``.
+
+    No ``(n, t, e)`` tensor is made. *sparse*: the table's gradient is a sparse tensor.
+    """
+    inside = rows[padding_mask(lengths, rows.shape[1])]
+    starts = lengths.cumsum(0) - lengths
+    return embedding_bag(inside, table, starts, mode="mean", sparse=sparse)
+
+
+class WeightedAverage(nn.Module):
+    """Mean over a sentence of token vectors, each scaled by exp of a learnt scalar of its token."""
+
+    def __init__(self, vocabulary: int) -> None:
+        super().__init__()
+        self.log_weight = nn.Parameter(torch.zeros(vocabulary))
+
+    def forward(self, vectors: Tensor, ids: Tensor, lengths: Tensor) -> Tensor:
+        """``(n, t, e)``, ``(n, t)``, ``(n,)`` → ``(n, e)``."""
+        return mean_pool(self.weighted(vectors, ids), lengths)
+
+    def weighted(self, vectors: Tensor, ids: Tensor) -> Tensor:
+        """Vectors ``(..., e)`` of tokens ``(...)``, each times its weight."""
+        return vectors * self.weights(ids)[..., None]
+
+    def weights(self, ids: Tensor) -> Tensor:
+        """Weights of tokens."""
+        return self.log_weight[ids].exp()
+
+
+def cached_mean(
+    table: Tensor, tokens: Tokens, weights: Tensor | None = None
+) -> Callable[[Padded], Tensor]:
+    """Sum the vectors of each token's ids once, to average over sentences as places of tokens.
+
+    ``table (v, e)``; ``weights (m,)``: what the vector of each of the ids is multiplied by. A
+    token counts as often as it has ids.
+    """
+    starts = tokens.lengths.cumsum(0) - tokens.lengths
+    sums = embedding_bag(tokens.ids, table, starts, mode="sum", per_sample_weights=weights)
+    counts = tokens.lengths.to(sums.dtype)[:, None]
+
+    def encode(rows: Padded) -> Tensor:
+        total = mean_of_rows(sums, rows.ids, rows.lengths)
+        return total / mean_of_rows(counts, rows.ids, rows.lengths)
+
+    return encode
+
+
 class EncoderPart(nn.Module, ABC):
     """One way from the token vectors of a ``view`` to a sentence vector."""
 
     view = PIECES
     recurrent = False
+
+    def __init__(self, vocabulary: int, width: int) -> None:
+        """Take the number of ids of its view, and the width of vectors."""
+        super().__init__()
 
     @abstractmethod
     def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
@@ -51,9 +98,6 @@ class EncoderPart(nn.Module, ABC):
 
 class Average(EncoderPart):
     """WORD: the mean of the vectors (Wieting & Gimpel 2018; AVG, WA in the other papers)."""
-
-    def __init__(self, vocabulary: int, width: int) -> None:
-        super().__init__()
 
     def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
         """See :meth:`EncoderPart.forward`."""
@@ -74,7 +118,7 @@ class Weighted(EncoderPart):
     """The mean of the vectors, each times a learnt scalar of its token."""
 
     def __init__(self, vocabulary: int, width: int) -> None:
-        super().__init__()
+        super().__init__(vocabulary, width)
         self.average = WeightedAverage(vocabulary)
 
     def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
@@ -87,143 +131,17 @@ class Weighted(EncoderPart):
         return cached_mean(table, tokens, self.average.weights(tokens.ids))
 
 
-class Recurrent(EncoderPart):
-    """LSTM: the mean of the states (Wieting & Gimpel 2018)."""
-
-    recurrent = True
-
-    def __init__(self, vocabulary: int, width: int) -> None:
-        super().__init__()
-        self.cells = nn.LSTM(width, width, batch_first=True)
-
-    def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
-        """See :meth:`EncoderPart.forward`."""
-        return mean_pool(self.cells(vectors)[0], sentences.lengths)
-
-    def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
-        """See :meth:`EncoderPart.prepare_tokens`."""
-        direction = CachedDirection(self.cells, table[tokens.ids])
-        return lambda rows: direction.mean(rows.ids, rows.lengths)
-
-
-class Bidirectional(EncoderPart):
-    """BLSTM: the mean of the states of both directions (Wieting & Gimpel 2018)."""
-
-    recurrent = True
-
-    def __init__(self, vocabulary: int, width: int) -> None:
-        super().__init__()
-        self.ahead = nn.LSTM(width, width, batch_first=True)
-        self.back = nn.LSTM(width, width, batch_first=True)
-
-    def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
-        """See :meth:`EncoderPart.forward`."""
-        backward = reverse_padded(vectors, sentences.lengths)
-        # The order of the states does not matter to their mean.
-        return mean_pool((self.ahead(vectors)[0] + self.back(backward)[0]) / 2, sentences.lengths)
-
-    def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
-        """See :meth:`EncoderPart.prepare_tokens`."""
-        vectors = table[tokens.ids]
-        ahead = CachedDirection(self.ahead, vectors)
-        back = CachedDirection(self.back, vectors, backward=True)
-
-        def encode(rows: Padded) -> Tensor:
-            return (ahead.mean(rows.ids, rows.lengths) + back.mean(rows.ids, rows.lengths)) / 2
-
-        return encode
-
-
-class MaxPooled(EncoderPart):
-    """The highest state of a bidirectional LSTM at each place, half the width a direction.
-
-    The encoder of Kim et al. 2019 (eq. 6), without the decoder.
-    """
-
-    recurrent = True
-
-    def __init__(self, vocabulary: int, width: int) -> None:
-        super().__init__()
-        if width % 2:
-            raise SettingsError(f"max-blstm needs an even width, not {width}")
-        self.layers = BidirectionalRecurrent("lstm", width, width // 2, 1)
-
-    def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
-        """See :meth:`EncoderPart.forward`."""
-        return max_pool(self.layers(vectors, sentences.lengths), sentences.lengths)
-
-    def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
-        """See :meth:`EncoderPart.prepare_tokens`."""
-        cached = CachedRecurrent(self.layers, table[tokens.ids])
-        return lambda rows: cached.max_pooled(rows.ids, rows.lengths)
-
-
-class Gated(EncoderPart):
-    """GRAN: the mean of the vectors, each gated by the state of an LSTM at its place.
-
-    a = x ⊙ σ(W_x x + W_h h + b) (Wieting, Mallinson & Gimpel 2017, eq. 1).
-    """
-
-    recurrent = True
-
-    def __init__(self, vocabulary: int, width: int) -> None:
-        super().__init__()
-        self.cells = self._cells(width)
-        self.from_vector = nn.Linear(width, width)
-        self.from_state = nn.Linear(width, width, bias=False)
-
-    def _cells(self, width: int) -> nn.Module:
-        return nn.LSTM(width, width, batch_first=True)
-
-    def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
-        """See :meth:`EncoderPart.forward`."""
-        states = self.cells(vectors)
-        states = states if isinstance(states, Tensor) else states[0]
-        gates = torch.sigmoid(self.from_vector(vectors) + self.from_state(states))
-        return mean_pool(vectors * gates, sentences.lengths)
-
-    def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
-        """See :meth:`EncoderPart.prepare_tokens`."""
-        vectors = table[tokens.ids]
-        direction = CachedDirection(self.cells, vectors)
-        gate_inputs = in_blocks(
-            lambda rows, out: out.copy_(self.from_vector(rows)), vectors, vectors.shape[1]
-        )
-        weight = self.from_state.weight.T.contiguous()
-
-        def encode(rows: Padded) -> Tensor:
-            inside = padding_mask(rows.lengths, rows.ids.shape[1])
-            total = vectors.new_zeros(len(rows.ids), vectors.shape[1])
-            # Rows with a gap between them: of rows without, torch computes the sigmoids in one
-            # go, and those at the end in another way.
-            gates = vectors.new_empty(len(rows.ids), vectors.shape[1] + 1)[:, :-1]
-            for position, hidden in direction.states(rows.ids, rows.lengths):
-                ids = rows.ids[:, position]
-                torch.addmm(gate_inputs[ids], hidden, weight, out=gates).sigmoid_()
-                total += vectors[ids] * gates * inside[:, position, None]
-            return total / rows.lengths[:, None]
-
-        return encode
-
-
-class GatedByLeakyGru(Gated):
-    """GRAN with the gated recurrent unit of Sjöblom, Creutz & Aulamo 2018 instead of an LSTM."""
-
-    def _cells(self, width: int) -> nn.Module:
-        return LeakyGru(width, width)
-
-
-PARTS: dict[str, type[EncoderPart]] = {
-    "word": Average,
-    "trigram": TrigramAverage,
-    "weighted": Weighted,
-    "lstm": Recurrent,
-    "blstm": Bidirectional,
-    "max-blstm": MaxPooled,
-    "gran": Gated,
-    "gran-gru": GatedByLeakyGru,
+PARTS = {
+    "word": f"{__name__}:Average",
+    "trigram": f"{__name__}:TrigramAverage",
+    "weighted": f"{__name__}:Weighted",
+    "lstm": "bitextfilter.encoders.recurrent_encoders:Recurrent",
+    "blstm": "bitextfilter.encoders.recurrent_encoders:Bidirectional",
+    "max-blstm": "bitextfilter.encoders.recurrent_encoders:MaxPooled",
+    "gran": "bitextfilter.encoders.recurrent_encoders:Gated",
+    "gran-gru": "bitextfilter.encoders.recurrent_encoders:GatedByLeakyGru",
 }
-"""Name → class, made of (how many ids its view has, width)."""
+"""The parts by name; a module is imported when a part of it is asked for."""
 
 
 SHARING = ("shared", "separate")
@@ -263,9 +181,15 @@ def parse(expression: str) -> tuple[tuple[str, ...], ...]:
     )
 
 
+def part_type(name: str) -> type[EncoderPart]:
+    """Return the class of one of ``PARTS``."""
+    part: type[EncoderPart] = resolve_name(PARTS[name])
+    return part
+
+
 def views_of(expression: str) -> tuple[str, ...]:
     """Return the views that the parts of an expression read."""
-    read = {PARTS[name].view for added in parse(expression) for name in added}
+    read = {part_type(name).view for added in parse(expression) for name in added}
     return tuple(view for view in (PIECES, TRIGRAMS) if view in read)
 
 
@@ -280,44 +204,43 @@ class CombinationNetwork(Network):
         width = settings.embedding
         super().__init__(width * len(self._sums))
         self.views = views_of(expression)
-        parts = [PARTS[name] for added in self._sums for name in added]
-        self.sequences = tuple({part.view for part in parts if part.recurrent})
+        types = {name: part_type(name) for added in self._sums for name in added}
+        self.sequences = tuple({part.view for part in types.values() if part.recurrent})
         if not self.sequences:
             self.block_rows = 256
-        tables = 2 if settings.tables == "separate" else 1
-        compositions = 2 if settings.composition == "separate" else 1
-        self.vectors = nn.ModuleList(
-            nn.ModuleDict({view: piece_vectors(sizes[view], width) for view in self.views})
-            for _ in range(tables)
-        )
-        self.parts = nn.ModuleList(
-            nn.ModuleDict(
-                {
-                    name: PARTS[name](sizes[PARTS[name].view], width)
-                    for added in self._sums
-                    for name in added
-                }
-            )
-            for _ in range(compositions)
-        )
+        self._tables = [
+            {view: piece_vectors(sizes[view], width) for view in self.views}
+            for _ in range(2 if settings.tables == "separate" else 1)
+        ]
+        self.vectors = nn.ModuleList(map(nn.ModuleDict, self._tables))
+        self._parts = [
+            {name: part(sizes[part.view], width) for name, part in types.items()}
+            for _ in range(2 if settings.composition == "separate" else 1)
+        ]
+        self.parts = nn.ModuleList(map(nn.ModuleDict, self._parts))
 
     def tables(self) -> tuple[nn.Embedding, ...]:
         """See :meth:`Network.tables`."""
-        return tuple(self._table(side, v) for side in range(len(self.vectors)) for v in self.views)
+        return tuple(table for tables in self._tables for table in tables.values())
 
     def piece_tables(self) -> tuple[nn.Embedding, ...]:
         """See :meth:`Network.piece_tables`."""
-        sides = range(len(self.vectors)) if PIECES in self.views else ()
-        return tuple(self._table(side, PIECES) for side in sides)
+        return tuple(tables[PIECES] for tables in self._tables if PIECES in tables)
+
+    def _of(self, side: int) -> tuple[dict[str, nn.Embedding], dict[str, EncoderPart]]:
+        """Return the tables and the parts of a side, perhaps the other side's too."""
+        return self._tables[side % len(self._tables)], self._parts[side % len(self._parts)]
 
     def forward(self, inputs: Inputs, side: int) -> Tensor:
         """See :meth:`Network.forward`."""
-        parts = self._parts(side)
+        tables, parts = self._of(side)
+        rate = getattr(self.dropout, "p", 0.0) or getattr(self.dropout, "rate", 0.0)
         vectors: dict[str, Tensor] = {}
         encoded: dict[str, Tensor] = {}
         for name, part in parts.items():
-            rows, table = inputs[part.view], self._table(side, part.view)
-            if isinstance(part, Average) and not self._noisy():
+            rows, table = inputs[part.view], tables[part.view]
+            # Where no dropout changes the vectors, they need not be gathered to be averaged.
+            if isinstance(part, Average) and not (self.training and rate > 0):
                 encoded[name] = mean_of_rows(
                     table.weight, rows.ids, rows.lengths, sparse=table.sparse
                 )
@@ -329,31 +252,59 @@ class CombinationNetwork(Network):
 
     def prepare_tokens(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
         """See :meth:`Network.prepare_tokens`."""
-        cached: dict[str, tuple[str, CachedPart]] = {}
-        for name, part in self._parts(side).items():
-            table = self._table(side, part.view).weight
-            cached[name] = part.view, part.prepare_tokens(table, tokens[part.view])
+        tables, parts = self._of(side)
+        cached = {
+            name: (part.view, part.prepare_tokens(tables[part.view].weight, tokens[part.view]))
+            for name, part in parts.items()
+        }
         return lambda inputs: self._combined(
             {name: encode(inputs[view]) for name, (view, encode) in cached.items()}
         )
 
-    def _table(self, side: int, view: str) -> nn.Embedding:
-        tables = self.vectors[side if len(self.vectors) > 1 else 0]
-        assert isinstance(tables, nn.ModuleDict)
-        table = tables[view]
-        assert isinstance(table, nn.Embedding)
-        return table
-
-    def _parts(self, side: int) -> dict[str, EncoderPart]:
-        parts = self.parts[side if len(self.parts) > 1 else 0]
-        assert isinstance(parts, nn.ModuleDict)
-        return {name: part for name, part in parts.items() if isinstance(part, EncoderPart)}
-
-    def _noisy(self) -> bool:
-        """Return True where dropout changes the vectors before they are averaged."""
-        rate = getattr(self.dropout, "p", 0.0) or getattr(self.dropout, "rate", 0.0)
-        return self.training and rate > 0
-
     def _combined(self, encoded: Mapping[str, Tensor]) -> Tensor:
         sums = [torch.stack([encoded[n] for n in added]).sum(0) for added in self._sums]
         return torch.cat(sums, dim=1)
+
+
+@dataclass(frozen=True)
+class AveragingSettings(Settings):
+    """Shape of an averaging encoder: ``embedding`` is the width of a vector, and its ``dim``."""
+
+    embedding: int = setting(512, "width of subword and sentence vectors", within=">= 1")
+
+    @property
+    def dim(self) -> int:
+        """Width of a sentence vector."""
+        return self.embedding
+
+
+class AveragingNetwork(Network):
+    """Weighted average of subword vectors; one table serves both languages."""
+
+    sequences = ()
+    block_rows = 256
+
+    def __init__(self, settings: AveragingSettings, sizes: Mapping[str, int]) -> None:
+        """``sizes``: how many ids each view has."""
+        super().__init__(settings.dim)
+        self.embedding = piece_vectors(sizes[PIECES], settings.embedding)
+        self.average = WeightedAverage(sizes[PIECES])
+
+    def piece_tables(self) -> tuple[nn.Embedding, ...]:
+        """See :meth:`Network.piece_tables`."""
+        return (self.embedding,)
+
+    def prepare_tokens(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
+        """See :meth:`Network.prepare_tokens`."""
+        weights = self.average.weights(tokens[PIECES].ids)
+        encode = cached_mean(self.embedding.weight, tokens[PIECES], weights)
+        return lambda inputs: encode(inputs[PIECES])
+
+    def forward(self, inputs: Inputs, side: int) -> Tensor:
+        """See :meth:`Network.forward`; ``side`` makes no difference here."""
+        ids, lengths = inputs[PIECES].ids, inputs[PIECES].lengths
+        average: Tensor = self.average(self.dropout(self.embedding(ids)), ids, lengths)
+        return average
+
+
+AVERAGING = Architecture(AveragingSettings, AveragingNetwork)

@@ -19,9 +19,9 @@ from torch import Tensor, nn
 
 from bitextfilter.encoders.base import (
     CachedNetwork,
+    Encoder,
     Inputs,
     Network,
-    NetworkEncoder,
     Padded,
     Tokens,
     piece_vectors,
@@ -40,7 +40,7 @@ class LastState(EncoderPart):
     recurrent = True
 
     def __init__(self, vocabulary: int, width: int) -> None:
-        super().__init__()
+        super().__init__(vocabulary, width)
         self.cells = nn.LSTM(width, width, batch_first=True)
 
     def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
@@ -111,7 +111,7 @@ class ReferenceNetwork(Network):
 class ReferenceClassifier:
     """A network and its text processing.
 
-    A probability depends on its sentence and the model alone: see :class:`NetworkEncoder`.
+    A probability depends on its sentence and the model alone: see :class:`Encoder`.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class ReferenceClassifier:
         threads: int = 1,
     ) -> None:
         """Move the network to the device. Raises DeviceError where that is missing."""
-        self._encoder = NetworkEncoder(processor, network, device, threads)
+        self._encoder = Encoder(processor, network, device, threads)
 
     def probabilities(self, sentences: Sequence[str]) -> NDArray[np.float64]:
         """Return how probably a person wrote each of ``n`` sentences, 0 to 1: ``(n,)``."""
@@ -130,6 +130,9 @@ class ReferenceClassifier:
         # By tanh, which knows no overflow: σ(x) = (1 + tanh(x/2)) / 2.
         probabilities: NDArray[np.float64] = (1 + np.tanh(logits.astype(np.float64) / 2)) / 2
         return probabilities
+
+
+REFERENCE = Architecture(ReferenceSettings, ReferenceNetwork)
 
 
 class _ReferenceClassifiers(Registry[ReferenceNetwork, TextProcessor]):
@@ -143,7 +146,7 @@ class _ReferenceClassifiers(Registry[ReferenceNetwork, TextProcessor]):
 
 REFERENCE_CLASSIFIERS = _ReferenceClassifiers(
     "reference_classifier",
-    dict.fromkeys(READERS, Architecture(ReferenceSettings, ReferenceNetwork)),
+    dict.fromkeys(READERS, f"{__name__}:REFERENCE"),
     TextProcessor.load,
 )
 

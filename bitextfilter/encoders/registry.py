@@ -5,14 +5,12 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from bitextfilter.encoders.autoencoder import AutoencoderNetwork, AutoencoderSettings
-from bitextfilter.encoders.averaging import AveragingNetwork, AveragingSettings
-from bitextfilter.encoders.base import Encoder, Network, NetworkEncoder
+from bitextfilter.encoders.base import Encoder, Network
 from bitextfilter.encoders.combination import (
-    PARTS,
     CombinationNetwork,
     CombinationSettings,
     parse,
+    part_type,
     views_of,
 )
 from bitextfilter.models.registry import Architecture, Registry
@@ -36,9 +34,9 @@ class _Encoders(Registry[Network, TextProcessor]):
 ENCODERS = _Encoders(
     "encoder",
     {
-        "autoencoder": Architecture(AutoencoderSettings, AutoencoderNetwork),
-        PIVOT: Architecture(AutoencoderSettings, AutoencoderNetwork),
-        "averaging": Architecture(AveragingSettings, AveragingNetwork),
+        "autoencoder": "bitextfilter.encoders.recurrent_encoders:AUTOENCODER",
+        PIVOT: "bitextfilter.encoders.recurrent_encoders:AUTOENCODER",
+        "averaging": "bitextfilter.encoders.combination:AVERAGING",
     },
     TextProcessor.load,
 )
@@ -56,10 +54,10 @@ def sees_order(name: str) -> bool:
     """
     if name in ENCODERS:
         return name != "averaging"
-    return any(PARTS[part].recurrent for added in parse(name) for part in added)
+    return any(part_type(part).recurrent for added in parse(name) for part in added)
 
 
 def load_encoder(folder: Path, device: str = "cpu", threads: int = 1) -> Encoder:
     """Load the encoder of a model folder. Errors as :meth:`Registry.load`."""
     model = ENCODERS.load(folder)
-    return NetworkEncoder(model.processor, model.network, device, threads)
+    return Encoder(model.processor, model.network, device, threads)

@@ -56,30 +56,6 @@ def _abilities() -> Mapping[str, object]:
     return asked()
 
 
-class _OneThread:
-    """Counts the users of single-threaded torch, and keeps its number of threads before them."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._computing = self._before = 0
-
-    def enter(self) -> None:
-        with self._lock:
-            if not self._computing:
-                self._before = torch.get_num_threads()
-            self._computing += 1
-            torch.set_num_threads(1)
-
-    def leave(self) -> None:
-        with self._lock:
-            self._computing -= 1
-            if not self._computing:
-                torch.set_num_threads(self._before)
-
-
-_ONE_THREAD = _OneThread()
-
-
 @contextmanager
 def torch_threads(threads: int) -> Iterator[None]:
     """Give torch this number of threads."""
@@ -91,14 +67,24 @@ def torch_threads(threads: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+_BEFORE: list[int] = []
+"""Torch's threads before each user of :func:`one_torch_thread`; the first one's are restored."""
+_CHANGING = Lock()
+
+
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
     """Run each torch operation on one thread; blocks run side by side instead.
 
     May be nested and used by several threads: the last one to leave restores torch's threads.
     """
-    _ONE_THREAD.enter()
+    with _CHANGING:
+        _BEFORE.append(torch.get_num_threads())
+        torch.set_num_threads(1)
     try:
         yield
     finally:
-        _ONE_THREAD.leave()
+        with _CHANGING:
+            before = _BEFORE.pop()
+            if not _BEFORE:
+                torch.set_num_threads(before)

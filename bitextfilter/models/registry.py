@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from torch import nn
 
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.checkpoint import load_parameters, save_tensors
-from bitextfilter.models.folders import MAKERS, read_config, write_config
+from bitextfilter.models.folders import MAKERS, kind_of, read_config, write_config
 
 
 class TextProcessing(Protocol):
@@ -49,12 +50,12 @@ class Loaded(Generic[NetworkType, Processor]):
 
 
 class Registry(Generic[NetworkType, Processor]):
-    """The architectures of one kind of model, by name."""
+    """The architectures of one kind of model by name; only those asked for are imported."""
 
     def __init__(
         self,
         part: str,
-        architectures: Mapping[str, Architecture],
+        architectures: Mapping[str, str],
         load_text: Callable[[Path, dict[str, Any]], Processor],
     ) -> None:
         """Register architectures.
@@ -62,7 +63,7 @@ class Registry(Generic[NetworkType, Processor]):
         Args:
             part: the section of ``config.json`` and the name of the tensors' file: a key of
                 ``folders.MAKERS``.
-            architectures: by name.
+            architectures: by name, each as ``package.module:ARCHITECTURE``.
             load_text: reads the text processing of a model folder, given its configuration.
         """
         self._part, self._architectures, self._load_text = part, architectures, load_text
@@ -74,7 +75,8 @@ class Registry(Generic[NetworkType, Processor]):
         """Return the architecture of a name. Raises SettingsError for unknown names."""
         if name not in self._architectures:
             raise SettingsError(f"architecture {name!r} is none of {', '.join(self)}")
-        return self._architectures[name]
+        architecture: Architecture = resolve_name(self._architectures[name])
+        return architecture
 
     def settings(self, name: str, values: Mapping[str, Any]) -> Any:
         """Return the settings of an architecture. Raises SettingsError for unknown names."""
@@ -122,7 +124,18 @@ class Registry(Generic[NetworkType, Processor]):
             ModelError: the model is of another kind, damaged, or of a newer version.
         """
         config = read_config(folder)
-        name, settings = self._described(folder, config)
+        if self._part not in config:
+            wanted = f"{folder}: no {self._part.replace('_', ' ')}; {MAKERS[self._part]} makes one"
+            other = kind_of(config)
+            raise ModelError(wanted + (f" (this is of {MAKERS[other]})" if other else ""))
+        try:
+            values = dict(config[self._part])
+            name = values.pop("architecture")
+            settings = self.settings(name, values)
+        except (KeyError, TypeError, ValueError, SettingsError) as error:
+            raise ModelError(
+                f"{folder}: the configuration's {self._part} is unusable: {error}"
+            ) from error
         processor = self._load_text(folder, config)
         sizes = processor.sizes()
         try:
@@ -132,18 +145,3 @@ class Registry(Generic[NetworkType, Processor]):
                 f"{folder}: {name} needs {error}, which its text processing lacks"
             ) from error
         return Loaded(name, settings, network, processor)
-
-    def _described(self, folder: Path, config: Mapping[str, Any]) -> tuple[str, Any]:
-        """Return the architecture and settings that a configuration describes."""
-        if self._part not in config:
-            wanted = f"{folder}: no {self._part.replace('_', ' ')}; {MAKERS[self._part]} makes one"
-            other = next((f" (this is of {MAKERS[kind]})" for kind in MAKERS if kind in config), "")
-            raise ModelError(wanted + other)
-        try:
-            values = dict(config[self._part])
-            name = values.pop("architecture")
-            return name, self.settings(name, values)
-        except (KeyError, TypeError, ValueError, SettingsError) as error:
-            raise ModelError(
-                f"{folder}: the configuration's {self._part} is unusable: {error}"
-            ) from error

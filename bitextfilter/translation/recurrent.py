@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from bitextfilter.models.attention import ATTENTIONS, Attention, Memory
 from bitextfilter.models.layers import mean_pool, padding_mask
 from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent
+from bitextfilter.models.registry import Architecture
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.translation.network import State, TokenRows, TranslationNetwork
@@ -182,3 +183,7 @@ class ControlledNetwork(RecurrentTranslationNetwork):
     def attentions(self) -> list[Attention]:
         """Of the source and of the template."""
         return [self.attention, self.template_attention]
+
+
+RECURRENT = Architecture(RecurrentSettings, RecurrentTranslationNetwork)
+CONTROLLED = Architecture(ControlledSettings, ControlledNetwork)

@@ -9,24 +9,17 @@ import torch
 
 from bitextfilter.errors import ModelError
 from bitextfilter.models.device import product_type, resolve_device
-from bitextfilter.models.registry import Architecture, Registry
+from bitextfilter.models.registry import Registry
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.translation.network import TranslationNetwork
-from bitextfilter.translation.recurrent import (
-    ControlledNetwork,
-    ControlledSettings,
-    RecurrentSettings,
-    RecurrentTranslationNetwork,
-)
-from bitextfilter.translation.transformer import TransformerNetwork, TransformerSettings
 from bitextfilter.translation.translator import Translator
 
 TRANSLATORS: Registry[TranslationNetwork, TextProcessor] = Registry(
     "translator",
     {
-        "transformer": Architecture(TransformerSettings, TransformerNetwork),
-        "recurrent": Architecture(RecurrentSettings, RecurrentTranslationNetwork),
-        "controlled": Architecture(ControlledSettings, ControlledNetwork),
+        "transformer": "bitextfilter.translation.transformer:TRANSFORMER",
+        "recurrent": "bitextfilter.translation.recurrent:RECURRENT",
+        "controlled": "bitextfilter.translation.recurrent:CONTROLLED",
     },
     TextProcessor.load,
 )

@@ -16,6 +16,7 @@ from torch.nn import functional
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.attention import KeysValues, MultiHeadAttention, sinusoids
 from bitextfilter.models.layers import padding_mask
+from bitextfilter.models.registry import Architecture
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.translation.network import State, TokenRows, TranslationNetwork
@@ -191,3 +192,6 @@ class TransformerState(State):
         rows = (self._first + parents).flatten()
         for cache in self._caches:
             cache.select(rows)
+
+
+TRANSFORMER = Architecture(TransformerSettings, TransformerNetwork)

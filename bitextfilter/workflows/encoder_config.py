@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bitextfilter.encoders.autoencoder import AutoencoderSettings
-from bitextfilter.encoders.averaging import AveragingSettings
 from bitextfilter.encoders.combination import CombinationSettings
 from bitextfilter.encoders.registry import ENCODERS, PIVOT, sees_order, views
 from bitextfilter.errors import SettingsError
@@ -86,8 +84,8 @@ class EncoderConfig(NetworkConfig):
         return [
             ("architecture", config.architecture, "", meaning),
             *group_rows(config.shape, "shape", "parts", CombinationSettings()),
-            *group_rows(AutoencoderSettings(), "shape", "autoencoder and pivot"),
-            *group_rows(AveragingSettings(), "shape", "averaging"),
+            *group_rows(ENCODERS.find("autoencoder").settings(), "shape", "autoencoder and pivot"),
+            *group_rows(ENCODERS.find("averaging").settings(), "shape", "averaging"),
             *group_rows(config.normalisation, "normalisation", other=Normalisation()),
             *group_rows(config.segmentation, "segmentation", other=SegmenterSettings()),
             *group_rows(config.trigrams, "trigrams", other=TrigramSettings()),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Vectors
-from bitextfilter.encoders.base import Encoder, Network, NetworkEncoder
+from bitextfilter.encoders.base import Encoder, Network
 from bitextfilter.encoders.registry import ENCODERS, views
 from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.recovery import recover
@@ -92,9 +92,9 @@ class EncoderTraining(TrainingRun):
         encoder = self._encoder(ENCODERS.load(folder).network)
         BackgroundSample(*_both(encoder, self._sample)).save(folder / BACKGROUND)
 
-    def _encoder(self, network: Network) -> NetworkEncoder:
+    def _encoder(self, network: Network) -> Encoder:
         environment = self.environment
-        return NetworkEncoder(self.processor, network, environment.device, environment.threads)
+        return Encoder(self.processor, network, environment.device, environment.threads)
 
     def _make_processor(self, sources: list[str], targets: list[str]) -> TextProcessor:
         """Take the text processing of the model to start from, or learn it."""

@@ -21,7 +21,7 @@ from console import BIN
 from toys import toy_model
 
 from bitextfilter.commands import embed, score
-from bitextfilter.encoders.averaging import AveragingNetwork, AveragingSettings
+from bitextfilter.encoders.combination import AveragingNetwork, AveragingSettings
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.models.checkpoint import load_tensors, save_tensors
 from bitextfilter.models.folders import writing_folder

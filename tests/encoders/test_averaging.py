@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from bitextfilter.encoders.averaging import mean_of_rows
+from bitextfilter.encoders.combination import mean_of_rows
 
 ROWS = torch.tensor([[3, 1, 3], [5, 0, 0], [0, 2, 0]])
 LENGTHS = torch.tensor([3, 1, 2])

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from bitextfilter.arrays import Vectors
-from bitextfilter.encoders.base import LONG, LONGEST, NetworkEncoder, Padded
+from bitextfilter.encoders.base import LONG, LONGEST, Encoder, Padded
 from bitextfilter.encoders.combination import PARTS
 from bitextfilter.encoders.registry import ENCODERS, load_encoder, views
 from bitextfilter.errors import DeviceError, ModelError, NotFoundError, SettingsError
@@ -55,7 +55,7 @@ def cosines(one: Vectors, other: Vectors) -> Vectors:
     return products
 
 
-Maker = Callable[..., NetworkEncoder]
+Maker = Callable[..., Encoder]
 
 
 @pytest.fixture(scope="module", params=SHAPES, ids=list(SHAPES))

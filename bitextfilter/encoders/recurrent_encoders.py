@@ -1,0 +1,259 @@
+"""Recurrent encoders: the bilingual autoencoder's (Kim et al. 2019), and the parts that recur.
+
+The autoencoder (section 3 of the paper) has a bidirectional recurrent network a language over one
+table of subword vectors; the sentence embedding is the element-wise maximum over the states (eq. 3,
+6). The decoder they share, of these languages (``training/autoencoder.py``) or of a third
+(``training/pivot.py``), exists only in training and is not part of a model folder.
+
+With ``average`` (ours, not the paper's) the weighted average of the subword vectors is added to
+the scaled maximum: the network starts as an averaging encoder and learns word order on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from bitextfilter.encoders.base import (
+    CachedNetwork,
+    Inputs,
+    Network,
+    Padded,
+    Tokens,
+    piece_vectors,
+)
+from bitextfilter.encoders.combination import (
+    CachedPart,
+    EncoderPart,
+    WeightedAverage,
+    mean_of_rows,
+)
+from bitextfilter.errors import SettingsError
+from bitextfilter.models.layers import max_pool, mean_pool, padding_mask
+from bitextfilter.models.recurrent import (
+    CELLS,
+    BidirectionalRecurrent,
+    CachedDirection,
+    CachedRecurrent,
+    LeakyGru,
+    in_blocks,
+    reverse_padded,
+)
+from bitextfilter.models.registry import Architecture
+from bitextfilter.settings import Settings, setting
+from bitextfilter.text.ragged import PIECES
+
+
+@dataclass(frozen=True)
+class AutoencoderSettings(Settings):
+    """Shape of the recurrent encoders.
+
+    ``hidden`` is the width of one direction, so a sentence vector has ``2 * hidden`` numbers
+    (Kim et al. 2019: 512, so 256 a direction).
+    """
+
+    embedding: int = setting(512, "width of a subword vector", within=">= 1")
+    hidden: int = setting(
+        256, "width of one direction; a sentence vector is twice as wide", within=">= 1"
+    )
+    layers: int = setting(1, "recurrent layers", within=">= 1")
+    cell: str = setting("lstm", "the kind of recurrent unit", choices=CELLS)
+    average: bool = setting(
+        False,
+        "add the weighted average of the subword vectors to the scaled maximum; `embedding` must"
+        " be twice `hidden`",
+    )
+
+    def __post_init__(self) -> None:
+        """Raise SettingsError for values that do not fit."""
+        super().__post_init__()
+        if self.average and self.embedding != self.dim:
+            raise SettingsError(
+                f"average adds word vectors to the states: embedding ({self.embedding})"
+                f" must be twice hidden ({self.hidden})"
+            )
+
+    @property
+    def dim(self) -> int:
+        """Width of a sentence vector."""
+        return 2 * self.hidden
+
+
+class AutoencoderNetwork(Network):
+    """Two max-pooled bidirectional encoders over one table of subword vectors."""
+
+    def __init__(self, settings: AutoencoderSettings, sizes: Mapping[str, int]) -> None:
+        """``sizes``: how many ids each view has."""
+        super().__init__(settings.dim)
+        self.settings = settings
+        self.embedding = piece_vectors(sizes[PIECES], settings.embedding)
+        shape = (settings.cell, settings.embedding, settings.hidden, settings.layers)
+        self.encoders = nn.ModuleList(BidirectionalRecurrent(*shape) for _ in range(2))
+        if settings.average:
+            self.average = WeightedAverage(sizes[PIECES])
+            self.gain = nn.Parameter(torch.full((settings.dim,), 0.1))
+            self.offset = nn.Parameter(torch.zeros(settings.dim))
+
+    def piece_tables(self) -> tuple[nn.Embedding, ...]:
+        """See :meth:`Network.piece_tables`."""
+        return (self.embedding,)
+
+    def prepare_tokens(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
+        """See :meth:`Network.prepare_tokens`."""
+        ids = tokens[PIECES].ids
+        vectors = self.embedding(ids)
+        encoder = self.encoders[side]
+        assert isinstance(encoder, BidirectionalRecurrent)
+        cached = CachedRecurrent(encoder, vectors, self.threads)
+        if not self.settings.average:
+            return lambda inputs: cached.max_pooled(inputs[PIECES].ids, inputs[PIECES].lengths)
+        weighted = self.average.weighted(vectors, ids)
+
+        def encode(inputs: Inputs) -> Tensor:
+            rows, lengths = inputs[PIECES].ids, inputs[PIECES].lengths
+            average = mean_of_rows(weighted, rows, lengths)
+            return average + self.gain * cached.max_pooled(rows, lengths) + self.offset
+
+        return encode
+
+    def forward(self, inputs: Inputs, side: int) -> Tensor:
+        """See :meth:`Network.forward`."""
+        ids, lengths = inputs[PIECES].ids, inputs[PIECES].lengths
+        vectors = self.dropout(self.embedding(ids))
+        pooled = max_pool(self.encoders[side](vectors, lengths), lengths)
+        if not self.settings.average:
+            return pooled
+        average: Tensor = self.average(vectors, ids, lengths)
+        return average + self.gain * pooled + self.offset
+
+
+AUTOENCODER = Architecture(AutoencoderSettings, AutoencoderNetwork)
+
+
+class Recurrent(EncoderPart):
+    """LSTM: the mean of the states (Wieting & Gimpel 2018)."""
+
+    recurrent = True
+
+    def __init__(self, vocabulary: int, width: int) -> None:
+        super().__init__(vocabulary, width)
+        self.cells = nn.LSTM(width, width, batch_first=True)
+
+    def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
+        """See :meth:`EncoderPart.forward`."""
+        return mean_pool(self.cells(vectors)[0], sentences.lengths)
+
+    def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`EncoderPart.prepare_tokens`."""
+        direction = CachedDirection(self.cells, table[tokens.ids])
+        return lambda rows: direction.mean(rows.ids, rows.lengths)
+
+
+class Bidirectional(EncoderPart):
+    """BLSTM: the mean of the states of both directions (Wieting & Gimpel 2018)."""
+
+    recurrent = True
+
+    def __init__(self, vocabulary: int, width: int) -> None:
+        super().__init__(vocabulary, width)
+        self.ahead = nn.LSTM(width, width, batch_first=True)
+        self.back = nn.LSTM(width, width, batch_first=True)
+
+    def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
+        """See :meth:`EncoderPart.forward`."""
+        backward = reverse_padded(vectors, sentences.lengths)
+        # The order of the states does not matter to their mean.
+        return mean_pool((self.ahead(vectors)[0] + self.back(backward)[0]) / 2, sentences.lengths)
+
+    def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`EncoderPart.prepare_tokens`."""
+        vectors = table[tokens.ids]
+        ahead = CachedDirection(self.ahead, vectors)
+        back = CachedDirection(self.back, vectors, backward=True)
+
+        def encode(rows: Padded) -> Tensor:
+            return (ahead.mean(rows.ids, rows.lengths) + back.mean(rows.ids, rows.lengths)) / 2
+
+        return encode
+
+
+class MaxPooled(EncoderPart):
+    """The highest state of a bidirectional LSTM at each place, half the width a direction.
+
+    The encoder of Kim et al. 2019 (eq. 6), without the decoder.
+    """
+
+    recurrent = True
+
+    def __init__(self, vocabulary: int, width: int) -> None:
+        super().__init__(vocabulary, width)
+        if width % 2:
+            raise SettingsError(f"max-blstm needs an even width, not {width}")
+        self.layers = BidirectionalRecurrent("lstm", width, width // 2, 1)
+
+    def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
+        """See :meth:`EncoderPart.forward`."""
+        return max_pool(self.layers(vectors, sentences.lengths), sentences.lengths)
+
+    def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`EncoderPart.prepare_tokens`."""
+        cached = CachedRecurrent(self.layers, table[tokens.ids])
+        return lambda rows: cached.max_pooled(rows.ids, rows.lengths)
+
+
+class Gated(EncoderPart):
+    """GRAN: the mean of the vectors, each gated by the state of an LSTM at its place.
+
+    a = x ⊙ σ(W_x x + W_h h + b) (Wieting, Mallinson & Gimpel 2017, eq. 1).
+    """
+
+    recurrent = True
+
+    def __init__(self, vocabulary: int, width: int) -> None:
+        super().__init__(vocabulary, width)
+        self.cells = self._cells(width)
+        self.from_vector = nn.Linear(width, width)
+        self.from_state = nn.Linear(width, width, bias=False)
+
+    def _cells(self, width: int) -> nn.Module:
+        return nn.LSTM(width, width, batch_first=True)
+
+    def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
+        """See :meth:`EncoderPart.forward`."""
+        states = self.cells(vectors)
+        states = states if isinstance(states, Tensor) else states[0]
+        gates = torch.sigmoid(self.from_vector(vectors) + self.from_state(states))
+        return mean_pool(vectors * gates, sentences.lengths)
+
+    def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
+        """See :meth:`EncoderPart.prepare_tokens`."""
+        vectors = table[tokens.ids]
+        direction = CachedDirection(self.cells, vectors)
+        gate_inputs = in_blocks(
+            lambda rows, out: out.copy_(self.from_vector(rows)), vectors, vectors.shape[1]
+        )
+        weight = self.from_state.weight.T.contiguous()
+
+        def encode(rows: Padded) -> Tensor:
+            inside = padding_mask(rows.lengths, rows.ids.shape[1])
+            total = vectors.new_zeros(len(rows.ids), vectors.shape[1])
+            # Rows with a gap between them: of rows without, torch computes the sigmoids in one
+            # go, and those at the end in another way.
+            gates = vectors.new_empty(len(rows.ids), vectors.shape[1] + 1)[:, :-1]
+            for position, hidden in direction.states(rows.ids, rows.lengths):
+                ids = rows.ids[:, position]
+                torch.addmm(gate_inputs[ids], hidden, weight, out=gates).sigmoid_()
+                total += vectors[ids] * gates * inside[:, position, None]
+            return total / rows.lengths[:, None]
+
+        return encode
+
+
+class GatedByLeakyGru(Gated):
+    """GRAN with the gated recurrent unit of Sjöblom, Creutz & Aulamo 2018 instead of an LSTM."""
+
+    def _cells(self, width: int) -> nn.Module:
+        return LeakyGru(width, width)
