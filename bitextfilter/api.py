@@ -122,9 +122,9 @@ class Filter:
             SettingsError: a rule or a parameter is unknown, or a rule cannot run.
             DeviceError: a rule needs a package that is not installed.
         """
-        from bitextfilter.filters.column import columns_of
+        from bitextfilter.filters.custom import columns_of
         from bitextfilter.filters.pipeline import Pipeline
-        from bitextfilter.filters.sets import parse_rules, usable
+        from bitextfilter.filters.registry import parse_rules, usable
 
         self._languages = _language_codes(languages)
         choices = parse_rules([rules] if isinstance(rules, str) else rules)

@@ -63,7 +63,7 @@ class _Declared:
 
 def setting(
     default: Any,
-    meaning: str,
+    meaning: str = "",
     *,
     choices: Iterable[str] = (),
     within: str = "",

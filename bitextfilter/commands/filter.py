@@ -26,8 +26,8 @@ from bitextfilter.io.workers import map_in_order
 
 if TYPE_CHECKING:
     from bitextfilter.filters.pipeline import Pipeline, Tally
+    from bitextfilter.filters.registry import SelectedRule
     from bitextfilter.filters.rule import LanguagePair, Rule
-    from bitextfilter.filters.sets import SelectedRule
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class _RuleOptions:
 
 def _usable_rules(run: Run, options: _RuleOptions) -> tuple[list[Rule], LanguagePair]:
     """Return the rules that can run, and the languages if they are known."""
-    from bitextfilter.filters.sets import usable, without
+    from bitextfilter.filters.registry import usable, without
 
     rules, languages = _rules_asked_for(run, options)
     if options.similarity and not any(fact.startswith("recommended") for fact in run.facts):
@@ -72,7 +72,7 @@ def _rules_asked_for(
     run: Run, options: _RuleOptions
 ) -> tuple[tuple[SelectedRule, ...], LanguagePair]:
     """Return the rules of --rule and --rules, and the languages given with them."""
-    from bitextfilter.filters.sets import parse_rules, read_rules
+    from bitextfilter.filters.registry import parse_rules, read_rules
 
     recommend = partial(_recommended, run, options)
     specs = options.specs or (("default",) if options.file is None else ())
@@ -229,7 +229,7 @@ def _filtered(
 
 def _places(rows: RowReader, rules: Iterable[Rule]) -> dict[str, int]:
     """Return the index of each column that rules read. Without a header, ``score`` is the last."""
-    from bitextfilter.filters.column import columns_of
+    from bitextfilter.filters.custom import columns_of
 
     places = {}
     for name in columns_of(rules):

@@ -1,24 +1,62 @@
-"""Rules of agreement: the same addresses, placeholders, tags and punctuation on both sides."""
+"""Rules of agreement: the same addresses, tags, punctuation and digits on both sides."""
 
 from __future__ import annotations
 
-import functools
 import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from difflib import SequenceMatcher
 from typing import ClassVar
 
 import numpy as np
 import regex
-from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Integers, Mask
-from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import Bounded, LanguagePair, PairFault
+from bitextfilter.settings import setting
+from bitextfilter.text import characters
+
+Unmatched = tuple[Sequence[str], Sequence[str]]
+
+_NAMED = 3
+"""Mismatches that a reason names; the others are counted."""
+
+
+@dataclass(frozen=True)
+class AgreementRule(PairFault):
+    """A rule that compares the items of both sides; at most ``allowed`` may differ."""
+
+    allowed: int = setting(0, within=">= 0")
+
+    @abstractmethod
+    def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
+        """Return the items that only the source has, and those that only the target has."""
+
+    @abstractmethod
+    def marked(self, side: BatchSide) -> Mask:
+        """Return the sentences that may hold an item, shape ``(n,)``."""
+
+    def suspects(self, pairs: Pairs) -> Mask:
+        """Select pairs with a side that may hold an item."""
+        return self.marked(pairs.source) | self.marked(pairs.target)
+
+    def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
+        """Name the mismatches: ``1,500≠1,600, 7(target only)``. Equal sides have none."""
+        if source == target:
+            return None
+        one, other = self.unmatched(source, target, languages)
+        count = max(len(one), len(other))
+        if count <= self.allowed:
+            return None
+        named = [f"{a}≠{b}" for a, b in zip(one, other, strict=False)]
+        named += [f"{item}(source only)" for item in one[len(other) :]]
+        named += [f"{item}(target only)" for item in other[len(one) :]]
+        more = [f"{count - _NAMED} more"] if count > _NAMED else []
+        return ", ".join(named[:_NAMED] + more)
+
 
 _EMAIL = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}._%+-]*+@(?:[\p{L}\p{N}-]++\.)+\p{L}{2,}")
 
@@ -57,22 +95,6 @@ _TIME_FORMAT = regex.compile(r"%[-_^#0]?[HIMYByb](?!\p{L})")
 _INTEGER = dict.fromkeys("diu", "d")
 
 
-def _placeholders(text: str) -> Iterator[str]:
-    """Yield the placeholders without flags, widths and positions.
-
-    ``%1$s`` is ``%s``; ``%5i`` and ``%ld`` are ``%d``. Named and numbered ones count once. Formats
-    of dates and times (``%H:%M``) differ between languages and do not count.
-    """
-    timed, seen = _TIME_FORMAT.search(text), set()
-    for found in _PLACEHOLDER.finditer(text):
-        kind = None if timed else found["kind"]
-        plain = "".join((found["named"] or "").split()) or f"%{_INTEGER.get(kind or '', kind)}"
-        numbered = found["place"] or (found["named"] and plain != "{}")
-        if (kind or found["named"]) and not (numbered and found[0] in seen):
-            yield plain
-        seen.add(found[0])
-
-
 _TAG = regex.compile(
     r"(?<!(?:^|[^\p{L}\p{N}>])L)<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*)(?:\s[^<>]*?)?(?P<empty>/?)>"
 )
@@ -84,54 +106,6 @@ _HTML = frozenset(
     """.split()  # noqa: SIM905 - a list would be a page long
 )
 """Names that are tags even without a closing tag."""
-
-
-Unmatched = tuple[Sequence[str], Sequence[str]]
-
-_NAMED = 3
-"""Mismatches that a reason names; the others are counted."""
-
-
-@dataclass(frozen=True)
-class AgreementRule(PairFault):
-    """A rule that compares the items of both sides; at most ``allowed`` may differ."""
-
-    allowed: int = 0
-
-    def __post_init__(self) -> None:
-        """Raise SettingsError for a number below zero."""
-        if self.allowed < 0:
-            raise SettingsError(f"{self.name}: allowed={self.allowed} is below 0")
-
-    @abstractmethod
-    def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
-        """Return the items that only the source has, and those that only the target has."""
-
-    @abstractmethod
-    def marked(self, side: BatchSide) -> Mask:
-        """Return the sentences that may hold an item, shape ``(n,)``."""
-
-    def suspects(self, pairs: Pairs) -> Mask:
-        """Select pairs with a side that may hold an item."""
-        return self.marked(pairs.source) | self.marked(pairs.target)
-
-    def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
-        """Name the mismatches: ``1,500≠1,600, 7(target only)``. Equal sides have none."""
-        if source == target:
-            return None
-        one, other = self.unmatched(source, target, languages)
-        count = max(len(one), len(other))
-        if count <= self.allowed:
-            return None
-        named = [_mismatch(*both) for both in zip_longest(one[:_NAMED], other[:_NAMED])]
-        more = [f"{count - _NAMED} more"] if count > _NAMED else []
-        return ", ".join(named + more)
-
-
-def _mismatch(one: str | None, other: str | None) -> str:
-    if one is not None and other is not None:
-        return f"{one}≠{other}"
-    return f"{one}(source only)" if other is None else f"{other}(target only)"
 
 
 @dataclass(frozen=True)
@@ -146,12 +120,9 @@ class _Copied(AgreementRule):
         """Return the items of *text*, in a form that is the same for both sides."""
 
     def marked(self, side: BatchSide) -> Mask:
-        """Select sentences with a mark."""
-        found: Mask = np.any([side.containing(mark) for mark in self.marks], axis=0)
-        return found
+        return side.containing_any(self.marks)
 
     def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
-        """Return the items that one side has more of."""
         one, other = Counter(self.read(source)), Counter(self.read(target))
         return list((one - other).elements()), list((other - one).elements())
 
@@ -166,7 +137,6 @@ class EmailAddresses(_Copied):
     marks = ("@",)
 
     def read(self, text: str) -> Iterable[str]:
-        """Return the e-mail addresses, each once."""
         return list(dict.fromkeys(found[0].lower() for found in _EMAIL.finditer(text)))
 
 
@@ -185,7 +155,6 @@ class WebAddresses(_Copied):
     marks = ("://", "www.", "WWW.")
 
     def read(self, text: str) -> Iterable[str]:
-        """Return the web addresses, each once."""
         return list(dict.fromkeys(_plain_address(found[0]) for found in _WEB.finditer(text)))
 
 
@@ -203,8 +172,19 @@ class Placeholders(_Copied):
     marks = ("%", "{")
 
     def read(self, text: str) -> Iterable[str]:
-        """Return the placeholders."""
-        return _placeholders(text)
+        """Yield the placeholders without flags, widths and positions.
+
+        ``%1$s`` is ``%s``; ``%5i`` and ``%ld`` are ``%d``. Named and numbered ones count once.
+        Formats of dates and times (``%H:%M``) differ between languages and do not count.
+        """
+        timed, seen = _TIME_FORMAT.search(text), set()
+        for found in _PLACEHOLDER.finditer(text):
+            kind = None if timed else found["kind"]
+            plain = "".join((found["named"] or "").split()) or f"%{_INTEGER.get(kind or '', kind)}"
+            numbered = found["place"] or (found["named"] and plain != "{}")
+            if (kind or found["named"]) and not (numbered and found[0] in seen):
+                yield plain
+            seen.add(found[0])
 
 
 @dataclass(frozen=True)
@@ -221,7 +201,6 @@ class Tags(_Copied):
     marks = ("<",)
 
     def read(self, text: str) -> Iterable[str]:
-        """Return the tags by their names: those of HTML, and those closed on the same side."""
         tags = [
             (bool(found["end"]), found["name"].lower(), bool(found["empty"]))
             for found in _TAG.finditer(text)
@@ -233,8 +212,8 @@ class Tags(_Copied):
 _TERMINALS = ".?!…。．｡？！؟۔।॥։።᙮"
 """Marks that end sentences, in all scripts: those of OpusFilter and more."""
 
-_BRACKETS = ("(（", ")）"), ("[［【〔", "]］】〕"), ("{｛", "}｝"), ("⟨〈《", "⟩〉》")
-"""Opening and closing brackets of each kind, in all widths."""
+_OPENING, _CLOSING = ("(（", "[［【〔", "{｛", "⟨〈《"), (")）", "]］】〕", "}｝", "⟩〉》")
+"""Brackets of each kind, in all widths."""
 
 
 @dataclass(frozen=True)
@@ -251,30 +230,10 @@ class TerminalPunctuation(Bounded):
     minimum: float | None = -3
 
     def values(self, pairs: Pairs) -> Floats:
-        """Return the scores."""
-        source, target = (side.count(_terminals()[side.codes]) for side in pairs.sides)
-        penalty = np.abs(source - target)
-        penalty += np.maximum(source - 1, 0) + np.maximum(target - 1, 0)
-        scores = [-math.log(1 + value) for value in range(int(penalty.max(initial=0)) + 1)]
-        values: Floats = np.array(scores)[penalty]
-        return values
-
-
-@functools.cache
-def _terminals() -> Mask:
-    table = np.zeros(0x110000, dtype=bool)
-    table[[ord(sign) for sign in _TERMINALS]] = True
-    return table
-
-
-@functools.cache
-def _brackets() -> NDArray[np.int8]:
-    """Return the kind of bracket of each code point: 1 and up opening, -1 and down closing."""
-    table = np.zeros(0x110000, dtype=np.int8)
-    for kind, (opening, closing) in enumerate(_BRACKETS, start=1):
-        table[[ord(sign) for sign in opening]] = kind
-        table[[ord(sign) for sign in closing]] = -kind
-    return table
+        marks = characters.in_groups(_TERMINALS)
+        source, target = (side.count(marks[side.codes] == 0) for side in pairs.sides)
+        penalty = np.abs(source - target) + np.maximum(source - 1, 0) + np.maximum(target - 1, 0)
+        return np.array([-math.log(1 + value) for value in penalty.tolist()], dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -293,20 +252,92 @@ class Parentheses(Bounded):
     maximum: float | None = 0
 
     def values(self, pairs: Pairs) -> Integers:
-        """Return the differences."""
-        source, target = (_open(side) for side in pairs.sides)
-        differences: Integers = np.abs(source - target).sum(axis=1)
-        return differences
+        return _difference(_unbalanced(side) for side in pairs.sides)
 
 
-def _open(side: BatchSide) -> Integers:
-    """Return opening less closing brackets of each kind, shape ``(n, kinds)``."""
-    kinds = _brackets()[side.codes]
-    places = np.flatnonzero(kinds)
-    kinds = kinds[places]
-    count = len(_BRACKETS) + 1
-    cells = np.searchsorted(side.ends, places) * count + np.abs(kinds)
-    shape = len(side), count
-    opened = np.bincount(cells[kinds > 0], minlength=len(side) * count)
-    closed = np.bincount(cells[kinds < 0], minlength=len(side) * count)
-    return (opened - closed).reshape(shape)
+def _unbalanced(side: BatchSide) -> Integers:
+    """Return opening less closing brackets of each kind, ``(n, kinds)``."""
+    counts = side.histogram(characters.in_groups(*_OPENING, *_CLOSING), 2 * len(_OPENING))
+    return counts[:, : len(_OPENING)] - counts[:, len(_OPENING) :]
+
+
+@dataclass(frozen=True)
+class Numerals(Bounded):
+    """The sequences of digits other than 0 are similar on both sides.
+
+    The value is the ratio of Ratcliff and Obershelp by Python's ``difflib``: 1 for the same
+    digits, or none on both sides. Digits of any script count by their values.
+    """
+
+    name = "numerals"
+    unit = "0 to 1: similarity ratio"
+    origin = "Vázquez et al. 2019; OpusFilter NonZeroNumeralsFilter (default 0.5)"
+
+    minimum: float | None = 0.5
+
+    def values(self, pairs: Pairs) -> Floats:
+        sides = [_digits_above_0(side) for side in pairs.sides]
+        ratios = np.ones(len(pairs))
+        for place, (one, other) in enumerate(zip(*sides, strict=True)):
+            if one != other:
+                ratios[place] = SequenceMatcher(None, one, other).ratio() if one and other else 0
+        return ratios
+
+
+def _digits_above_0(side: BatchSide) -> Iterator[bytes]:
+    """Yield the values of each sentence's digits other than 0."""
+    values = characters.digits()[side.codes]
+    places = np.flatnonzero(values > 0)
+    found = values[places].tobytes()
+    bounds = (np.searchsorted(places, ends).tolist() for ends in (side.starts, side.ends))
+    return (found[first:last] for first, last in zip(*bounds, strict=True))
+
+
+@dataclass(frozen=True)
+class NumberInconsistencies(Bounded):
+    """The sides hold the same digits, in any order.
+
+    The value is the number of digits without a partner on the other side. Good translations fail
+    with spelt-out numbers, hours (3 p.m., 15:00) or converted units.
+    """
+
+    name = "number-inconsistencies"
+    unit = "digits, 0 and up"
+    origin = "Bicleaner no_number_inconsistencies (off there as well by default)"
+
+    maximum: float | None = 0
+
+    def values(self, pairs: Pairs) -> Integers:
+        return _difference(_digit_counts(side) for side in pairs.sides)
+
+
+@dataclass(frozen=True)
+class Digits(Bounded):
+    """A large enough share of the digits stands on both sides, in any order.
+
+    The value is the number of common digits, with their counts, over that of the side with more;
+    1 for sides without digits.
+    """
+
+    name = "digits"
+    unit = "0 to 1: digits that both sides have / digits of the side with more"
+    origin = "Rossenbach et al. 2018 (digits that agree)"
+
+    minimum: float | None = 0.5
+
+    def values(self, pairs: Pairs) -> Floats:
+        source, target = (_digit_counts(side) for side in pairs.sides)
+        most = np.maximum(source.sum(axis=1), target.sum(axis=1))
+        shared = np.minimum(source, target).sum(axis=1)
+        return np.where(most == 0, 1.0, shared / np.maximum(most, 1))
+
+
+def _digit_counts(side: BatchSide) -> Integers:
+    """Return the count of each digit, ``(n, 10)``."""
+    return side.histogram(characters.digits(), 10)
+
+
+def _difference(sides: Iterable[Integers]) -> Integers:
+    """Return the absolute differences of counts ``(n, kinds)``, summed over the kinds."""
+    source, target = sides
+    return np.asarray(np.abs(source - target).sum(axis=1))

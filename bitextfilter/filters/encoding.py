@@ -99,7 +99,6 @@ class BadEncoding(SideFault):
         return side.holding(np.flatnonzero(hits))
 
     def fault(self, sentence: str) -> str | None:
-        """Return the first damaged characters."""
         found = _DAMAGE.search(sentence)
         return found[0] if found else None
 
@@ -119,7 +118,6 @@ class UnicodeNoise(SideBounded):
     maximum: float | None = 0
 
     def side_values(self, side: BatchSide) -> Integers:
-        """Return the numbers of such characters."""
         return side.count(_noise()[side.codes])
 
 
@@ -160,6 +158,5 @@ class EscapedUnicode(SideFault):
         return side.holding(escapes[followers])
 
     def fault(self, sentence: str) -> str | None:
-        """Return the first escape."""
         found = _ESCAPES.search(sentence)
         return found[0] if found else None

@@ -1,29 +1,37 @@
-"""Rules of figures: the same numbers, digits, dates and units on both sides."""
+"""Rules of figures: the same numbers, dates and units on both sides."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 import numpy as np
 import regex
 
-from bitextfilter.arrays import Floats, Integers, Mask
+from bitextfilter.arrays import Mask
 from bitextfilter.filters.agreement import AgreementRule, Unmatched
-from bitextfilter.filters.dates import Date, Day, named_months, read_dates
 from bitextfilter.filters.numbers import (
+    Day,
     Number,
+    Unit,
     in_ascii,
+    named_months,
+    read_dates,
     read_numbers,
+    read_quantities,
     values_of,
     widened,
     word_values,
 )
 from bitextfilter.filters.pairs import BatchSide, Pairs
-from bitextfilter.filters.quantities import Quantity, Unit, read_quantities
-from bitextfilter.filters.rule import Bounded, LanguagePair
+from bitextfilter.filters.rule import LanguagePair
 from bitextfilter.text import characters
+
+_CLOCK = regex.compile(r"(?<![\p{L}\p{M}])[ap]\.?\s?m\b", regex.IGNORECASE)
+_MANY = 100
+"""Excuses compare all numbers with all; sides with more numbers get none."""
+_NAME = regex.compile(r"(\p{L}{3,})-$")
+_COVID = regex.compile(r"covid\p{L}*-19", regex.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -31,9 +39,6 @@ class _FiguresRule(AgreementRule):
     def marked(self, side: BatchSide) -> Mask:
         """Select sentences with digits."""
         return side.holding(np.flatnonzero(characters.digits()[side.codes] >= 0))
-
-
-_CLOCK = regex.compile(r"(?<![\p{L}\p{M}])[ap]\.?\s?m\b", regex.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -76,13 +81,6 @@ def _without_partner(sides: list[list[Number]], words: list[set[str]]) -> list[l
         [number for number in numbers if not number.agrees(there)]
         for numbers, there in zip(sides, values[::-1], strict=True)
     ]
-
-
-_MANY = 100
-"""Excuses compare all numbers with all; sides with more numbers get none."""
-
-_NAME = regex.compile(r"(\p{L}{3,})-$")
-_COVID = regex.compile(r"covid\p{L}*-19", regex.IGNORECASE)
 
 
 def _not_excused(
@@ -130,33 +128,35 @@ class DatesRule(_FiguresRule):
     origin = "ours"
 
     def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
-        """Return the dates that the other side does not have."""
-        texts = in_ascii(source), in_ascii(target)
-        sides = list(zip(texts, languages or (None, None), strict=True))
-        dates = [read_dates(*side) for side in sides]
-        if not any(dates):
-            return (), ()
-        known = [_DateParts(*side, found) for side, found in zip(sides, dates, strict=True)]
-        one, other = (
-            [date.text for date in found if not any(map(there.has, date.readings))]
-            for found, there in zip(dates, known[::-1], strict=True)
-        )
-        return one, other
+        one, other = map(_Dates, (source, target), languages or (None, None))
+        return one.missing_from(other), other.missing_from(one)
 
 
-class _DateParts:
-    """Days, months and years of a side."""
+class _Dates:
+    """Dates, numbers and months of a side."""
 
-    def __init__(self, text: str, language: str | None, dates: Iterable[Date]) -> None:
-        self.values = values_of(read_numbers(text)) | word_values(text, language)
-        days = {day for date in dates for day in date.readings}
-        self.months = {day.month for day in days} | named_months(text, language)
+    def __init__(self, sentence: str, language: str | None) -> None:
+        self._text, self._language = in_ascii(sentence), language
+        self._dates = read_dates(self._text, language)
 
-    def has(self, day: Day) -> bool:
-        """Return True if the side may hold *day*."""
-        month = not self.months or day.month in self.months
-        year = day.year is None or not self.values.isdisjoint((day.year, day.year[-2:].lstrip("0")))
-        return month and year and (day.day is None or day.day in self.values)
+    @functools.cached_property
+    def _months(self) -> set[str]:
+        days = {day for date in self._dates for day in date.readings}
+        return {day.month for day in days} | named_months(self._text, self._language)
+
+    @functools.cached_property
+    def _values(self) -> set[str]:
+        return values_of(read_numbers(self._text)) | word_values(self._text, self._language)
+
+    def missing_from(self, other: _Dates) -> list[str]:
+        """Return the dates that *other* does not have."""
+        return [date.text for date in self._dates if not any(map(other._has, date.readings))]
+
+    def _has(self, day: Day) -> bool:
+        month = not self._months or day.month in self._months
+        years = day.year and (day.year, day.year[-2:].lstrip("0"))
+        year = years is None or not self._values.isdisjoint(years)
+        return month and year and (day.day is None or day.day in self._values)
 
 
 @dataclass(frozen=True)
@@ -178,126 +178,29 @@ class UnitsRule(_FiguresRule):
         return self.marked(pairs.source) & self.marked(pairs.target)
 
     def unmatched(self, source: str, target: str, languages: LanguagePair) -> Unmatched:
-        """Return the quantities whose figure has another unit on the other side."""
-        texts = in_ascii(source), in_ascii(target)
-        numbers = [read_numbers(text) for text in texts]
-        quantities = [read_quantities(*side) for side in zip(texts, numbers, strict=True)]
-        measured = [_Measured(*side) for side in zip(numbers, quantities, strict=True)]
-        one, other = (
-            [quantity.text for quantity in here if there.contradicts(quantity)]
-            for here, there in zip(quantities, measured[::-1], strict=True)
-        )
-        return one, other
+        one, other = _Measured(source), _Measured(target)
+        return one.otherwise_in(other), other.otherwise_in(one)
 
 
 class _Measured:
-    """Values of a side, with their units."""
+    """Quantities of a side, and its numbers without a unit."""
 
-    def __init__(self, numbers: Iterable[Number], quantities: Iterable[Quantity]) -> None:
+    def __init__(self, sentence: str) -> None:
+        text = in_ascii(sentence)
+        numbers = read_numbers(text)
+        self._quantities = read_quantities(text, numbers)
         self._units: dict[str, set[Unit]] = {}
-        for quantity in quantities:
+        for quantity in self._quantities:
             for value in quantity.values:
                 self._units.setdefault(value, set()).update(quantity.units)
-        starts = {quantity.number.start for quantity in quantities}
+        starts = {quantity.number.start for quantity in self._quantities}
         self._bare = values_of(number for number in numbers if number.start not in starts)
 
-    def contradicts(self, quantity: Quantity) -> bool:
-        """Return True if its figure stands here too, only with other units."""
-        units = [self._units[value] for value in quantity.values if value in self._units]
-        bare = not self._bare.isdisjoint(quantity.values)
-        return bool(units) and not bare and all(map(quantity.units.isdisjoint, units))
-
-
-@dataclass(frozen=True)
-class Numerals(Bounded):
-    """The sequences of digits other than 0 are similar on both sides.
-
-    The value is the ratio of Ratcliff and Obershelp by Python's ``difflib``: 1 for the same
-    digits, or none on both sides. Digits of any script count by their values.
-    """
-
-    name = "numerals"
-    unit = "0 to 1: similarity ratio"
-    origin = "Vázquez et al. 2019; OpusFilter NonZeroNumeralsFilter (default 0.5)"
-
-    minimum: float | None = 0.5
-
-    def values(self, pairs: Pairs) -> Floats:
-        """Return the ratios."""
-        source, target = (_Digits(side) for side in pairs.sides)
-        empty = (source.counts == 0) & (target.counts == 0)
-        ratios = np.where(empty, 1.0, 0.0)
-        both = np.flatnonzero((source.counts > 0) & (target.counts > 0))
-        for place, one, other in zip(both, source.at(both), target.at(both), strict=True):
-            ratios[place] = 1 if one == other else SequenceMatcher(None, one, other).ratio()
-        return ratios
-
-
-class _Digits:
-    """The digits above 0 of each sentence."""
-
-    def __init__(self, side: BatchSide) -> None:
-        values = characters.digits()[side.codes]
-        places = np.flatnonzero(values > 0)
-        self._first = np.searchsorted(places, side.starts)
-        self.counts = np.searchsorted(places, side.ends) - self._first
-        self._values = values[places].tobytes()
-
-    def at(self, places: Integers) -> Iterator[bytes]:
-        """Return the digits of the sentences at *places*."""
-        for first, count in zip(
-            self._first[places].tolist(), self.counts[places].tolist(), strict=True
-        ):
-            yield self._values[first : first + count]
-
-
-@dataclass(frozen=True)
-class NumberInconsistencies(Bounded):
-    """The sides hold the same digits, in any order.
-
-    The value is the number of digits without a partner on the other side. Good translations fail
-    with spelt-out numbers, hours (3 p.m., 15:00) or converted units.
-    """
-
-    name = "number-inconsistencies"
-    unit = "digits, 0 and up"
-    origin = "Bicleaner no_number_inconsistencies (off there as well by default)"
-
-    maximum: float | None = 0
-
-    def values(self, pairs: Pairs) -> Integers:
-        """Return the numbers of digits without a partner."""
-        source, target = (_histogram(side) for side in pairs.sides)
-        differences: Integers = np.abs(source - target).sum(axis=1)
-        return differences
-
-
-@dataclass(frozen=True)
-class Digits(Bounded):
-    """A large enough share of the digits stands on both sides, in any order.
-
-    The value is the number of common digits, with their counts, over that of the side with more;
-    1 for sides without digits.
-    """
-
-    name = "digits"
-    unit = "0 to 1: digits that both sides have / digits of the side with more"
-    origin = "Rossenbach et al. 2018 (digits that agree)"
-
-    minimum: float | None = 0.5
-
-    def values(self, pairs: Pairs) -> Floats:
-        """Return the shares."""
-        source, target = (_histogram(side) for side in pairs.sides)
-        most = np.maximum(source.sum(axis=1), target.sum(axis=1))
-        shared = np.minimum(source, target).sum(axis=1)
-        shares: Floats = shared / np.maximum(most, 1)
-        return np.where(most == 0, 1.0, shares)
-
-
-def _histogram(side: BatchSide) -> Integers:
-    """Return the count of each digit, shape ``(n, 10)``."""
-    values = characters.digits()[side.codes]
-    places = np.flatnonzero(values >= 0)
-    cells = np.searchsorted(side.ends, places) * 10 + values[places]
-    return np.bincount(cells, minlength=len(side) * 10).reshape(len(side), 10)
+    def otherwise_in(self, other: _Measured) -> list[str]:
+        """Return the quantities whose figure stands in *other* too, only with other units."""
+        found = []
+        for text, values, known in ((q.text, q.values, q.units) for q in self._quantities):
+            units = [other._units[value] for value in values if value in other._units]
+            if units and other._bare.isdisjoint(values) and all(map(known.isdisjoint, units)):
+                found.append(text)
+        return found

@@ -17,10 +17,13 @@ from bitextfilter.errors import DeviceError, ModelError, SettingsError
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.rule import Bounded, Cost, LanguagePair
 from bitextfilter.io.files import open_input
+from bitextfilter.settings import setting
 from bitextfilter.text.units import TokenUnits
 
 _BITS = math.log2(10)
 """Bits in one unit of log10."""
+
+_PER = ("token", "word")
 
 _MAGIC = b"mmap lm "
 """First bytes of a binary file of KenLM."""
@@ -163,7 +166,6 @@ class Perplexity(_Fluency):
     origin = "Wieting et al. 2017, sections 5.5–5.7 (3-grams, upper bounds 25 to 200); KenLM"
 
     def side(self, place: int, sentences: Sequence[str]) -> Floats:
-        """Return the perplexities."""
         return np.exp2(self.entropies(place, sentences))
 
 
@@ -179,16 +181,9 @@ class CrossEntropy(_Fluency):
     unit = "bits a token or word, end mark included, 0 and up"
     origin = "OpusFilter CrossEntropyFilter (bits a word, below 50)"
 
-    per: str = "token"
-
-    def __post_init__(self) -> None:
-        """Raise SettingsError for another ``per``, too."""
-        super().__post_init__()
-        if self.per not in ("token", "word"):
-            raise SettingsError(f"{self.name}: per={self.per} is neither token nor word")
+    per: str = setting("token", choices=_PER)
 
     def side(self, place: int, sentences: Sequence[str]) -> Floats:
-        """Return the cross-entropies."""
         logprobs, counts = self.scores(place, sentences)
         if self.per == "word":
             counts = np.array([len(sentence.split()) + 1.0 for sentence in sentences])
@@ -207,7 +202,7 @@ class CrossEntropyGap(CrossEntropy):
     origin = "OpusFilter CrossEntropyFilter (diff_threshold, 10)"
 
     maximum: float | None = 15
-    per: str = "word"
+    per: str = setting("word", choices=_PER)
 
     def __post_init__(self) -> None:
         """Raise SettingsError for a missing model, too."""
@@ -250,7 +245,6 @@ class CrossEntropyDifference(_Fluency):
         return self.source, self.target, self.source_general, self.target_general
 
     def side(self, place: int, sentences: Sequence[str]) -> Floats:
-        """Return the differences."""
         return self.entropies(place, sentences) - self.entropies(place + 2, sentences)
 
 
@@ -274,7 +268,6 @@ class LanguageModelClassifier(_Fluency):
         self.needs_both()
 
     def side(self, place: int, sentences: Sequence[str]) -> Floats:
-        """Return the probabilities."""
         own, tokens = self.scores(place, sentences)
         other, _ = self.scores(1 - place, sentences)
         against = np.minimum(other - own, 300.0)  # 10 to the power of more is no number

@@ -36,7 +36,6 @@ class AlphabetRatio(SideBounded):
     exclude_whitespace: bool = False
 
     def side_values(self, side: BatchSide) -> Floats:
-        """Return the shares."""
         spaces = side.count(side.spaces) if self.exclude_whitespace else 0
         return _share(side.count(side.alphabetic), side.lengths - spaces, of_nothing=1)
 
@@ -74,7 +73,6 @@ class Script(Bounded):
             )
 
     def values(self, pairs: Pairs) -> Floats:
-        """Return the shares."""
         sides = zip(pairs.sides, (self.source, self.target), strict=True)
         return np.stack([_in_script(side, scripts) for side, scripts in sides], axis=1)
 
@@ -106,7 +104,6 @@ class Letters(SideBounded):
     minimum: float | None = 0.75
 
     def side_values(self, side: BatchSide) -> Floats:
-        """Return the shares."""
         if side.language is None:
             return np.ones(len(side))
         own = side.alphabetic & characters.alphabet(side.language)[side.codes]
@@ -127,7 +124,6 @@ class OnlySymbols(SideBounded):
     maximum: float | None = 0.75
 
     def side_values(self, side: BatchSide) -> Floats:
-        """Return the shares."""
         whole = side.lengths - side.count(side.spaces)
         written = side.alphabetic | side.category_in("L", "M", "N")
         return _share(whole - side.count(written), whole, of_nothing=0)
@@ -147,7 +143,6 @@ class OnlyNumbers(SideBounded):
     maximum: float | None = 0.7
 
     def side_values(self, side: BatchSide) -> Floats:
-        """Return the shares."""
         digits = side.count(side.category_in("Nd"))
         return _share(digits, digits + side.count(side.alphabetic), of_nothing=0)
 
@@ -167,7 +162,6 @@ class ScriptInconsistencies(SideBounded):
     maximum: float | None = 0
 
     def side_values(self, side: BatchSide) -> Integers:
-        """Return the numbers of such words."""
         first, last = side.letter_runs
         strange = np.flatnonzero(side.script_in("Cyrillic", "Greek"))
         some = np.unique(np.searchsorted(last, strange, side="right"))
@@ -223,7 +217,6 @@ class Language(Bounded):
         return (load_identifier(self.identifier).minimum if self.minimum is None else low), high
 
     def values(self, pairs: Pairs) -> Floats:
-        """Return the probabilities."""
         sides = zip(pairs.sides, self._names(pairs.languages), strict=True)
         return np.stack([self._probabilities(side, name) for side, name in sides], axis=1)
 

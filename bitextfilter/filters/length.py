@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Integers, Mask
-from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.filters.rule import SideBounded, SideFault
+from bitextfilter.settings import setting
 
 _UNITS: dict[str, Callable[[BatchSide], NDArray[Any]]] = {
     "words": lambda side: side.word_counts,
@@ -31,12 +31,9 @@ class Empty(SideFault):
     origin = "Bicleaner no_empty (there: no character at all)"
 
     def suspects(self, side: BatchSide) -> Mask:
-        """Select the sentences without a letter, mark, number, punctuation or symbol."""
-        empty: Mask = side.count(side.category_in("L", "M", "N", "P", "S")) == 0
-        return empty
+        return np.asarray(side.count(side.category_in("L", "M", "N", "P", "S")) == 0)
 
     def fault(self, sentence: str) -> str:
-        """Return no detail: each suspect is empty."""
         return ""
 
 
@@ -56,16 +53,9 @@ class Length(SideBounded):
 
     minimum: float | None = 1
     maximum: float | None = 100
-    count: str = "words"
-
-    def __post_init__(self) -> None:
-        """Raise SettingsError for an unknown unit."""
-        super().__post_init__()
-        if self.count not in _UNITS:
-            raise SettingsError(f"{self.name}: count={self.count} is none of {', '.join(_UNITS)}")
+    count: str = setting("words", choices=_UNITS)
 
     def side_values(self, side: BatchSide) -> NDArray[Any]:
-        """Return the lengths."""
         return _UNITS[self.count](side)
 
 
@@ -85,10 +75,8 @@ class LengthRatio(Length):
     maximum: float | None = 3
 
     def values(self, pairs: Pairs) -> Floats:
-        """Return the ratios."""
         lengths = np.maximum(super().values(pairs), 0.5)
-        ratios: Floats = lengths.max(axis=1) / lengths.min(axis=1)
-        return ratios
+        return np.asarray(lengths.max(axis=1) / lengths.min(axis=1))
 
 
 @dataclass(frozen=True)
@@ -105,7 +93,6 @@ class LongWord(SideBounded):
     maximum: float | None = 40
 
     def side_values(self, side: BatchSide) -> Integers:
-        """Return the lengths of the longest words."""
         return side.spaced.longest_words()
 
 
@@ -124,10 +111,8 @@ class AverageWordLength(SideBounded):
     maximum: float | None = 20
 
     def side_values(self, side: BatchSide) -> Floats:
-        """Return the averages."""
         letters = side.lengths - side.count(side.spaces)
-        averages: Floats = letters / np.maximum(side.token_counts, 0.5)
-        return averages
+        return np.asarray(letters / np.maximum(side.token_counts, 0.5))
 
 
 @dataclass(frozen=True)
@@ -141,7 +126,6 @@ class LetterWords(SideBounded):
     minimum: float | None = 1
 
     def side_values(self, side: BatchSide) -> Integers:
-        """Return the numbers of such words."""
         letters = np.flatnonzero(side.category_in("L"))
         first, last = (
             np.searchsorted(letters, places) for places in (side.word_starts, side.word_ends)

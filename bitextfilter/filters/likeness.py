@@ -16,9 +16,9 @@ from rapidfuzz.distance import LCSseq, Levenshtein
 from rapidfuzz.process import cpdist
 
 from bitextfilter.arrays import Floats, Mask, Scores
-from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, PairFault
+from bitextfilter.settings import setting
 
 if TYPE_CHECKING:
     from bitextfilter.encoders.base import Encoder
@@ -52,7 +52,6 @@ class Identical(PairFault):
         return suspects
 
     def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
-        """Compare the letters and digits."""
         one, other = (_APART.sub("", text).lower() for text in (source, target))
         same = one == other if one or other else source == target
         return "" if same else None
@@ -75,17 +74,10 @@ class Similarity(Bounded):
     cost = Cost.PAIRS
 
     maximum: float | None = 0.9
-    count: str = "characters"
+    count: str = setting("characters", choices=("characters", "words"))
     lowercase: bool = False
 
-    def __post_init__(self) -> None:
-        """Raise SettingsError for an unknown unit."""
-        super().__post_init__()
-        if self.count not in ("characters", "words"):
-            raise SettingsError(f"{self.name}: count={self.count} is neither characters nor words")
-
     def values(self, pairs: Pairs) -> Floats:
-        """Return the similarities."""
         sources, targets = ([text[:_LONGEST] for text in side.sentences] for side in pairs.sides)
         if not sources:
             return np.empty(0)
@@ -132,7 +124,6 @@ class _TokenRule(Bounded):
         """Return the value of two sentences, each lower-cased and split at white space."""
 
     def values(self, pairs: Pairs) -> Floats:
-        """Return the value of each pair."""
         texts = zip(pairs.source.sentences, pairs.target.sentences, strict=True)
         return np.array([self.value(a.lower().split(), b.lower().split()) for a, b in texts])
 
@@ -150,16 +141,9 @@ class NgramOverlap(_TokenRule):
     origin = "Wieting et al. 2017, sections 5.5–5.7 (n = 1, 2, 3; lower 0 to .3, upper .6 to 1)"
 
     maximum: float | None = 0.8
-    order: int = 1
-
-    def __post_init__(self) -> None:
-        """Raise SettingsError for an order below 1."""
-        super().__post_init__()
-        if self.order < 1:
-            raise SettingsError(f"{self.name}: order={self.order} is below 1")
+    order: int = setting(1, within=">= 1")
 
     def value(self, source: _Tokens, target: _Tokens) -> float:
-        """Return the overlap."""
         one, other = ngrams(source, self.order), ngrams(target, self.order)
         fewer = min(one.total(), other.total())
         return (one & other).total() / fewer if fewer else 0.0
@@ -180,7 +164,6 @@ class SentenceBleu(_TokenRule):
     maximum: float | None = 0.8
 
     def value(self, source: _Tokens, target: _Tokens) -> float:
-        """Return the BLEU."""
         if not target:
             return 0.0
         logs = 0.0
@@ -219,7 +202,6 @@ class ParaphraseScore(Bounded):
         _encoder(self.model)
 
     def values(self, pairs: Pairs) -> Scores:
-        """Return the cosines."""
         from bitextfilter.similarity.vectors import cosine_pairs
 
         encoder = _encoder(self.model)

@@ -1,4 +1,4 @@
-"""Numbers in figures and in words, with all values that each may have.
+"""Numbers, quantities and dates of a text, with all values that each may have.
 
 1.500 is fifteen hundred or one and a half; 3.4 may be a date. A number has several readings, and
 agrees with the other side if one of them does. Values are digits without idle zeros, with a point
@@ -12,15 +12,18 @@ words begin like numbers, words may only excuse a figure on the other side, neve
 from __future__ import annotations
 
 import functools
-import sys
-import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
+import numpy as np
 import regex
 
 from bitextfilter.io.files import read_toml
+from bitextfilter.text import characters
+
+_T = TypeVar("_T")
 
 _ABBREVIATIONS = {
     **dict.fromkeys(("k", "tsd", "tys", "tis", "тыс"), 3),
@@ -41,12 +44,16 @@ _WORD_START = r"(?<![\p{L}\p{M}])"
 _UNSPACED = ("zh", "ja")
 _MULTIPLIERS = frozenset((100, 1000, 10**4, 10**5, 10**6, 10**7, 10**8, 10**9, 10**12))
 
+
+def _either(words: Iterable[str]) -> str:
+    """Return the pattern of these words, the longest first."""
+    return "|".join(sorted(map(regex.escape, words), key=len, reverse=True))
+
+
 _LONGEST_SCALE = 12
 """Characters of a space and the longest word for a thousand or more."""
 
-_ABBREVIATION = regex.compile(
-    rf"\s?({'|'.join(sorted(_ABBREVIATIONS, key=len, reverse=True))})(?![\p{{L}}\p{{M}}])"
-)
+_ABBREVIATION = regex.compile(rf"\s?({_either(_ABBREVIATIONS)})(?![\p{{L}}\p{{M}}])")
 _HALF_WORD = regex.compile(rf"{_WORD_START}(?:{'|'.join(_HALVES.split())})|einhalb")
 _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _ROMAN_NUMBER = regex.compile(
@@ -74,25 +81,14 @@ def scales_at(text: str, place: int, language: str | None) -> set[int]:
     return found
 
 
-def scale_words() -> str:
-    """Return a regular expression for thousand, million and so on, and their short forms."""
-    words = (
-        word for table in _tables().values() for word, value in _entries(table) if value >= 1000
-    )
-    return rf"(?:{_either(_ABBREVIATIONS)})\.?|(?:{_either(words)})\p{{L}}*"
-
-
 def roman_numbers(text: str) -> set[str]:
     """Return the values, in digits, of the Roman numbers of *text* below 4000."""
-    return {str(_roman(found[0])) for found in _ROMAN_NUMBER.finditer(text)}
-
-
-def _roman(number: str) -> int:
-    total = 0
-    for sign, follower in zip(number, number[1:] + "I", strict=True):
-        value = _ROMAN[sign]
-        total += -value if value < _ROMAN[follower] else value
-    return total
+    found = set()
+    for number in _ROMAN_NUMBER.findall(text):
+        values = [_ROMAN[sign] for sign in number]
+        followed = zip(values, [*values[1:], 0], strict=True)
+        found.add(str(sum(-one if one < after else one for one, after in followed)))
+    return found
 
 
 class _Words:
@@ -130,14 +126,15 @@ class _Words:
 
 
 @functools.cache
+def _table(name: str) -> dict[str, str]:
+    """Return the words of each language in a table of this folder."""
+    return read_toml(Path(__file__).with_name(name))
+
+
 def _tables() -> dict[str, str]:
     """Return the number words of each language."""
-    tables = read_toml(Path(__file__).with_name("number_words.toml"))
+    tables = _table("number_words.toml")
     return {**tables, "ja": tables["zh"]}
-
-
-def _either(words: Iterable[str]) -> str:
-    return "|".join(sorted(map(regex.escape, words), key=len, reverse=True))
 
 
 def _entries(table: str) -> Iterator[tuple[str, int]]:
@@ -194,10 +191,9 @@ def in_ascii(text: str) -> str:
 
 @functools.cache
 def _digits() -> dict[int, str]:
-    """Return the ASCII digit of each digit of another script."""
-    codes = range(0x80, sys.maxunicode + 1)
-    values = ((code, unicodedata.decimal(chr(code), None)) for code in codes)
-    return {code: str(value) for code, value in values if value is not None}
+    """Return the ASCII digit of each digit."""
+    values = characters.digits()
+    return {code: str(values[code]) for code in np.flatnonzero(values >= 0).tolist()}
 
 
 def read_numbers(text: str) -> list[Number]:
@@ -263,26 +259,233 @@ def widened(number: Number, text: str, language: str | None, clock: bool) -> Num
     """
     more: set[tuple[str, ...]] = set()
     for power in scales_at(text, number.end, language):
-        more.update(
-            (_shifted(reading[0], power),) for reading in number.readings if len(reading) == 1
-        )
+        for whole, _, decimals in (r[0].partition(".") for r in number.readings if len(r) == 1):
+            moved = decimals[:power].ljust(power, "0")
+            more.add((_plain(whole + moved, decimals[power:]),))
     if _YEAR.fullmatch(number.text):
         more.add((_plain(number.text[2:]),))
     if _MINUTES.match(text, number.start):
         more.add(())
     if clock:
-        more.update(_twelve_hours_off(number.readings))
+        for first, *rest in filter(None, number.readings):
+            if len(first) <= 2 and "." not in first and int(first) <= 24:
+                more.add((str((int(first) + 12) % 24), *rest))
     return Number(number.text, number.start, number.end, number.readings | more)
 
 
-def _shifted(value: str, power: int) -> str:
-    whole, _, decimals = value.partition(".")
-    moved = decimals[:power].ljust(power, "0")
-    return _plain(whole + moved, decimals[power:])
+_RANGE = r"\s?(?:[-–—]|to|bis|au|à|až|do|tot|till)\s?[0-9][0-9.,]*"
+_PER = r"\s?(?:/|(?:per|pro|an|a|za|v|par|por|na)\s\p{L}|all'|à l)"
+_ENTRY = regex.compile(r"\n(?! )")
+_PREFIXES = "us$ $ € £ ¥ ₽ usd eur gbp jpy cny chf kč".split()  # noqa: SIM905 - one line
+_LONGEST_PREFIX = 5
+
+_TOLERANCE = 0.1
+"""Largest relative difference of a converted quantity: conversions are rounded."""
 
 
-def _twelve_hours_off(readings: Readings) -> Iterator[tuple[str, ...]]:
-    """Yield the readings that start with an hour, moved by twelve hours."""
-    for first, *rest in filter(None, readings):
-        if len(first) <= 2 and "." not in first and int(first) <= 24:
-            yield (str((int(first) + 12) % 24), *rest)
+class Unit(NamedTuple):
+    """A unit: a value of it is ``(value + offset) * factor`` in the base unit of *measures*."""
+
+    name: str
+    measures: str
+    factor: float
+    offset: float = 0.0
+
+
+class Quantity(NamedTuple):
+    """A number, and the units that it may have."""
+
+    number: Number
+    text: str
+    units: frozenset[Unit]
+
+    @property
+    def values(self) -> set[str]:
+        """The values that the number may have."""
+        return {reading[0] for reading in self.number.readings if len(reading) == 1}
+
+    def converts_to(self, other: Quantity) -> bool:
+        """Return True if *other* may be the same in another unit, to within a tenth."""
+        return any(
+            one.name != two.name
+            and one.measures == two.measures
+            and abs(first - second) <= _TOLERANCE * max(first, second)
+            for one, first in self._amounts()
+            for two, second in other._amounts()
+        )
+
+    def _amounts(self) -> Iterator[tuple[Unit, float]]:
+        for unit in self.units:
+            for value in self.values:
+                yield unit, (float(value) + unit.offset) * unit.factor
+
+
+def read_quantities(text: str, numbers: Iterable[Number]) -> list[Quantity]:
+    """Return the *numbers* of a *text* that have a unit."""
+    before, after = _patterns()
+    found = []
+    for number in numbers:
+        start, end = number.start, number.end
+        if unit := before.search(text, max(0, start - _LONGEST_PREFIX), start):
+            start = unit.start()
+        elif unit := after.match(text, end):
+            end = unit.end()
+        if unit and (units := _units_of(unit[1])):
+            found.append(Quantity(number, text[start:end], units))
+    return found
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _units_of(form: str) -> frozenset[Unit]:
+    """Return the units with this form."""
+    return frozenset(_named(form.lower(), _units()))
+
+
+@functools.cache
+def _units() -> dict[str, set[Unit]]:
+    """Return the units of each form in units.txt.
+
+    The table has the name, dimension, factor and offset of each unit, then its forms. One that
+    ends in ``*`` may go on; one of two units may mean either.
+    """
+    found: dict[str, set[Unit]] = {}
+    table = Path(__file__).with_name("units.txt").read_text(encoding="utf-8")
+    for entry in _ENTRY.split(table.strip()):
+        head, *lines = entry.splitlines()
+        name, measures, *numbers = head.split()
+        for form in " ".join(lines).lower().split():
+            found.setdefault(form, set()).add(Unit(name, measures, *map(float, numbers)))
+    return found
+
+
+def _named(word: str, table: Mapping[str, set[_T]]) -> set[_T]:
+    """Return the meanings of a *word*, or of its longest beginning that may go on (``word*``)."""
+    stems = (f"{word[:size]}*" for size in range(len(word), 0, -1))
+    return next((table[form] for form in (word, *stems) if form in table), set())
+
+
+@functools.cache
+def _patterns() -> tuple[regex.Pattern[str], regex.Pattern[str]]:
+    """Return the patterns of a unit before a number, and of one after it."""
+    either = _either(_units()).replace(r"\*", r"\p{L}*")
+    scales = (word for t in _tables().values() for word, value in _entries(t) if value >= 1000)
+    scale = rf"(?:{_either(_ABBREVIATIONS)})\.?|(?:{_either(scales)})\p{{L}}*"
+    return (
+        regex.compile(rf"({'|'.join(map(regex.escape, _PREFIXES))})\s?$", regex.IGNORECASE),
+        regex.compile(
+            rf"(?:{_RANGE})?[\s-]?(?:(?:{scale})\s)?(?:de\s|d')?({either})(?![\p{{Latin}}\p{{Cyrillic}}\p{{N}}])"
+            rf"(?!{_PER})",
+            regex.IGNORECASE,
+        ),
+    )
+
+
+class Day(NamedTuple):
+    """A day in digits; year or day of the month may be unknown."""
+
+    year: str | None
+    month: str
+    day: str | None
+
+
+class Date(NamedTuple):
+    """A date in a text, and the days that it may mean."""
+
+    text: str
+    readings: frozenset[Day]
+
+
+def read_dates(text: str, language: str | None) -> list[Date]:
+    """Find the dates of a *text* with ASCII digits: in figures, and with a month's name.
+
+    The names are those of *language*, or of any known language without it.
+    """
+    found = [_in_figures(match) for match in _FIGURES.finditer(text)]
+    found += [_date(match[0], match.group("y", "m", "d")) for match in _SIGNS.finditer(text)]
+    names = _names(language)
+    if names is not None and names.word.search(text):
+        found += [_with_name(match, names) for match in names.date.finditer(text)]
+    return [date for date in found if date.readings]
+
+
+def named_months(text: str, language: str | None) -> set[str]:
+    """Return the months named in *text*, 1 to 12."""
+    names = _names(language)
+    if names is None:
+        return set()
+    return {month for found in names.word.finditer(text) for month in names.of(found["month"])}
+
+
+_FIGURES = regex.compile(
+    r"(?<![0-9.,:/-])(?:"
+    r"(?P<y>[0-9]{4})(?P<s>[./-])\s?(?P<m>[0-9]{1,2})(?P=s)\s?(?P<d>[0-9]{1,2})"
+    r"|(?P<a>[0-9]{1,2})(?P<t>[./-])\s?(?P<b>[0-9]{1,2})(?P=t)\s?(?P<c>[0-9]{4}|[0-9]{2})"
+    r")(?![0-9/-]|[.,:][0-9])"
+)
+_SIGNS = regex.compile(
+    r"(?:(?P<y>[0-9]{4})[年년]\s?)?(?P<m>[0-9]{1,2})[月월](?:\s?(?P<d>[0-9]{1,2})[日號号일])?"
+)
+_WITH_NAME = (
+    r"(?<![0-9.,:/])(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er|\.|º|ª|-го)?\s?(?:of\s|de\s|di\s)?"
+    r"WORD(?:,?\s(?:de\s|del\s)?(?P<year>[0-9]{4})(?![0-9]))?"
+    r"|WORD\s(?:the\s)?(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?(?![0-9]|[.,:][0-9])"
+    r"(?:,?\s(?P<year>[0-9]{4})(?![0-9]))?"
+    r"|WORD,?\s(?:of\s|de\s)?(?P<year>[0-9]{4})(?![0-9])"
+)
+
+
+class _Names:
+    """The names of the months in some languages."""
+
+    def __init__(self, tables: Iterable[str]) -> None:
+        self._months: dict[str, set[str]] = {}
+        for table in tables:
+            for month, names in enumerate(table.split(), start=1):
+                for name in names.split("/"):
+                    self._months.setdefault(name, set()).add(str(month))
+        either = _either(self._months).replace(r"\*", r"\p{L}*")
+        word = rf"(?<!\p{{L}})(?P<month>{either})(?!\p{{L}})\.?"
+        self.word = regex.compile(word, regex.IGNORECASE)
+        self.date = regex.compile(_WITH_NAME.replace("WORD", word), regex.IGNORECASE)
+
+    def of(self, word: str) -> set[str]:
+        """Return the months that *word* may name."""
+        return _named(word.lower(), self._months)
+
+
+def month_names() -> dict[str, str]:
+    """Return the names of the months in order, by language."""
+    return _table("months.toml")
+
+
+@functools.lru_cache
+def _names(language: str | None) -> _Names | None:
+    tables = month_names()
+    if language is None:
+        return _Names(tables.values())
+    return _Names([tables[language]]) if language in tables else None
+
+
+def _in_figures(match: regex.Match[str]) -> Date:
+    if match["y"]:
+        return _date(match[0], match.group("y", "m", "d"))
+    readings = [match.group("c", "b", "a")]
+    return _date(match[0], *readings, *([match.group("c", "a", "b")] if match["t"] == "/" else []))
+
+
+def _with_name(match: regex.Match[str], names: _Names) -> Date:
+    year, day = match.group("year", "day")
+    return _date(match[0], *((year, month, day) for month in names.of(match["month"])))
+
+
+def _date(text: str, *readings: tuple[str | None, ...]) -> Date:
+    """Make a date of the possible *readings* (year, month, day)."""
+    days = (
+        Day(year, (month or "").lstrip("0"), day and day.lstrip("0"))
+        for year, month, day in readings
+    )
+    return Date(text.strip(), frozenset(filter(_possible, days)))
+
+
+def _possible(day: Day) -> bool:
+    return 1 <= int(day.month or 0) <= 12 and (day.day is None or 1 <= int(day.day or 0) <= 31)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,18 +69,32 @@ class BatchSide:
         places = np.flatnonzero(mask)
         return np.searchsorted(places, self.ends) - np.searchsorted(places, self.starts)
 
+    def histogram(self, kinds: NDArray[np.int8], count: int) -> Integers:
+        """Count the characters of each kind: ``(n, count)``.
+
+        Args:
+            kinds: a table that gives code points a kind, 0 to *count* - 1, or -1.
+            count: number of kinds.
+        """
+        found = kinds[self.codes]
+        places = np.flatnonzero(found >= 0)
+        cells = np.searchsorted(self.ends, places) * count + found[places]
+        return np.bincount(cells, minlength=len(self) * count).reshape(len(self), count)
+
     def holding(self, places: Integers) -> Mask:
         """Return the sentences that hold one of these *places* in ``codes``, shape ``(n,)``."""
         found = np.zeros(len(self), dtype=bool)
         found[np.searchsorted(self.ends, places)] = True
         return found
 
-    def containing(self, literal: str) -> Mask:
-        """Return the sentences that contain *literal* (no line end), shape ``(n,)``."""
-        places, place = [], self.text.find(literal)
-        while place >= 0:
-            places.append(place)
-            place = self.text.find(literal, place + 1)
+    def containing_any(self, literals: Iterable[str]) -> Mask:
+        """Return the sentences that contain one of the *literals* (no line ends), ``(n,)``."""
+        places = []
+        for literal in literals:
+            place = self.text.find(literal)
+            while place >= 0:
+                places.append(place)
+                place = self.text.find(literal, place + 1)
         return self.holding(np.array(places, dtype=np.int64))
 
     def category_in(self, *categories: str) -> Mask:

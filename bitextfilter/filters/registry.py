@@ -1,4 +1,4 @@
-"""All rules by name, their syntax on the command line, and their descriptions."""
+"""All rules by name, their syntax, their descriptions, and sets of them."""
 
 from __future__ import annotations
 
@@ -6,25 +6,27 @@ import dataclasses
 import inspect
 import re
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
-from typing import Any, cast
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
-from bitextfilter.errors import SettingsError
+from bitextfilter.errors import DeviceError, SettingsError
 from bitextfilter.filters import (
     agreement,
-    column,
+    custom,
     encoding,
     figures,
     fluency,
     language,
     length,
     likeness,
-    patterns,
     shape,
     web,
 )
 from bitextfilter.filters.rule import Rule
+from bitextfilter.io.files import read_toml
 
 RULES: dict[str, type[Rule]] = {
     rule.name: rule
@@ -44,9 +46,9 @@ RULES: dict[str, type[Rule]] = {
         encoding.EscapedUnicode,
         agreement.TerminalPunctuation,
         agreement.Parentheses,
-        figures.Numerals,
-        figures.NumberInconsistencies,
-        figures.Digits,
+        agreement.Numerals,
+        agreement.NumberInconsistencies,
+        agreement.Digits,
         figures.NumbersRule,
         figures.DatesRule,
         figures.UnitsRule,
@@ -56,9 +58,9 @@ RULES: dict[str, type[Rule]] = {
         agreement.Tags,
         shape.Repetition,
         shape.RepeatedWords,
-        patterns.Literals,
-        patterns.RegularExpression,
-        patterns.UnwantedWords,
+        custom.Literals,
+        custom.RegularExpression,
+        custom.UnwantedWords,
         likeness.Similarity,
         likeness.LongestCommonSubstring,
         likeness.NgramOverlap,
@@ -80,9 +82,9 @@ RULES: dict[str, type[Rule]] = {
         web.Urls,
         web.Breadcrumbs,
         web.Boilerplate,
-        column.ColumnRule,
-        column.TranslationCost,
-        column.ReferenceProbability,
+        custom.ColumnRule,
+        custom.TranslationCost,
+        custom.ReferenceProbability,
     )
 }
 """Every rule by its name."""
@@ -132,12 +134,12 @@ def make_rule(name: str, values: Mapping[str, Any], recommend: Recommend | None 
     """
     if name == "score":
         name, values = "column", {"column": "score", **values}
-    if name not in RULES:
-        raise SettingsError(f"no rule is called {name!r}{_meant(name)}")
-    known = _parameters(RULES[name])
+    rule = _rule(name)
+    hints = typing.get_type_hints(rule)
+    known = {key: typing.get_args(hints[key]) or (hints[key],) for key in defaults(rule)}
     made: dict[str, Any] = {}
-    if recommend is not None and issubclass(RULES[name], column.ColumnRule):
-        where = str(values.get("column", column.ColumnRule.column))
+    if recommend is not None and issubclass(rule, custom.ColumnRule):
+        where = str(values.get("column", rule.column))
         least = (key for key in ("minimum", "min") if values.get(key) == _RECOMMENDED)
         values = {**values, **{key: recommend(where) for key in least}}
     for key, value in values.items():
@@ -149,13 +151,7 @@ def make_rule(name: str, values: Mapping[str, Any], recommend: Recommend | None 
         if field in made:
             raise SettingsError(f"rule {name!r}: {field} is given twice")
         made[field] = _value(f"rule {name!r}: {key}", value, known[field])
-    return RULES[name](**made)
-
-
-def _parameters(rule: type[Rule]) -> dict[str, tuple[type, ...]]:
-    """Return the parameters of a rule, with the types of each."""
-    hints = typing.get_type_hints(rule)
-    return {name: typing.get_args(hints[name]) or (hints[name],) for name in defaults(rule)}
+    return rule(**made)
 
 
 def _value(place: str, value: Any, kinds: tuple[type, ...]) -> Any:
@@ -163,28 +159,24 @@ def _value(place: str, value: Any, kinds: tuple[type, ...]) -> Any:
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if type(None) in kinds and text.lower() in ("none", ""):
         return None
-    for kind in kinds:
-        if kind is bool and text.lower() in _TRUTHS:
-            return _TRUTHS[text.lower()]
-        if kind is str:
-            return text
-        if kind in (int, float):
-            try:
-                return kind(text)
-            except ValueError:
-                continue
-    names = {int: "a whole number", float: "a number", bool: "yes or no", str: "text"}
-    expected = " or ".join(names[kind] for kind in kinds if kind in names)
-    raise SettingsError(f"{place}={text} is not {expected}")
+    named = [kind for kind in kinds if kind in _KINDS]
+    for kind in named:
+        with suppress(ValueError, KeyError):
+            return _TRUTHS[text.lower()] if kind is bool else kind(text)
+    raise SettingsError(f"{place}={text} is not {' or '.join(map(_KINDS.__getitem__, named))}")
 
 
+_KINDS = {int: "a whole number", float: "a number", bool: "yes or no", str: "text"}
 _TRUTHS = {"yes": True, "true": True, "no": False, "false": False}
 
 
-def _meant(name: str) -> str:
-    """Return a hint at rules of similar names."""
-    near = get_close_matches(name, RULES)
-    return f": perhaps {' or '.join(near)}?" if near else " (--list shows them all)"
+def _rule(name: str) -> type[Rule]:
+    """Return the rule called *name*; SettingsError names similar ones if there is none."""
+    if name not in RULES:
+        near = get_close_matches(name, RULES)
+        hint = f": perhaps {' or '.join(near)}?" if near else " (--list shows them all)"
+        raise SettingsError(f"no rule is called {name!r}{hint}")
+    return RULES[name]
 
 
 def defaults(rule: type[Rule]) -> dict[str, Any]:
@@ -217,10 +209,7 @@ def listing(names: Sequence[str] = ()) -> str:
     Each has the text, parameters, value and source of a rule. Raises SettingsError for an unknown
     name.
     """
-    for name in names:
-        if name not in RULES:
-            raise SettingsError(f"no rule is called {name!r}{_meant(name)}")
-    return "\n\n".join(section(RULES[name]) for name in names or RULES) + "\n"
+    return "\n\n".join(section(_rule(name)) for name in names or RULES) + "\n"
 
 
 def section(rule: type[Rule]) -> str:
@@ -232,3 +221,146 @@ def section(rule: type[Rule]) -> str:
         f"Value: {rule.unit}.  \nSource: {rule.origin}.",
     ]
     return "\n\n".join(parts)
+
+
+DEFAULT = (
+    "empty",
+    "length:count=tokens,maximum=200",
+    "length-ratio:count=tokens,maximum=3",
+    "long-word:maximum=100",
+    "letter-words",
+    "alphabet-ratio:minimum=0.3",
+    "only-symbols",
+    "only-numbers",
+    "script",
+    "identical",
+    "similarity",
+    "repetition",
+    "bad-encoding",
+    "unicode-noise",
+    "escaped-unicode",
+    "space-noise",
+    "glued-words",
+    "urls",
+    "breadcrumbs",
+    "boilerplate",
+    "placeholders",
+    "tags",
+    "language",
+)
+"""Default rules: they keep good bitext of any language."""
+
+
+class SelectedRule(NamedTuple):
+    """A rule, and where it comes from."""
+
+    rule: Rule
+    optional: bool = False
+    """A default rule: skipped if it cannot run, or if a rule of its name is asked for."""
+    file: str | None = None
+    """The rules file that names it."""
+
+
+class RuleSet(NamedTuple):
+    """Rules, and the languages of the two sides (ISO 639-1) if they are given."""
+
+    rules: tuple[SelectedRule, ...]
+    languages: tuple[str, str] | None
+
+
+def parse_rules(
+    specs: Iterable[str], recommend: Recommend | None = None
+) -> tuple[SelectedRule, ...]:
+    """Make the rules of a command line; ``default`` stands for the default ones.
+
+    *recommend* and errors are those of ``parse_rule``.
+    """
+    return tuple(
+        SelectedRule(parse_rule(name, recommend), optional=spec == "default")
+        for spec in specs
+        for name in (DEFAULT if spec == "default" else (spec,))
+    )
+
+
+def without(rules: Sequence[SelectedRule], names: Iterable[str]) -> tuple[SelectedRule, ...]:
+    """Remove the default rules, and the rules of a file, that have one of these *names*.
+
+    Rules of the command line stay. Raises SettingsError for a name that removes nothing.
+    """
+    left = tuple(rules)
+    for name in names:
+        named = [selected for selected in rules if selected.rule.name == name]
+        if not named:
+            raise SettingsError(f"no rule is called {name!r} here")
+        gone = [selected for selected in named if selected.optional or selected.file is not None]
+        if not gone:
+            raise SettingsError(f"{name} is asked for by --rule: take one of the two away")
+        left = tuple(selected for selected in left if selected not in gone)
+    return left
+
+
+def usable(
+    rules: Sequence[SelectedRule], languages: tuple[str, str] | None
+) -> tuple[list[Rule], dict[str, str]]:
+    """Return the rules that can run, and by name why each skipped rule cannot.
+
+    Only optional rules are skipped; errors of others are raised, with their file. An optional
+    rule gives way to a rule of its name that is asked for.
+    """
+    able, passed_over = [], {}
+    asked = {selected.rule.name for selected in rules if not selected.optional}
+    for rule, optional, file in rules:
+        if optional and (rule.name in asked or rule in able):
+            continue
+        try:
+            rule.prepare(languages)
+        except (SettingsError, DeviceError) as error:
+            if not optional:
+                raise type(error)(f"{file}: " * bool(file) + str(error)) from error
+            passed_over[rule.name] = str(error)
+            continue
+        if rule in able:
+            raise SettingsError(f"{file}: " * bool(file) + f"{rule.name} is given twice")
+        able.append(rule)
+    return able, passed_over
+
+
+def read_rules(path: str | Path, recommend: Recommend | None = None) -> RuleSet:
+    """Read a TOML file of rules.
+
+    It has a table ``[[rule]]`` for each rule, with its ``name`` and parameters. Above them,
+    ``default = true`` adds the default rules, except those of ``without = ["language"]``, and
+    ``languages = ["en", "de"]`` gives the languages. Raises NotFoundError, and SettingsError that
+    names the file and the mistake.
+    """
+    settings = read_toml(path)
+    try:
+        return _rule_set(settings, str(path), recommend)
+    except SettingsError as error:
+        raise SettingsError(f"{path}: {error}") from error
+
+
+def _rule_set(settings: Mapping[str, Any], file: str, recommend: Recommend | None) -> RuleSet:
+    if unknown := set(settings) - {"default", "languages", "rule", "without"}:
+        raise SettingsError(f"{min(unknown)!r} is none of default, languages, rule, without")
+    tables, default = settings.get("rule", []), settings.get("default", False)
+    names, languages = settings.get("without", []), settings.get("languages")
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise SettingsError("rules are tables: [[rule]] and below it name = ...")
+    if not isinstance(default, bool):
+        raise SettingsError("default is true or false")
+    if not _are_words(names):
+        raise SettingsError('without is a list of names of default rules: ["language"]')
+    if languages is not None and not (_are_words(languages) and len(languages) == 2):
+        raise SettingsError('languages are two: ["en", "de"]')
+    rules = list(without(parse_rules(["default"] if default else []), names))
+    for table in tables:
+        if not isinstance(name := table.get("name"), str):
+            raise SettingsError(f"a rule has no name: {table}")
+        values = {key: value for key, value in table.items() if key != "name"}
+        rules.append(SelectedRule(make_rule(name, values, recommend), file=file))
+    return RuleSet(tuple(rules), languages and (languages[0], languages[1]))
+
+
+def _are_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)

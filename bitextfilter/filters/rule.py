@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Mask
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import BatchSide, Pairs
+from bitextfilter.settings import Settings
 
 LanguagePair = tuple[str, str] | None
 """Codes of source and target (ISO 639-1), if they are known."""
@@ -41,10 +42,11 @@ class RuleResult(NamedTuple):
     """Return why the pair at an index fails, as ``length-ratio=4.2>3``."""
 
 
-class Rule(ABC):
+class Rule(Settings, ABC):
     """A test of pairs. A subclass is a frozen dataclass whose fields are its parameters.
 
-    The result for a pair depends on that pair and the parameters alone.
+    The result for a pair depends on that pair and the parameters alone. The docstring is the help:
+    its first paragraph completes "keeps a pair if".
     """
 
     name: ClassVar[str]
@@ -57,6 +59,13 @@ class Rule(ABC):
     needs_languages: ClassVar[bool] = False
     """True for a rule that needs the languages of the pairs."""
 
+    def __post_init__(self) -> None:
+        """Raise SettingsError for a parameter out of its range."""
+        try:
+            super().__post_init__()
+        except SettingsError as error:
+            raise SettingsError(f"{self.name}: {error}") from error
+
     def prepare(self, languages: LanguagePair) -> None:
         """Load what the rule needs for pairs of these *languages*.
 
@@ -68,7 +77,7 @@ class Rule(ABC):
 
     @property
     def label(self) -> str:
-        """Name in the counts of drops."""
+        """Name in reasons and in the counts of drops."""
         return self.name
 
     @abstractmethod
@@ -87,9 +96,10 @@ class Bounded(Rule):
     maximum: float | None = None
 
     def __post_init__(self) -> None:
-        """Raise SettingsError for bounds that no value is within, or a bound of NaN."""
+        """Raise SettingsError for bounds that no value is within, or a bound of NaN, too."""
+        super().__post_init__()
         low, high = self.bounds
-        if math.isnan(low) or math.isnan(high) or low > high:
+        if not low <= high:
             raise SettingsError(f"{self.name}: nothing is within {low:g} and {high:g}")
 
     @property
@@ -102,36 +112,36 @@ class Bounded(Rule):
     def values(self, pairs: Pairs) -> NDArray[Any]:
         """Return the value of each pair, shape ``(n,)``, or of each side, shape ``(n, 2)``."""
 
+    def against(self, value: float) -> str:
+        """Write a *value* that fails, and the bound, with the fewest digits that tell them apart.
+
+        They are three or more.
+        """
+        low, high = self.bounds
+        if math.isnan(value):
+            return "nan"
+        sign, bound = ("<", low) if value < low else (">", high)
+        if value.is_integer():
+            return f"{value:.0f}{sign}{bound:g}"
+        texts = (f"{value:.{digits}g}" for digits in range(3, 18))
+        return next(f"{text}{sign}{bound:g}" for text in texts if float(text) != bound)
+
     def check(self, pairs: Pairs) -> RuleResult:
         """Compare the values with the bounds."""
         values = self.values(pairs)
         low, high = self.bounds
         inside = (values >= low) & (values <= high)
-        keep: Mask = inside if values.ndim == 1 else np.all(inside, axis=1)
-        return RuleResult(keep, lambda index: self._reason(values[index], inside[index]))
+        if values.ndim == 1:
+            return RuleResult(inside, lambda i: f"{self.label}={self.against(float(values[i]))}")
 
-    def _reason(self, value: NDArray[Any], inside: Mask) -> str:
-        if value.ndim == 0:
-            return f"{self.name}={self._against(float(value))}"
-        return " ".join(
-            f"{self.name}({side})={self._against(float(value[place]))}"
-            for place, side in enumerate(SIDES)
-            if not inside[place]
-        )
+        def reason(index: int) -> str:
+            return " ".join(
+                f"{self.name}({side})={self.against(float(value))}"
+                for side, value, good in zip(SIDES, values[index], inside[index], strict=True)
+                if not good
+            )
 
-    def _against(self, value: float) -> str:
-        low, high = self.bounds
-        if value < low:
-            return f"{_short(value, low)}<{low:g}"
-        return f"{_short(value, high)}>{high:g}" if value > high else "nan"
-
-
-def _short(value: float, bound: float) -> str:
-    """Write *value* with the fewest digits, three or more, that tell it from the bound."""
-    if value.is_integer():
-        return f"{value:.0f}"
-    texts = (f"{value:.{digits}g}" for digits in range(3, 18))
-    return next(text for text in texts if float(text) != bound)
+        return RuleResult(np.all(inside, axis=1), reason)
 
 
 class SideBounded(Bounded):

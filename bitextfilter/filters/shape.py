@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,15 +12,8 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Integers, Mask
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import SPREAD, BatchSide, Pairs
-from bitextfilter.filters.rule import (
-    SIDES,
-    LanguagePair,
-    PairFault,
-    Rule,
-    RuleResult,
-    SideBounded,
-    SideFault,
-)
+from bitextfilter.filters.rule import Cost, LanguagePair, PairFault, SideBounded, SideFault
+from bitextfilter.settings import setting
 
 
 @dataclass(frozen=True)
@@ -50,7 +42,6 @@ class Titles(PairFault):
         return suspects
 
     def fault(self, source: str, target: str, languages: LanguagePair) -> str:
-        """Return no detail: each suspect is a pair of headings."""
         return ""
 
 
@@ -82,7 +73,6 @@ class GluedWords(PairFault):
         return np.bincount(np.searchsorted(side.ends, joints), minlength=len(side))
 
     def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
-        """Return the number of glued words that only one side has, and the first."""
         for text, other in ((source, target), (target, source)):
             glued = [word for word in _GLUED.findall(text) if word not in other]
             if len(glued) > self.maximum:
@@ -107,7 +97,6 @@ class SpaceNoise(SideBounded):
     maximum: float | None = 3
 
     def side_values(self, side: BatchSide) -> Integers:
-        """Return the lengths of the longest rows of single letters."""
         cased = side.category_in("Lu", "Ll")
         single = np.flatnonzero((side.word_lengths == 1) & cased[side.word_starts])
         sentence = side.word_sentence[single]
@@ -139,8 +128,7 @@ class _Runs:
         """Return a place in each run of *run* places or more, and false hits (see `confirms`)."""
         size = max(size for size in self._grams if size <= run)
         step, gram = run - size + 1, self._grams[size]
-        places: Integers = np.flatnonzero(gram[:-lag:step] == gram[lag::step]) * step
-        return places
+        return np.flatnonzero(gram[:-lag:step] == gram[lag::step]) * step
 
     def confirms(self, place: int, lag: int, run: int) -> bool:
         """Return True if *place* is in a run of *run* places or more."""
@@ -153,7 +141,7 @@ class _Runs:
 
 
 @dataclass(frozen=True)
-class Repetition(Rule):
+class Repetition(SideFault):
     """No piece of text is repeated ``repeats`` times or more, with or without spaces between.
 
     The first time does not count: with ``repeats=2`` nothing stands three times in a row. Pieces
@@ -163,37 +151,22 @@ class Repetition(Rule):
     name = "repetition"
     unit = "the repeated piece"
     origin = "OpusFilter RepetitionFilter (its max_length is longest less one)"
+    cost = Cost.ARRAYS
 
-    repeats: int = 2
-    shortest: int = 3
+    repeats: int = setting(2, within=">= 1")
+    shortest: int = setting(3, within=">= 1")
     longest: int = 101
 
     def __post_init__(self) -> None:
-        """Raise SettingsError for numbers out of range."""
-        if self.repeats < 1 or not 1 <= self.shortest <= self.longest:
-            raise SettingsError(f"{self.name}: must be 1 <= repeats, 1 <= shortest <= longest")
+        super().__post_init__()
+        if self.longest < self.shortest:
+            raise SettingsError(f"{self.name}: longest must be at least shortest")
 
-    def check(self, pairs: Pairs) -> RuleResult:
-        """Look for repetitions in every side."""
-        found = np.stack([self._repeats(side) for side in pairs.sides], axis=1)
-
-        def reason(index: int) -> str:
-            texts = (side.sentences[index] for side in pairs.sides)
-            return " ".join(
-                f"{self.name}({name})={self.piece(text)}"
-                for name, text, repeats in zip(SIDES, texts, found[index], strict=True)
-                if repeats
-            )
-
-        keep: Mask = np.logical_not(found.any(axis=1))
-        return RuleResult(keep, reason)
-
-    def piece(self, sentence: str) -> str | None:
-        """Return the first repeated piece, or None."""
+    def fault(self, sentence: str) -> str | None:
         match = _repeated(self.repeats, self.shortest, self.longest).search(sentence)
         return match[1] if match else None
 
-    def _repeats(self, side: BatchSide) -> Mask:
+    def suspects(self, side: BatchSide) -> Mask:
         """Return the sentences that repeat a piece, shape ``(n,)``.
 
         In the text without spaces, a repeated piece of p characters makes *repeats* × p of them
@@ -211,7 +184,7 @@ class Repetition(Rule):
                 if not found[sentence] and runs.confirms(place, lag, self.repeats * lag):
                     first = max(places[max(place - reach, 0)], side.starts[sentence])
                     last = min(places[min(place + reach + 1, len(places) - 1)], side.ends[sentence])
-                    found[sentence] = self.piece(side.text[first:last]) is not None
+                    found[sentence] = self.fault(side.text[first:last]) is not None
         return found
 
 
@@ -236,12 +209,7 @@ class RepeatedWords(SideFault):
     unit = "the repeated phrase"
     origin = "Bicleaner no_repeated_words (there: any seven characters, spaces and all)"
 
-    shortest: int = 2
-
-    def __post_init__(self) -> None:
-        """Raise SettingsError for a length out of range."""
-        if not 1 <= self.shortest <= _LONGEST_PHRASE:
-            raise SettingsError(f"{self.name}: shortest is 1 to {_LONGEST_PHRASE} words")
+    shortest: int = setting(2, within=f">= 1, <= {_LONGEST_PHRASE}")
 
     def suspects(self, side: BatchSide) -> Mask:
         """Select sentences with a repeated run of word sketches (see ``BatchSide.sketches``)."""
@@ -251,23 +219,15 @@ class RepeatedWords(SideFault):
         return side.holding(side.word_starts[words])
 
     def fault(self, sentence: str) -> str | None:
-        """Return the first of the shortest repeated phrases."""
         words = sentence.split()
         lower = [word.lower() for word in words]
         for lag in self._lags(len(words)):
-            for place in _doubled(lower, lag):
-                return " ".join(words[place : place + lag])
+            run = 0
+            for end, (here, there) in enumerate(zip(lower, lower[lag:], strict=False), 1):
+                run = run + 1 if here == there else 0
+                if run == lag:
+                    return " ".join(words[end - lag : end])
         return None
 
     def _lags(self, words: int) -> range:
         return range(self.shortest, min(_LONGEST_PHRASE, words // 2) + 1)
-
-
-def _doubled(words: Sequence[str], lag: int) -> Iterator[int]:
-    """Yield the places where *lag* words are followed by the same words."""
-    run = 0
-    for place, (here, there) in enumerate(zip(words, words[lag:], strict=False)):
-        run = run + 1 if here == there else 0
-        if run == lag:
-            yield place - lag + 1
-            run = 0

@@ -18,6 +18,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import BatchSide
 from bitextfilter.filters.rule import LanguagePair, SideBounded, SideFault
 from bitextfilter.io.files import read_lines
+from bitextfilter.settings import setting
 
 _URL = regex.compile(
     r"(?:https?|ftps?)://[!-~]+|www\.[\w-]+\.[!-~]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
@@ -69,24 +70,17 @@ class Breadcrumbs(SideFault):
     unit = "pieces in a row"
     origin = "Bicleaner no_breadcrumbs (there: three or more such signs, with others)"
 
-    maximum: int = 3
-    words: int = 3
-
-    def __post_init__(self) -> None:
-        """Raise SettingsError for numbers below 1."""
-        if self.maximum < 1 or self.words < 1:
-            raise SettingsError(f"{self.name}: maximum and words are 1 and up")
+    maximum: int = setting(3, within=">= 1")
+    words: int = setting(3, within=">= 1")
 
     def suspects(self, side: BatchSide) -> Mask:
         """Select sentences with enough separators that stand alone."""
         single = side.word_lengths == 1
         signs = np.isin(side.codes[side.word_starts[single]], [ord(sign) for sign in _SEPARATORS])
         counts = np.bincount(side.word_sentence[single][signs], minlength=len(side))
-        enough: Mask = counts >= self.maximum
-        return enough
+        return np.asarray(counts >= self.maximum)
 
     def fault(self, sentence: str) -> str | None:
-        """Return the number of pieces in the longest row."""
         longest = row = size = 0
         for word in [*sentence.split(), "|"]:
             if len(word) == 1 and word in _SEPARATORS:
@@ -131,7 +125,6 @@ class HtmlTags(SideFault):
         return side.holding(opening[(follower >= ord("a")) & (follower <= ord("z"))])
 
     def fault(self, sentence: str) -> str | None:
-        """Return the first tag."""
         opening = _OPENING.search(sentence)
         if opening is None or sentence.rfind(">") < opening.start():
             return None
@@ -146,7 +139,7 @@ class HtmlTags(SideFault):
         return None
 
 
-_BUILT_IN = Path(__file__).with_name("boilerplate.txt")
+_BUILT_IN = str(Path(__file__).with_name("boilerplate.txt"))
 _MACROS = {
     "{sites}": "(?:facebook|twitter|x|linkedin|pinterest|whatsapp|instagram|youtube|reddit|google)",
     "{joint}": r"(?:\s*[|·•»]\s*|\s[/>–-]\s)",
@@ -181,7 +174,6 @@ class Boilerplate(SideFault):
         return suspects
 
     def fault(self, sentence: str) -> str | None:
-        """Return the first match of a pattern."""
         words = dict.fromkeys(_WORD.findall(sentence.lower()))
         for patterns in self._lists():
             for pattern in patterns.of(words):
@@ -190,7 +182,7 @@ class Boilerplate(SideFault):
         return None
 
     def _lists(self) -> list[_Patterns]:
-        return [_read(path) for path in (str(_BUILT_IN), self.file) if path is not None]
+        return [_read(path) for path in (_BUILT_IN, self.file) if path is not None]
 
 
 _WORD = regex.compile(r"\p{Alphabetic}+|©")

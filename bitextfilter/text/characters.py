@@ -135,6 +135,16 @@ def is_alphabetic() -> NDArray[np.bool_]:
 
 
 @functools.cache
+def in_groups(*groups: str) -> NDArray[np.int8]:
+    """Return the table of the group that holds a character, from 0, and -1 for others."""
+    table = np.full(_COUNT, -1, dtype=np.int8)
+    for number, group in enumerate(groups):
+        table[[ord(sign) for sign in group]] = number
+    table.flags.writeable = False
+    return table
+
+
+@functools.cache
 def digits() -> NDArray[np.int8]:
     """Return the table of the values of decimal digits in any script: 0 to 9, and -1 for others."""
     table = np.full(_COUNT, -1, dtype=np.int8)

@@ -7,10 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.dates import month_names, named_months, read_dates
-from bitextfilter.filters.numbers import in_ascii, read_numbers, roman_numbers, spelt_numbers
+from bitextfilter.filters.numbers import (
+    _units,
+    in_ascii,
+    month_names,
+    named_months,
+    read_dates,
+    read_numbers,
+    read_quantities,
+    roman_numbers,
+    spelt_numbers,
+)
 from bitextfilter.filters.pairs import Pairs
-from bitextfilter.filters.quantities import _forms, read_quantities
 from bitextfilter.filters.registry import parse_rule
 
 RULES = ["numbers", "dates", "units", "email-addresses", "web-addresses", "placeholders", "tags"]
@@ -185,10 +193,7 @@ def test_months_have_names(language: str) -> None:
 
 
 def test_every_form_of_a_unit_is_read() -> None:
-    units: dict[str, set[str]] = {}
-    for unit, form in _forms():
-        units.setdefault(form, set()).add(unit)
-    for form, known in units.items():
+    for form, known in _units().items():
         text = f"5 {form.replace('*', '')} x"
         (quantity,) = read_quantities(text, read_numbers(text))
         assert quantity.text == text[:-2]
@@ -226,5 +231,5 @@ def test_a_number_may_be_long() -> None:
 
 @pytest.mark.parametrize("rule", ["numbers", "tags"])
 def test_no_fewer_than_none_may_differ(rule: str) -> None:
-    with pytest.raises(SettingsError, match="allowed=-1 is below 0"):
+    with pytest.raises(SettingsError, match="allowed must be at least 0, not -1"):
         parse_rule(f"{rule}:allowed=-1")

@@ -14,11 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.errors import InputError, NotFoundError, SettingsError
-from bitextfilter.filters.agreement import Parentheses, TerminalPunctuation
-from bitextfilter.filters.figures import NumberInconsistencies, Numerals
+from bitextfilter.filters.agreement import (
+    NumberInconsistencies,
+    Numerals,
+    Parentheses,
+    TerminalPunctuation,
+)
+from bitextfilter.filters.custom import RegularExpression, UnwantedWords
 from bitextfilter.filters.language import AlphabetRatio, Letters, OnlyNumbers, OnlySymbols, Script
 from bitextfilter.filters.pairs import Pairs
-from bitextfilter.filters.patterns import RegularExpression, UnwantedWords
 from bitextfilter.filters.rule import Bounded
 
 TEXT = st.text("aZéßДπ你ーª\u0301\u0345नि1209٣७²½.?!…。()[]（{}⟩ \u00a0_€\U0001f600", max_size=25)

@@ -8,9 +8,8 @@ import pytest
 from console import ROOT
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.registry import RULES, defaults, make_rule, parse_rule, written
+from bitextfilter.filters.registry import DEFAULT, RULES, defaults, make_rule, parse_rule, written
 from bitextfilter.filters.rule import Rule
-from bitextfilter.filters.sets import DEFAULT
 
 PAGE = (ROOT / "docs" / "filters.md").read_text(encoding="utf-8")
 

@@ -103,7 +103,10 @@ def test_rules_find_bad_files_before_they_judge(tmp_path: Path) -> None:
         ("perplexity:maximum=9", "perplexity: needs a language model"),
         ("perplexity:source=x", "needs a bound"),
         ("perplexity:source=x,maximum=9,units=syllables", "syllables"),
-        ("cross-entropy:source=x,maximum=9,per=line", "per=line"),
+        (
+            "cross-entropy:source=x,maximum=9,per=line",
+            "per 'line' is none of token, word",
+        ),
         ("cross-entropy-gap:source=x", "needs two models"),
         ("cross-entropy-difference:source=x", "a side needs two models"),
         ("cross-entropy-difference:source=x,target-general=y", "a side needs two models"),

@@ -1,18 +1,19 @@
-"""Rules of the user's own patterns: regular expressions, literals, word lists."""
+"""Rules of the user's own: regular expressions, literals, word lists, and numbers in a column."""
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import regex
 
-from bitextfilter.arrays import Mask
+from bitextfilter.arrays import Floats, Mask
 from bitextfilter.errors import SettingsError
-from bitextfilter.filters.pairs import BatchSide
-from bitextfilter.filters.rule import SIDES, LanguagePair, PairFault, SideFault
+from bitextfilter.filters.pairs import BatchSide, Pairs
+from bitextfilter.filters.rule import SIDES, Bounded, LanguagePair, PairFault, Rule, SideFault
 from bitextfilter.io.files import read_lines
 
 
@@ -34,7 +35,6 @@ class RegularExpression(PairFault):
     keep: bool = False
 
     def __post_init__(self) -> None:
-        """Raise SettingsError for an invalid regular expression."""
         for pattern in (self.pattern, self.source, self.target):
             try:
                 _compiled(pattern or "")
@@ -51,18 +51,14 @@ class RegularExpression(PairFault):
 
     def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
         """Return the side and its first match, or ``none``."""
-        for name, pattern, sentence in zip(SIDES, self._patterns, (source, target), strict=True):
+        both = self.pattern, self.pattern
+        patterns = both if self.pattern is not None else (self.source, self.target)
+        for name, pattern, sentence in zip(SIDES, patterns, (source, target), strict=True):
             if pattern is not None:
                 found = _compiled(pattern).search(sentence)
                 if bool(found) != self.keep:
                     return f"{name}:{found[0]}" if found else f"{name}:none"
         return None
-
-    @property
-    def _patterns(self) -> tuple[str | None, str | None]:
-        if self.pattern is not None:
-            return self.pattern, self.pattern
-        return self.source, self.target
 
 
 @functools.lru_cache
@@ -84,18 +80,13 @@ class Literals(SideFault):
     any: str = 'Re: {{ %s }} +++ *** ="'
 
     def __post_init__(self) -> None:
-        """Raise SettingsError if there is no literal."""
         if not self.any.split():
             raise SettingsError(f"{self.name}: any names no literal")
 
     def suspects(self, side: BatchSide) -> Mask:
-        """Select sentences with a literal."""
-        found = [side.containing(literal) for literal in self.any.split()]
-        some: Mask = np.any(np.stack(found), axis=0)
-        return some
+        return side.containing_any(self.any.split())
 
     def fault(self, sentence: str) -> str | None:
-        """Return the first literal in the sentence."""
         return next((literal for literal in self.any.split() if literal in sentence), None)
 
 
@@ -126,7 +117,6 @@ class UnwantedWords(PairFault):
             _word_list(path)
 
     def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
-        """Return the side and the word."""
         sentences = (source, target)
         for name, own, sentence in zip(SIDES, (self.source, self.target), sentences, strict=True):
             for path in (self.words, own):
@@ -172,3 +162,78 @@ class _WordList:
 def _word_list(path: str) -> _WordList:
     """Read the list at *path*. Raises NotFoundError, or InputError for bytes that are not UTF-8."""
     return _WordList(read_lines(path))
+
+
+def columns_of(rules: Iterable[Rule]) -> list[str]:
+    """Return the columns that *rules* read, by their names there, each once."""
+    return list(dict.fromkeys(rule.column for rule in rules if isinstance(rule, _InColumn)))
+
+
+@dataclass(frozen=True)
+class _InColumn(Bounded):
+    column: str = "-1"
+
+    def values(self, pairs: Pairs) -> Floats:
+        return pairs.column(self.column)
+
+    def against(self, value: float) -> str:
+        """Write a number and the bound; NaN is missing."""
+        return "missing" if math.isnan(value) else super().against(value)
+
+
+@dataclass(frozen=True)
+class ColumnRule(_InColumn):
+    """The number in a column is within bounds: also written ``mlp>=0.05``, ``-1>=0.05``, ``3<2``.
+
+    A column is a number, negative from the end, or a name of the header; ``score`` without a
+    header is the last one. ``>`` and ``<`` exclude the bound itself. A row without a number there
+    fails. ``bitext-models show`` gives the recommended bounds of a model's scores.
+    """
+
+    name = "column"
+    unit = "that of the column"
+    origin = "scores of any kind, by this or another program"
+
+    exclusive: bool = False
+
+    @property
+    def label(self) -> str:
+        """Name of the column."""
+        return f"column {self.column}" if self.column.lstrip("-").isdigit() else self.column
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The bounds; excluded ones are moved inwards by the least step."""
+        low, high = super().bounds
+        if not self.exclusive:
+            return low, high
+        return float(np.nextafter(low, np.inf)), float(np.nextafter(high, -np.inf))
+
+    def against(self, value: float) -> str:
+        """Write a number, and the bound as given."""
+        if math.isnan(value):
+            return super().against(value)
+        sign, bound = ("<", self.minimum) if value < self.bounds[0] else (">", self.maximum)
+        return f"{value:.10g}{sign}{'=' * self.exclusive}{bound:g}"
+
+
+@dataclass(frozen=True)
+class TranslationCost(_InColumn):
+    """The translator's cost of the target, in a column, is low enough."""
+
+    name = "translation-cost"
+    unit = "-log probability a token, natural logarithm, 0 and up: lower is better"
+    origin = "Wieting et al. 2017, sections 5.5–5.7 (upper bounds .2 to 1)"
+
+    maximum: float | None = 1
+
+
+@dataclass(frozen=True)
+class ReferenceProbability(_InColumn):
+    """The probability that a person wrote the sentence, in a column, is high enough."""
+
+    name = "reference-probability"
+    unit = "0 to 1, probability"
+    origin = "Wieting et al. 2017, sections 5.5–5.7 (lower bounds 0 to .9)"
+
+    minimum: float | None = 0.5

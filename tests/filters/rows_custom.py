@@ -1,4 +1,7 @@
-"""Rules of the user's patterns: rule, source, target, reason (empty where the pair is kept)."""
+"""Rules of the user's own: rule, source, target, reason (empty where the pair is kept).
+
+The tests' pairs have the columns half (0.5), five (5) and none.
+"""
 
 from pathlib import Path
 
@@ -36,4 +39,20 @@ ROWS = [
     (f"unwanted-words:words={LIST}", "网上赌场欢迎", "a", "unwanted-words=source:赌场"),
     (f"unwanted-words:source={LIST}", "a", "ass", ""),
     (f"unwanted-words:target={LIST}", "ass", "ass", "unwanted-words=target:ass"),
+    ("half>=0.5", "a", "b", ""),
+    ("half<=0.5", "a", "b", ""),
+    ("half>0.5", "a", "b", "half=0.5<=0.5"),
+    ("half<0.5", "a", "b", "half=0.5>=0.5"),
+    ("half>=0.75", "a", "b", "half=0.5<0.75"),
+    ("column:column=half,maximum=0.25", "a", "b", "half=0.5>0.25"),
+    ("none>=0.5", "a", "b", "none=missing"),
+    ("-1>=0.5", "a", "b", "column -1=missing"),
+    ("translation-cost:column=half", "a", "b", ""),
+    ("translation-cost:column=half,maximum=1", "a", "b", ""),
+    ("translation-cost:column=five", "a", "b", "translation-cost=5>1"),
+    ("translation-cost:column=none", "a", "b", "translation-cost=missing"),
+    ("reference-probability:column=half", "a", "b", ""),
+    ("reference-probability:column=five", "a", "b", ""),
+    ("reference-probability:column=half,minimum=0.9", "a", "b", "reference-probability=0.5<0.9"),
+    ("reference-probability:column=none", "a", "b", "reference-probability=missing"),
 ]
