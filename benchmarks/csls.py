@@ -76,7 +76,7 @@ def bare_products(a: Vectors, b: Vectors, form: dtype, threads: int) -> None:
     """Multiply all rows with all, one thread a block, and keep nothing."""
     import torch
 
-    from bitextfilter.io.batches import map_blocks
+    from bitextfilter.io.workers import map_blocks
     from bitextfilter.models.device import one_torch_thread
 
     left, right = torch.from_numpy(a).to(form), torch.from_numpy(b).to(form)

@@ -25,8 +25,8 @@ from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.commands.frame.command import steady_speed_and_memory
 
 if TYPE_CHECKING:
-    from bitextfilter.io.links import LinkedIndices
-    from bitextfilter.mining.document_vectors import VectorLinkCosts
+    from bitextfilter.io.document_files import LinkedIndices
+    from bitextfilter.mining.link_costs import VectorLinkCosts
     from bitextfilter.scoring.model import Model
 
 Made = tuple[list[str], list[str], "list[LinkedIndices]"]
@@ -69,8 +69,12 @@ def made_documents(pairs: list[tuple[str, str]], left_out: float = 0.05, seed: i
 
 def link_costs_of(model: Model, source: list[str], target: list[str]) -> VectorLinkCosts:
     """What links cost by the model."""
-    from bitextfilter.mining.document_vectors import VectorLinkCosts, group_texts, grouped_document
-    from bitextfilter.mining.link_costs import LinkSettings
+    from bitextfilter.mining.link_costs import (
+        LinkSettings,
+        VectorLinkCosts,
+        group_texts,
+        grouped_document,
+    )
 
     settings = LinkSettings()
     first, second = (

@@ -174,7 +174,7 @@ def multiplying(products: Counter[Shape], threads: int, share: float = 0.1) -> f
     """Seconds of these products alone, on threads side by side; *share* of them are made."""
     import torch
 
-    from bitextfilter.io.batches import map_blocks
+    from bitextfilter.io.workers import map_blocks
     from bitextfilter.models.device import one_torch_thread
 
     def run(job: tuple[Shape, int]) -> None:

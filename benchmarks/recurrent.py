@@ -26,9 +26,9 @@ import torch
 from torch import Tensor, nn
 
 from bitextfilter import load
-from bitextfilter.encoders.base import LONG, LONGEST
-from bitextfilter.io.batches import blocks_by_length, map_blocks
+from bitextfilter.encoders.base import LONG, LONGEST, blocks_by_length
 from bitextfilter.io.files import read_lines
+from bitextfilter.io.workers import map_blocks
 from bitextfilter.models import recurrent
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.models.layers import max_pool

@@ -205,7 +205,7 @@ def test_duplicates_go_as_the_command_drops_them(
 
 def test_pairs_that_wait_come_after_those_that_did_not(monkeypatch: pytest.MonkeyPatch) -> None:
     from bitextfilter import api
-    from bitextfilter.io.key_table import KeyTable
+    from bitextfilter.io.spill import KeyTable
 
     monkeypatch.setattr(api, "_WINDOW", 7)
     rooms = iter([True, True] + [False] * 99)

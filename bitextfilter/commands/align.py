@@ -44,7 +44,7 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import WorkerSetup, engine_of, load_model_once
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.locks import locked
+from bitextfilter.io.files import locked
 from bitextfilter.io.rows import Row, RowReader, TextColumn, row_windows
 from bitextfilter.io.work_folder import passing_folder
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES

@@ -21,9 +21,8 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, NotFoundError
-from bitextfilter.io.document_list import FileUses, ListedPair, read_document_list
+from bitextfilter.io.document_files import FileUses, ListedPair, link_line, read_document_list
 from bitextfilter.io.files import open_input, open_output, stream_name
-from bitextfilter.io.links import link_line
 from bitextfilter.io.rows import REMEDY, BadRow, Row, RowReader, TextColumn, is_blank
 
 if TYPE_CHECKING:

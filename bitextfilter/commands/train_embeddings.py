@@ -121,7 +121,7 @@ def main(run: Run, languages: tuple[str, str], **options: Any) -> None:
         bitext-train-embeddings --languages en,de --source-text news.en --target-text news.de \
             --segmenter my-model -o vectors.vec
     """
-    from bitextfilter.io.word_vectors import write_word_vectors
+    from bitextfilter.io.vector_file import write_word_vectors
     from bitextfilter.models.device import resolve_device
     from bitextfilter.workflows.embedding_training import joint_table, map_sides
 
@@ -219,7 +219,7 @@ def _sides(
     run: Run, options: dict[str, Any], cuts: Sequence[_Cut], plan: EmbeddingConfig
 ) -> tuple[WordVectors, WordVectors]:
     """Read the vectors that are given, and learn the others."""
-    from bitextfilter.io.word_vectors import read_word_vectors
+    from bitextfilter.io.vector_file import read_word_vectors
     from bitextfilter.training.word_vectors import WordVectors, skip_gram
 
     most = options["maximum_words"]

@@ -10,13 +10,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from bitextfilter.arrays import Vectors
-from bitextfilter.io.batches import LengthBlock, blocks_by_length, map_blocks
+from bitextfilter.arrays import Integers, Vectors
+from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread, resolve_device
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES, Ragged
@@ -109,6 +111,38 @@ def piece_vectors(vocabulary: int, width: int) -> nn.Embedding:
 LONG, LONGEST = 128, 1024
 """Sentences of more than ``LONG`` tokens come in smaller blocks, since few have similar lengths;
 those of more than ``LONGEST`` tokens are encoded one by one."""
+
+
+class LengthBlock(NamedTuple):
+    """Sentences of like length."""
+
+    items: NDArray[np.int64]
+    """Their indices."""
+    rows: int
+    """The number of sentences in a full block of this length."""
+
+
+def blocks_by_length(lengths: Integers, sizes: Sequence[tuple[int, int]]) -> list[LengthBlock]:
+    """Group sentences of like length into blocks, short ones first.
+
+    Args:
+        lengths: ``(n,)``.
+        sizes: ``(longest, rows)``, ascending: the number of rows in a block of sentences up to
+            that length. Longer ones get a block each.
+
+    Returns:
+        Blocks; every index is in exactly one. Of each size, all blocks but the last are full.
+    """
+    order = np.argsort(lengths, kind="stable")
+    ends = np.searchsorted(lengths[order], [longest for longest, _ in sizes], side="right")
+    blocks: list[LengthBlock] = []
+    start = 0
+    for end, rows in zip([*ends, len(order)], [*(rows for _, rows in sizes), 1], strict=True):
+        blocks += [
+            LengthBlock(order[i : min(i + rows, end)], rows) for i in range(start, end, rows)
+        ]
+        start = end
+    return blocks
 
 
 class Encoder:

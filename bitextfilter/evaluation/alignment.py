@@ -17,7 +17,7 @@ import numpy as np
 from bitextfilter.arrays import Floats
 from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
 from bitextfilter.evaluation.result import Result, record, signature
-from bitextfilter.io.links import LinkedIndices
+from bitextfilter.io.document_files import LinkedIndices
 
 _FIGURES = [(how, what) for how in ("strict", "lax") for what in ("precision", "recall", "f1")]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Integers
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import naming_input, open_output, write_whole
-from bitextfilter.io.key_table import KeyTable
+from bitextfilter.io.spill import KeyTable
 
 _STARTS, _COPIES = ".starts", ".copies"
 _DIGEST_BYTES = 16

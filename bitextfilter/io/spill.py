@@ -1,4 +1,4 @@
-"""Temporary files in TMPDIR: removed when closed, or when the process ends."""
+"""Data larger than memory: temporary files, sorting on disk, a compact table of keys."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from bitextfilter.arrays import Indices, Integers, Keys
 from bitextfilter.errors import OutputError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
+
 
 _LINES = 1 << 10
 """Lines written at once."""
@@ -179,3 +181,190 @@ class _Run(io.RawIOBase):
             target[: len(part)] = part
         self._place += len(part)
         return len(part)
+
+
+_Column = npt.NDArray[Any]
+
+_COPIES = 4
+"""Copies of the rows in memory while they are sorted."""
+
+_LEAST_ROWS = 64
+
+_SAMPLES = 4
+"""Samples of each run for each part of the merged output."""
+
+
+class ExternalSort:
+    """Collects rows of numbers, then yields them sorted by the first column.
+
+    Rows of equal keys stay in the order of their addition, and in one part. Takes about *memory*
+    bytes, more only for a key with too many rows; other rows go to temporary files.
+    """
+
+    def __init__(self, kinds: Sequence[npt.DTypeLike], memory: int) -> None:
+        """Expect columns of these *kinds*, the key first."""
+        self._kinds = [np.dtype(kind) for kind in kinds]
+        width = sum(kind.itemsize for kind in self._kinds)
+        self._most = max(_LEAST_ROWS, memory // (_COPIES * width))
+        self._held: list[tuple[_Column, ...]] = []
+        self._held_rows = 0
+        self._stops = [0]
+        self._files: list[Scratch] = []
+        self._stack = ExitStack()
+
+    def __enter__(self) -> ExternalSort:
+        """Return the sort itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close and thereby remove the files."""
+        self._stack.close()
+
+    def add(self, *columns: _Column) -> None:
+        """Add rows: one array for each column, all of one length."""
+        self._held.append(columns)
+        self._held_rows += len(columns[0])
+        if self._held_rows >= self._most:
+            self._write_run()
+
+    def parts(self) -> Iterator[list[_Column]]:
+        """Yield the sorted rows in consecutive parts; may be called again."""
+        if len(self._stops) == 1:
+            if self._held_rows:
+                yield self._sorted(self._held)
+            return
+        if self._held_rows:
+            self._write_run()
+        yield from self._merged()
+
+    def _write_run(self) -> None:
+        if not self._files:
+            self._files = [self._stack.enter_context(Scratch()) for _ in self._kinds]
+        for file, column in zip(self._files, self._sorted(self._held), strict=True):
+            file.write(np.ascontiguousarray(column).data)
+        self._stops.append(self._stops[-1] + self._held_rows)
+        self._held, self._held_rows = [], 0
+
+    def _sorted(self, parts: Sequence[Sequence[_Column]]) -> list[_Column]:
+        columns = [
+            np.concatenate(column, dtype=kind)
+            for column, kind in zip(zip(*parts, strict=True), self._kinds, strict=True)
+        ]
+        order = np.argsort(columns[0], kind="stable")
+        return [column[order] for column in columns]
+
+    def _merged(self) -> Iterator[list[_Column]]:
+        """Cut all runs at the same keys; the rows between two cuts fit in memory."""
+        starts = self._stops[:-1]
+        for cut in [*self._cuts(), None]:
+            ends = self._places(cut) if cut is not None else self._stops[1:]
+            if starts != ends:
+                yield self._sorted(self._read(starts, ends))
+            starts = ends
+
+    def _read(self, starts: Sequence[int], ends: Sequence[int]) -> list[list[_Column]]:
+        """Return the rows of each run from its start to its end."""
+        columns = self._columns()
+        places = zip(starts, ends, strict=True)
+        return [[column[start:end] for column in columns] for start, end in places]
+
+    def _places(self, key: _Column) -> list[int]:
+        """Return the first row of each run with a key not below *key*."""
+        keys = self._columns()[0]
+        return [start + int(np.searchsorted(keys[start:stop], key)) for start, stop in self._runs()]
+
+    def _cuts(self) -> _Column:
+        """Return the keys of the cuts, ascending, from samples of each run."""
+        step = max(1, self._most // (_SAMPLES * len(self._runs())))
+        samples = [self._columns()[0][start:stop:step].copy() for start, stop in self._runs()]
+        every = max(1, self._most // step)
+        return np.unique(np.sort(np.concatenate(samples))[every::every])
+
+    def _runs(self) -> list[tuple[int, int]]:
+        """Return the start and the end of each run."""
+        return list(pairwise(self._stops))
+
+    def _columns(self) -> list[_Column]:
+        """Return the files as memory-mapped arrays."""
+        return [file.array(kind) for file, kind in zip(self._files, self._kinds, strict=True)]
+
+
+_SLOT_BYTES = 24
+FULL = 0.7
+"""The share of slots that may be taken: open addressing slows down beyond it."""
+_FIRST_SLOTS = 1 << 12
+_BLOCK = 1 << 16
+"""Keys moved at once when the table grows."""
+
+
+class KeyTable:
+    """Keys ``(n, 2)``, evenly distributed, and their line numbers from 1; 0 stands for none.
+
+    Open addressing with linear probing, a whole window of keys at a time. The table doubles as it
+    fills, and takes at most *memory* bytes, the copy while it grows included.
+    """
+
+    def __init__(self, memory: int) -> None:
+        slots = self._largest = max(1, 2 * memory // (3 * _SLOT_BYTES))
+        while slots > _FIRST_SLOTS:
+            slots = (slots + 1) // 2
+        self._make(slots)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def has_room(self, count: int) -> bool:
+        """Return whether *count* more keys fit, after growing for them if possible."""
+        needed = self._count + count
+        while needed > FULL * len(self._lines):
+            if len(self._lines) >= self._largest:
+                return False
+            self._grow()
+        return True
+
+    def find(self, keys: Keys) -> Integers:
+        """Return the line of each key, 0 where it is not in the table."""
+        found = np.zeros(len(keys), np.int64)
+        if not self._count:
+            return found
+        slots, left = self._homes(keys), np.arange(len(keys))
+        while len(left):
+            lines = self._lines[slots]
+            same = (self._keys[slots] == keys[left]).all(axis=1) & (lines > 0)
+            found[left[same]] = lines[same]
+            on = ~same & (lines > 0)
+            left, slots = left[on], (slots[on] + 1) % len(self._lines)
+        return found
+
+    def add(self, keys: Keys, lines: Integers) -> None:
+        """Add *keys*, all different and none in the table, for which there must be room."""
+        self._count += len(keys)
+        slots, left = self._homes(keys), np.arange(len(keys))
+        while len(left):
+            free = self._lines[slots] == 0
+            self._lines[slots[free]] = lines[left[free]]
+            won = free & (self._lines[slots] == lines[left])
+            # Two keys of one line may have run into one slot: only one of them can be there.
+            _, first = np.unique(slots[won], return_index=True)
+            places = np.flatnonzero(won)[first]
+            self._keys[slots[places]] = keys[left[places]]
+            left, slots = np.delete(left, places), np.delete(slots, places)
+            slots = (slots + 1) % len(self._lines)
+
+    def _homes(self, keys: Keys) -> Indices:
+        homes: Indices = (keys[:, 0] % np.uint64(len(self._lines))).astype(np.int64)
+        return homes
+
+    def _make(self, slots: int) -> None:
+        self._count = 0
+        self._keys: Keys = np.zeros((slots, 2), np.uint64)
+        self._lines: Integers = np.zeros(slots, np.int64)
+
+    def _grow(self) -> None:
+        taken = np.flatnonzero(self._lines)
+        keys, lines = self._keys[taken], self._lines[taken]
+        slots = min(2 * len(self._lines), self._largest)
+        del taken, self._keys, self._lines
+        self._make(slots)
+        for start in range(0, len(keys), _BLOCK):
+            self.add(keys[start : start + _BLOCK], lines[start : start + _BLOCK])

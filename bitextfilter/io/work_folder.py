@@ -16,8 +16,7 @@ from secrets import token_hex
 from typing import Any
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.files import draft, naming_output, write_whole
-from bitextfilter.io.locks import locked
+from bitextfilter.io.files import draft, locked, naming_output, write_whole
 from bitextfilter.io.manifest import Fact
 from bitextfilter.io.shards import Shard
 

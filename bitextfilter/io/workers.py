@@ -1,6 +1,6 @@
-"""Worker processes: a map over a stream, for Python code that threads cannot speed up.
+"""Maps over many items, in threads or in worker processes.
 
-At most one item a worker is under way, so memory is bounded. Each worker holds a pipe to its
+At most one item a worker process is under way, so memory is bounded. Each holds a pipe to its
 parent, and ends when the parent closes it or dies.
 """
 
@@ -11,12 +11,18 @@ import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from multiprocessing.connection import Connection
-from threading import Thread
+from threading import Thread, local
 from typing import Any, TypeVar
 
 _Item = TypeVar("_Item")
@@ -109,3 +115,40 @@ def _end_with(pipe: Connection[Any, Any]) -> None:
 
 def _work(item: Any) -> Any:
     return _MAPPED[0](item)
+
+
+class _Within(local):
+    """Per thread: whether it already works for a ``map_blocks`` that keeps all threads busy.
+
+    An inner call then runs inline.
+    """
+
+    block = False
+
+    def enter(self) -> None:
+        self.block = True
+
+
+_within = _Within()
+
+
+def map_blocks(
+    function: Callable[[_Item], _Result], blocks: Iterable[_Item], threads: int = 1
+) -> list[_Result]:
+    """Apply ``function`` to every block and return the results in the order of the blocks.
+
+    It runs inline with one thread or one block, or if all threads are busy with an outer
+    ``map_blocks``. An error in a block is raised here, after the running blocks have ended; the
+    waiting ones are cancelled.
+    """
+    blocks = list(blocks)
+    if threads <= 1 or len(blocks) <= 1 or _within.block:
+        return [function(block) for block in blocks]
+    busy = _within.enter if len(blocks) >= threads else None
+    with ThreadPoolExecutor(threads, initializer=busy) as pool:
+        futures = [pool.submit(function, block) for block in blocks]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

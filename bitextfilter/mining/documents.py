@@ -21,17 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers, Scores, Vectors
-from bitextfilter.mining.document_vectors import (
+from bitextfilter.mining.link_costs import (
     BackgroundVectors,
     Document,
+    LengthLinkCosts,
+    LinkSettings,
     VectorLinkCosts,
     group_sums,
     group_texts,
     grouped_document,
     learned_vectors,
+    link_weight,
     surface_vectors,
+    whole_costs,
 )
-from bitextfilter.mining.link_costs import LengthLinkCosts, LinkSettings, link_weight, whole_costs
 from bitextfilter.mining.monotonic import (
     IMPOSSIBLE,
     Link,

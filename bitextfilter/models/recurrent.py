@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import leaky_relu
 
-from bitextfilter.io.batches import map_blocks
+from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import product_type
 
 CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}

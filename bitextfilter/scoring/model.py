@@ -20,7 +20,7 @@ from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.encoders.base import Encoder
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError, SettingsError
-from bitextfilter.io.batches import map_blocks
+from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.folders import find_model, model_digest
 from bitextfilter.scoring.background import BackgroundSample, load_background
 from bitextfilter.scoring.measures import MEASURES, default_measure

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from bitextfilter.arrays import Indices, Mask, Scores, Vectors
-from bitextfilter.io.batches import map_blocks
+from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread, product_type
 from bitextfilter.similarity.candidates import Rounded, Shortlist, collect, fewest, first_floors
 from bitextfilter.similarity.margins import NEIGHBOURS

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bitextfilter.arrays import Indices, Scores, Vectors
-from bitextfilter.io.batches import map_blocks
+from bitextfilter.io.workers import map_blocks
 from bitextfilter.similarity.vectors import VECTOR_ROWS
 
 Bits = NDArray[np.signedinteger]

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bitextfilter.arrays import Indices, Scores, Vectors
-from bitextfilter.io.batches import map_blocks
+from bitextfilter.io.workers import map_blocks
 from bitextfilter.similarity.margins import NEIGHBOURS, csls, highest_means
 from bitextfilter.similarity.vectors import unit_products, unit_rows
 

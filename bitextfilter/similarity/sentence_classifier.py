@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.batches import map_blocks
+from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.pair_classifier import (
     Encode,

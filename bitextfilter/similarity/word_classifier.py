@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize, pad
 
 from bitextfilter.arrays import Indices, Scores, Vectors
-from bitextfilter.io.batches import map_blocks
+from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.pair_classifier import (
     Encode,

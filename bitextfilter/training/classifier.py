@@ -23,7 +23,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from bitextfilter.arrays import Floats, Indices, Scores
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.batches import map_blocks
+from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.models.layers import Dropout
 from bitextfilter.similarity.classifiers import ClassifierSettings, PairClassifier, build_classifier

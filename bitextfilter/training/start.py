@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from bitextfilter.encoders.base import Network
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.word_vectors import word_lines
+from bitextfilter.io.vector_file import word_lines
 from bitextfilter.text.vocabulary import Vocabulary
 
 LARGEST_START = 0.01

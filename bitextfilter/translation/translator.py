@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from bitextfilter.arrays import Ids
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.batches import map_blocks
+from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread, resolve_device
 from bitextfilter.models.layers import padding_mask
 from bitextfilter.text.parses import template_sides

@@ -19,8 +19,7 @@ from bitextfilter.encoders.registry import PIVOT, views
 from bitextfilter.errors import InputError, ModelError, OutputError, SettingsError
 from bitextfilter.evaluation.ratings import read_rated_pairs
 from bitextfilter.evaluation.sts import pearson
-from bitextfilter.io.files import read_lines, write_whole
-from bitextfilter.io.locks import locked
+from bitextfilter.io.files import locked, read_lines, write_whole
 from bitextfilter.io.rows import Columns
 from bitextfilter.models.folders import writing_folder
 from bitextfilter.scoring.model import Model, load

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitextfilter.corpus import near_duplicates, resolution
+from bitextfilter.corpus import dedup, near_duplicates
 from bitextfilter.corpus.dedup import Deduplicator
 from bitextfilter.corpus.duplicate_keys import (
     BY,
@@ -26,11 +26,9 @@ from bitextfilter.corpus.duplicate_keys import (
     normaliser,
     text_key,
 )
-from bitextfilter.corpus.external_sort import ExternalSort
 from bitextfilter.corpus.near_duplicates import banding, jaccard, recall, shingle_hashes, shingles
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.key_table import KeyTable
-from bitextfilter.io.spill import Records
+from bitextfilter.io.spill import ExternalSort, KeyTable, Records
 
 Rows = Sequence[tuple[str, ...]]
 
@@ -243,7 +241,7 @@ def test_a_pair_is_near_if_both_sides_are() -> None:
 @pytest.mark.parametrize("most", [1, 100])
 def test_a_crowd_of_candidates(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Those beyond the number compared may stay; what goes is similar to its keeper."""
-    monkeypatch.setattr(resolution, "_MOST_COMPARED", most)
+    monkeypatch.setattr(dedup, "_MOST_COMPARED", most)
     same = "the old dog sleeps in his big house by the river, and nobody wakes him up "
     texts = [f"{same}{i * 17 % 60:03} {i * i:05}" for i in range(60)]
     chosen = DedupSettings("near", "source", similarity=0.85, ignore=())

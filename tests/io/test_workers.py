@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bitextfilter.errors import InputError
-from bitextfilter.io.workers import map_as_done, map_in_order
+from bitextfilter.io.workers import map_as_done, map_blocks, map_in_order
 
 Map = Callable[[Callable[[int], int], Iterable[int], int], Iterator[int]]
 
@@ -147,3 +148,40 @@ def test_a_map_that_is_left_ends_its_workers_at_once(mapped: Map) -> None:
     results.close()  # type: ignore[attr-defined]
     assert time.monotonic() - started < 20
     assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_results_come_in_the_order_of_the_blocks(threads: int) -> None:
+    def slow_first(number: int) -> int:
+        time.sleep(0.02 if number == 0 else 0.0)
+        return number * number
+
+    assert map_blocks(slow_first, range(6), threads) == [0, 1, 4, 9, 16, 25]
+
+
+def test_blocks_run_side_by_side() -> None:
+    both = threading.Barrier(2, timeout=10)
+    assert map_blocks(lambda _: both.wait() >= 0, range(2), threads=2) == [True, True]
+
+
+def test_blocks_within_blocks_and_single_ones_run_where_they_are_asked_for() -> None:
+    both = threading.Barrier(2, timeout=10)
+
+    def outer(_: int) -> bool:
+        both.wait()
+        here = threading.get_ident()
+        return map_blocks(lambda _: threading.get_ident(), range(3), threads=2) == [here] * 3
+
+    assert map_blocks(outer, range(2), threads=2) == [True, True]
+    here = threading.get_ident()
+    assert map_blocks(lambda _: threading.get_ident(), [0], threads=2) == [here]
+    assert here not in map_blocks(lambda _: threading.get_ident(), range(2), threads=2)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_in_a_block_is_raised(threads: int) -> None:
+    def fail(number: int) -> int:
+        return 1 // number
+
+    with pytest.raises(ZeroDivisionError):
+        map_blocks(fail, [1, 0, 1, 1], threads)

@@ -11,8 +11,12 @@ import pytest
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.mining import monotonic
-from bitextfilter.mining.document_vectors import VectorLinkCosts, group_texts, grouped_document
-from bitextfilter.mining.link_costs import LinkSettings
+from bitextfilter.mining.link_costs import (
+    LinkSettings,
+    VectorLinkCosts,
+    group_texts,
+    grouped_document,
+)
 from bitextfilter.mining.monotonic import Link, LinkSize, align, cheapest_path, whole_band
 
 DIM = 128

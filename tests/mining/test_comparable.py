@@ -15,13 +15,13 @@ from bitextfilter.mining.comparable import (
     RETRIEVALS,
     Mined,
     MiningSettings,
-    PairScorer,
     choose_pairs,
     joint_evidence,
     mine_vectors,
 )
 from bitextfilter.similarity.bidirectional import bidirectional_search
 from bitextfilter.similarity.margins import csls_matrix, distance_matrix, ratio_matrix
+from bitextfilter.similarity.pair_classifier import PairScorer
 from bitextfilter.similarity.vectors import cosine_matrix, euclidean_matrix, unit_rows
 
 Pair = tuple[int, int]

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.arrays import Vectors
-from bitextfilter.mining import document_vectors, documents
-from bitextfilter.mining.document_vectors import VectorLinkCosts
+from bitextfilter.mining import documents, link_costs
 from bitextfilter.mining.documents import (
     Alignment,
     DocumentModel,
@@ -19,7 +18,7 @@ from bitextfilter.mining.documents import (
     align_by_vectors,
     align_by_words,
 )
-from bitextfilter.mining.link_costs import LinkSettings
+from bitextfilter.mining.link_costs import LinkSettings, VectorLinkCosts
 from bitextfilter.mining.monotonic import Link, Span, align
 from bitextfilter.similarity.vectors import unit_rows
 
@@ -165,10 +164,10 @@ def test_words_are_learnt_twice_beside_what_is_written(monkeypatch: pytest.Monke
     monkeypatch.setattr(documents, "VectorLinkCosts", spy)
     source, target, _ = translated(30, 1, 60)
     found = align_by_words(source, [*target, "s1"], SETTINGS)
-    surface = document_vectors.surface_vectors(source, [*target, "s1"])
+    surface = link_costs.surface_vectors(source, [*target, "s1"])
     assert len(seen) == 3
     assert seen[0][0].groups[0, 1:] == pytest.approx(unit_rows(surface[0]), abs=1e-6)
-    half = document_vectors.DIM
+    half = link_costs.DIM
     for source_side, target_side, *_ in seen[1:]:
         for side in (source_side, target_side):
             norms = np.linalg.norm(side.groups[0, 1:, :half], axis=1)

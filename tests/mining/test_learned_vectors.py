@@ -8,8 +8,8 @@ import random
 import numpy as np
 import pytest
 
-from bitextfilter.mining import document_vectors
-from bitextfilter.mining.document_vectors import learned_vectors, surface_vectors
+from bitextfilter.mining import link_costs
+from bitextfilter.mining.link_costs import learned_vectors, surface_vectors
 from bitextfilter.mining.monotonic import Link
 
 SOURCE = ["der Hund bellt", "die Katze Berlin schläft", "", "der Hund und die Katze", "Ende 1999"]
@@ -42,7 +42,7 @@ def naive(sentences: list[str], link_of: list[int | None], vectors: np.ndarray) 
 
 def test_learned_vectors_by_definition() -> None:
     found = learned_vectors(SOURCE, TARGET, LINKS)
-    signs = np.random.default_rng(document_vectors.SEED).integers(0, 2, (6, document_vectors.DIM))
+    signs = np.random.default_rng(link_costs.SEED).integers(0, 2, (6, link_costs.DIM))
     vectors = np.where(signs[:5] == 1, 1.0, -1.0)
     assert found[0] == pytest.approx(naive(SOURCE, [0, 1, None, 3, 4], vectors), abs=1e-4)
     assert found[1] == pytest.approx(naive(TARGET, [0, 1, 3, 4, 4], vectors), abs=1e-4)
@@ -97,7 +97,7 @@ def test_surface_vectors_see_shared_words_and_beginnings() -> None:
 
 def test_rare_words_weigh_more() -> None:
     (a, _) = surface_vectors(["the cat", "the dog", "the", "the cat is"], ["of"])
-    squares = (a.astype(float) ** 2).sum(axis=1) / document_vectors.DIM
+    squares = (a.astype(float) ** 2).sum(axis=1) / link_costs.DIM
     the, cat, one = (math.log(5 / count) ** 2 for count in (4, 2, 1))
     assert squares == pytest.approx([the + cat, the + one, the, the + cat + one], rel=0.3)
 
@@ -105,14 +105,12 @@ def test_rare_words_weigh_more() -> None:
 def test_nothing() -> None:
     for sides in (([], []), (["a"], []), ([""], [" ", "b"])):
         for vectors in (surface_vectors(*sides), learned_vectors(*sides, [])):
-            assert [v.shape for v in vectors] == [
-                (len(side), document_vectors.DIM) for side in sides
-            ]
+            assert [v.shape for v in vectors] == [(len(side), link_costs.DIM) for side in sides]
 
 
 def test_the_same_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = surface_vectors(SOURCE, TARGET), learned_vectors(SOURCE, TARGET, LINKS)
-    monkeypatch.setattr(document_vectors, "_BLOCK_ROWS", 2)
+    monkeypatch.setattr(link_costs, "_BLOCK_ROWS", 2)
     parts = surface_vectors(SOURCE, TARGET), learned_vectors(SOURCE, TARGET, LINKS)
     for one, other in zip(whole, parts, strict=True):
         assert all((a == b).all() for a, b in zip(one, other, strict=True))

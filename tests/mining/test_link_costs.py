@@ -8,8 +8,21 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from bitextfilter.mining.link_costs import COST_UNIT, LengthLinkCosts
+from bitextfilter.errors import SettingsError
+from bitextfilter.mining import link_costs
+from bitextfilter.mining.link_costs import (
+    COST_UNIT,
+    SMOOTHING,
+    Document,
+    LengthLinkCosts,
+    LinkSettings,
+    VectorLinkCosts,
+    group_sums,
+    group_texts,
+    grouped_document,
+)
 from bitextfilter.mining.monotonic import LinkSize, Span, align
 
 SOURCE = [12, 40, 7, 88, 63]
@@ -90,3 +103,225 @@ def test_halves() -> None:
     again = LengthLinkCosts(ends([52, 95, 63]), ends([58, 125, 39]))
     rows = slice(0, 4)
     assert (coarser.block(rows, rows) == again.block(rows, rows)).all()
+
+
+SENTENCES = ["a", "bcd", "", "efghij", "k"]
+DIM = 12
+USUAL_RATIO = 1.25
+
+
+def made(n: int, largest: int, seed: int) -> Document:
+    random = np.random.default_rng(seed)
+    sentences = ["x" * int(length) for length in random.integers(1, 90, n)]
+    vectors = random.standard_normal((len(group_texts(sentences, largest)), DIM), np.float32)
+    return grouped_document(sentences, vectors + 0.5, largest)
+
+
+def unit(vector: NDArray[np.floating]) -> NDArray[np.float64]:
+    wide = vector.astype(np.float64)
+    return wide / (np.linalg.norm(wide) or 1.0)
+
+
+def test_groups_are_neighbours_by_size() -> None:
+    assert group_texts(["a", "b", "c"], 2) == ["a", "b", "c", "a b", "b c"]
+    assert group_texts(["a", "b"], 5) == ["a", "b", "a b"]
+    assert group_texts([], 3) == []
+
+
+def test_a_document_holds_each_group_at_its_end() -> None:
+    random = np.random.default_rng(1)
+    texts = group_texts(SENTENCES, 3)
+    vectors = random.standard_normal((len(texts), DIM), np.float32)
+    found = grouped_document(SENTENCES, vectors, 3)
+    assert len(found) == 5
+    assert found.ends.tolist() == [0, 1, 4, 4, 10, 11]
+    for k, stop in itertools.product((1, 2, 3), range(6)):
+        row = found.groups[k - 1, stop]
+        if stop < k:
+            assert not row.any()
+        else:
+            place = [
+                i for i in range(len(texts)) if texts[i] == " ".join(SENTENCES[stop - k : stop])
+            ]
+            assert row == pytest.approx(unit(vectors[place[0]]), abs=1e-6)
+
+
+def test_sums_of_sentences_as_groups() -> None:
+    vectors = np.random.default_rng(2).standard_normal((4, DIM), np.float32)
+    found = group_sums(vectors, 3)
+    for k, stop in itertools.product((1, 2, 3), range(5)):
+        expected = unit(vectors[stop - k : stop].sum(axis=0)) if stop >= k else np.zeros(DIM)
+        assert found[k - 1, stop] == pytest.approx(expected, abs=1e-6)
+
+
+def test_further_vectors_stand_beside() -> None:
+    one = made(3, 2, 1)
+    others = group_sums(np.random.default_rng(4).standard_normal((3, 5), np.float32), 2)
+    both = one.with_groups(others, 2.0)
+    for k, stop in itertools.product((0, 1), range(4)):
+        expected = unit(np.concatenate([one.groups[k, stop], 2 * others[k, stop]]))
+        assert both.groups[k, stop] == pytest.approx(expected, abs=1e-6)
+    assert (both.ends == one.ends).all()
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_coarser_documents_have_sentences_by_two(n: int) -> None:
+    fine = made(n, 3, 7)
+    coarse = fine.coarser()
+    assert len(coarse) == (n + 1) // 2
+    assert coarse.groups.shape == (2, (n + 1) // 2 + 1, DIM)
+    for i in range(len(coarse)):
+        expected = unit(fine.sentences[2 * i : 2 * i + 2].astype(float).sum(axis=0))
+        assert coarse.sentences[i] == pytest.approx(expected, abs=1e-6)
+    first = fine.sentences[0:4].astype(float).sum(axis=0)
+    assert coarse.groups[1, 2] == pytest.approx(unit(first), abs=1e-6)
+    assert coarse.ends.tolist() == [*fine.ends[:-1:2].tolist(), int(fine.ends[-1])]
+
+
+def cosine(a: NDArray[np.floating], b: NDArray[np.floating]) -> float:
+    return float(unit(a) @ unit(b))
+
+
+def mean_distance(side: Document, k: int, stop: int, background: Document) -> float:
+    row = side.groups[k - 1, stop]
+    return float(np.mean([1 - cosine(row, other) for other in background.sentences]))
+
+
+def expected_cost(
+    sides: tuple[Document, Document], step: LinkSize, stops: tuple[int, int], weight: float
+) -> float:
+    rows = [d.groups[k - 1, stop] for d, k, stop in zip(sides, step, stops, strict=True)]
+    usual = [
+        mean_distance(sides[0], step.source, stops[0], sides[1]),
+        mean_distance(sides[1], step.target, stops[1], sides[0]),
+    ]
+    distance = 2 * (1 - cosine(*rows)) / sum(usual)
+    lengths = [
+        int(d.ends[stop] - d.ends[stop - k]) + SMOOTHING
+        for d, k, stop in zip(sides, step, stops, strict=True)
+    ]
+    excess = weight * float(np.log(lengths[1] / lengths[0] / USUAL_RATIO)) ** 2
+    pairs, more = step.source * step.target, step.source + step.target - 1
+    return (pairs / 2 + more / 2) * (distance + excess)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.7])
+def test_costs_by_definition(weight: float) -> None:
+    sides = made(6, 3, 1), made(7, 3, 2)
+    settings = LinkSettings(3, length=weight or 0.3)
+    costs = VectorLinkCosts(*sides, settings, USUAL_RATIO if weight else None)
+    block = costs.block(slice(2, 7), slice(1, 8))
+    for number, step in enumerate(costs.links):
+        for i, j in itertools.product(range(2, 7), range(1, 8)):
+            if i >= step.source and j >= step.target:
+                cost = expected_cost(sides, step, (i, j), weight)
+                assert block[number, i - 2, j - 1] / COST_UNIT == pytest.approx(cost, abs=1e-4)
+
+
+def test_skipping_costs_what_the_settings_say() -> None:
+    found = VectorLinkCosts(made(9, 2, 1), made(8, 2, 2), LinkSettings(2, skip=0.75))
+    assert found.skip_source.tolist() == [0.75 * COST_UNIT] * 9
+    assert found.skip_target.tolist() == [0.75 * COST_UNIT] * 8
+
+
+def test_unrelated_sentences_cost_one() -> None:
+    costs = VectorLinkCosts(made(300, 1, 1), made(300, 1, 2), LinkSettings(1))
+    block = costs.block(slice(1, 301), slice(1, 301))[0]
+    assert block.mean() / COST_UNIT == pytest.approx(1, abs=0.02)
+    assert block.std() > 0.1 * COST_UNIT
+
+
+def test_scores_are_cosines() -> None:
+    sides = made(6, 3, 1), made(7, 3, 2)
+    costs = VectorLinkCosts(*sides, LinkSettings(3))
+    spans = [Span(0, 2, 3, 4), Span(4, 5, 4, 7)]
+    expected = [
+        cosine(sides[0].groups[1, 2], sides[1].groups[0, 4]),
+        cosine(sides[0].groups[0, 5], sides[1].groups[2, 7]),
+    ]
+    assert costs.scores(spans) == pytest.approx(expected, abs=1e-6)
+    assert costs.scores([]) == []
+
+
+def test_short_documents_are_compared_with_the_background_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(link_costs, "_SAMPLE", 6)
+    sides = made(4, 1, 1), made(5, 1, 2)
+    background = made(9, 1, 3).sentences, made(9, 1, 4).sentences
+    costs = VectorLinkCosts(*sides, LinkSettings(1), None, background)
+    block = costs.block(slice(1, 5), slice(1, 6))[0] / COST_UNIT
+    samples = [
+        np.concatenate([side.sentences, other[: 6 - len(side)]])
+        for side, other in zip(sides, background, strict=True)
+    ]
+    for i, j in itertools.product(range(4), range(5)):
+        rows = sides[0].sentences[i], sides[1].sentences[j]
+        usual = np.mean([1 - cosine(rows[0], other) for other in samples[1]]) + np.mean(
+            [1 - cosine(rows[1], other) for other in samples[0]]
+        )
+        assert block[i, j] == pytest.approx(2 * (1 - cosine(*rows)) / usual, abs=1e-4)
+
+
+def test_the_sample_is_from_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link_costs, "_SAMPLE", 4)
+    rows = np.arange(20, dtype=np.float32).reshape(10, 2)
+    assert link_costs._sample(rows, rows[:0])[:, 0].tolist() == [0, 6, 12, 18]
+    assert link_costs._sample(rows[:2], -rows)[:, 1].tolist() == [1, 3, -1, -3]
+    assert not link_costs._sample(rows[:0], rows[:0]).any()
+
+
+def test_coarser_costs_have_no_ratio_but_the_same_background() -> None:
+    sides, background = (made(6, 2, 1), made(7, 2, 2)), (made(5, 1, 3), made(5, 1, 4))
+    known = background[0].sentences, background[1].sentences
+    coarser = VectorLinkCosts(*sides, LinkSettings(2), 1.3, known).coarser()
+    halves = sides[0].coarser(), sides[1].coarser()
+    again = VectorLinkCosts(*halves, LinkSettings(2), None, known)
+    rows, columns = slice(0, 4), slice(0, 5)
+    assert (coarser.block(rows, columns) == again.block(rows, columns)).all()
+    other = VectorLinkCosts(*halves, LinkSettings(2), None, None)
+    assert (coarser.block(rows, columns) != other.block(rows, columns)).any()
+
+
+def test_what_is_usual() -> None:
+    assert LinkSettings() == LinkSettings(5, 0.9, 1.0)
+
+
+def test_sizes_of_links() -> None:
+    assert LinkSettings(1).links() == [(1, 1)]
+    assert LinkSettings(3).links() == [(1, 1), (1, 2), (2, 1), (2, 2), (1, 3), (3, 1)]
+    assert VectorLinkCosts(made(9, 3, 1), made(9, 3, 2), LinkSettings(3)).coarser().links == [
+        (1, 1),
+        (1, 2),
+        (2, 1),
+    ]
+
+
+def test_background_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    def block() -> NDArray[np.int64]:
+        costs = VectorLinkCosts(made(20, 2, 1), made(20, 2, 2), LinkSettings(2))
+        return costs.block(slice(0, 21), slice(0, 21))
+
+    whole = block()
+    monkeypatch.setattr(link_costs, "_BLOCK_ROWS", 3)
+    assert (block() == whole).all()
+
+
+def test_equal_sentences_everywhere_are_no_division_by_nothing() -> None:
+    vectors = np.ones((len(group_texts(["a"] * 4, 2)), DIM), np.float32)
+    side = grouped_document(["a"] * 4, vectors, 2)
+    costs = VectorLinkCosts(side, side, LinkSettings(2))
+    block = costs.block(slice(0, 5), slice(0, 5))
+    assert block[0, 1:, 1:].max() < COST_UNIT / 1000
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"largest": 0}, {"largest": 11}, {"skip": -0.1}, {"skip": 101.0}, {"skip": float("nan")}),
+        *({"length": -1}, {"length": float("inf")}),
+    ],
+)
+def test_settings_that_make_no_sense(wrong: dict[str, float]) -> None:
+    with pytest.raises(SettingsError):
+        LinkSettings(**wrong)

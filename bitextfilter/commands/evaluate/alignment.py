@@ -35,7 +35,7 @@ def main(run: Run, files: tuple[str, ...], as_json: bool, resamples: int, seed: 
     """
     from bitextfilter.evaluation.alignment import alignment_result, compare_links
     from bitextfilter.evaluation.bootstrap import Bootstrap
-    from bitextfilter.io.links import read_links
+    from bitextfilter.io.document_files import read_links
 
     files = (*files, "-") if len(files) == 1 else files
     if len(files) % 2 or files.count("-") > 1:

@@ -48,7 +48,7 @@ def main(run: Run, file: str, source: str, target: str, as_json: bool, **options
     """
     from bitextfilter.evaluation import word_translation as translation
     from bitextfilter.evaluation.bootstrap import Bootstrap
-    from bitextfilter.io.word_vectors import read_word_vectors
+    from bitextfilter.io.vector_file import read_word_vectors
 
     output, entries, neighbours = run.output(), pairs_of(run, file), options["neighbours"]
     first, second = (

@@ -14,7 +14,7 @@ from bitextfilter.commands.frame.options import row_options
 from bitextfilter.commands.frame.run import Run
 
 if TYPE_CHECKING:
-    from bitextfilter.mining.phrase_table import Entries
+    from bitextfilter.mining.word_alignment import Entries
 
 
 @command("lexicon", row_options(), uses="rows")
@@ -55,7 +55,7 @@ def main(run: Run, min_count: int, max_words: int, digits: int) -> None:
 
         bitext-paraphrase lexicon < paraphrases.tsv | bitext-rank --column 5 > by-probability.tsv
     """
-    from bitextfilter.mining.phrase_table import entries_of, extract
+    from bitextfilter.mining.word_alignment import entries_of, extract
     from bitextfilter.text.vocabulary import NumberedWords
 
     windows, output, words = good_windows(run), run.output(), NumberedWords()
@@ -71,7 +71,7 @@ def main(run: Run, min_count: int, max_words: int, digits: int) -> None:
 
 
 def _lines(entries: Entries, words: list[str], digits: int) -> Iterator[bytes]:
-    from bitextfilter.mining.phrase_table import phrase_words
+    from bitextfilter.mining.word_alignment import phrase_words
 
     for phrase, paraphrase, count, *scores in zip(*entries, strict=True):
         texts = (" ".join(words[n] for n in phrase_words(int(key))) for key in (phrase, paraphrase))

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bitextfilter.commands.evaluate.main import main
-from bitextfilter.io.word_vectors import write_word_vectors
+from bitextfilter.io.vector_file import write_word_vectors
 
 DICTIONARY = b"haus\thouse\nbaum\ttree\nbaum\twood\nweg\tway\nfremd\tforeign\n"
 ENGLISH = ["house", "tree", "way", "wood", "the"]
