@@ -199,25 +199,25 @@ def _reader(run: Run, choices: _Choices, paths: Sequence[str]) -> PairReader:
 
 def _writer(choices: _Choices, reader: PairReader, header: bool) -> PairWriter:
     """Return the writer of the output."""
-    from bitextfilter.corpus.formats import JsonWriter, MosesWriter, TsvReader, TsvWriter
-    from bitextfilter.corpus.tmx import TmxWriter
+    from bitextfilter.corpus.formats import TsvReader, json_writer, moses_writer, tsv_writer
+    from bitextfilter.corpus.tmx import tmx_writer
 
     if choices.target == "moses":
-        return MosesWriter(choices.whitespace)
+        return moses_writer(choices.whitespace)
     if choices.target == "tmx":
         assert choices.languages is not None
-        return TmxWriter(choices.languages)
+        return tmx_writer(choices.languages)
     if choices.target == "jsonl":
         called = reader.texts() if isinstance(reader, TsvReader) else None
-        return JsonWriter(choices.fields or called or _TEXTS)
+        return json_writer(choices.fields or called or _TEXTS)
     texts = choices.languages if choices.source == "tmx" else choices.fields
     names = [*(texts or _TEXTS), *choices.keep]
-    return TsvWriter(names, header, choices.whitespace)
+    return tsv_writer(names, header, choices.whitespace)
 
 
 def _convert(run: Run, reader: PairReader, writer: PairWriter, outputs: Sequence[BinaryIO]) -> None:
     """Write the pairs; reject those that the format cannot hold, or stop there."""
-    waiting, held = [writer.first()], 0
+    waiting, held = [writer.first], 0
     for lines in _written(run, reader, writer):
         waiting.append(lines)
         held += sum(map(len, lines))
@@ -225,7 +225,7 @@ def _convert(run: Run, reader: PairReader, writer: PairWriter, outputs: Sequence
             _put(outputs, waiting)
             run.advance(len(waiting))
             waiting, held = [], 0
-    _put(outputs, [*waiting, writer.last()])
+    _put(outputs, [*waiting, writer.last])
 
 
 def _written(run: Run, reader: PairReader, writer: PairWriter) -> Iterator[tuple[bytes, ...]]:
@@ -240,7 +240,7 @@ def _written(run: Run, reader: PairReader, writer: PairWriter) -> Iterator[tuple
         try:
             yield writer.lines(pair)
         except UnfitError as problem:
-            run.reject(pair.bad(reader.name, problem.reason, problem.remedy))
+            run.reject(pair.bad(reader.name, *problem.args))
 
 
 def _put(outputs: Sequence[BinaryIO], lines: Sequence[tuple[bytes, ...]]) -> None:

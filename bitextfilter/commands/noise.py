@@ -16,7 +16,6 @@ from bitextfilter.corpus.noise import (
     CLEAN,
     NOISE_KINDS,
     NoiseSettings,
-    WordRange,
     even_rates,
     noise_settings,
     noisy_pairs,
@@ -119,7 +118,7 @@ def main(
     settings = noise_settings(foreign=sentences, seed=seed, **material)
     chosen = _chosen_rates(rates, settings)
     waiting: deque[Row] = deque()
-    pairs = _pairs(run, rows, settings.limits if outside == "drop" else None, waiting)
+    pairs = _pairs(run, rows, settings if outside == "drop" else None, waiting)
     noisy = noisy_pairs(pairs, chosen, seed, settings)
     for kind in NOISE_KINDS if _ALL in dict(rates) else ():
         if (lack := settings.lacks(kind)) is not None:
@@ -157,22 +156,21 @@ def _chosen_rates(
 
 
 def _pairs(
-    run: Run, rows: RowReader, words: WordRange | None, waiting: deque[Row]
+    run: Run, rows: RowReader, limits: NoiseSettings | None, waiting: deque[Row]
 ) -> Iterator[tuple[str, str]]:
     """Yield the pairs of good rows; the rows are appended to *waiting*.
 
-    With *words*, rows with a side out of that range are dropped.
+    With *limits*, rows with too short or too long a side are dropped.
     """
-    if words is not None:
+    if limits is not None:
         run.counts["dropped"] = 0
     for window in run.windows(rows):
         for row in window:
             if isinstance(row, BadRow):
                 continue
-            if words is None or all(map(words.holds, row.texts)):
+            if limits is None or all(map(limits.fits, row.texts)):
                 waiting.append(row)
                 yield row.source, row.target
             else:
-                run.drop(
-                    row, f"a side of fewer than {words.fewest} or more than {words.most} words"
-                )
+                fewest, most = limits.words
+                run.drop(row, f"a side of fewer than {fewest} or more than {most} words")

@@ -7,8 +7,9 @@ the most preferred of those.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -25,17 +26,17 @@ if TYPE_CHECKING:
 
 _Array = npt.NDArray[Any]
 
-Dropped = Iterator[tuple[Integers, Integers]]
+_Dropped = Iterator[tuple[Integers, Integers]]
 """Lines dropped, and the line kept instead of each: in parts, in any order."""
 
-Matches = Callable[[int, int], bool]
+_Matches = Callable[[int, int], bool]
 """Returns True if two rows that share a key match, by their lines."""
 
 _MOST_COMPARED = 100
 """Most rows that a row is compared with: those with which it shares the most keys."""
 
 
-def first_of_each(entries: ExternalSort) -> Dropped:
+def _first_of_each(entries: ExternalSort) -> _Dropped:
     """Yield all but the most preferred row of each key.
 
     *entries* has the two halves of each row's key, its preference (smaller is better) and its
@@ -50,7 +51,9 @@ def first_of_each(entries: ExternalSort) -> Dropped:
         yield lines[gone], keepers[gone]
 
 
-def one_of_matching(entries: ExternalSort, order: Order, matches: Matches, memory: int) -> Dropped:
+def _one_of_matching(
+    entries: ExternalSort, order: _Order, matches: _Matches, memory: int
+) -> _Dropped:
     """Yield the rows that match a kept row, for rows of several keys.
 
     *entries* has the keys of each row, in one or two columns, and its line. Only rows that share
@@ -68,11 +71,11 @@ def one_of_matching(entries: ExternalSort, order: Order, matches: Matches, memor
             yield _greedily(lines, buckets, kept, order, matches)
 
 
-class Order:
+class _Order:
     """The order of preference of rows: by line, or by a number and then by line."""
 
     def __init__(self) -> None:
-        """Order rows by line."""
+        """_Order rows by line."""
         self._first = self._stop = 0
         self._ranks: _Array | None = None
         self._lines: _Array | None = None
@@ -83,7 +86,7 @@ class Order:
             self._first, self._stop = self._first or int(lines[0]), int(lines[-1]) + 1
 
     def prefer(self, preferences: ExternalSort, stack: ExitStack) -> None:
-        """Order by *preferences* instead: columns of numbers (smaller is better) and lines.
+        """_Order by *preferences* instead: columns of numbers (smaller is better) and lines.
 
         It takes 16 bytes a line on disk, in files that are closed with *stack*.
         """
@@ -134,7 +137,7 @@ class _Buckets:
 
 
 def _greedily(
-    lines: Integers, buckets: _Array, kept: _Buckets, order: Order, matches: Matches
+    lines: Integers, buckets: _Array, kept: _Buckets, order: _Order, matches: _Matches
 ) -> tuple[Integers, Integers]:
     """Take rows in order of preference, each with its buckets; return the rows dropped."""
     gone, keepers = [], []
@@ -171,6 +174,9 @@ def _starts(*columns: _Array) -> npt.NDArray[np.int64]:
 
 _T = TypeVar("_T")
 
+_END = (1 << 62, 0)
+"""Behind the last dropped line."""
+
 
 class _WaitingRows:
     """Rows on disk that are decided when all are read."""
@@ -182,14 +188,19 @@ class _WaitingRows:
         self._near: NearTexts | None = None
         kinds = ["u8", "u8", "i8"]
         if settings.match == "near":
-            self._near = stack.enter_context(_near_texts(settings))
+            try:
+                from bitextfilter.corpus.near_duplicates import NearTexts
+            except ModuleNotFoundError as error:
+                remedy = "pip install 'bitextfilter[near]'"
+                raise DeviceError(f"near duplicates need {error.name}: {remedy}") from error
+            self._near = stack.enter_context(NearTexts(settings))
             kinds = ["u8", "i8"]
         elif settings.keys == 1:
             kinds = ["u8", "u8", "u8", "i8"]
         self._entries = self._sort(kinds)
         self._preferences = self._sort(["u8", "i8"])
         self._gone = self._sort(["i8", "i8"])
-        self._order = Order()
+        self._order = _Order()
 
     def settle(self, lines: Integers, keepers: Integers) -> None:
         """Drop the rows that duplicate a decided one: those with a keeper other than 0."""
@@ -212,7 +223,15 @@ class _WaitingRows:
 
     def resolved(self) -> ExternalSort:
         """Return the lines dropped, ascending, and the lines kept instead."""
-        for lines, keepers in self._resolve():
+        if self._near is None and self._settings.keys == 1:
+            dropped = _first_of_each(self._entries)
+        else:
+            if self._settings.keep == "best":
+                self._order.prefer(self._preferences, self._stack)
+            matches = (lambda *_: True) if self._near is None else self._near.similar
+            memory = self._settings.memory // 8
+            dropped = _one_of_matching(self._entries, self._order, matches, memory)
+        for lines, keepers in dropped:
             self._gone.add(lines, keepers)
         return self._gone
 
@@ -223,14 +242,6 @@ class _WaitingRows:
             turned.add(keepers, lines)
         return turned
 
-    def _resolve(self) -> Dropped:
-        if self._near is None and self._settings.keys == 1:
-            return first_of_each(self._entries)
-        if self._settings.keep == "best":
-            self._order.prefer(self._preferences, self._stack)
-        matches = (lambda *_: True) if self._near is None else self._near.similar
-        return one_of_matching(self._entries, self._order, matches, self._settings.memory // 8)
-
     def _prefer(self, preferences: Keys, lines: Integers) -> None:
         self._order.extend(lines)
         if self._settings.keep == "best":
@@ -238,16 +249,6 @@ class _WaitingRows:
 
     def _sort(self, kinds: Sequence[str]) -> ExternalSort:
         return self._stack.enter_context(ExternalSort(kinds, self._settings.memory // 8))
-
-
-def _near_texts(settings: DedupSettings) -> NearTexts:
-    """Return the texts of near duplicates. Raises DeviceError without the package ``rensa``."""
-    try:
-        from bitextfilter.corpus.near_duplicates import NearTexts
-    except ModuleNotFoundError as error:
-        remedy = "pip install 'bitextfilter[near]'"
-        raise DeviceError(f"near duplicates need {error.name}: {remedy}") from error
-    return NearTexts(settings)
 
 
 def _preferences(scores: Sequence[float] | None, count: int) -> Keys:
@@ -261,7 +262,7 @@ def _preferences(scores: Sequence[float] | None, count: int) -> Keys:
     return np.where(np.isnan(values), np.uint64(2**64 - 1), order)
 
 
-class Deduplicator:
+class Deduplicator(AbstractContextManager["Deduplicator"]):
     """Finds the duplicates among rows, at once while its table of keys has room.
 
     Later rows, and all with best scores or near duplicates, wait on disk until ``finish``. A
@@ -277,12 +278,7 @@ class Deduplicator:
         self.waiting = wait or settings.match == "near" or settings.keep == "best"
         self._table = KeyTable(1 if self.waiting else settings.memory // 2)
 
-    def __enter__(self) -> Deduplicator:
-        """Return the deduplicator itself."""
-        return self
-
     def __exit__(self, *_: object) -> None:
-        """Close the temporary files."""
         self._stack.close()
 
     def add(
@@ -401,28 +397,16 @@ def decided_windows(
             hold(window)
         else:
             yield window, dict(zip(window.lines, keepers, strict=True))
-    if waiting:
-        dropped = _Dropped(deduplicator.finish())
-        yield from ((window, dropped.upto(window.lines)) for window in held())
-
-
-class _Dropped:
-    """Dropped lines and the lines that they duplicate, read in step with the rows."""
-
-    def __init__(self, dropped: ExternalSort) -> None:
-        """Read *dropped*, of two columns: lines, ascending, and the lines that they duplicate."""
-        self._parts = dropped.parts()
-        self._part = next(self._parts, None)
-
-    def upto(self, lines: Sequence[int]) -> dict[int, int]:
-        """Return the dropped lines from the end of the last call to the last of *lines*."""
+    if not waiting:
+        return
+    parts = deduplicator.finish().parts()
+    dropped = chain.from_iterable(
+        zip(lines.tolist(), keepers.tolist(), strict=True) for lines, keepers in parts
+    )
+    line, keeper = next(dropped, _END)
+    for window in held():
         found: dict[int, int] = {}
-        while lines and self._part is not None:
-            dropped, keepers = self._part
-            place = int(dropped.searchsorted(lines[-1], "right"))
-            found.update(zip(dropped[:place].tolist(), keepers[:place].tolist(), strict=True))
-            if place < len(dropped):
-                self._part = [dropped[place:], keepers[place:]]
-                break
-            self._part = next(self._parts, None)
-        return found
+        while window.lines and line <= window.lines[-1]:
+            found[line] = keeper
+            line, keeper = next(dropped, _END)
+        yield window, found

@@ -94,18 +94,15 @@ def normaliser(ignored: Collection[str]) -> Callable[[str], str]:
         if not text.isascii():
             text = unicodedata.normalize("NFKC", text)
         if fold:
-            text = text.lower() if text.isascii() else _folded(text)
+            # Unicode's caseless form of compatibility-normalised text (Unicode Standard, D146).
+            ascii_only = text.isascii()
+            text = text.lower() if ascii_only else unicodedata.normalize("NFKC", text.casefold())
         shrunk = text.translate(removed)
         if not shrunk or shrunk.isspace():
             shrunk = text.translate(spaces)
         return " ".join(shrunk.split()) if squeeze else shrunk
 
     return normalise
-
-
-def _folded(text: str) -> str:
-    """Return Unicode's caseless form of compatibility-normalised text (Unicode Standard, D146)."""
-    return unicodedata.normalize("NFKC", text.casefold())
 
 
 class _Blanks(dict[int, str]):
@@ -119,9 +116,6 @@ class _Blanks(dict[int, str]):
     def __missing__(self, code: int) -> str:
         character = chr(code)
         category = unicodedata.category(character)
-        if category.startswith(self._blank) if self._blank else False:
-            made = " "
-        else:
-            made = "" if self._squeeze and category == "Cf" else character
-        self[code] = made
-        return made
+        unseen = "" if self._squeeze and category == "Cf" else character
+        self[code] = " " if category.startswith(self._blank) else unseen
+        return self[code]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -39,12 +39,6 @@ class PairRecord(NamedTuple):
 class UnfitError(Exception):
     """A pair that a format cannot hold: the reason and the remedy."""
 
-    def __init__(self, reason: str, remedy: str) -> None:
-        """Keep the *reason* and the *remedy*."""
-        super().__init__(reason)
-        self.reason = reason
-        self.remedy = remedy
-
 
 class PairReader(ABC):
     """Reads pairs from one format. Iterable once."""
@@ -60,25 +54,18 @@ class PairReader(ABC):
         """Yield the pairs in order."""
 
 
-class PairWriter(ABC):
-    """Turns pairs into the bytes of one format, for one file or several."""
+class PairWriter(NamedTuple):
+    """The bytes of one format: a tuple has those of each of its files."""
 
-    files = 1
-
-    def first(self) -> tuple[bytes, ...]:
-        """Return the bytes before the pairs, for each file."""
-        return (b"",) * self.files
-
-    @abstractmethod
-    def lines(self, pair: PairRecord) -> tuple[bytes, ...]:
-        """Return the bytes of a pair, for each file. Raises UnfitError."""
-
-    def last(self) -> tuple[bytes, ...]:
-        """Return the bytes after the pairs, for each file."""
-        return (b"",) * self.files
+    lines: Callable[[PairRecord], tuple[bytes, ...]]
+    """Function from a pair to its bytes. Raises UnfitError."""
+    first: tuple[bytes, ...] = (b"",)
+    """Bytes before the pairs."""
+    last: tuple[bytes, ...] = (b"",)
+    """Bytes after the pairs."""
 
 
-def in_one_line(text: str, name: str, unfit: str, whitespace: bool) -> str:
+def _in_one_line(text: str, name: str, unfit: str, whitespace: bool) -> str:
     """Return *text*, called *name* in messages, if it fits in a line.
 
     *unfit* are the characters that it must not have; ``\\r`` only at its end. With *whitespace*,
@@ -119,7 +106,6 @@ class TsvReader(PairReader):
         return source, target
 
     def __iter__(self) -> Iterator[PairRecord | BadRow]:
-        """Yield the pairs in order."""
         for row in self._rows:
             yield row if isinstance(row, BadRow) else self._pair(row)
 
@@ -130,7 +116,8 @@ class TsvReader(PairReader):
         texts = {place % len(fields) for place in self._places}
         if len(fields) == len(texts):
             return pair
-        rest = {self._called(n): field for n, field in enumerate(fields) if n not in texts}
+        names = [*self._names, *map(str, range(len(self._names) + 1, len(fields) + 1))]
+        rest = {names[n]: field for n, field in enumerate(fields) if n not in texts}
         if not self._others:
             self.dropped.update(rest)
             return pair
@@ -139,41 +126,24 @@ class TsvReader(PairReader):
         except UnicodeDecodeError:
             return pair.bad(self.name, "a column is not UTF-8")
 
-    def _called(self, index: int) -> str:
-        return self._names[index] if index < len(self._names) else str(index + 1)
 
+def tsv_writer(names: Sequence[str], header: bool, whitespace: bool) -> PairWriter:
+    """Return a writer of rows with the columns *names*: source, target, other texts.
 
-class TsvWriter(PairWriter):
-    """Writes source, target, and other texts as further columns."""
+    With *header* the names come first; with *whitespace* tabs and line breaks become spaces. A
+    row cannot hold a tab, a line break, a NUL, or ``\\r`` at its end.
+    """
 
-    def __init__(
-        self, names: Sequence[str], header: bool = False, whitespace: bool = False
-    ) -> None:
-        """Write pairs as rows of columns *names*: source, target, others.
-
-        With *header* the names come first; with *whitespace* tabs and line breaks become spaces.
-        """
-        self._names = names
-        self._header = header
-        self._whitespace = whitespace
-
-    def first(self) -> tuple[bytes]:
-        """Return the header, if asked for."""
-        return ("\t".join(self._names).encode() + b"\n" if self._header else b"",)
-
-    def lines(self, pair: PairRecord) -> tuple[bytes]:
-        """Return the row. Raises UnfitError for a tab, line break, NUL, or ``\\r`` at the end."""
-        others = [(name, pair.others.get(name, "")) for name in self._names[2:]]
+    def lines(pair: PairRecord) -> tuple[bytes]:
+        others = [(name, pair.others.get(name, "")) for name in names[2:]]
         columns = [("source", pair.source), ("target", pair.target), *others]
-        last = len(columns) - 1
         fields = [
-            in_one_line(text, name, "\t\n\0\r" if n == last else "\t\n\0", self._whitespace)
-            for n, (name, text) in enumerate(columns)
+            _in_one_line(text, name, "\t\n\0\r" if n == len(columns) else "\t\n\0", whitespace)
+            for n, (name, text) in enumerate(columns, 1)
         ]
         return ("\t".join(fields).encode() + b"\n",)
 
-
-_REMEDY = "bitext-align finds the pairs of files that are not parallel"
+    return PairWriter(lines, ("\t".join(names).encode() + b"\n" if header else b"",))
 
 
 class MosesReader(PairReader):
@@ -188,7 +158,12 @@ class MosesReader(PairReader):
         """Yield the pairs in order. Raises InputError if one file ends before the other."""
         for number, (source, target) in enumerate(zip_longest(*self._readers), 1):
             if source is None or target is None:
-                raise self._unequal(target is None, number - 1)
+                shorter, longer = reversed(self._readers) if target is None else self._readers
+                message = f"the last line, but {longer.name} has more: the files are not parallel"
+                if number == 1:
+                    message = f"empty, but {longer.name} is not"
+                remedy = "bitext-align finds the pairs of files that are not parallel"
+                raise InputError(message, file=shorter.name, line=number - 1 or None, remedy=remedy)
             yield self._pair(number, source, target)
 
     def _pair(self, number: int, source: Row | BadRow, target: Row | BadRow) -> PairRecord | BadRow:
@@ -199,28 +174,19 @@ class MosesReader(PairReader):
         assert isinstance(source, Row) and isinstance(target, Row)
         return PairRecord(number, source.text, target.text, line=line)
 
-    def _unequal(self, target_ended: bool, number: int) -> InputError:
-        shorter, longer = reversed(self._readers) if target_ended else self._readers
-        message = f"the last line, but {longer.name} has more: the files are not parallel"
-        if not number:
-            message = f"empty, but {longer.name} is not"
-        return InputError(message, file=shorter.name, line=number or None, remedy=_REMEDY)
 
+def moses_writer(whitespace: bool) -> PairWriter:
+    """Return a writer of two files; with *whitespace*, tabs and line breaks become spaces.
 
-class MosesWriter(PairWriter):
-    """Writes two files, of the sources and of the targets."""
+    A line cannot hold a line break, a NUL, or ``\\r`` at its end.
+    """
 
-    files = 2
-
-    def __init__(self, whitespace: bool = False) -> None:
-        """Write pairs; with *whitespace*, tabs and line breaks become spaces."""
-        self._whitespace = whitespace
-
-    def lines(self, pair: PairRecord) -> tuple[bytes, bytes]:
-        """Return the two lines. Raises UnfitError for a line break, a NUL, a ``\\r`` at the end."""
-        source = in_one_line(pair.source, "source", "\n\0\r", self._whitespace)
-        target = in_one_line(pair.target, "target", "\n\0\r", self._whitespace)
+    def lines(pair: PairRecord) -> tuple[bytes, bytes]:
+        source = _in_one_line(pair.source, "source", "\n\0\r", whitespace)
+        target = _in_one_line(pair.target, "target", "\n\0\r", whitespace)
         return source.encode() + b"\n", target.encode() + b"\n"
+
+    return PairWriter(lines, (b"", b""), (b"", b""))
 
 
 _MOST_NAMES = 20
@@ -231,7 +197,7 @@ class _Number(str):
 
 
 class _NoPairError(Exception):
-    """The reason why a line holds no pair."""
+    """A line that holds no pair: the reason."""
 
 
 class JsonReader(PairReader):
@@ -244,7 +210,6 @@ class JsonReader(PairReader):
         self._wanted = {*fields, *keep}
 
     def __iter__(self) -> Iterator[PairRecord | BadRow]:
-        """Yield the pairs in order."""
         for row in self._lines:
             yield row if isinstance(row, BadRow) else self._pair(row)
 
@@ -314,27 +279,23 @@ def _leaves(place: dict[str, Any], prefix: str = "") -> Iterator[str]:
             yield f"{prefix}{name}"
 
 
-class JsonWriter(PairWriter):
-    """Writes an object a line: the two texts, then the others, as strings."""
+def json_writer(fields: tuple[str, str]) -> PairWriter:
+    """Return a writer of an object a line: the texts as two *fields*, then other texts.
 
-    def __init__(self, fields: tuple[str, str]) -> None:
-        """Write the texts to the two *fields*."""
-        self._fields = fields
+    It cannot hold two texts of one name.
+    """
 
-    def lines(self, pair: PairRecord) -> tuple[bytes]:
-        """Return the line. Raises UnfitError for two texts of one name."""
-        source, target = self._fields
+    def lines(pair: PairRecord) -> tuple[bytes]:
         made: dict[str, Any] = {}
-        for name, text in ((source, pair.source), (target, pair.target), *pair.others.items()):
-            _put(made, name, text)
+        texts = zip(fields, (pair.source, pair.target), strict=True)
+        for name, text in (*texts, *pair.others.items()):
+            *path, last = name.split(".")
+            inner: Any = made
+            for part in path:
+                inner = inner.setdefault(part, {}) if isinstance(inner, dict) else None
+            if not isinstance(inner, dict) or last in inner:
+                raise UnfitError(f"two fields would be called {name!r}", "--fields names the texts")
+            inner[last] = text
         return (json.dumps(made, ensure_ascii=False).encode() + b"\n",)
 
-
-def _put(place: dict[str, Any], name: str, text: str) -> None:
-    *path, last = name.split(".")
-    inner: Any = place
-    for part in path:
-        inner = inner.setdefault(part, {}) if isinstance(inner, dict) else None
-    if not isinstance(inner, dict) or last in inner:
-        raise UnfitError(f"two fields would be called {name!r}", "--fields names the texts")
-    inner[last] = text
+    return PairWriter(lines)

@@ -7,6 +7,7 @@ of Massive Datasets*, section 3.4). Their Jaccard similarity is then computed ex
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import lru_cache, partial
 
 import numpy as np
@@ -128,7 +129,7 @@ def _mixed(values: _Integers) -> _Integers:
     return mixed
 
 
-class NearTexts:
+class NearTexts(AbstractContextManager["NearTexts"]):
     """The texts of rows on disk: computes their keys, and compares rows."""
 
     def __init__(self, settings: DedupSettings) -> None:
@@ -140,12 +141,7 @@ class NearTexts:
         self._text = lru_cache(_CACHED_TEXTS)(self._read)
         self._shingles = lru_cache(_CACHED_TEXTS)(partial(shingles, size=settings.shingle))
 
-    def __enter__(self) -> NearTexts:
-        """Return the texts themselves."""
-        return self
-
     def __exit__(self, *_: object) -> None:
-        """Close and thereby remove the files."""
         self._texts.__exit__()
 
     def add(self, lines: npt.NDArray[np.int64], rows: Sequence[Sequence[str]]) -> _Integers:

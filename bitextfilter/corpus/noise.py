@@ -8,7 +8,7 @@ import random
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ _FORENAMES = "Anna Ben Carla David Emma Felix Hugo Julia Laura Marc Nina Paul Sa
 
 @functools.cache
 def boilerplate_templates() -> dict[str, dict[str, Any]]:
-    """Return the templates of each language."""
+    """Return the templates of web pages' boilerplate in each language."""
     return read_toml(Path(__file__).with_name("boilerplate.toml"))
 
 
@@ -99,7 +99,6 @@ _Pair = tuple[str, str]
 CLEAN = "clean"
 """Label of a pair without noise."""
 
-_ROUNDING = 1e-9
 _NEAR = 2
 """Largest distance of a neighbouring line."""
 _MOST_TEXT = 1 << 25
@@ -112,17 +111,6 @@ _WORD = re.compile(r"\w+")
 _SHORTEST_NAME = 3
 
 
-class WordRange(NamedTuple):
-    """Fewest and most words of a side; words stand between white space."""
-
-    fewest: int
-    most: int
-
-    def holds(self, text: str) -> bool:
-        """Return True if the number of words of *text* is in the range."""
-        return self.fewest <= len(text.split()) <= self.most
-
-
 class _HeldPair(NamedTuple):
     pair: _Pair
     fits: bool
@@ -132,14 +120,14 @@ class _HeldPair(NamedTuple):
 class PairWindow:
     """Iterates over pairs, and holds up to *reach* pairs before and after the current one.
 
-    Only pairs with a number of *words* on both sides are returned as neighbours and others.
+    Only pairs of two texts that *fits* accepts are returned as neighbours and others.
     """
 
-    def __init__(self, pairs: Iterable[_Pair], reach: int, words: WordRange) -> None:
+    def __init__(self, pairs: Iterable[_Pair], reach: int, fits: Callable[[str], bool]) -> None:
         """Take the pairs; none is read yet."""
         self._pairs = iter(pairs)
         self._reach = reach
-        self._words = words
+        self._fits = fits
         self._held: deque[_HeldPair] = deque()
         self._place = 0
         self._size = 0
@@ -150,7 +138,9 @@ class PairWindow:
         while self._place < len(self._held):
             yield self._held[self._place].pair
             self._place += 1
-            self._release()
+            while self._place > self._reach or (self._size > _MOST_TEXT and self._place > _NEAR):
+                self._size -= self._held.popleft().size
+                self._place -= 1
             self._read_ahead()
 
     def fits(self) -> bool:
@@ -177,14 +167,9 @@ class PairWindow:
             pair = next(self._pairs, None)
             if pair is None:
                 break
-            fits = self._words.holds(pair[0]) and self._words.holds(pair[1])
+            fits = self._fits(pair[0]) and self._fits(pair[1])
             self._held.append(_HeldPair(pair, fits, len(pair[0]) + len(pair[1])))
             self._size += self._held[-1].size
-
-    def _release(self) -> None:
-        while self._place > self._reach or (self._size > _MOST_TEXT and self._place > _NEAR):
-            self._size -= self._held.popleft().size
-            self._place -= 1
 
 
 @dataclass(frozen=True)
@@ -323,8 +308,7 @@ def _boilerplate(pair: _Pair, context: _Context) -> _Pair:
         return _with_side(pair, case, lines[case])
     if case == len(lines):
         return lines[0], lines[1]
-    line = context.chooser.choice(lines)
-    return line, line
+    return (context.chooser.choice(lines),) * 2
 
 
 def _short(pair: _Pair, context: _Context) -> _Pair:
@@ -343,15 +327,12 @@ def _mojibake(pair: _Pair, side: int, context: _Context) -> str:
     """A side with its UTF-8 read as Windows-1252."""
     text = pair[side]
     for _ in range(context.chooser.choice((1, 1, 1, 2))):
-        text = _misread(text.encode())
+        data = text.encode()
+        try:
+            text = data.decode("cp1252")
+        except UnicodeDecodeError:  # Windows-1252 leaves five bytes open
+            text = data.decode("latin-1")
     return text
-
-
-def _misread(data: bytes) -> str:
-    try:
-        return data.decode("cp1252")
-    except UnicodeDecodeError:  # Windows-1252 leaves five bytes open
-        return data.decode("latin-1")
 
 
 def _repeated(pair: _Pair, side: int, context: _Context) -> str:
@@ -410,10 +391,9 @@ class NoiseSettings:
         if self.window < 1:
             raise SettingsError(f"a window of {self.window}: must be at least 1")
 
-    @property
-    def limits(self) -> WordRange:
-        """Numbers of words of a damaged pair."""
-        return WordRange(*self.words)
+    def fits(self, text: str) -> bool:
+        """Return whether *text* has a number of words in the range."""
+        return self.words[0] <= len(text.split()) <= self.words[1]
 
     def lacks(self, kind: str) -> str | None:
         """Return the missing material for a *kind* of noise, or None."""
@@ -424,11 +404,11 @@ class NoiseSettings:
         return None
 
     def _foreign(self) -> list[str]:
-        return [" ".join(text.split()) for text in self.foreign if self.limits.holds(text)]
+        return [" ".join(text.split()) for text in self.foreign if self.fits(text)]
 
     def context(self, pairs: Iterable[_Pair], seed: int) -> _Context:
         """Return the material for the noise of *pairs*."""
-        window = PairWindow(pairs, self.window, self.limits)
+        window = PairWindow(pairs, self.window, self.fits)
         return _Context(window, random.Random(seed), self._foreign(), self.languages)
 
 
@@ -445,8 +425,8 @@ def noise_settings(
     """Return settings with a sample of the *foreign* sentences, as many as *window* at most."""
     from bitextfilter.text.segment import sample
 
-    drawn = sample(filter(WordRange(*words).holds, foreign), window, seed)
-    return NoiseSettings(languages or ("", ""), drawn, words, window)
+    settings = NoiseSettings(languages or ("", ""), (), words, window)
+    return replace(settings, foreign=sample(filter(settings.fits, foreign), window, seed))
 
 
 def even_rates(
@@ -486,10 +466,11 @@ def noisy_pairs(
     for kind, rate in rates.items():
         _check(kind, rate, settings)
     total = sum(rates.values())
-    if total > 1 + _ROUNDING:
+    if total > 1 + 1e-9:
         raise SettingsError(f"the rates of noise add up to {total:g}: at most 1")
     wanted = {kind: rate for kind, rate in rates.items() if rate > 0}
-    return _noisy(wanted, settings.context(pairs, seed))
+    context = settings.context(pairs, seed)
+    return (_perhaps_damaged(pair, wanted, context) for pair in context.window)
 
 
 def _check(kind: str, rate: float, settings: NoiseSettings) -> None:
@@ -501,16 +482,12 @@ def _check(kind: str, rate: float, settings: NoiseSettings) -> None:
         raise SettingsError(f"noise {kind!r} needs {lack}")
 
 
-def _noisy(rates: Mapping[str, float], context: _Context) -> Iterator[tuple[str, str, str]]:
-    total = sum(rates.values())
-    for pair in context.window:
-        drawn = context.chooser.random() < total
-        yield _damaged(pair, rates, context) if drawn and context.window.fits() else (*pair, CLEAN)
-
-
-def _damaged(pair: _Pair, rates: Mapping[str, float], context: _Context) -> tuple[str, str, str]:
-    """Return *pair* damaged by a kind drawn among those that apply, with the label."""
-    left = dict(rates)
+def _perhaps_damaged(
+    pair: _Pair, rates: Mapping[str, float], context: _Context
+) -> tuple[str, str, str]:
+    """Return *pair* with its label, perhaps damaged by a kind drawn among those that apply."""
+    drawn = context.chooser.random() < sum(rates.values())
+    left = dict(rates) if drawn and context.window.fits() else {}
     while left:
         (kind,) = context.chooser.choices(list(left), list(left.values()))
         made = NOISE_KINDS[kind](pair, context)

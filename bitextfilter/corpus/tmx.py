@@ -187,40 +187,31 @@ _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters outside XML 1.0's production 2 (Char), even as references."""
 
 
-class TmxWriter(PairWriter):
-    """Writes a unit a line; other texts become its properties."""
+def tmx_writer(languages: tuple[str, str]) -> PairWriter:
+    """Return a writer of a unit a line, in two *languages*; other texts become its properties.
 
-    def __init__(self, languages: tuple[str, str]) -> None:
-        """Write texts of the two *languages*."""
-        self._languages = languages
+    It cannot hold characters that XML cannot hold.
+    """
 
-    def first(self) -> tuple[bytes]:
-        """Return the head of the file."""
-        source = quoteattr(self._languages[0])
-        text = (
-            '<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4">\n'
-            f'<header creationtool="bitextfilter" creationtoolversion="{__version__}" '
-            'segtype="sentence" o-tmf="TSV" adminlang="en" '
-            f'srclang={source} datatype="plaintext"/>\n<body>\n'
-        )
-        return (text.encode(),)
-
-    def lines(self, pair: PairRecord) -> tuple[bytes]:
-        """Return the unit. Raises UnfitError for a character that XML cannot hold."""
+    def lines(pair: PairRecord) -> tuple[bytes]:
         properties = "".join(
             f"<prop type={quoteattr(_legal(name, 'name'))}>{_element(text, name)}</prop>"
             for name, text in pair.others.items()
         )
-        sides = zip(self._languages, ("source", "target"), (pair.source, pair.target), strict=True)
+        sides = zip(languages, ("source", "target"), (pair.source, pair.target), strict=True)
         variants = "".join(
             f"<tuv xml:lang={quoteattr(language)}><seg>{_element(text, name)}</seg></tuv>"
             for language, name, text in sides
         )
         return (f"<tu>{properties}{variants}</tu>\n".encode(),)
 
-    def last(self) -> tuple[bytes]:
-        """Return the end of the file."""
-        return (b"</body>\n</tmx>\n",)
+    head = (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4">\n'
+        f'<header creationtool="bitextfilter" creationtoolversion="{__version__}" '
+        'segtype="sentence" o-tmf="TSV" adminlang="en" '
+        f'srclang={quoteattr(languages[0])} datatype="plaintext"/>\n<body>\n'
+    )
+    return PairWriter(lines, (head.encode(),), (b"</body>\n</tmx>\n",))
 
 
 def _element(text: str, name: str) -> str:

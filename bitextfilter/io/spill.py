@@ -194,7 +194,7 @@ _SAMPLES = 4
 """Samples of each run for each part of the merged output."""
 
 
-class ExternalSort:
+class ExternalSort(AbstractContextManager["ExternalSort"]):
     """Collects rows of numbers, then yields them sorted by the first column.
 
     Rows of equal keys stay in the order of their addition, and in one part. Takes about *memory*
@@ -212,12 +212,7 @@ class ExternalSort:
         self._files: list[Scratch] = []
         self._stack = ExitStack()
 
-    def __enter__(self) -> ExternalSort:
-        """Return the sort itself."""
-        return self
-
     def __exit__(self, *_: object) -> None:
-        """Close and thereby remove the files."""
         self._stack.close()
 
     def add(self, *columns: _Column) -> None:
@@ -235,7 +230,20 @@ class ExternalSort:
             return
         if self._held_rows:
             self._write_run()
-        yield from self._merged()
+        # All runs are cut at the same keys; the rows between two cuts fit in memory.
+        kinds = zip(self._files, self._kinds, strict=True)
+        columns = [file.array(kind) for file, kind in kinds]
+        runs = list(pairwise(self._stops))
+        starts = self._stops[:-1]
+        for cut in [*self._cuts(columns[0], runs), None]:
+            ends = self._stops[1:]
+            if cut is not None:
+                found = (np.searchsorted(columns[0][start:stop], cut) for start, stop in runs)
+                ends = [start + int(place) for (start, _), place in zip(runs, found, strict=True)]
+            if starts != ends:
+                places = list(zip(starts, ends, strict=True))
+                yield self._sorted([[column[i:j] for column in columns] for i, j in places])
+            starts = ends
 
     def _write_run(self) -> None:
         if not self._files:
@@ -253,44 +261,16 @@ class ExternalSort:
         order = np.argsort(columns[0], kind="stable")
         return [column[order] for column in columns]
 
-    def _merged(self) -> Iterator[list[_Column]]:
-        """Cut all runs at the same keys; the rows between two cuts fit in memory."""
-        starts = self._stops[:-1]
-        for cut in [*self._cuts(), None]:
-            ends = self._places(cut) if cut is not None else self._stops[1:]
-            if starts != ends:
-                yield self._sorted(self._read(starts, ends))
-            starts = ends
-
-    def _read(self, starts: Sequence[int], ends: Sequence[int]) -> list[list[_Column]]:
-        """Return the rows of each run from its start to its end."""
-        columns = self._columns()
-        places = zip(starts, ends, strict=True)
-        return [[column[start:end] for column in columns] for start, end in places]
-
-    def _places(self, key: _Column) -> list[int]:
-        """Return the first row of each run with a key not below *key*."""
-        keys = self._columns()[0]
-        return [start + int(np.searchsorted(keys[start:stop], key)) for start, stop in self._runs()]
-
-    def _cuts(self) -> _Column:
+    def _cuts(self, keys: _Column, runs: Sequence[tuple[int, int]]) -> _Column:
         """Return the keys of the cuts, ascending, from samples of each run."""
-        step = max(1, self._most // (_SAMPLES * len(self._runs())))
-        samples = [self._columns()[0][start:stop:step].copy() for start, stop in self._runs()]
+        step = max(1, self._most // (_SAMPLES * len(runs)))
+        samples = [keys[start:stop:step] for start, stop in runs]
         every = max(1, self._most // step)
         return np.unique(np.sort(np.concatenate(samples))[every::every])
 
-    def _runs(self) -> list[tuple[int, int]]:
-        """Return the start and the end of each run."""
-        return list(pairwise(self._stops))
-
-    def _columns(self) -> list[_Column]:
-        """Return the files as memory-mapped arrays."""
-        return [file.array(kind) for file, kind in zip(self._files, self._kinds, strict=True)]
-
 
 _SLOT_BYTES = 24
-FULL = 0.7
+_FULL = 0.7
 """The share of slots that may be taken: open addressing slows down beyond it."""
 _FIRST_SLOTS = 1 << 12
 _BLOCK = 1 << 16
@@ -316,7 +296,7 @@ class KeyTable:
     def has_room(self, count: int) -> bool:
         """Return whether *count* more keys fit, after growing for them if possible."""
         needed = self._count + count
-        while needed > FULL * len(self._lines):
+        while needed > _FULL * len(self._lines):
             if len(self._lines) >= self._largest:
                 return False
             self._grow()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitextfilter.corpus.formats import JsonReader, JsonWriter, PairRecord, UnfitError
+from bitextfilter.corpus.formats import JsonReader, PairRecord, UnfitError, json_writer
 from bitextfilter.io.rows import BadRow, RowReader, TextColumn
 
 
@@ -75,18 +75,18 @@ def test_long_numbers_are_only_text() -> None:
 
 
 def test_what_is_written() -> None:
-    writer = JsonWriter(("t.en", "t.de"))
+    writer = json_writer(("t.en", "t.de"))
     (line,) = writer.lines(PairRecord(1, 'ä"\n', "\u2028", {"score": "0.50"}))
     assert line.endswith(b"}\n") and line.count(b"\n") == 1
     assert json.loads(line) == {"t": {"en": 'ä"\n', "de": "\u2028"}, "score": "0.50"}
     assert "ä".encode() in line
-    assert (writer.first(), writer.last()) == ((b"",), (b"",))
+    assert (writer.first, writer.last) == ((b"",), (b"",))
 
 
 @pytest.mark.parametrize("name", ["source", "source.x", "target.x.y"])
 def test_names_that_clash(name: str) -> None:
     with pytest.raises(UnfitError, match=f"two fields would be called '{name}'"):
-        JsonWriter(("source", "target")).lines(PairRecord(1, "a", "b", {name: "c"}))
+        json_writer(("source", "target")).lines(PairRecord(1, "a", "b", {name: "c"}))
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -96,7 +96,7 @@ NAME = st.text(st.sampled_from("ab."), min_size=1, max_size=3)
 @given(TEXT, TEXT, st.dictionaries(NAME, TEXT, max_size=3))
 def test_written_and_read_again(source: str, target: str, others: dict[str, str]) -> None:
     try:
-        (line,) = JsonWriter(("source", "target")).lines(PairRecord(1, source, target, others))
+        (line,) = json_writer(("source", "target")).lines(PairRecord(1, source, target, others))
     except UnfitError:
         return
     rows = RowReader(io.BytesIO(line), "p.jsonl", TextColumn())

@@ -17,7 +17,6 @@ from bitextfilter.corpus.noise import (
     NOISE_KINDS,
     NoiseSettings,
     PairWindow,
-    WordRange,
     boilerplate_line,
     boilerplate_templates,
     even_rates,
@@ -366,7 +365,7 @@ def test_settings_out_of_range(make: Callable[[], NoiseSettings]) -> None:
         make()
 
 
-WORDS = WordRange(2, 3)
+FITS = NoiseSettings(words=(2, 3)).fits
 
 
 def pairs_of(lengths: list[int]) -> list[Pair]:
@@ -383,7 +382,7 @@ def test_neighbours_and_others_are_those_around(lengths: list[int], reach: int) 
         places = range(max(0, place - far), min(len(pairs), place + far + 1))
         return [pairs[other] for other in places if other != place and fits[other]]
 
-    stream = PairWindow(iter(pairs), reach, WORDS)
+    stream = PairWindow(iter(pairs), reach, FITS)
     for place, pair in enumerate(stream):
         assert pair == pairs[place]
         assert stream.fits() == fits[place]
@@ -403,7 +402,7 @@ def test_long_text_shortens_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
             read.append(number)
             yield "ab " * 40, f"{number} {number}"
 
-    stream = PairWindow(long(), 20, WordRange(1, 99))
+    stream = PairWindow(long(), 20, bool)
     for number, _ in enumerate(stream):
         assert len(read) == min(50, number + 3)
         near = {number + step for step in (-2, -1, 1, 2)} & set(range(50))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.corpus.formats import PairRecord, UnfitError
-from bitextfilter.corpus.tmx import TmxReader, TmxWriter
+from bitextfilter.corpus.tmx import TmxReader, tmx_writer
 from bitextfilter.errors import InputError
 from bitextfilter.io.rows import BadRow
 
@@ -170,8 +170,8 @@ def test_a_damaged_archive() -> None:
 
 
 def written(*pairs: PairRecord) -> bytes:
-    writer = TmxWriter(("en", "de-AT"))
-    parts = [writer.first(), *map(writer.lines, pairs), writer.last()]
+    writer = tmx_writer(("en", "de-AT"))
+    parts = [writer.first, *map(writer.lines, pairs), writer.last]
     return b"".join(part for (part,) in parts)
 
 
