@@ -6,6 +6,7 @@ A pair is a tuple or a list: source, target, perhaps more members, and last of a
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -52,7 +53,7 @@ def read_rows(
         path: may end in ``.gz``, ``.xz``, ``.bz2`` or ``.zst``.
         source, target, score: columns: a number from 1, or from -1 for the last, or a name in the
             header. A row without a number in the column of the score has the score NaN.
-        header: the first line names the columns.
+        header: the first line names the columns; a UserWarning tells where it may be a row.
         on_bad: called with the number and the reason of each bad row, which is then skipped.
 
     Raises:
@@ -62,7 +63,10 @@ def read_rows(
     """
     columns = _Columns(source, target, blank=score is not None, score=score)
     with open_input(path) as stream:
-        for row in RowReader(stream, str(path), columns, header, _REMEDY):
+        reader = RowReader(stream, str(path), columns, header, _REMEDY)
+        if reader.doubt:
+            warnings.warn(reader.doubt, stacklevel=2)
+        for row in reader:
             checked = _checked_row(row, str(path))
             if isinstance(checked, Row):
                 yield (

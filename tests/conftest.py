@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from tqdm import tqdm
+
+from bitextfilter.commands.frame import messages
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported; processes that tests start inherit
 
@@ -40,3 +44,23 @@ def pytest_make_collect_report() -> Generator[None, Any, Any]:
     report = yield
     _failed(report)
     return report
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a minute pass at each step of a command's progress."""
+    clock, runs = [0.0], list[messages.Messages]()
+    update = tqdm.update
+
+    def begin(told: messages.Messages) -> None:
+        runs.append(told)
+
+    def take_a_minute(bar: Any, count: float = 1) -> Any:
+        shown = update(bar, count)
+        clock[0] += 60
+        runs[-1].tell()
+        return shown
+
+    monkeypatch.setattr(messages, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(messages.Messages, "begin", begin)
+    monkeypatch.setattr(tqdm, "update", take_a_minute)

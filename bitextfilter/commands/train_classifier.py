@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from bitextfilter.commands.frame.options import model_options, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
     NoisyCorpus,
+    TrainingReporter,
     pairs_of,
     settings_options,
     settings_values,
@@ -98,7 +98,8 @@ def main(run: Run, positives: tuple[str, ...], as_json: bool, **choices: Any) ->
     if choices["nearly"]:
         run.counts["nearly"] = len(examples.nearly)
     run.facts["seed"] = plan.training.seed
-    classifier, report = workflow.train_on_pairs(model, examples, plan, _notifier(run))
+    reporter = TrainingReporter(run, "tuning loss {:.4f}")
+    classifier, report = workflow.train_on_pairs(model, examples, plan, reporter)
     record = workflow.described(plan, report, examples)
     folder = model.folder if choices["in_place"] else Path(choices["folder"])
     workflow.write_model(model, folder, classifier, record, plan.quantise)
@@ -150,10 +151,3 @@ def _plan(choices: dict[str, Any]) -> ClassifierConfig:
         count=choices["count"],
         quantise=choices["quantise"],
     )
-
-
-def _notifier(run: Run) -> Callable[[int, float], None]:
-    def notify(epoch: int, loss: float) -> None:
-        run.note(f"epoch {epoch}: tuning loss {loss:.4f}")
-
-    return notify

@@ -171,11 +171,12 @@ def _train(run: Run, task: TuningTask, points: Points, work: _Work) -> None:
     if task.sts:
         run.counts["without a score"] = skipped
     figure = work.table.figure
+    bar = run.progress(len(points), "points")
     for outcome in map_as_done(task, points.items(), min(work.processes, len(points))):
         point = points[outcome.key]
         work.table.add(point, outcome)
         run.counts["failed" if outcome.figure is None else "trained"] += 1
-        run.progress(len(points), "points").update(1)
+        bar.update(1)
         found = f"no {figure}: {outcome.note}"
         if outcome.figure is not None:
             found = f"{figure} {outcome.figure:.2f} in {outcome.seconds:.1f} s"

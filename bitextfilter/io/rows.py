@@ -311,8 +311,8 @@ class RowReader:
         wanted = columns.wanted()
         names = self._read_header() if header else None
         places = [self.place(column) for column in wanted]
-        if names is not None:
-            _check_header(names, wanted, places, name)
+        self.doubt = "" if names is None else _doubt_of_header(names, wanted, places, name)
+        """A warning that the header may be a row; empty where it is clear."""
         self.parser = RowParser(name, wanted, places, remedy, columns.blank)
 
     def __iter__(self) -> Iterator[Row | BadRow]:
@@ -385,25 +385,53 @@ _FEWEST_WORDS, _MANY_WORDS = 4, 8
 """A sentence has the first number of words and an end mark, or the second number of words."""
 
 
-def _check_header(
-    header: bytes, wanted: Sequence[ColumnPlace], places: Sequence[int], file: str
-) -> None:
-    """Raise InputError if a header looks like a row: a score in it, or two sentences.
+_NAME = re.compile(
+    "source|src|target|tgt|trg|side|texts?|sentences?|segments?|lines?|words?|phrases?|original|"
+    "ref|references?|translations?|hyp|hypothes[ei]s|paraphrases?|parse|template|lang|language"
+)
+"""A word of the names of text columns, beside x and y, and codes of languages of two letters."""
 
-    A header with a column that is *wanted* by its name is one.
+
+def _doubt_of_header(
+    header: bytes, wanted: Sequence[ColumnPlace], places: Sequence[int], file: str
+) -> str:
+    """Return the doubt that the first line of a file is a header: a text column of no usual name.
+
+    There is none where a column that is *wanted* by its name is in it. Raises InputError for a
+    line that looks like a row: with a score in it, or two sentences.
     """
     if any(isinstance(column.where, str) for column in wanted):
-        return
+        return ""
     fields = header.decode("utf-8", "replace").split("\t")
-    sides = [
-        fields[place]
-        for column, place in zip(wanted, places, strict=True)
-        if column.name in ("source", "target") and -len(fields) <= place < len(fields)
-    ]
-    if any(map(_DECIMAL.fullmatch, fields)) or (len(sides) == 2 and all(map(_is_sentence, sides))):
-        option = wanted[0].option if wanted else "--scol"
+    chosen = [(c, fields[p]) for c, p in zip(wanted, places, strict=True) if _has(fields, p)]
+    texts = [text for column, text in chosen if column.name in ("source", "target", "sentence")]
+    scores = [text for column, text in chosen if column.name.endswith("score")]
+    option = wanted[0].option if wanted else "--column"
+    if (
+        any(map(_DECIMAL.fullmatch, fields))
+        or not all(math.isnan(number_of(score.encode())) for score in scores)
+        or (len(texts) == 2 and all(map(_is_sentence, texts)))
+    ):
         remedy = f"leave out --header, or name a column of it ({option} NAME)"
         raise InputError("the header looks like a row", file=file, line=1, remedy=remedy)
+    if all(map(_is_name, texts if wanted else fields)):
+        return ""
+    shown = ", ".join(repr(text[:20]) for text in (texts if wanted else fields))
+    return (
+        f"{file}:1: {shown} is taken for the names of columns: if it is a row, the file has no"
+        f" header; if not, name one of them ({option} NAME)"
+    )
+
+
+def _has(fields: Sequence[str], place: int) -> bool:
+    return -len(fields) <= place < len(fields)
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text is a usual name of a column of text."""
+    words = [word for word in re.split(r"[\W\d_]+", text.casefold()) if word]
+    code = 0 if " " in text else 2
+    return bool(words) and all(_NAME.fullmatch(word) or len(word) <= code for word in words)
 
 
 def _is_sentence(text: str) -> bool:

@@ -229,16 +229,12 @@ def split_groups(groups: Sequence[str], part: float, seed: int) -> tuple[Indices
     return training, tuning, held_out
 
 
-def _no_notice(_epoch: int, _loss: float) -> None:
-    """Ignore an epoch."""
-
-
 def train_classifier(
     pairs: LabelledPairs,
     groups: Sequence[str],
     shape: ClassifierSettings,
     training: ClassifierTraining,
-    notify: Callable[[int, float], None] = _no_notice,
+    report: Callable[[Progress, int], None] = lambda *_: None,
 ) -> tuple[PairClassifier, ClassifierReport]:
     """Train a classifier on some of the pairs, tune it on others, measure it on the rest.
 
@@ -248,7 +244,7 @@ def train_classifier(
         shape: of the classifier.
         training: its settings; the same pairs and settings give the same classifier, with any
             number of torch's threads.
-        notify: called with the epoch and the tuning loss after each.
+        report: see :class:`Hooks`.
 
     Raises:
         SettingsError: too few pairs for each part to have both kinds.
@@ -256,14 +252,14 @@ def train_classifier(
     """
     parts = split_groups(groups, training.held_out, training.seed)
     _check_kinds(pairs, *parts)
-    classifier, losses, epoch = fit_classifier(pairs, parts[:2], shape, training, notify)
+    classifier, losses, epoch = fit_classifier(pairs, parts[:2], shape, training, report)
     rescale_translation_logit(classifier, training.logit_scale, training.logit_bias)
     with one_torch_thread():
         tuning, held_out = (_logits(classifier, pairs, p, training.batch_size) for p in parts[1:])
     if training.calibrate:
         classifier.temperature.fill_(fit_temperature(tuning, pairs.qualities[parts[1]]))
     temperature = float(classifier.temperature)
-    report = ClassifierReport(
+    return classifier, ClassifierReport(
         pairs=(len(parts[0]), len(parts[1]), len(parts[2])),
         epoch=epoch,
         tuning_losses=tuple(losses),
@@ -271,7 +267,6 @@ def train_classifier(
         before=measure(held_out, pairs.qualities[parts[2]]),
         after=measure(held_out, pairs.qualities[parts[2]], temperature),
     )
-    return classifier, report
 
 
 def _check_kinds(pairs: LabelledPairs, *parts: Indices) -> None:
@@ -285,7 +280,7 @@ def fit_classifier(
     parts: tuple[Indices, Indices],
     shape: ClassifierSettings,
     training: ClassifierTraining,
-    notify: Callable[[int, float], None] = _no_notice,
+    report: Callable[[Progress, int], None] = lambda *_: None,
 ) -> tuple[PairClassifier, list[float], int]:
     """Train on the first part of the pairs, and stop by the second.
 
@@ -304,10 +299,6 @@ def fit_classifier(
     def batches(_: int) -> Iterator[Indices]:
         while True:
             yield from pairs.batches(parts[0], size)
-
-    def report(progress: Progress, _: int) -> None:
-        if progress.update % epoch == 0:
-            notify(progress.update // epoch, progress.history[-1]["error"])
 
     with torch.random.fork_rng(devices=[]), one_torch_thread():
         torch.manual_seed(training.seed)

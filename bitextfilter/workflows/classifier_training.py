@@ -39,6 +39,7 @@ from bitextfilter.training.settings import ClassifierTraining
 
 if TYPE_CHECKING:
     from bitextfilter.training.classifier import Metrics
+    from bitextfilter.training.loop import Progress
 
 
 _Pair = tuple[str, str]
@@ -202,13 +203,12 @@ def train_on_pairs(
     model: Model,
     examples: Examples,
     config: ClassifierConfig,
-    notify: Callable[[int, float], None],
+    report: Callable[[Progress, int], None],
 ) -> tuple[PairClassifier, ClassifierReport]:
     """Encode all kinds of pairs, train a classifier on them, and measure it.
 
     A pair that is in several kinds counts in each: see :meth:`Examples.apart`. Pairs with the same
-    source text are never in two parts. *notify* is called with the epoch and the
-    tuning loss after each.
+    source text are never in two parts. *report* is called after every update.
     """
     kinds = examples.positives, examples.negatives, examples.nearly
     rows = [pair for kind in kinds for pair in kind]
@@ -219,7 +219,7 @@ def train_on_pairs(
     read = _by_words if config.kind == WordClassifier.kind else _by_vectors
     shape, pairs = read(model, (sources, targets), qualities, config)
     with torch_threads(model.threads):
-        return train_classifier(pairs, sources, shape, config.training, notify)
+        return train_classifier(pairs, sources, shape, config.training, report)
 
 
 def _by_words(

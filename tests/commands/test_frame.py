@@ -16,6 +16,7 @@ import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -24,6 +25,7 @@ from click.testing import CliRunner, Result
 
 from bitextfilter import __version__, errors
 from bitextfilter.commands.frame import command as frame
+from bitextfilter.commands.frame import messages
 from bitextfilter.commands.frame.command import command, group
 from bitextfilter.commands.frame.exits import EXIT_CODES, Guard
 from bitextfilter.commands.frame.options import Common, files_argument, model_options, row_options
@@ -107,6 +109,14 @@ def test_rows_pass_through_byte_for_byte() -> None:
 def test_a_header_is_kept_and_names_columns() -> None:
     result = call("--header", "--scol", "en", "--tcol", "-2", data=b"en\tde\tx\r\nabc\td\te\r\n")
     assert result.stdout_bytes == b"en\tde\tx\tcount\r\nabc\td\te\t3\r\n"
+
+
+def test_a_header_that_may_be_a_row_is_warned_of_once() -> None:
+    warning = "bitext-count: warning: stdin:1: 'Hi', 'Hallo' is taken for the names of columns: "
+    told = call("--header", data=b"Hi\tHallo\n" + b"a\tb\n" * 9).stderr
+    assert told.count(warning) == 1 and "name one of them (--scol NAME)" in told
+    assert "warning" not in call("--header", "--scol", "Hi", data=b"Hi\tHallo\na\tb\n").stderr
+    assert "warning" not in call("--header", data=b"en\tde\na\tb\n").stderr
 
 
 @pytest.mark.parametrize("data", [b"", BOM])
@@ -474,6 +484,45 @@ def test_a_terminal_gets_a_progress_bar_and_a_hint() -> None:
     assert b"bitext-count: reading from the terminal: end with Ctrl-D" in shown
     assert b"\rbitext-count: 0 rows" in shown
     assert b"bitext-count: 5 rows, 0 rejected, " in shown
+
+
+def test_elsewhere_there_is_a_line_after_a_minute_without_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(messages, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr("tqdm.std.time", lambda: clock[0])
+    told = messages.Messages("bitext-count", quiet=False)
+
+    def after(seconds: float) -> list[str]:
+        clock[0] += seconds
+        told.tell()
+        return capsys.readouterr().err.splitlines()
+
+    assert (after(59), after(1)) == ([], ["bitext-count: at work for 1 min"])
+    told.progress().update(90)
+    assert (after(59), after(1)) == ([], ["bitext-count: 90 rows, 1.5 rows/s"])
+    bar = told.progress(100, "updates")
+    assert after(60) == ["bitext-count: 0 of 100 updates, after 3 min"]
+    bar.set_postfix_str("ranking 0.25", refresh=False)
+    bar.update(20)
+    assert after(30) == []
+    told.note("a word")
+    assert after(59) == ["bitext-count: a word"]
+    assert after(1) == ["bitext-count: 20 of 100 updates, ranking 0.25, 0.1 updates/s, 10 min left"]
+    assert (told.progress().n, told.notes[-2]) == (20, "a word")
+
+
+def test_lines_come_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages, "LINE_SECONDS", 0.01)
+
+    @command("bitext-wait", batch_size=None)
+    def wait(run: Run) -> None:
+        """Wait for a line."""
+        while not run.messages.notes:
+            time.sleep(0.01)
+
+    assert "bitext-wait: at work for 0 min\n" in CliRunner().invoke(wait, []).stderr
 
 
 def test_quiet_means_quiet_on_a_terminal_too() -> None:

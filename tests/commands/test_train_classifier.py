@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -231,8 +232,19 @@ def test_table(data: Path, tmp_path: Path) -> None:
             for kind in ("positives", "negatives")
         }
         assert counted["positives"] > counted["negatives"] > 0
-    assert "epoch 1: tuning loss" in done.stderr
+    assert ": tuning loss" in done.stderr
     assert "300 positives, 100 negatives" in done.stderr
+
+
+@pytest.mark.usefixtures("slow")
+def test_a_long_epoch_says_how_far_it_is(data: Path, tmp_path: Path) -> None:
+    words = (data / "clean.tsv", "--noisy", data / "noisy.tsv", "--model", data / "model")
+    quick = ("--set", "training.epochs=2", "--set", "training.batch_size=100")
+    done = CliRunner().invoke(main, [*map(str, (*words, "-o", tmp_path / "new", *quick))])
+    told = [line for line in done.stderr.splitlines() if re.search(r"\d of \d+ updates, ", line)]
+    assert len(told) == 2 * 5
+    assert re.fullmatch(r"bitext-train-classifier: 1 of 10 updates, classification .*", told[0])
+    assert train(*words, "-o", tmp_path / "quiet", "-q").stderr == ""
 
 
 def test_the_same_again_and_everything_else_kept(data: Path, tmp_path: Path) -> None:

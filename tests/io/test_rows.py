@@ -229,7 +229,10 @@ def test_windows_are_bounded_in_bytes_unless_said_otherwise() -> None:
 PAIR = b"I am going home.\tIch gehe nach Hause.\n"
 
 
-@pytest.mark.parametrize("data", [PAIR, b"Hi\tHallo\t0.9312\n", b"w " * 8 + b"\t" + b"w " * 8])
+ROWS = [PAIR, b"Hi\tHallo\t0.9312\n", b"w " * 8 + b"\t" + b"w " * 8]
+
+
+@pytest.mark.parametrize("data", ROWS)
 def test_a_header_that_looks_like_a_row_is_refused(data: bytes) -> None:
     with pytest.raises(InputError, match=r"pairs\.tsv:1: the header looks like a row; leave out"):
         read(data, header=True)
@@ -250,4 +253,25 @@ def test_names_are_a_header(data: bytes) -> None:
 
 
 def test_a_column_that_is_named_makes_any_line_a_header() -> None:
-    assert read(PAIR, Columns("I am going home.", 2), header=True).header == PAIR[:-1]
+    for data in (*ROWS[:2], b"Hi\tHallo\n"):
+        name = data.decode().split("\t")[0]
+        found = read(data, Columns(name, 2), header=True)
+        assert (found.header, found.doubt) == (data.removesuffix(b"\n"), "")
+
+
+@pytest.mark.parametrize("data", [b"Hi\tHallo\n", b"hello\thallo\tclean\n", b"it is\tes\n"])
+def test_a_header_of_unusual_names_is_doubted(data: bytes) -> None:
+    one, two = data.decode().split()[0], "is taken for the names of columns: if it is a row, the"
+    doubt = read(data, header=True).doubt
+    assert doubt.startswith(f"pairs.tsv:1: '{one}") and two in doubt
+    for column in (TextColumn(-1), TextColumn()):
+        one = read(b"x\t" + data.replace(b"\n", b" you\n"), column, header=True)
+        assert "(--column NAME)" in one.doubt
+    assert read(data).doubt == ""
+
+
+@pytest.mark.parametrize(
+    "names", ["en\tde\tmlp", "source\ttarget", "Source text\tsentence2", "text_en\tpt-BR\tx"]
+)
+def test_usual_names_are_not_doubted(names: str) -> None:
+    assert read(f"{names}\n".encode(), header=True).doubt == ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +31,8 @@ _TRANSLATED = tuple(name for name, each in TRANSLATION_MEASURES.items() if each.
 _KNOWN = (*_VECTORS, *_BASELINES, *_TRANSLATED)
 _MARGINS = tuple(name for name, each in MEASURES.items() if each.needs == "neighbours")
 _DEFAULT = ("cosine", *_MARGINS)
-_PAIRS, _SECONDS = 1 << 14, 20.0
-"""Pairs that the classifier scores at a time; seconds between two lines of progress."""
+_PAIRS = 1 << 14
+"""Pairs that the classifier scores at a time."""
 
 _Sides = tuple[Sequence[str], Sequence[str]]
 _Facts = dict[str, str | int]
@@ -209,19 +208,16 @@ def _with_progress(
 
     rows, step = len(sides[0]), max(1, pairs // len(sides[0]))
     run.note(f"{name}: {rows} sources, each with {rows} targets")
-    run.progress().reset(total=rows)
-    last_line = time.monotonic()
+    bar = run.progress(unit="sources")
+    bar.reset(rows)
+    bar.set_postfix_str(name, refresh=False)
 
     def scored(part: slice) -> Scores:
-        nonlocal last_line
         found, (first, last, _) = [], part.indices(rows)
         for start in range(first, last, step):
             end = min(start + step, last)
             found.append(scorer(slice(start, end)))
             run.advance(end - start)
-            if time.monotonic() - last_line >= _SECONDS:
-                last_line = time.monotonic()
-                run.note(f"{name}: {end} of {rows} sources")
         return np.concatenate(found)
 
     return scored

@@ -90,6 +90,7 @@ class Run:
 
     def __enter__(self) -> Run:
         """Begin."""
+        self.messages.begin()
         return self
 
     def __exit__(
@@ -175,13 +176,16 @@ class Run:
         # Counter: update adds; zeros fix the order in the summary
         self.counts.update(rows=0, rejected=0)
         if self.shard is None and not settings.row_files:
-            return RowReader(self.input(), settings.names[0], columns, settings.header)
-        source = self.shard or JoinedFiles(settings.row_files, settings.header)
-        self._place = source.place
-        lines = self.enter(closing(source.lines()))
-        reader = RowReader(lines, source.name, columns, settings.header)
+            reader = RowReader(self.input(), settings.names[0], columns, settings.header)
+        else:
+            source = self.shard or JoinedFiles(settings.row_files, settings.header)
+            self._place = source.place
+            lines = self.enter(closing(source.lines()))
+            reader = RowReader(lines, source.name, columns, settings.header)
         if self.shard is not None and self.shard.index > 0:
             reader.start_at(self.shard.number)
+        elif reader.doubt:
+            self.warn(reader.doubt)
         return reader
 
     def windows(self, rows: RowReader, again: bool = False) -> Iterator[list[Row | BadRow]]:
@@ -244,14 +248,12 @@ class Run:
         self.facts["model"], self.facts["digest"] = model.name, model.digest
         return model
 
-    def progress(self, total: int | None = None, unit: str = "rows") -> tqdm[Any]:
-        """Return the progress bar, shown on a terminal only, and not with -q."""
-        return self.messages.progress(total, unit)
+    def progress(self, total: int | None = None, unit: str = "") -> tqdm[Any]:
+        """Return the progress: a bar on a terminal, elsewhere a line a minute; none with -q.
 
-    @property
-    def silent(self) -> bool:
-        """Whether no progress bar is shown."""
-        return self.messages.silent
+        A new *unit* (at first rows) begins another.
+        """
+        return self.messages.progress(total, unit)
 
     def note(self, message: str) -> None:
         """Write a message to stderr, unless -q."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -188,10 +187,6 @@ def _weighted(text: str, option: str) -> tuple[str, float]:
     return match[1], float(match[2])
 
 
-LINE_SECONDS = 60.0
-"""Without a progress bar, time between lines on the progress of a run."""
-
-
 def run_environment(
     run: Run,
     output: str | Path,
@@ -216,36 +211,22 @@ class TrainingReporter:
         self._error = error
         self._updates: int | None = None
         self._validations = 0
-        self._first = self._spoken = 0.0
-        self._begun = 0
 
     def __call__(self, progress: Progress, updates: int) -> None:
-        """Move the progress bar, and tell of a new validation."""
+        """Move the progress on, and tell of a new validation."""
+        bar = self._run.progress(updates, "updates")
         if self._updates is None or progress.update <= self._updates:
             self._validations = sum(row["update"] < progress.update for row in progress.history)
-            self._updates = 0
-            self._begun = progress.update - 1
-            self._first = self._spoken = time.monotonic()
-        self._run.progress(updates, "updates").update(progress.update - self._updates)
+            self._updates = progress.update - 1  # those before are of an interrupted run
+            bar.initial += self._updates
+            bar.n += self._updates
+        losses = (f"{name} {loss:.3f}" for name, loss in progress.losses().items())
+        bar.set_postfix_str(", ".join(losses), refresh=False)
+        bar.update(progress.update - self._updates)
         self._updates = progress.update
         if len(progress.history) > self._validations:
             self._validations = len(progress.history)
             self._run.note(_described(progress.history[-1], self._error))
-        elif self._run.silent and time.monotonic() - self._spoken >= LINE_SECONDS:
-            self._run.note(self._course(progress, updates))
-        else:
-            return
-        self._spoken = time.monotonic()
-
-    def _course(self, progress: Progress, updates: int) -> str:
-        """A line on the progress, the losses, the speed and the time left."""
-        speed = (progress.update - self._begun) / max(time.monotonic() - self._first, 1e-9)
-        left = (updates - progress.update) / speed
-        losses = "".join(f", {name} {loss:.3f}" for name, loss in progress.losses().items())
-        return (
-            f"{progress.update} of {updates} updates{losses}, {speed:.1f} updates/s,"
-            f" {max(1, round(left / 60))} min left"
-        )
 
 
 def _described(row: Mapping[str, float], error: str) -> str:
