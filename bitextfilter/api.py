@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import open_input
 from bitextfilter.io.rows import BadRow, ColumnPlace, Columns, Row, RowReader, is_blank, number_of
-from bitextfilter.text.tokens import sentence_list
+from bitextfilter.text.words import sentence_list
 
 if TYPE_CHECKING:
     import numpy as np
@@ -312,7 +312,7 @@ def _best(rows: Sequence[Pair], choice: SelectionSettings, sides: Sequence[int])
     import numpy as np
 
     from bitextfilter.io.ranking import select_rows
-    from bitextfilter.text.units import count_words
+    from bitextfilter.text.words import count_words
 
     counts = [count_words([row[side] for row in rows]) for side in sides]
     sizes = np.array([sum(row) for row in zip(*counts, strict=True)], np.uint32)

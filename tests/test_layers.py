@@ -43,11 +43,11 @@ OWNERS = {
     "regex": {"text/", "filters/"},
     "rensa": {"corpus/near_duplicates.py"},
     "sacrebleu": {"evaluation/bleu.py"},
-    "sacremoses": {"text/tokens.py"},
+    "sacremoses": {"text/normalise.py"},
     "safetensors": {"models/checkpoint.py"},
     "scipy": {"evaluation/sts.py"},
     "sentencepiece": {"text/"},
-    "sentencex": {"text/tokens.py"},
+    "sentencex": {"text/words.py"},
     "subword_nmt": {"text/"},
     "tomli": {"io/files.py"},
     "torch": {

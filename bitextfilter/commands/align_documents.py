@@ -368,7 +368,7 @@ class DocumentReader:
         """Divide lines into sentences of these languages; None: a line is a sentence."""
         self._run, self._languages = run, split
         if split is not None:
-            from bitextfilter.text.tokens import split_sentences
+            from bitextfilter.text.words import split_sentences
 
             split_sentences("", split[0])  # is it installed?
         rejects = run.row_settings.rejects
@@ -435,7 +435,7 @@ class DocumentReader:
     def _divided(self, text: str, side: int) -> list[str]:
         if self._languages is None:
             return [] if is_blank(text) else [text]
-        from bitextfilter.text.tokens import split_sentences
+        from bitextfilter.text.words import split_sentences
 
         return split_sentences(text, self._languages[side])
 

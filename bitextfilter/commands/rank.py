@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import compress
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,7 @@ from bitextfilter.io.rows import Row
 
 if TYPE_CHECKING:
     from bitextfilter.io.ranking import Ranked, RankedRows, ScoredRows, Selection, SelectionSettings
-    from bitextfilter.text.units import Counter
+    from bitextfilter.text.words import Counter
 
 
 _SIDES = ("source", "target")
@@ -234,24 +235,23 @@ class _Incoming:
 
 def _sizes(run: Run, settings: _Settings) -> Callable[[Sequence[Sequence[str]]], list[int]]:
     """Return the function that counts the unit in rows, given the texts of their sides."""
-    from bitextfilter.text.units import (
-        count_characters,
-        count_subwords,
-        count_words,
-        summed,
-    )
+    from bitextfilter.text.words import count_characters, count_words
 
     counters: list[Counter]
     if settings.unit == "subwords":
         model = run.model()
         languages = [model.languages[_SIDES.index(side)] for side in settings.sides]
-        counters = [count_subwords(model.processor, language) for language in languages]
+        counters = [partial(model.processor.lengths, language=each) for each in languages]
     else:
         counters = [count_words if settings.unit == "words" else count_characters] * len(
             settings.sides
         )
 
-    return lambda texts: summed(counters, texts)
+    def sizes(texts: Sequence[Sequence[str]]) -> list[int]:
+        sides = [count(side) for count, side in zip(counters, texts, strict=True)]
+        return list(map(sum, zip(*sides, strict=True)))
+
+    return sizes
 
 
 def _tell(run: Run, settings: _Settings, ranked: Ranked, selection: Selection) -> None:

@@ -186,7 +186,7 @@ def _plan(options: dict[str, Any], threads: int) -> EmbeddingConfig:
 def _cut(options: dict[str, Any], language: str) -> _Cut:
     """Return what makes tokens of sentences of a language."""
     if options["segmenter"] is None:
-        from bitextfilter.text.units import TokenUnits
+        from bitextfilter.text.words import TokenUnits
 
         units = TokenUnits("tokens", options["lowercase"])
         return lambda sentences: [units(sentence) for sentence in sentences]

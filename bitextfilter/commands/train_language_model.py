@@ -19,7 +19,7 @@ from bitextfilter.commands.frame.training import settings_options, settings_valu
 from bitextfilter.io.rows import BadRow, TextColumn
 
 if TYPE_CHECKING:
-    from bitextfilter.text.units import TokenUnits
+    from bitextfilter.text.words import TokenUnits
     from bitextfilter.training.ngrams import Trained
 
 
@@ -70,7 +70,7 @@ def main(
     """
     from bitextfilter.settings import from_mapping
     from bitextfilter.text.ngram_model import write_arpa
-    from bitextfilter.text.units import TokenUnits
+    from bitextfilter.text.words import TokenUnits
     from bitextfilter.training.ngrams import NgramSettings, TokenCorpus, estimate
 
     defaults = {"order": _ORDERS[unit]} if unit in _ORDERS else {}

@@ -18,7 +18,7 @@ from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.rule import Bounded, Cost, LanguagePair
 from bitextfilter.io.files import open_input
 from bitextfilter.settings import setting
-from bitextfilter.text.units import TokenUnits
+from bitextfilter.text.words import TokenUnits
 
 _BITS = math.log2(10)
 """Bits in one unit of log10."""

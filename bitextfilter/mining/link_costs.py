@@ -32,7 +32,7 @@ from bitextfilter.arrays import Floats, Indices, Integers, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.mining.monotonic import Link, LinkSize, Span
 from bitextfilter.similarity.vectors import cosine_pairs, unit_products, unit_rows
-from bitextfilter.text.tokens import word_forms
+from bitextfilter.text.words import word_forms
 
 COST_UNIT = 2**20
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers
 from bitextfilter.reports.charts import ChartValues, multiples, nice_step
-from bitextfilter.text.units import Counter, count_characters, count_words
+from bitextfilter.text.words import Counter, count_characters, count_words
 
 TEXT_LENGTH = 400
 """Characters of a side that a sample keeps."""

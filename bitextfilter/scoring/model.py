@@ -30,7 +30,7 @@ from bitextfilter.similarity.margins import MARGINS
 from bitextfilter.similarity.pair_classifier import EncodedSide, PairScorer, ScorerFactory
 from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.text.tokens import sentence_list
+from bitextfilter.text.words import sentence_list
 
 Text = TypeVar("Text", str, tuple[str, str])
 

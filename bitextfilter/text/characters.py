@@ -8,91 +8,29 @@ from __future__ import annotations
 import functools
 import sys
 import unicodedata
+from pathlib import Path
+from string import ascii_lowercase
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
 from bitextfilter.errors import SettingsError
+from bitextfilter.io.files import read_toml
 
 _COUNT = sys.maxunicode + 1
 _BLOCK = 0x3000
 """No code point above this one is white space."""
 
-_LATIN = frozenset("abcdefghijklmnopqrstuvwxyz")
-
-ALPHABETS: dict[str, frozenset[str]] = {
-    "cs": _LATIN | set("áčďéěíňóřšťúůýž"),
-    "da": _LATIN | set("æøå"),
-    "de": _LATIN | set("äöüß"),
-    "en": _LATIN,
-    "es": _LATIN | set("áéíóúüñªº"),
-    "et": _LATIN | set("äöõüšž"),
-    "fi": _LATIN | set("äöåšž"),
-    "fr": _LATIN | set("àâæçéèêëîïôœùûüÿ"),
-    "ha": _LATIN | set("ɓɗƙƴ"),
-    "hr": _LATIN | set("čćđšž"),
-    "hu": _LATIN | set("áéíóöőúüű"),
-    "is": _LATIN | set("áðéíóúýþæö"),
-    "it": _LATIN | set("àèéìíîòóùúª"),
-    "lt": _LATIN | set("ąčęėįšųūž"),
-    "lv": _LATIN | set("āčēģīķļņšūž"),
-    "nl": _LATIN | set("éëïóöüáíèĳ"),
-    "no": _LATIN | set("æøåéèêóòâô"),
-    "pl": _LATIN | set("ąćęłńóśźż"),
-    "pt": _LATIN | set("áâãàçéêíóôõúüªº"),
-    "ro": _LATIN | set("ăâîșțşţ"),
-    "sk": _LATIN | set("áäčďéíĺľňóôŕšťúýž"),
-    "sl": _LATIN | set("čšž"),
-    "sv": _LATIN | set("åäöé"),
-    "tr": _LATIN | set("âçğıîöşüû"),
-}
-"""Lower-case letters by language; other languages are identified by their scripts."""
-
-SCRIPTS: dict[str, tuple[str, ...]] = {
-    "am": ("Ethiopic",),
-    "ar": ("Arabic",),
-    "be": ("Cyrillic",),
-    "bg": ("Cyrillic",),
-    "bn": ("Bengali",),
-    "el": ("Greek",),
-    "fa": ("Arabic",),
-    "gu": ("Gujarati",),
-    "he": ("Hebrew",),
-    "hi": ("Devanagari",),
-    "hy": ("Armenian",),
-    "ja": ("Han", "Hiragana", "Katakana"),
-    "ka": ("Georgian",),
-    "kk": ("Cyrillic",),
-    "km": ("Khmer",),
-    "kn": ("Kannada",),
-    "ko": ("Hangul", "Han"),
-    "lo": ("Lao",),
-    "mk": ("Cyrillic",),
-    "ml": ("Malayalam",),
-    "mn": ("Cyrillic", "Mongolian"),
-    "mr": ("Devanagari",),
-    "my": ("Myanmar",),
-    "ne": ("Devanagari",),
-    "pa": ("Gurmukhi",),
-    "ps": ("Arabic",),
-    "ru": ("Cyrillic",),
-    "si": ("Sinhala",),
-    "sr": ("Cyrillic", "Latin"),
-    "ta": ("Tamil",),
-    "te": ("Telugu",),
-    "th": ("Thai",),
-    "uk": ("Cyrillic",),
-    "ur": ("Arabic",),
-    "yi": ("Hebrew",),
-    "zh": ("Han", "Bopomofo"),
-}
-"""Scripts of languages with other than Latin letters."""
-
 
 def scripts_of(language: str) -> tuple[str, ...]:
     """Return the Unicode scripts that a *language* (ISO 639-1) is written in: Latin by default."""
-    return SCRIPTS.get(language, ("Latin",))
+    return tuple(_table("scripts").get(language, "Latin").split())
+
+
+@functools.cache
+def _table(name: str) -> dict[str, str]:
+    return dict(read_toml(Path(__file__).with_name("alphabets.toml"))[name])
 
 
 @functools.cache
@@ -182,11 +120,12 @@ UNSPACED = ("Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "
 def alphabet(language: str) -> NDArray[np.bool_]:
     """Return the table of the letters of a *language* (ISO 639-1), with combining marks.
 
-    A language that is not in ``ALPHABETS`` has all letters of its scripts.
+    A language that is not in ``alphabets.toml`` has all letters of its scripts.
     """
-    if language not in ALPHABETS:
+    own = _table("letters").get(language)
+    if own is None:
         return in_script(*scripts_of(language), "Inherited")
-    letters = ALPHABETS[language] | {letter.upper() for letter in ALPHABETS[language]}
+    letters = {form for letter in ascii_lowercase + own for form in (letter, letter.upper())}
     table: NDArray[np.bool_] = in_category("M").copy()
     table[[ord(letter) for letter in letters if len(letter) == 1]] = True
     decomposed = {part for letter in letters for part in unicodedata.normalize("NFD", letter)}

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.errors import InputError, ModelError
 from bitextfilter.io.files import lines_of, open_input
-from bitextfilter.text.units import TokenUnits
+from bitextfilter.text.words import TokenUnits
 
 MARKS = ("<unk>", "<s>", "</s>")
 """The first tokens of every model."""

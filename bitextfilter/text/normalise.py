@@ -51,17 +51,16 @@ class Normalisation(Settings):
         """Normalise *sentence*; *language* (``en``) only matters to sacremoses."""
         text = _plain(sentence)
         if self.punctuation or self.tokenise:
-            from bitextfilter.text import tokens
-
             if self.punctuation:
-                text = tokens.normalise_punctuation(text, language)
+                text = _moses("PunctNormalizer", language).normalize(text)
             if self.tokenise:
-                text = tokens.tokenise(text, language)
+                text = _moses("Tokenizer", language).tokenize(text, return_str=True, escape=False)
             text = _plain(text)
         if self.lowercase:
             text = unicodedata.normalize("NFC", text.lower())
         if self.apart:
-            text = _apart(text)
+            parts = _ASCII_PARTS if text.isascii() else _parts()
+            text = " ".join(parts.findall(text))
         return text
 
     @property
@@ -88,6 +87,14 @@ class Normalisation(Settings):
         return cls(**choices)
 
 
+@functools.cache
+def _moses(tool: str, language: str) -> Any:
+    """Return a tool of Moses, by sacremoses, for a language."""
+    import sacremoses
+
+    return getattr(sacremoses, f"Moses{tool}")(lang=language)
+
+
 def _plain(sentence: str) -> str:
     """Return *sentence* in NFC, without invisible characters, with single spaces inside."""
     if not sentence.isprintable():
@@ -98,12 +105,6 @@ def _plain(sentence: str) -> str:
 
 
 _ASCII_PARTS = re.compile(r"[!-/:-@\[-`{-~]|[^!-/:-@\[-`{-~ ]+")
-
-
-def _apart(text: str) -> str:
-    """Return *text* with a space around each punctuation mark and symbol."""
-    parts = _ASCII_PARTS if text.isascii() else _parts()
-    return " ".join(parts.findall(text))
 
 
 @functools.cache

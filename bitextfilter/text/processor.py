@@ -24,8 +24,14 @@ from bitextfilter.text.segment import (
     load_segmenter,
     save_segmenter,
 )
-from bitextfilter.text.trigrams import CountedTrigrams, HashedTrigrams, Trigrams, TrigramSettings
-from bitextfilter.text.vocabulary import RESERVED, Vocabulary
+from bitextfilter.text.vocabulary import (
+    RESERVED,
+    CountedTrigrams,
+    HashedTrigrams,
+    Trigrams,
+    TrigramSettings,
+    Vocabulary,
+)
 from bitextfilter.text.words import numbered, split_words
 
 _MOST = 1 << 19
@@ -138,6 +144,10 @@ class TextProcessor:
         """Return *sentences* normalised; SettingsError unless *language* is one of the two."""
         self._check(language)
         return [self.normalisation(sentence, language) for sentence in sentences]
+
+    def lengths(self, texts: Sequence[str], language: str) -> list[int]:
+        """Return the number of pieces of each of *texts*, normalised."""
+        return list(map(len, self.segmenter.segment_all(self.normalise(texts, language))))
 
     def _check(self, language: str) -> None:
         if language not in self.languages:

@@ -91,7 +91,6 @@ class _WordwiseSegmenter(Segmenter):
         """Return the parts of one word."""
 
     def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
-        """See :meth:`Segmenter.segment_all`."""
         return [
             [
                 part if i else WORD_START + part
@@ -108,15 +107,12 @@ class _WordSegmenter(Segmenter):
     kind = "none"
 
     def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
-        """See :meth:`Segmenter.segment_all`."""
         return [sentence.split() for sentence in sentences]
 
     def join(self, pieces: Sequence[str]) -> str:
-        """See :meth:`Segmenter.join`."""
         return " ".join(pieces)
 
     def numbering(self, index: Mapping[str, int]) -> Callable[[Sequence[str]], Ragged]:
-        """See :meth:`Segmenter.numbering`."""
 
         def number(sentences: Sequence[str]) -> Ragged:
             words, counts = split_words(sentences)
@@ -126,12 +122,10 @@ class _WordSegmenter(Segmenter):
         return number
 
     def to_bytes(self) -> bytes:
-        """See :meth:`Segmenter.to_bytes`: nothing was learnt."""
         return b""
 
     @classmethod
     def from_bytes(cls, kind: str, content: bytes) -> _WordSegmenter:
-        """See :meth:`Segmenter.from_bytes`."""
         return cls()
 
 
@@ -161,7 +155,6 @@ class _MergeSegmenter(_WordwiseSegmenter):
 
     @classmethod
     def from_bytes(cls, kind: str, content: bytes) -> _MergeSegmenter:
-        """See :meth:`Segmenter.from_bytes`."""
         try:
             header, *lines = content.decode("utf-8").removesuffix("\n").split("\n")
             pairs = [(left, right) for left, right in (line.split(" ") for line in lines)]
@@ -207,7 +200,6 @@ class _MorphSegmenter(_WordwiseSegmenter):
 
     @classmethod
     def from_bytes(cls, kind: str, content: bytes) -> _MorphSegmenter:
-        """See :meth:`Segmenter.from_bytes`."""
         try:
             lines = content.decode("utf-8").removesuffix("\n").split("\n")
             rows = (line.split(" ") for line in lines)
@@ -275,7 +267,6 @@ class _SentencePieceSegmenter(Segmenter):
         self._pieces = [self._processor.id_to_piece(i) for i in range(len(self._processor))]
 
     def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
-        """See :meth:`Segmenter.segment_all`."""
         pieces: list[list[str]] = self._processor.encode(
             list(sentences), out_type=str, num_threads=1
         )
@@ -287,7 +278,6 @@ class _SentencePieceSegmenter(Segmenter):
         return frozenset(piece for i, piece in enumerate(self._pieces) if i != unknown)
 
     def numbering(self, index: Mapping[str, int]) -> Callable[[Sequence[str]], Ragged]:
-        """See :meth:`Segmenter.numbering`: by a table of sentencepiece's ids."""
         table = np.array([index.get(piece, UNKNOWN) for piece in self._pieces], dtype=np.int32)
         table[self._processor.unk_id()] = UNKNOWN
 
@@ -299,12 +289,10 @@ class _SentencePieceSegmenter(Segmenter):
         return number
 
     def to_bytes(self) -> bytes:
-        """See :meth:`Segmenter.to_bytes`."""
         return self._model
 
     @classmethod
     def from_bytes(cls, kind: str, content: bytes) -> _SentencePieceSegmenter:
-        """See :meth:`Segmenter.from_bytes`."""
         return cls(kind, content)
 
     @classmethod

@@ -1,12 +1,20 @@
-"""Words of sentences, split at white space and numbered."""
+"""Sentences, words and tokens of a text: cut, numbered, counted."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import numpy as np
+import regex
 
 from bitextfilter.arrays import Integers
+from bitextfilter.errors import DeviceError, ModelError
+from bitextfilter.settings import Settings, setting
+from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged
 
 
@@ -53,3 +61,124 @@ def split_words(normalised: Sequence[str]) -> tuple[list[str], Integers]:
     """
     counts = (sentence.count(" ") + 1 if sentence else 0 for sentence in normalised)
     return " ".join(normalised).split(), np.fromiter(counts, np.int64, len(normalised))
+
+
+UNITS = ("words", "tokens", "characters")
+
+WORD_MARK = "<w>"
+"""Stands at both ends of a sentence's characters and between its words."""
+
+_RESERVED = {name: f"&lt;{name[1:-1]}&gt;" for name in ("<s>", "</s>", "<unk>", "<UNK>", WORD_MARK)}
+_NOTE = re.compile(r"# bitextfilter unit=(\w+) lowercase=(yes|no)")
+
+
+@dataclass(frozen=True)
+class TokenUnits(Settings):
+    """Normalises and tokenises sentences by *unit*; SettingsError for an unknown one.
+
+    ``words`` are cut at white space (after :class:`Normalisation`). With ``tokens``, each
+    punctuation mark and symbol is a word of its own, too. With ``characters``, each character but
+    a space is a token, and ``<w>`` stands at each end and for each space, as in the character
+    models of VariKN and OpusFilter. Marks of the model are escaped: ``<s>`` is ``&lt;s&gt;``.
+    """
+
+    unit: str = setting("words", choices=UNITS)
+    lowercase: bool = True
+
+    def __call__(self, sentence: str) -> list[str]:
+        """Return the tokens of *sentence*; none for a blank one."""
+        text = Normalisation(lowercase=self.lowercase, apart=self.unit == "tokens")(sentence, "")
+        words = text.split()
+        if self.unit != "characters":
+            return [_RESERVED.get(word, word) for word in words]
+        if not words:
+            return []
+        return [WORD_MARK, *(token for word in words for token in (*word, WORD_MARK))]
+
+    def note(self) -> str:
+        """Return the line for the head of an ARPA file."""
+        return f"# bitextfilter unit={self.unit} lowercase={'yes' if self.lowercase else 'no'}"
+
+    @classmethod
+    def from_note(cls, line: str) -> TokenUnits | None:
+        """Read a :meth:`note`; None for any other line, ModelError for a newer one."""
+        if not line.startswith("# bitextfilter "):
+            return None
+        found = _NOTE.fullmatch(line)
+        if found is None or found[1] not in UNITS:
+            raise ModelError(f"{line!r} is not understood; a newer bitextfilter may have made it")
+        return cls(found[1], found[2] == "yes")
+
+
+Counter = Callable[[Sequence[str]], list[int]]
+"""Returns the length of each text."""
+
+
+def count_words(texts: Sequence[str]) -> list[int]:
+    """Count words between white space."""
+    return [len(text.split()) for text in texts]
+
+
+def count_characters(texts: Sequence[str]) -> list[int]:
+    """Count code points that are not white space."""
+    return [sum(map(len, text.split())) for text in texts]
+
+
+_WIDE_SPACE = re.compile(r"[^\S\x00-\x7f]")
+
+
+def split_sentences(text: str, language: str) -> list[str]:
+    """Return the sentences of *text*, without white space around them; none is empty.
+
+    A language without rules in the library is split by those of a related one, or of English.
+    Raises DeviceError if the optional package is not installed.
+    """
+    try:
+        import sentencex
+    except ModuleNotFoundError as error:
+        remedy = "pip install 'bitextfilter[sentences]'"
+        raise DeviceError(f"dividing text into sentences needs sentencex: {remedy}") from error
+    plain = _WIDE_SPACE.sub(" ", text)  # the library fails at some of these
+    ends = list(accumulate(map(len, sentencex.segment(language, plain)), initial=0))
+    parts = (text[start:stop].strip() for start, stop in pairwise(ends))
+    return [part for part in parts if part]
+
+
+def sentence_list(sentences: Iterable[str], name: str) -> list[str]:
+    """Return sentences as a list.
+
+    Raises TypeError, with the argument's *name*, for one str in place of several, and for a member
+    that is no str.
+    """
+    if isinstance(sentences, str):
+        raise TypeError(f"{name} is one str, not a list of them; put it into a list: [{name}]")
+    if not isinstance(sentences, Iterable):
+        raise TypeError(f"{name} is {sentences!r:.40}, not a list of str")
+    listed = list(sentences)
+    for index, sentence in enumerate(listed):
+        if not isinstance(sentence, str):
+            raise TypeError(f"{name}[{index}] is {sentence!r:.40}, not a str")
+    return listed
+
+
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ーｰ"
+_WORD = regex.compile(
+    rf"(?P<unspaced>[{_UNSPACED}\p{{M}}]+)|[^\W_{_UNSPACED}][\w\p{{M}}--[_{_UNSPACED}]]*",
+    regex.VERSION1,
+)
+
+
+def word_forms(sentence: str) -> set[str]:
+    """Return the words of a sentence, letter case folded, letters composed (NFC).
+
+    For scripts without spaces between words: all pairs of neighbouring characters, and single
+    characters.
+    """
+    forms: set[str] = set()
+    for word in _WORD.finditer(unicodedata.normalize("NFC", sentence).casefold()):
+        text = word.group()
+        if word.group("unspaced") and len(text) > 1:
+            forms.update(map("".join, pairwise(text)))
+        else:
+            forms.add(text)
+    return forms

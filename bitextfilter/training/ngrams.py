@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.settings import Settings, group_rows, setting
 from bitextfilter.text.ngram_model import BEGIN, END, MARKS, Level, NgramModel
-from bitextfilter.text.units import TokenUnits
+from bitextfilter.text.words import TokenUnits
 
 FALLBACK = (0.5, 1.0, 1.5)
 """Discounts of counts 1, 2 and 3 up where the counts of counts give none, as in ``lmplz``."""

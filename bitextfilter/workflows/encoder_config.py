@@ -15,7 +15,7 @@ from bitextfilter.settings import from_groups, group_rows
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import TRIGRAMS
 from bitextfilter.text.segment import SegmenterSettings
-from bitextfilter.text.trigrams import TrigramSettings
+from bitextfilter.text.vocabulary import TrigramSettings
 from bitextfilter.training.settings import TrainingSettings, count_updates, validation_interval
 from bitextfilter.workflows.runs import NetworkConfig, TrainingFiles
 

@@ -32,7 +32,7 @@ from bitextfilter.io.rows import (
 )
 from bitextfilter.io.spill import Spill
 from bitextfilter.text.segment import sample
-from bitextfilter.text.units import count_words as words_of
+from bitextfilter.text.words import count_words as words_of
 
 WINDOW_ROWS = 8192
 """Rows read at a time."""

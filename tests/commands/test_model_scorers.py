@@ -19,7 +19,7 @@ from translators import saved
 from bitextfilter.commands.score import main
 from bitextfilter.models.folders import model_digest
 from bitextfilter.text.ngram_model import write_arpa
-from bitextfilter.text.units import TokenUnits
+from bitextfilter.text.words import TokenUnits
 from bitextfilter.training.ngrams import NgramSettings, TokenCorpus, estimate
 from bitextfilter.translation.registry import load_translator
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from bitextfilter.commands.train_language_model import main
 from bitextfilter.text.ngram_model import read_arpa
-from bitextfilter.text.units import UNITS, TokenUnits
+from bitextfilter.text.words import UNITS, TokenUnits
 
 LINES = ["The house is old.", "the  House, red", "", "is the red house old?", "a tree"]
 TEXT = "".join(f"{line}\n" for line in LINES)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bitextfilter.evaluation import corpus_statistics
 from bitextfilter.evaluation.corpus_statistics import CorpusStatistics, CorpusTally
-from bitextfilter.text.units import TokenUnits
+from bitextfilter.text.words import TokenUnits
 
 WORDS = st.sampled_from(["a", "of", "the", "cat", "dogs", ",", "Äpfel"]) | st.text(max_size=4)
 SENTENCES = st.lists(st.lists(WORDS, max_size=12).map(" ".join), min_size=1, max_size=12)

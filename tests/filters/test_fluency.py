@@ -14,7 +14,7 @@ from bitextfilter.filters.fluency import CrossEntropy, Perplexity, load_language
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import make_rule, parse_rule
 from bitextfilter.text.ngram_model import write_arpa
-from bitextfilter.text.units import TokenUnits
+from bitextfilter.text.words import TokenUnits
 from bitextfilter.training.ngrams import NgramSettings, TokenCorpus, estimate
 
 WORDS = ["Haus", "Baum", "alt", "rot", "ist", "das", "ein", "grün."]

@@ -14,7 +14,7 @@ import pytest
 
 from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.text.ngram_model import NgramModel, arpa_units, read_arpa, write_arpa
-from bitextfilter.text.units import TokenUnits
+from bitextfilter.text.words import TokenUnits
 
 ARPA = """\
 # bitextfilter unit=words lowercase=no

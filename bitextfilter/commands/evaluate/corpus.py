@@ -130,7 +130,7 @@ def _tallies(run: Run, file: str, settings: _Settings) -> tuple[list[CorpusTally
     Raises InputError if there are no rows.
     """
     from bitextfilter.evaluation.corpus_statistics import CorpusTally
-    from bitextfilter.text.units import WORD_MARK, TokenUnits
+    from bitextfilter.text.words import WORD_MARK, TokenUnits
 
     units = TokenUnits(settings.unit, settings.lowercase)
 

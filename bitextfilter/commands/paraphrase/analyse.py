@@ -66,7 +66,7 @@ def main(run: Run, probability: int | str | None, as_json: bool) -> None:
 def _figures(run: Run, probability: int | str | None) -> dict[str, Comparison]:
     """Return the figures by name."""
     from bitextfilter.evaluation import corpus_statistics as statistics
-    from bitextfilter.text.units import TokenUnits
+    from bitextfilter.text.words import TokenUnits
 
     units = TokenUnits("tokens")
     tallies = statistics.CorpusTally(units), statistics.CorpusTally(units)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bitextfilter.commands.evaluate.main import main
 from bitextfilter.evaluation.corpus_statistics import CorpusTally
-from bitextfilter.text.units import TokenUnits
+from bitextfilter.text.words import TokenUnits
 
 HEAD = (
     "file side sentences tokens vocabulary length idf entropy trigram_entropy"
