@@ -46,7 +46,7 @@ _SIDES = ("source", "target")
 
 @dataclass(frozen=True)
 class _Settings:
-    """The order, and the bounds of what is kept."""
+    """The order, and the limits of the selection."""
 
     column: int | str
     order: str

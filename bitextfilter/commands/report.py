@@ -70,7 +70,7 @@ class _Settings:
 @click.option(
     "--filter-manifest",
     metavar="FILE",
-    help="Show what each rule dropped: bitext-filter's --manifest.",
+    help="Show the rows that each rule dropped: the --manifest of bitext-filter.",
 )
 @click.option(
     "--manifests", multiple=True, metavar="FILE", help="Show this manifest; repeat it for more."

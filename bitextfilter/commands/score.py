@@ -179,7 +179,7 @@ def _cell(score: float, digits: int) -> str:
 
 
 def _columns(run: Run, settings: _Settings) -> tuple[ScoreColumns, TextProcessor | None]:
-    """Load what the measures need; also returns a text processor of the columns' languages."""
+    """Load the models of the measures; also return a text processor of the columns' languages."""
     from bitextfilter.scoring.score_columns import (
         ColumnGroup,
         ModelScorerColumns,

@@ -62,7 +62,7 @@ _ROW_OPTIONS = [option for option in row_options() if option.name not in ("input
     type=click.Choice(["sentences", "words"]),
     default="sentences",
     show_default=True,
-    help="What it reads: sentences by their vectors (fast), or word by word (finer).",
+    help="Input of the classifier: sentence vectors (fast), or all words (finer).",
 )
 @click.option("--quantise", is_flag=True, help="Keep its matrices as int8: a quarter of the size.")
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of a table.")

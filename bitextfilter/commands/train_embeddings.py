@@ -65,7 +65,7 @@ _Cut = Callable[[Sequence[str]], list[list[str]]]
 @click.option(
     "--segmenter",
     metavar="FOLDER",
-    help="Cut text into subwords: what bitext-segment learn wrote, or the folder of a model.",
+    help="Cut text into subwords: a folder by bitext-segment learn, or of a model.",
 )
 @click.option(
     "--lowercase/--keep-case",
@@ -184,7 +184,7 @@ def _plan(options: dict[str, Any], threads: int) -> EmbeddingConfig:
 
 
 def _cut(options: dict[str, Any], language: str) -> _Cut:
-    """Return what makes tokens of sentences of a language."""
+    """Return the tokeniser of a language."""
     if options["segmenter"] is None:
         from bitextfilter.text.words import TokenUnits
 

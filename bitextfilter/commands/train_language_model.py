@@ -42,7 +42,7 @@ _ORDERS = {"characters": 5}
     type=click.Choice(_UNITS),
     default="tokens",
     show_default=True,
-    help="What n-grams are made of; tokens are words, and punctuation marks apart.",
+    help="Unit of the n-grams; tokens are words and punctuation marks.",
 )
 @click.option(
     "--lowercase/--keep-case", default=True, show_default=True, help="Lower-case text, or not."
@@ -57,8 +57,8 @@ def main(
     """Estimate a language model from sentences, one a line, and write it in the ARPA format.
 
     The probabilities are those of interpolated modified Kneser-Ney smoothing, as KenLM's lmplz
-    estimates them. Text is normalised as for an encoder; the file says how, and what its n-grams
-    are made of, in a comment line that the rules of bitext-filter read and KenLM passes over.
+    estimates them. Text is normalised as for an encoder. A comment line of the file has the
+    normalisation and the unit: the rules of bitext-filter read it, KenLM passes over it.
 
     Blank lines are passed over. Memory grows with the text: some 30 bytes a token and 50 an
     n-gram; 300,000 sentences take 0.3 GiB (tokens, order 3) to 0.7 GiB (characters, order 5).

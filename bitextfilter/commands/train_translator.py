@@ -52,7 +52,7 @@ def main(run: Run, **options: Any) -> None:
     An encoder and a decoder with attention share one table of subwords. The model is kept
     whenever its error on --development is the lowest so far: cross-entropy in nats a subword
     (from 0 up), or with --set training.validation=bleu, which needs sacreBLEU, 100 less BLEU. The
-    state of the training lies in DIR.training; --resume goes on from what was saved last with
+    state of the training lies in DIR.training; --resume goes on from the state saved last, with
     the very same curve.
 
     With --architecture controlled the model writes by a template, the two upper levels of the

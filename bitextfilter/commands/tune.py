@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     required=True,
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The table; what is in it already is not trained again.",
+    help="The table; points with a line in it are not trained again.",
 )
 @click.option(
     "--languages",

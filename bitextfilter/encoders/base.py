@@ -88,7 +88,7 @@ class Network(nn.Module, ABC):
 
     @abstractmethod
     def prepare_tokens(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
-        """Do once what depends on a token alone.
+        """Compute once all that depends on a token alone.
 
         Args:
             tokens: the distinct tokens of a window, by view.
@@ -96,8 +96,8 @@ class Network(nn.Module, ABC):
 
         Returns:
             The function from sentences, as places in ``tokens``, to vectors: the same numbers
-            as :meth:`forward`'s, but for rounding, and each row's the same for one ``n``
-            whatever the other rows are.
+            as :meth:`forward`'s, but for rounding. For one ``n``, a row does not depend on the
+            other rows.
         """
 
 

@@ -93,7 +93,7 @@ class EncoderPart(nn.Module, ABC):
 
     @abstractmethod
     def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
-        """Do once what depends on a token alone; ``table (v, e)``: the vectors of all ids."""
+        """Compute once all that depends on a token alone; ``table (v, e)``: vectors of all ids."""
 
 
 class Average(EncoderPart):

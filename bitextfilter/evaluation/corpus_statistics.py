@@ -157,7 +157,7 @@ class _Distinct:
 
 
 def _grown(counts: Integers, ids: Integers, size: int) -> Integers:
-    """Count *ids* beside what was counted, in an array of *size*."""
+    """Add the counts of *ids*, in an array of *size*."""
     grown = np.bincount(ids, minlength=size)
     grown[: len(counts)] += counts
     return grown

@@ -133,7 +133,7 @@ _WITHOUT_SPACES = regex.compile(
 
 
 class _WordList:
-    """Words and phrases to find, whatever their case."""
+    """Words and phrases to find, in any case."""
 
     def __init__(self, entries: Iterable[str]) -> None:
         """Take the *entries*; blank ones are ignored."""

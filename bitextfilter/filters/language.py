@@ -179,8 +179,7 @@ class Language(Bounded):
 
     For fastText, ``identifier`` is the file, and ``labels=eng_Latn,deu_Latn`` gives its names of
     the languages where they differ. Without ``minimum`` each identifier has its own, low enough
-    to pass names and short text: only what is hardly the language is dropped. Sides with fewer
-    than ``letters`` letters pass.
+    to pass names and short text. Sides with fewer than ``letters`` letters pass.
     """
 
     name = "language"

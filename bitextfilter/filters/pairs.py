@@ -183,7 +183,7 @@ class BatchSide:
         return longest
 
     def sketches(self, first: Integers, last: Integers) -> NDArray[np.uint32]:
-        """Return a hash of each piece of ``codes``, whatever its case, shape ``(pieces,)``.
+        """Return a hash of each piece of ``codes``, the same in any case, shape ``(pieces,)``.
 
         It covers the length, the first two characters, the middle and the last one.
         """

@@ -67,7 +67,7 @@ class Rule(Settings, ABC):
             raise SettingsError(f"{self.name}: {error}") from error
 
     def prepare(self, languages: LanguagePair) -> None:
-        """Load what the rule needs for pairs of these *languages*.
+        """Load the models and libraries of the rule for pairs of these *languages*.
 
         Raises SettingsError for unknown languages that it needs, DeviceError for a missing
         package, and NotFoundError for a missing file.

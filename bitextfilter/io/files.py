@@ -299,7 +299,7 @@ def open_output(path: str | Path, stdout: BinaryIO | None = None) -> Iterator[Bi
     """Open *path* for writing bytes, whole or not at all; ``-`` is *stdout*, if given.
 
     Compressed by name. Devices and named pipes are written directly; a link is followed.
-    Raises OutputError, naming the file, for whatever cannot be written.
+    Raises OutputError, naming the file, if it cannot be written.
     """
     with open_outputs([path], stdout) as (stream,):
         yield stream

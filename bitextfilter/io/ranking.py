@@ -1,7 +1,7 @@
 """Rank scored rows in bounded memory, and select the best.
 
 Lines, scores and sizes wait on disk until all rows are there. Then at most 24 bytes a row are in
-memory: its score, its size, its place in the order, and what sorting needs. Lines are spilled in
+memory: its score, its size, its place in the order, and room for sorting. Lines are spilled in
 runs, each written best first, so that reading all rows in their order goes forwards in every run.
 """
 
@@ -132,7 +132,7 @@ def _parse_rows(window: RawLines, parser: RowParser, sides: int) -> ScoredRows:
 class SelectionSettings:
     """Limits of a selection.
 
-    First *fold* ``(i, k)`` takes the i-th of k equal parts, of which 1 is the worst; then
+    First *fold* ``(i, k)`` takes the i-th of k equal parts (1: the worst); then
     *min_score* drops lower scores, and *sample* draws this number of rows (*seed*). Of those, the
     best are kept: at most *rows*, with a sum of sizes of at most *size*, and at most *fraction* of
     the fold or sample.

@@ -199,7 +199,7 @@ class RowParser:
             return BadRow(number, line, ending, str(problem), self._remedy, self._name)
 
     def _texts(self, line: bytes) -> tuple[str, ...]:
-        """Return the texts of the chosen columns, or raise what makes the row bad."""
+        """Return the texts of the chosen columns, or raise the fault of a bad row."""
         if not self._chosen:
             return (self._text(line, "line"),)
         fields = line.split(b"\t")
@@ -248,7 +248,7 @@ def windows(
 ) -> Iterator[list[_Item]]:
     """Yield *most* consecutive items at a time, or fewer once they hold *most_bytes*; never none.
 
-    So memory is bounded whatever the length of a line.
+    So memory is bounded for lines of any length.
     """
     window: list[_Item] = []
     held = 0

@@ -63,7 +63,7 @@ class VectorFile:
     """Vectors ``(n, dim)`` in a file: indexed by a slice or by places, they are float32."""
 
     def __init__(self, path: Path, dim: int, form: str = "float16") -> None:
-        """Open what a VectorWriter wrote. Raises NotFoundError, and InputError if it is cut off."""
+        """Open a file by a VectorWriter. Raises NotFoundError, and InputError if it is cut off."""
         record = _record(dim, form)
         try:
             with naming_input(path):

@@ -91,7 +91,7 @@ class WorkFolder:
         except FileNotFoundError:
             return None
         if found["digest"] != shard.digest:
-            raise SettingsError(f"{self.path} is of another input: {shard} is not what it was")
+            raise SettingsError(f"{self.path} is of another input: {shard} has changed since")
         record: dict[str, Fact] = found["record"]
         return record
 

@@ -212,8 +212,8 @@ def cell_tasks(neighbours: NeighbourFiles) -> list[TaskId]:
 def compare_blocks(sides: Sides) -> SearchTask:
     """Return the function that compares a source block with a target block.
 
-    Neighbours found before only make it faster: the result of all tasks is the same, in whatever
-    order and wherever they run. Memory: about 1 GB, for 512 dimensions.
+    Neighbours found before only make it faster: the result of all tasks is the same, in any
+    order and place. Memory: about 1 GB, for 512 dimensions.
     """
     files, neighbours = [_Blocks(sides.file(side)) for side in (0, 1)], sides.neighbours
 

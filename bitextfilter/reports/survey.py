@@ -34,7 +34,7 @@ class Sample(NamedTuple):
 
 
 def shortened(text: str, length: int = TEXT_LENGTH) -> str:
-    """Return *text*, cut to *length* characters, the last of which is then an ellipsis."""
+    """Return *text*, cut to *length* characters; a cut text ends in an ellipsis."""
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
@@ -236,7 +236,7 @@ class Cuts:
 
 
 def cuts_of(survey: Survey, score: int, thresholds: NDArray[np.float32]) -> Cuts:
-    """Count what the ascending *thresholds* keep of one score's rows."""
+    """Count the rows that each of the ascending *thresholds* of one score keeps."""
     size, kinds = len(thresholds) + 1, max(1, len(survey.labels))
     totals = np.zeros((3, size))
     labels = np.zeros(size * kinds, dtype=np.int64)

@@ -139,7 +139,7 @@ def score_pairs(
         background: the sample that margins are measured against; None for the model's own.
 
     Raises:
-        SettingsError: a measure is unknown, or needs what is not there.
+        SettingsError: a measure is unknown, or the model has no part for it.
         ValueError: the sides differ in number.
     """
     background = background or model.background
@@ -234,7 +234,7 @@ class Model:
                 ``mlp``, or several; none for ``default_measure``.
 
         Raises:
-            SettingsError: a measure is unknown, or the model lacks what it needs.
+            SettingsError: a measure is unknown, or the model has no part for it.
             TypeError: a side is one str, or a member of it is no str.
             ValueError: the sides differ in number.
         """

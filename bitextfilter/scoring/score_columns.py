@@ -41,7 +41,7 @@ class VectorColumns:
     """Measures of a model's sentence vectors."""
 
     def __init__(self, model: Model, measures: tuple[str, ...], neighbours: str | None) -> None:
-        """Check that the model and its background sample have what the measures need.
+        """Check that the model and its background sample suffice for the measures.
 
         ``neighbours``: the file of a background sample; None for the model's own. With ``input``,
         ``background`` is empty until the caller sets it.

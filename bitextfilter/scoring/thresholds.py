@@ -40,7 +40,7 @@ from bitextfilter.models.folders import THRESHOLDS
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 USES = ("filtering", "mining")
-"""Cutting a noisy corpus of pairs; cutting what ``bitext-align`` finds in two files."""
+"""Cutting a noisy corpus of pairs; cutting the pairs that ``bitext-align`` mines."""
 
 _FORMAT = 1
 
@@ -50,7 +50,7 @@ _TEXTS = ("goal", "file", "command", "model", "version")
 
 @dataclass(frozen=True)
 class Threshold:
-    """Keep what scores at least ``threshold``. Raises ValueError for what makes no sense."""
+    """Keep pairs that score at least ``threshold``. Raises ValueError for invalid fields."""
 
     use: str
     """One of ``USES``."""

@@ -70,7 +70,7 @@ class Rounded:
 
         The error, for rows x and y and their roundings x' and y', is by the Cauchy-Schwarz
         inequality at most |x - x'| |y| + |x'| |y - y'|, and d·u / (1 - d·u) for the sum in
-        float32, in whatever order, with u = 2**-24 (Higham, "Accuracy and Stability of Numerical
+        float32, in any order, with u = 2**-24 (Higham, "Accuracy and Stability of Numerical
         Algorithms", 2002, section 3.1). Twice d·u also covers that the rows' lengths are 1
         only to the grid's precision, and that cosines are compared as float32 in [-1, 1].
         """

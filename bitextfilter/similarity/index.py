@@ -112,7 +112,7 @@ class Index:
     """An index that :func:`build_index` wrote."""
 
     def __init__(self, path: Path, kind: str, device: str = "cpu", threads: int = 1) -> None:
-        """Open it. Raises ModelError where it is damaged, DeviceError for what is not there."""
+        """Open it. Raises ModelError if it is damaged, DeviceError for a missing device."""
         faiss = require_faiss()
         self._faiss, self._kind = faiss, INDEX_KINDS[kind]
         try:

@@ -1,7 +1,7 @@
 """Cosine and Euclidean similarity of sentence vectors, row by row and as matrices.
 
-Every result here is the same to the last bit whatever else stands in the arrays, in whatever
-order, and however many threads compute it. A floating-point sum usually depends on the order in
+A result here does not depend on the other rows of the arrays, on their order, or on the number of
+threads, to the last bit. A floating-point sum usually depends on the order in
 which a library adds, and the library chooses that order by the shape of the arrays. So the
 vectors are first rounded to a grid (multiples of a power of two, about as fine as float32) that
 is so coarse that every product and every partial sum is held by float64 *without rounding*:

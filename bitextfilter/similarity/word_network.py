@@ -1,7 +1,7 @@
 """The word-level pair network, its settings, its input rows and its coverage kernels.
 
 The average of a sentence hardly changes with one word. Here each word looks for its counterpart on
-the other side by attention, by itself and in its context, and is compared with what it found, as
+the other side by attention, by itself and in its context, and is compared with it, as
 in the decomposable attention model (Parikh et al. 2016: attend, compare, aggregate); how well the
 words are covered is counted by kernel pooling (:class:`Coverage`). The comparisons, the counts, the
 difference and product of the sentence vectors, and the sentences' surface features go through one

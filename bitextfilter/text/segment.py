@@ -420,5 +420,5 @@ def load_segmenter(folder: Path) -> Segmenter:
         known = ", ".join(SEGMENTERS)
         raise ModelError(f"{folder / _DESCRIPTION}: damaged, or not one of {known}") from error
     if hashlib.sha256(content).hexdigest() != checksum:
-        raise ModelError(f"{folder / _CONTENT}: damaged: it is not what was saved")
+        raise ModelError(f"{folder / _CONTENT}: damaged: it has changed since it was saved")
     return segmenter.from_bytes(described["kind"], content)

@@ -50,7 +50,7 @@ class Batch:
 
 
 class BilingualTraining(EncoderLearner):
-    """An encoder network with what only its training needs."""
+    """An encoder network with the parts that only its training needs."""
 
     def __init__(
         self,

@@ -240,7 +240,7 @@ def train_classifier(
 
     Args:
         pairs: positives and negatives.
-        groups: for each pair, what it shares with others (its source text): never in two parts.
+        groups: of each pair, such as its source text: pairs of one group stay in one part.
         shape: of the classifier.
         training: its settings; the same pairs and settings give the same classifier, with any
             number of torch's threads.

@@ -206,7 +206,7 @@ class PairTexts(NamedTuple):
 def read_pairs(files: Sequence[PairFile]) -> PairTexts:
     """Read all pairs of some files.
 
-    Raises what :meth:`PairFile.texts` does, and InputError if there is no pair at all.
+    Raises the errors of :meth:`PairFile.texts`, and InputError if there is no pair at all.
     """
     texts = PairTexts([], [], [], [])
     for file in files:

@@ -29,7 +29,7 @@ def scrambled(
     """Put the tokens of some sentences into random order (Wieting & Gimpel 2018, section 4).
 
     Args:
-        ids: padded, ``(n, t)``; what stands behind a sentence's end stays there.
+        ids: padded, ``(n, t)``; ids behind a sentence's end stay there.
         lengths: ``(n,)``.
         probability: of each sentence to be scrambled, 0 to 1; theirs is 0.3.
         generator: where the chance comes from, on its own device.
@@ -96,7 +96,7 @@ class VariationalDropout(nn.Module):
 
 
 class EncoderLearner(Learner):
-    """An encoder network with what only its training needs, whatever the objectives."""
+    """An encoder network with the parts that only its training needs, for any objectives."""
 
     network: Network
     settings: TrainingSettings

@@ -24,7 +24,7 @@ class LazyAdam(Optimizer):
     """
 
     def __init__(self, parameters: Iterable[Tensor], learning_rate: float) -> None:
-        # What is fused has its count of steps on the parameter's device, after loading too.
+        # Fused: the count of steps is on the parameter's device, after loading too.
         super().__init__(parameters, {"lr": learning_rate, "fused": True})
 
     @torch.no_grad()

@@ -199,8 +199,8 @@ class Adversarial(Settings):
     )
     starts: int = setting(
         1,
-        "trainings from different first maps, of which the best is taken (ours: some end in a bad"
-        " optimum); the first begins with the identity, the others with random rotations",
+        "trainings from different first maps; the best is taken (ours: some end in a bad optimum)."
+        " The first begins with the identity, the others with random rotations",
         within=">= 1",
     )
     epochs: int = setting(5, "of each start", within=">= 1")

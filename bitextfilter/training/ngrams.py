@@ -1,7 +1,7 @@
 """Estimate n-gram language models: interpolated modified Kneser-Ney smoothing.
 
 S. F. Chen and J. Goodman, "An empirical study of smoothing techniques for language modeling",
-1998 (TR-10-98), section 3; with what KenLM's ``lmplz`` adds to it (Heafield et al. 2013): the
+1998 (TR-10-98), section 3; with the additions of KenLM's ``lmplz`` (Heafield et al. 2013): the
 unigrams are interpolated with the uniform distribution over all words, ``<unk>`` and ``</s>`` among
 them, ``<s>`` not; n-grams that begin with ``<s>`` keep their plain counts on all levels.
 """

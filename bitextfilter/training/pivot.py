@@ -97,7 +97,7 @@ def pivot_stream(
         corpora: sources with pivots, and targets with pivots. In a run as many pairs are read
             as both have together, times ``passes``: of the smaller one each pair more often.
         settings: size and number of mini-batches, and the seed.
-        views: what the encoders read.
+        views: inputs of the encoders.
         device: where the mini-batches go.
     """
 

@@ -328,7 +328,7 @@ class TranslatorSettings(LoopSettings):
     )
     dropout: float = setting(
         0.1,
-        "share of numbers zeroed in the vectors and in what each layer adds",
+        "share of numbers zeroed in the vectors and in the output of each layer",
         within=">= 0, < 1",
     )
     precision: str = setting(

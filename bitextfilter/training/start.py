@@ -57,7 +57,7 @@ _SOURCE = re.compile(r"^(vectors|parts)\.0\.")
 def start_from(network: Network, other: Network) -> list[str]:
     """Copy every tensor of ``other`` whose name and shape fit; returns their names.
 
-    What both languages share in ``other`` goes to both where ``network`` has two of it. Raises
+    A tensor that both languages share in ``other`` goes to both where ``network`` has two. Raises
     SettingsError if nothing fits.
     """
     own, others = network.state_dict(), other.state_dict()

@@ -1,7 +1,7 @@
 """Skip-gram word vectors with subwords, by fastText's library (Bojanowski et al. 2017).
 
 The library does not set all of its tables: with fewer than ten threads a part of the vectors
-starts as whatever the memory held before, and a training then fails ("Encountered NaN") or
+starts with old contents of the memory, and a training then fails ("Encountered NaN") or
 differs from run to run. So each training runs in a process of its own, where memory is fresh,
 and where GNU's C library hands out zeros. With one thread the same text and settings then give
 the same vectors: the library's seed is fixed.

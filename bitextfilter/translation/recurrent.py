@@ -6,7 +6,7 @@ looks at the source as in Bahdanau et al. and in the model of Wieting et al. 201
 not fed its attention (Luong's input feeding), so that a whole target is trained at once.
 
 A second, small encoder reads the symbols of the template. The decoder starts from both, attends to
-both, and joins what it finds. Iyyer et al. read the template with an LSTM in one direction and copy
+both, and joins the results. Iyyer et al. read the template with an LSTM in one direction and copy
 words of the source; here the LSTM has two directions, and subwords stand for copying.
 """
 

@@ -36,7 +36,7 @@ class SearchResult(NamedTuple):
     """Translations ``(n, k)``, best first."""
 
     ids: Tensor
-    """``(n, k, T)``, without begin mark; the end mark and what stands behind are PAD."""
+    """``(n, k, T)``, without begin mark; from the end mark on, PAD."""
     scores: Tensor
     """-inf: no hypothesis."""
     whole: Tensor
@@ -105,7 +105,7 @@ class Sampler(Chooser):
         shares = (steps.double() / self._temperature).softmax(dim=2)
         sums = shares.cumsum(dim=2)
         wanted = self._chances[:, :, position, None] * sums[:, :, -1:]
-        last = sums.argmax(dim=2)  # the first place of the highest sum: what follows has no share
+        last = sums.argmax(dim=2)  # the first place of the highest sum: later ones have no share
         tokens = torch.minimum((sums <= wanted).sum(dim=2), last)
         parents = torch.arange(self.width, device=tokens.device).expand_as(tokens)
         return parents, tokens

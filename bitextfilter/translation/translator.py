@@ -131,7 +131,7 @@ class SearchSettings:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
+        """Raise SettingsError for a value out of range."""
         for name in ("width", "maximum_length"):
             if type(size := getattr(self, name)) is not int or size < 1:
                 raise SettingsError(f"{name} must be a whole number of at least 1, not {size!r}")

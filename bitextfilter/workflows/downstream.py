@@ -103,12 +103,12 @@ class SystemResult:
 class Experiment:
     """Chooses rows, trains and translates, one system and seed at a time; can be resumed.
 
-    ``work`` has ``development.tsv``, and a folder of each: ``choice.json`` with the digest of what
-    was chosen by, ``pairs.tsv``, ``model``, and last ``outcome.json``.
+    ``work`` has ``development.tsv``, and a folder of each: ``choice.json`` with the digest of the
+    criteria of the choice, ``pairs.tsv``, ``model``, and last ``outcome.json``.
     """
 
     def __init__(self, task: DownstreamTask, work: Path, environment: Environment) -> None:
-        """Read what is translated. ``environment``: of all trainings; its output is not used.
+        """Read the test set. ``environment``: of all trainings; its output is not used.
 
         Raises:
             DeviceError: sacreBLEU is not there.

@@ -1,8 +1,8 @@
 """A grid of settings and filter bounds: a TOML file in which a list is tried value by value.
 
 Its tables are the groups of settings of an encoder's training, ``[[rule]]`` are rules of
-bitext-filter, and ``pairs`` and ``sample`` say what to train on. A name of several parts between
-commas gives them values together: ``"minimum,maximum" = [[0, 10], [10, 20]]``.
+bitext-filter, and ``pairs`` and ``sample`` choose the training pairs. A name of several parts
+between commas gives them values together: ``"minimum,maximum" = [[0, 10], [10, 20]]``.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ class Grid:
 def read_grid(path: Path) -> Grid:
     """Read the file of a grid.
 
-    Raises NotFoundError, and SettingsError for what is no grid, or one of too many points. The
-    values are looked at by :meth:`Grid.points`.
+    Raises NotFoundError, and SettingsError for a file that is no grid or has too many points.
+    :meth:`Grid.points` checks the values.
     """
     try:
         grid = _grid(read_toml(path))

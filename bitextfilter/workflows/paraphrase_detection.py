@@ -54,9 +54,9 @@ class DetectionConfig:
     """Settings of the training and of the measurement."""
 
     features: str = "concatenation"
-    """What the perceptron sees of two vectors, a name in ``similarity.classifier.FEATURES``."""
+    """Input of the perceptron, made of two vectors: a name in ``PAIR_FEATURES``."""
     seed: int = 1
-    """Of the perceptron's first weights, of what it is stopped by, and of the order of pairs."""
+    """Of the perceptron's first weights, of the pairs for stopping, and of the order of pairs."""
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
 
 
@@ -68,9 +68,9 @@ def measure_detectors(
 ) -> Iterator[tuple[str, Detection, Facts]]:
     """Yield name, figures on *test* and facts of each way to decide, chosen on *development*.
 
-    ``majority`` says of every pair what most pairs are; ``cosine`` takes a threshold; ``mlp`` is
-    the perceptron. *groups* are what development pairs share (a sentence): of one group, none is
-    trained on if another decides when to stop. Both sets have pairs of both kinds.
+    ``majority`` gives every pair the label of most pairs; ``cosine`` takes a threshold; ``mlp`` is
+    the perceptron. *groups* join development pairs with a common sentence: a group is for training
+    or for stopping, never for both. Both sets have pairs of both kinds.
 
     Raises SettingsError where there are too few development pairs to train on.
     """

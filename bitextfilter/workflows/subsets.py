@@ -67,7 +67,7 @@ class System:
 
 @dataclass(frozen=True)
 class _Columns(Columns):
-    """The two sides, and what a system reads besides; blank so that there may be no score."""
+    """The two sides and the score of a system, which may be blank."""
 
     blank: bool = True
     besides: tuple[ColumnPlace, ...] = ()

@@ -222,8 +222,8 @@ class ResultTable:
     """Points, their figures, and the values that made them.
 
     A TSV with a header: ``point`` (its key), the figure, ``trained_pairs``, ``update``,
-    ``seconds``, ``note``, then a column for each name of the grid. Lines of other grids stay; what
-    they have no value for is empty.
+    ``seconds``, ``note``, then a column for each name of the grid. Lines of other grids stay, with
+    empty cells for names that they lack.
     """
 
     def __init__(self, path: Path, figure: str, names: Sequence[str]) -> None:
@@ -260,7 +260,7 @@ class ResultTable:
     def add(self, point: Point, outcome: PointResult) -> None:
         """Add a line, and write the table anew, whole.
 
-        What other runs have written meanwhile stays; a figure of theirs is not replaced by none.
+        Lines that other runs have written meanwhile stay; a figure is never replaced by none.
 
         Raises:
             SettingsError, InputError: the file is no such table any more.

@@ -210,7 +210,7 @@ def test_the_input_has_to_be_the_same_where_it_is_done(folder: Path, tmp_path: P
     path.write_bytes(INPUTS["plain"].replace(PAIRS[1], PAIRS[2]))
     result = call(folder, "score", *words)
     assert result.exit_code == 78
-    assert f"parts is of another input: {path}:1-3 is not what it was" in result.stderr
+    assert f"parts is of another input: {path}:1-3 has changed since" in result.stderr
     path.write_bytes(INPUTS["plain"])  # the bad row has been put right
     result = call(folder, "score", *words)
     assert result.stdout_bytes == call(folder, "score", "-i", path).stdout_bytes

@@ -21,7 +21,7 @@ def test_a_finished_shard_is_known_by_its_text(tmp_path: Path) -> None:
         assert folder.finished(SHARD) is None
         folder.finish(SHARD, {"counts": {"rows": 50}})
         assert folder.finished(replace(SHARD, path="/elsewhere")) == {"counts": {"rows": 50}}
-        with pytest.raises(SettingsError, match=r"pairs.tsv:151-200 is not what it was"):
+        with pytest.raises(SettingsError, match=r"pairs.tsv:151-200 has changed since"):
             folder.finished(replace(SHARD, digest="abd"))
 
 

@@ -80,9 +80,9 @@ class _Pairs:
 def main(run: Run, file: str, development: str, as_json: bool, **options: Any) -> None:
     """Measure how well the model's vectors tell paraphrases from other pairs.
 
-    Rows of TEST are a label, 1 or 0, and two sentences. What decides is chosen on --development:
+    Rows of TEST are a label, 1 or 0, and two sentences. Decision rules, chosen on --development:
 
-        majority  what most pairs are, said of every pair
+        majority  the label of most pairs, for every pair
         cosine    pairs whose cosine is at least the threshold of the highest accuracy
         mlp       a perceptron with one hidden layer of 200 units on both vectors
 

@@ -84,7 +84,7 @@ class _Settings:
 @click.option(
     "--similarity",
     metavar="NAME",
-    help="What the model scores with, as bitext-score  [default: cosine]",
+    help="Measure of the model, as in bitext-score  [default: cosine]",
 )
 @click.option("--grades", is_flag=True, help="Write the mean score of each human grade instead.")
 @click.option(

@@ -1,4 +1,4 @@
-"""Bad rows: how many are too many, and what a user can do about one."""
+"""Bad rows: the number that stops a run, and the remedies in messages."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ _LARGE, _KEPT, _ARENAS = 1 << 22, 1 << 25, 2
 
 
 def steady_speed_and_memory() -> None:
-    """Keep speed and memory steady, whatever the number and the size of the windows.
+    """Keep speed and memory steady for any number and size of windows.
 
     numpy's BLAS gets one thread, unless the environment says otherwise: our own threads compute
     side by side. glibc returns arrays of 4 MiB and more to the system when they are freed (by

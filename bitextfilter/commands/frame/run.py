@@ -99,7 +99,7 @@ class Run:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close all files, and then, after no error, do what was to be done afterwards."""
+        """Close all files, then, unless there was an error, call the functions for the end."""
         self._stack.__exit__(kind, error, trace)
         for function in self._afterwards if error is None else ():
             function()

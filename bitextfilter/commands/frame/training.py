@@ -161,7 +161,7 @@ def pair_files(
     columns: Columns,
     option: str = "--pairs",
 ) -> list[PairFile]:
-    """The files of --pairs, or what ``option`` is, and --parallel; UsageError without any."""
+    """The files of ``option`` and of --parallel; UsageError without any."""
     from bitextfilter.training.data import PairFile
 
     for name in () if tables else ("scol", "tcol"):
