@@ -123,7 +123,7 @@ def _save_problems(folder: Path, work: str | None) -> Iterator[str]:
     if not folder.absolute().parent.is_dir():
         yield f"--index-save {folder}: there is no folder {folder.absolute().parent}"
     if os.path.lexists(folder) and not (work is not None and (folder / "index.json").exists()):
-        yield f"--index-save {folder}: is there already"
+        yield f"--index-save {folder}: exists already"
 
 
 def _open_readers(run: Run, paths: Sequence[str]) -> list[RowReader]:
@@ -444,7 +444,7 @@ def main(run: Run, source: str | None, target: str | None, monotonic: bool, **op
 
     Lines and vectors wait on disk, beside the output or in the DIR of --resume (2 bytes a line
     and dimension). Memory is 1 to 2 GB, and 0.3 KB a line; time grows with source x target lines.
-    An --index (of faiss) looks at a part of them, large enough to find the --recall of the
+    An --index (of faiss) searches a part of them, large enough to find the --recall of the
     nearest of a sample; auto is exact up to 2e13 (source x target) comparisons.
 
     Example:

@@ -35,7 +35,7 @@ _TABS = f"replace it by a space (its columns would shift); or {REMEDY}"
 _TOGETHER = "links of several documents in one file cannot be told apart"
 _APART = "give each a file of its own: a third column of the list, or an output"
 _FEWEST = 20
-"""With fewer sentences, words say too little to call documents unrelated."""
+"""With fewer sentences, words are too few to call documents unrelated."""
 _UNRELATED = {"model": 0.65, "words": 0.8}
 """Distance from which documents get the warning that they are hardly translations."""
 _NOT_FOR = {
@@ -94,7 +94,7 @@ def form_options() -> list[click.Parameter]:
         help="Decimals of the scores.",
     )
     check = click.Option(
-        ["--no-column-check"], is_flag=True, help="Do not look at the languages of the files."
+        ["--no-column-check"], is_flag=True, help="Do not check the languages of the files."
     )
     return [first, digits, check]
 
@@ -212,7 +212,7 @@ def main(
     joined sentences have spaces between them. With --links, each line has the numbers of the
     source lines and of the target lines, from 0, and the score, higher is better.
 
-    --by says which sentences are translations:
+    --by names the evidence for links:
 
     - model: vectors of neighbouring sentences joined, and lengths (score: cosine, -1 to 1)
     - words: words that are linked again and again, and lengths (score: cosine, -1 to 1)

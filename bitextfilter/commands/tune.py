@@ -188,7 +188,7 @@ def _conclude(run: Run, points: Points, work: _Work) -> None:
     figure = work.table.figure
     best = next((row for row in work.table.best_first() if row["point"] in points), None)
     if best is None or not best[figure]:
-        name, remedy = str(work.table.path), "the notes in the table say why"
+        name, remedy = str(work.table.path), "the notes in the table have the reasons"
         raise InputError("no point has a figure", file=name, remedy=remedy)
     run.facts |= {"best": best["point"], figure: float(best[figure])}
     said = points[best["point"]].described(work.varied)

@@ -63,7 +63,7 @@ def cached_mean(
 ) -> Callable[[Padded], Tensor]:
     """Sum the vectors of each token's ids once, to average over sentences as places of tokens.
 
-    ``table (v, e)``; ``weights (m,)``: what the vector of each of the ids is multiplied by. A
+    ``table (v, e)``; ``weights (m,)``: the factor of each id's vector. A
     token counts as often as it has ids.
     """
     starts = tokens.lengths.cumsum(0) - tokens.lengths

@@ -4,7 +4,7 @@ Pearson's correlation, and Spearman's, which is Pearson's of the ranks: values t
 mean of their ranks. Either is undefined where a series has one value only.
 
 Correlations are times 100, as the papers have them (Wieting et al. 2017; Wieting & Gimpel 2018):
-those of each set, then unweighted means over the sets of a year, and over all. The mean score
+first of each set, then unweighted means over the sets of a year, and over all. The mean score
 of each grade, and whether neighbouring grades differ, is after Sjöblom et al. 2018.
 """
 

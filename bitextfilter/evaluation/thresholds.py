@@ -39,7 +39,7 @@ class CutSettings:
     """The noise share assumed, and the goal: the highest F1, or a precision or recall."""
 
     noise_share: float | None = None
-    """The noise share of the corpus to cut, over 0 and under 1; None for that of the rows."""
+    """The noise share of the corpus to cut, over 0 and under 1; None: as in the rows."""
     precision: float | None = None
     """Seek the lowest cut of at least this precision."""
     recall: float | None = None
@@ -55,7 +55,7 @@ class CutSettings:
         return "f1"
 
     def share(self, labelled: Labelled) -> float:
-        """Return the noise share: the one given, or that of the rows."""
+        """Return the noise share: the one given, or the rows' own."""
         if self.noise_share is not None:
             return self.noise_share
         return 1 - float(np.mean(labelled.of(0)))

@@ -4,8 +4,8 @@ The candidates of a sentence are its k nearest on the other side, by cosine. A s
 them, and a retrieval chooses among them (Artetxe & Schwenk 2019). Order decides ties alone: they go
 to the earlier source, then to the earlier target.
 
-The similarity ``joint`` adds two kinds of evidence to CSLS, which looks at the neighbours on either
-side: the classifier looks at the pair itself, and short sentences are often near one of very many
+The similarity ``joint`` adds two kinds of evidence to CSLS, which compares the neighbours of both
+sides: the classifier reads the pair itself, and short sentences are often near one of very many
 others by chance, long ones hardly ever. Ours; the constants were chosen on development data, where
 half or twice their values make little difference.
 """

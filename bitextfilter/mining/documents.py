@@ -47,11 +47,11 @@ from bitextfilter.mining.monotonic import (
 )
 
 PRIOR_CHARACTERS = 200
-"""Characters of either side that are added to those of linked sentences, for the ratio of both."""
+"""Characters added on either side to the linked sentences, for the ratio of lengths."""
 LEARNING_ROUNDS = 2
 """Rounds of learning words from the links found so far."""
 _MARGIN = 8
-"""Sentences to either side of the first path that re-scoring looks at."""
+"""Sentences to either side of the first path within which links are re-scored."""
 RESCORING_ROUNDS = 12
 """Rounds of queries; after them, links that were not queried are impossible."""
 

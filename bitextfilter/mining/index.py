@@ -1,12 +1,12 @@
 """Approximate search of two vector files by indexes, and target sides saved for later searches.
 
-An index (of faiss) divides the rows of a file into lists, and looks through some of them. The
-number of lists is chosen on a sample of either side, whose nearest rows are found exactly, so that
-the recall asked for is reached.
+An index (of faiss) divides the rows of a file into lists, and searches some of them. The number of
+lists is chosen on a sample of either side, whose nearest rows are found exactly, so that the recall
+asked for is reached.
 
-A saved index has sentences, their vectors, and the cosines of each sentence to its nearest on the
-side it was searched with, which margins need. Joined with the cosines of a later search, they are
-those of one search of both texts at once.
+A saved index has sentences, their vectors, and, for margins, the cosines of each sentence to its
+nearest on the side it was searched with. Joined with the cosines of a later search, they equal the
+cosines of one search of both texts at once.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def tune_indexes(sides: Sides, settings: IndexSettings) -> tuple[TunedSearch, Tu
     """Make the index of either side, if it is not there yet, and choose how to search it.
 
     Returns:
-        The search of sources in the index of targets, and that of targets in that of sources.
+        The search of sources in the index of targets, and of targets in the index of sources.
 
     Raises:
         SettingsError: an index of this kind cannot reach the recall.

@@ -74,7 +74,7 @@ def link_weight(size: LinkSize) -> float:
 
 
 def whole_costs(costs: Floats) -> Integers:
-    """Return costs as whole numbers, 2**20 for that of linking two unrelated sentences."""
+    """Return costs as whole numbers; a link of two unrelated sentences costs 2**20."""
     return np.rint(costs * COST_UNIT).astype(np.int64)
 
 
@@ -96,7 +96,7 @@ _SIZES = {
     LinkSize(1, 0): 0.0099 / 2,
     LinkSize(0, 1): 0.0099 / 2,
 }
-"""Probabilities of links by size; the paper gives those of mirrored sizes together."""
+"""Probabilities of links by size; the paper gives mirrored sizes as one."""
 _LEAST = 1e-100
 
 _erfc = np.frompyfunc(math.erfc, 1, 1)

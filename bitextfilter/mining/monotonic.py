@@ -212,14 +212,14 @@ _COARSEST_CELLS = 2**18
 _FEWEST = 32
 """Sentences of a side below which it is not made coarser."""
 _MARGIN = 24
-"""Sentences to either side of the coarser path that are looked at."""
+"""Sentences to either side of the coarser path that are searched."""
 
 
 class LinkCosts(PathCosts, Protocol):
     """Costs and scores of links between the sentences of two documents."""
 
     def coarser(self) -> LinkCosts:
-        """Return those of the documents with every two sentences as one."""
+        """Return the costs of the documents with every two sentences as one."""
 
     def scores(self, spans: Sequence[Span]) -> Sequence[float]:
         """Return the scores of links, higher is better."""

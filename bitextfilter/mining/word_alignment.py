@@ -57,7 +57,7 @@ class _Block(NamedTuple):
 
 
 class Direction:
-    """Probabilities of the words of one side given those of the other, for all word pairs seen."""
+    """Conditional probabilities of one side's words given the other side's, for pairs seen."""
 
     def __init__(self, given: Places, size: int) -> None:
         """Take the given word of each word pair, and the size of the vocabulary."""

@@ -1,4 +1,4 @@
-"""Cached scores, and the digests that tell scores of different models and settings apart.
+"""Cached scores, and the digests of the models and settings that made them.
 
 The key of a score is made of both sentences and a digest of everything else that it depends on:
 measure, model or model scorers, background sample, versions and processor. A cached score is the

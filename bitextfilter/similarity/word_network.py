@@ -16,7 +16,7 @@ triangular (no exponentials), and there is a histogram for each of some learnt k
 negation or a name without a counterpart is seen among many words that have one.
 
 Letters: n pairs, t words a sentence (rows i of either side, columns j of the other), u words,
-e the encoder's width, w ours, m that of words by themselves, k kernels, c kinds of words,
+e the encoder's width, w ours, m the width of words by themselves, k kernels, c kinds of words,
 f features.
 """
 

@@ -1,8 +1,8 @@
 """Features that sentence vectors blur: figures, names, punctuation, and the spelling of words.
 
-Vectors of meaning hardly tell 5 from 6, one name from another, or a whole sentence from its first
-half. A sentence's words are runs of letters here; those of a ``WordReader`` are runs of letters and
-digits, and each punctuation mark is a word of its own.
+Sentence vectors hardly separate 5 from 6, one name from another, or a whole sentence from its first
+half. A word here is a run of letters; a word of a ``WordReader`` is a run of letters and digits, or
+a punctuation mark.
 """
 
 from __future__ import annotations

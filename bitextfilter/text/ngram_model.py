@@ -56,9 +56,9 @@ def _find(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int6
 class NgramModel:
     """A language model of n-grams: log10 probabilities and back-off weights, as in an ARPA file.
 
-    The probability of a word after a context is that of the n-gram if it is listed, else the
-    back-off weight of the context (1 if unlisted) times the probability after the context without
-    its first word (Katz 1987).
+    The probability of a word after a context is the n-gram's if it is listed, else the back-off
+    weight of the context (1 if unlisted) times the probability after the context without its first
+    word (Katz 1987).
     """
 
     def __init__(

@@ -152,7 +152,7 @@ class TextProcessor:
     def _check(self, language: str) -> None:
         if language not in self.languages:
             known = " and ".join(dict.fromkeys(self.languages))
-            raise SettingsError(f"the model knows {known}, not {language!r}")
+            raise SettingsError(f"the model's languages are {known}, not {language!r}")
 
     def ids(
         self, sentences: Sequence[str], language: str, view: str = PIECES
@@ -245,7 +245,7 @@ class TextProcessor:
             normalisation = Normalisation.from_dict(config["normalisation"])
             templates = TemplateSymbols(config["templates"]) if "templates" in config else None
         except (KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"{folder}: config.json says too little about the text") from error
+            raise ModelError(f"{folder}: config.json lacks settings of the text") from error
         except ModelError as error:
             raise ModelError(f"{folder}: {error}") from error
         segmenter = load_segmenter(folder)

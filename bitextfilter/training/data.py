@@ -27,7 +27,7 @@ POOL_BATCHES = 32
 
 
 class Sentences:
-    """Many sentences as ids: those of their pieces, and of their words' trigrams if needed."""
+    """Many sentences as ids of their pieces, and of their words' trigrams if needed."""
 
     def __init__(self, rows: Iterable[Ids], trigrams: Ragged | None = None) -> None:
         self.views = {PIECES: Ragged.of(rows)}
@@ -86,8 +86,8 @@ class Corpus:
     def keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Numbers of the texts of both sides, ``(n,)`` each: equal for texts that read the same.
 
-        A text that stands on both sides, as those of paraphrases do, has one number. Where there
-        are trigrams, they tell texts apart of whose pieces the vocabulary knows none.
+        A text on both sides, as with paraphrases, has one number. Trigrams, if there are any,
+        distinguish texts whose pieces are all unknown.
         """
         seen: dict[tuple[bytes, ...], int] = {}
         source, target = (

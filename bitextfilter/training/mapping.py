@@ -4,10 +4,10 @@ An orthogonal map is found from pairs of words (Procrustes), new pairs from the 
 (mutual nearest neighbours by CSLS), and so on: Artetxe et al. 2017, Conneau et al. 2018. The first
 pairs are a dictionary or identical strings, or the first map is an adversarial one.
 
-The adversarial map is that of Conneau et al. 2018, "Word translation without parallel data",
-section 2.1: a discriminator learns to tell mapped source vectors from target vectors, and the map
+The adversarial map is from Conneau et al. 2018, "Word translation without parallel data",
+section 2.1: a discriminator learns to separate mapped source vectors and target vectors, the map
 learns to make it fail, staying close to orthogonal; the loss is binary cross-entropy with smoothed
-labels. The best map is chosen by the criterion of section 3.2. The decay is that of the authors'
+labels. The best map is chosen by the criterion of section 3.2. The decay is from the authors'
 code. Two optimisers work against each other in turn, so this is no run of the training loop.
 
 Letters: n source words, m target words, d dimensions; words are in the order of their frequency,

@@ -176,10 +176,10 @@ def _count(corpus: TokenCorpus, order: int) -> list[_Counts]:
 
 
 def _adjusted(level: _Counts, longer: _Counts | None) -> NDArray[np.int64]:
-    """Return the counts that Kneser-Ney smoothing works on: in how many ways each continues.
+    """Return the adjusted counts of Kneser-Ney smoothing.
 
-    That is the number of words that stand before an n-gram; how often it is seen for those of
-    the greatest length, and for those that begin with ``<s>``, before which there is nothing.
+    An n-gram's is the number of distinct words before it; its plain count if it has the greatest
+    length or begins with ``<s>``, since no word stands before that.
     """
     adjusted: NDArray[np.int64] = level.seen.copy()
     if longer is not None:

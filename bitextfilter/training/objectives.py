@@ -95,13 +95,13 @@ def margin_loss(
     for_target: HardNegatives | None,
     margin: float,
 ) -> Tensor:
-    """Hinge on cosines: a pair is to be more alike than either is to its negative, by a margin.
+    """Hinge on cosines: a pair's is to exceed each side's with its negative by a margin.
 
     The mean over the pairs of max(0, δ − cos(s, t) + cos(s, nₛ)) + max(0, δ − cos(s, t) +
     cos(t, nₜ)). With both terms it is the objective of Wieting, Mallinson & Gimpel 2017 (section
-    "Training"; its regularisers are :mod:`~bitextfilter.training.encoder_learner`), with the first
-    alone that of Wieting & Gimpel 2018; δ = 0.4 in both. A row that has no negative takes no
-    part in the mean of that term.
+    "Training"; its regularisers are :mod:`~bitextfilter.training.encoder_learner`); the first term
+    alone is the objective of Wieting & Gimpel 2018; δ = 0.4 in both. A row without a negative has
+    no part in the mean of that term.
 
     Args:
         source, target: row-aligned vectors ``(n, d)``.
@@ -125,7 +125,7 @@ def contrastive_loss(source: Tensor, target: Tensor, positive: Tensor, margin: f
 
     The mean of y·d + (1 − y)·max(0, m − d)², d = 1 − cos(s, t), y = 1 for a positive pair: the
     objective of Sjöblom, Creutz & Aulamo 2018, whose printed formula has y and 1 − y swapped,
-    which would push paraphrases apart.
+    which would separate paraphrases.
 
     Args:
         source, target: row-aligned vectors ``(n, d)``, of positive and negative pairs (see

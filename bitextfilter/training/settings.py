@@ -263,14 +263,13 @@ class ClassifierTraining(LoopSettings):
     weight_decay: float = setting(0.01, "decoupled (Loshchilov & Hutter 2019)", within=">= 0")
     label_smoothing: float = setting(
         0.02,
-        "labels are this / 2 and 1 - this / 2, so that probabilities stay apart at both ends",
+        "labels are this / 2 and 1 - this / 2, so that scores differ near 0 and 1",
         within=">= 0, < 1",
     )
     vector_noise: float = setting(
         1.5,
-        "Gaussian noise on each vector in training, at most this many times as long on average as"
-        " the vector: vectors of pairs that the encoder was trained on are nearer to each other"
-        " than those of new pairs",
+        "largest mean length of the Gaussian noise on a vector, relative to the vector's: the"
+        " encoder's own training pairs have nearer vectors than new pairs",
         within=">= 0",
     )
     word_dropout: float = setting(

@@ -48,7 +48,7 @@ class RecurrentSettings(Settings):
     encoder_layers: int = setting(1, "layers that read", within=">= 1")
     decoder_layers: int = setting(2, "layers that write", within=">= 1")
     cell: str = setting("lstm", "the kind of recurrent unit", choices=CELLS)
-    attention: str = setting("bilinear", "how the decoder looks at the source", choices=ATTENTIONS)
+    attention: str = setting("bilinear", "attention to the source", choices=ATTENTIONS)
 
 
 class RecurrentTranslationNetwork(TranslationNetwork):

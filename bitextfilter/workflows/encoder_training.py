@@ -75,7 +75,7 @@ class EncoderTraining(TrainingRun):
         """Error on the development pairs in percent: 0 to 100, lower is better.
 
         The sentence alignment recovery error, mean of both directions and of CSLS and cosine:
-        two measures tell networks apart that one alone, in steps of a pair, does not.
+        two measures separate networks that one alone, in steps of a pair, does not.
         """
         sources, targets = self._development
         vectors = _both(self._encoder(network), (sources, targets))

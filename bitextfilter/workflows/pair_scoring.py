@@ -33,7 +33,7 @@ def model_languages(model: Model, chosen: tuple[str, ...] | None) -> tuple[str, 
     for language in (first, second):
         if language not in model.languages:
             known = " and ".join(dict.fromkeys(model.languages))
-            raise SettingsError(f"the model knows {known}, not {language!r} (--language)")
+            raise SettingsError(f"the model's languages are {known}, not {language!r} (--language)")
     return first, second
 
 

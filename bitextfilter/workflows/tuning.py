@@ -64,7 +64,7 @@ class TuningTask:
     sts: tuple[str, ...] = ()
     """TSVs of a human score and two sentences, to correlate the cosine with."""
     sts_languages: tuple[str, str] | None = None
-    """The languages of their sentences; None for those of the model."""
+    """The languages of their sentences; None: the model's."""
     models: Path | None = None
     """A folder to keep each point's model in, under its key, once it is trained."""
     device: str = "cpu"

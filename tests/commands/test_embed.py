@@ -106,7 +106,7 @@ def test_a_rejected_line_is_no_vector(
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["--language", "cc", "-o", "x.npy"], 78, "the model knows aa and bb, not 'cc'"),
+        (["--language", "cc", "-o", "x.npy"], 78, "the model's languages are aa and bb, not 'cc'"),
         (["--language", "aa"], 2, "Missing option '-o'"),
         (["-o", "x.npy"], 2, "Missing option '--language'"),
         (["--language", "aa", "-o", "nowhere/x.npy"], 74, "nowhere/x.npy: cannot be written"),

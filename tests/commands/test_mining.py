@@ -339,7 +339,7 @@ def test_indexes_that_cannot_serve(model: Path, files: tuple[Path, Path], tmp_pa
     output(model, *files, "--index-save", index)
     load = ("--index-load", index)
     for words, code, text in (
-        ((*files, "--index-save", index), 2, "is there already"),
+        ((*files, "--index-save", index), 2, "exists already"),
         ((*files, *load), 2, "takes the place of TARGET"),
         ((files[0], *load, "-k", "9"), 78, "keeps 4 neighbours, not 9; take -k 4"),
         ((files[0], "--index-load", tmp_path), 66, "no index there"),

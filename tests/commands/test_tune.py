@@ -209,7 +209,9 @@ def test_files_of_pairs_are_tried_one_by_one(home: Path) -> None:
 def test_no_figure_at_all_is_an_error(home: Path) -> None:
     (home / "grid.toml").write_text(GRID.replace("[5, 6, 8]", "[1, 2]"))
     last = tune(home, code=65).stderr.splitlines()[-1]
-    assert last.endswith("tuning.tsv: no point has a figure; the notes in the table say why")
+    assert last.endswith(
+        "tuning.tsv: no point has a figure; the notes in the table have the reasons"
+    )
     assert {row["note"] for row in table(home / "tuning.tsv")} == {"no pair passes the rules"}
     (home / "grid.toml").write_text(GRID.replace("[5, 6, 8]", "[1, 8]"))
     assert "2 trained, 2 failed" in tune(home).stderr

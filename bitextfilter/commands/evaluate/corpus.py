@@ -82,7 +82,7 @@ def main(run: Run, files: tuple[str, ...], as_json: bool, **options: Any) -> Non
         length              mean number of tokens of a sentence
         idf                 mean over tokens of ln(N / df): df of N sentences have the token
         entropy             of the distribution of tokens, in bits
-        trigram_entropy     of that of three tokens in a row, in bits
+        trigram_entropy     of the distribution of trigrams of tokens, in bits
         repetition          % of the tokens of 3 characters and more that their sentence
                             has had before
         trigram_repetition  % of the trigrams that their sentence has had before

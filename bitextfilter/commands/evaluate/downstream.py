@@ -230,7 +230,7 @@ def _outcomes(
             continue
         subset = experiment.choose(system, seed)
         if subset.everything:
-            run.warn(f"{system.name} has no more than {subset.words} words in {subset.rows} rows")
+            run.warn(f"{system.name} has only {subset.words} words, in {subset.rows} rows")
     if left := len(places) - len(found):
         run.progress(experiment.updates * left, "updates")
     for system, seed in places:

@@ -34,11 +34,11 @@ def main(run: Run, file: str, path: str, as_json: bool, **options: int) -> None:
     """Measure the differences between held-out PARAPHRASES that a lexicon explains.
 
     A word of a source that its target lacks is explained at rank k if one of its k best
-    paraphrases stands there: recall at 1, 5 and 10, in percent, 0 to 100, higher is better, with
-    95 % bootstrap intervals. The best are those of the highest probability p(paraphrase|phrase),
-    or PMI. Beside it stands the same for sources with targets of other pairs, by --seed: common
-    words explain some differences anywhere. Memory holds PARAPHRASES, and the lexicon's entries
-    of single words.
+    paraphrases is in the target: recall at 1, 5 and 10, in percent, 0 to 100, higher is better,
+    with 95 % bootstrap intervals. Paraphrases are ranked by p(paraphrase|phrase), or by PMI. The
+    baseline is the recall for sources with targets of other pairs, by --seed: common words
+    explain some differences anywhere. Memory holds PARAPHRASES, and the lexicon's entries of
+    single words.
 
     Writes a line for each order and rank, tab-separated: order, rank, recall, low, high, random,
     words, signature.

@@ -100,7 +100,7 @@ def main(run: Run, files: tuple[str, ...], as_json: bool, **options: Any) -> Non
     tab-separated: set, number of sets, pairs, pairs skipped for want of a score, Pearson's and
     Spearman's correlation times 100, each with the ends of its 95 % interval, signature. Then,
     where sets share their name up to the first dot, such as sts2012.OnWN.tsv, the unweighted
-    mean of those; and that of all sets. A correlation with a constant is - (null in JSON).
+    mean of these sets; and the mean of all. A correlation with a constant is - (null in JSON).
 
     --grades writes a line for each human grade of each set: set, grade, pairs, mean and standard
     deviation of the score, the p-value of Welch's t-test against the grade below, whether they

@@ -116,7 +116,7 @@ def over_shards(run: Run, work: _Work, output: BinaryIO, processes: bool = False
     """Do *work* on all rows of *run*, or on those of --shard, and write to *output*.
 
     Returns the result of each shard, in order; without --engine ray and --resume, the whole input
-    is one. If *processes*, --threads processes work on shards here, for Python code.
+    is one shard. If *processes*, --threads processes work on shards here, for Python code.
     """
     scaling, settings = run.scaling, run.row_settings
     if scaling.shard is not None:

@@ -134,7 +134,7 @@ def _file_options() -> list[click.Parameter]:
 
 
 def settings_values(options: dict[str, Any], seed: str = "training.seed") -> dict[str, Any]:
-    """The settings: those of --settings, changed by --architecture, --seed and every --set."""
+    """The settings of --settings, changed by --architecture, --seed and every --set."""
     from bitextfilter.settings import read_settings, with_override
 
     values = read_settings(options["settings"]) if options["settings"] else {}

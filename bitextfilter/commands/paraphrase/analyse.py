@@ -31,12 +31,12 @@ def main(run: Run, probability: int | str | None, as_json: bool) -> None:
     """Compare references and machine translations: variety, repetition, rarity, length.
 
     Reads pairs of a reference (--scol) and a translation (--tcol). A line for each figure,
-    tab-separated: figure, that of all references, that of all translations, the difference
+    tab-separated: name, value of all references, value of all translations, the difference
     (references - translations), and with --probability also Spearman's correlation x 100 of
     that column with the figure over the translations, and their number:
 
         entropy             of the distribution of tokens, in bits
-        trigram_entropy     of that of three tokens in a row, in bits
+        trigram_entropy     of the distribution of trigrams of tokens, in bits
         repetition          % of the tokens of 3 characters and more that their sentence
                             has had before
         trigram_repetition  % of the trigrams that their sentence has had before

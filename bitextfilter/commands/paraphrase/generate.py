@@ -151,7 +151,7 @@ class _Generator:
         if (known := self._translator.processor.templates) is not None:
             for symbol in known.unknown(template):
                 if symbol not in self._reported:
-                    self._run.warn(f"the model knows no {symbol!r} in templates")
+                    self._run.warn(f"the model has no symbol {symbol!r} for templates")
                     self._reported.add(symbol)
         return template
 

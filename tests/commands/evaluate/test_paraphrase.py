@@ -201,7 +201,7 @@ def test_too_few_development_pairs(model: Path, tmp_path: Path) -> None:
 def test_choices_that_make_no_sense(model: Path, development: Path) -> None:
     words = ("--model", model, "--development", development, "-")
     for language, code, message in (
-        ("xx", 78, "the model knows aa and bb, not 'xx' (--language)"),
+        ("xx", 78, "the model's languages are aa and bb, not 'xx' (--language)"),
         ("aa,bb,aa", 2, "expected a language of the model"),
     ):
         failed = paraphrase("--language", language, *words, text=written(TEST))

@@ -1,0 +1,341 @@
+"""Vectors of sentence groups as evidence for links: a model's, or learnt from the two documents.
+
+The cost of a link is the distance of the vectors of its two texts, relative to their distance from
+unrelated sentences, times the size of the link (Thompson & Koehn 2019, "Vecalign", section 3.1).
+Ours: a difference in length costs too, and the size is not only the number of sentence pairs in the
+link; both were chosen on development data.
+
+Without a model, words that stand in both documents (names, numbers, loans), or begin alike, give
+first links. Words that often stand in the same links then translate each other: each link gets a
+random vector, a word the sum of those of its links, and a sentence the weighted sum of those of its
+words, so translations are near each other (the random indexing of Sahlgren & Karlgren 2005,
+"Automatic bilingual lexicon acquisition using random indexing of parallel corpora"). The share of
+the sentence's own link is left out of its words, so that no link confirms itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.arrays import Floats, Indices, Integers, Vectors
+from bitextfilter.mining.link_costs import (
+    LinkSettings,
+    group_lengths,
+    halved,
+    link_weight,
+    whole_costs,
+)
+from bitextfilter.mining.monotonic import Link, LinkSize, Span
+from bitextfilter.similarity.vectors import cosine_pairs, unit_products, unit_rows
+from bitextfilter.text.tokens import word_forms
+
+BackgroundVectors = tuple[Vectors, Vectors]
+"""Unit vectors ``(m, dim)`` of sentences of the source language and of the target language."""
+
+_SAMPLE = 128
+"""Sentences of a side that stand for unrelated ones."""
+SMOOTHING = 10
+"""Characters added to every length: ratios of short texts are unreliable."""
+COARSE_LARGEST = 2
+"""Most sentences of a coarser document in a link. Its pairs of sentences may begin within a pair
+of the other document."""
+DIM = 512
+"""Dimensions of the vectors of words."""
+BEGINNING = 5
+"""First letters that are alike in words that are alike."""
+SEED = 20051
+_BLOCK_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class Document:
+    """Sentences in their order, as vectors of groups and lengths."""
+
+    groups: Vectors
+    """Unit vectors ``(largest, n + 1, dim)``: row i of part k - 1 is the vector of the k sentences
+    up to position i as one text, 0 where there are fewer."""
+    ends: NDArray[np.int64]
+    """Characters up to each position, ``(n + 1,)``."""
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    @property
+    def sentences(self) -> Vectors:
+        """Vectors of single sentences, ``(n, dim)``."""
+        return self.groups[0, 1:]
+
+    def coarser(self) -> Document:
+        """Return it with every two sentences as one; an odd last one stays."""
+        odd = len(self) % 2
+        pairs = np.pad(self.sentences, ((0, odd), (0, 0)))
+        return Document(group_sums(pairs[0::2] + pairs[1::2], COARSE_LARGEST), halved(self.ends))
+
+    def with_groups(self, others: Vectors, weight: float) -> Document:
+        """Return it with further vectors ``(largest, n + 1, dim)`` beside its own."""
+        both = np.concatenate([self.groups, np.float32(weight) * others], axis=-1)
+        return Document(np.stack([unit_rows(part) for part in both]), self.ends)
+
+
+def group_sums(vectors: Vectors, largest: int) -> Vectors:
+    """Return the groups of a document, as the sums of the vectors ``(n, dim)`` of sentences."""
+    n, dim = vectors.shape
+    parts = np.zeros((largest, n + 1, dim), np.float32)
+    parts[0, 1:] = vectors
+    for count in range(2, min(largest, n) + 1):
+        parts[count - 1, count:] = parts[count - 2, count - 1 : -1] + vectors[count - 1 :]
+    return np.stack([unit_rows(part) for part in parts])
+
+
+def group_texts(sentences: Sequence[str], largest: int) -> list[str]:
+    """Return the sentences, then every two neighbours joined, and so on up to *largest*."""
+    counts = range(1, min(largest, len(sentences)) + 1)
+    return [
+        " ".join(sentences[first : first + count])
+        for count in counts
+        for first in range(len(sentences) - count + 1)
+    ]
+
+
+def grouped_document(sentences: Sequence[str], vectors: Vectors, largest: int) -> Document:
+    """Return the document of sentences and the vectors ``(g, dim)`` of their group texts."""
+    n, start = len(sentences), 0
+    parts = np.zeros((largest, n + 1, vectors.shape[1]), np.float32)
+    for part, count in zip(parts, range(1, min(largest, n) + 1), strict=False):
+        part[count:] = unit_rows(vectors[start : start + n - count + 1])
+        start += n - count + 1
+    lengths = [len(sentence) for sentence in sentences]
+    return Document(parts, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+
+
+class VectorLinkCosts:
+    """Costs of links between two documents by their vectors and lengths."""
+
+    def __init__(
+        self,
+        source: Document,
+        target: Document,
+        settings: LinkSettings,
+        ratio: float | None = None,
+        background: BackgroundVectors | None = None,
+    ) -> None:
+        """Measure the distances of groups from unrelated sentences of the other document.
+
+        Args:
+            source: with groups of ``settings.largest``.
+            target: likewise.
+            settings: sizes and costs of links.
+            ratio: target characters for a source character in translations; None: lengths do not
+                count.
+            background: further unrelated sentences for short documents.
+        """
+        self._source, self._target, self._settings = source, target, settings
+        self._ratio, self._background = ratio, background
+        self.links = settings.links()
+        samples = [
+            _sample(side.sentences, background[number] if background else side.sentences[:0])
+            for number, side in enumerate((source, target))
+        ]
+        self._usual = (_mean_distances(source, samples[1]), _mean_distances(target, samples[0]))
+        skip = int(whole_costs(np.asarray(settings.skip)))
+        self.skip_source = np.full(len(source), skip)
+        self.skip_target = np.full(len(target), skip)
+
+    def block(self, rows: slice, columns: slice) -> Integers:
+        """Return the weight of links × the distance of their sides, ``(links, rows, columns)``."""
+        stops = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
+        costs = [
+            whole_costs(
+                link_weight(size) * (self._distance(size, *stops) + self._length_cost(size, *stops))
+            )
+            for size in self.links
+        ]
+        return np.stack(costs)
+
+    def coarser(self) -> VectorLinkCosts:
+        """Return it with every two sentences of either side as one, and links of up to two."""
+        settings = replace(self._settings, largest=COARSE_LARGEST)
+        return VectorLinkCosts(
+            self._source.coarser(), self._target.coarser(), settings, None, self._background
+        )
+
+    def scores(self, spans: Sequence[Span]) -> list[float]:
+        """Return the cosines of linked groups' texts, -1 to 1."""
+        if not spans:
+            return []
+        source = [self._source.groups[span[1] - span[0] - 1, span[1]] for span in spans]
+        target = [self._target.groups[span[3] - span[2] - 1, span[3]] for span in spans]
+        return list(map(float, cosine_pairs(np.array(source), np.array(target))))
+
+    def distance(self, spans: Sequence[Span]) -> float:
+        """Return the mean distance of linked groups over all sentences, 0 to about 1.
+
+        It is 1 for unrelated groups and for sentences left out; 0 for no sentences.
+        """
+        count = len(self._source) + len(self._target)
+        total = 0.0
+        for span in spans:
+            far = 1.0
+            if all(span.size):
+                stops = np.array([span.source_stop]), np.array([span.target_stop])
+                far = float(self._distance(span.size, *stops)[0, 0])
+            total += sum(span.size) * far
+        return total / max(count, 1)
+
+    def _distance(self, size: LinkSize, rows: Indices, columns: Indices) -> Floats:
+        """Return (1 - cosine) of groups, relative to their mean distance from unrelated ones."""
+        a, b = size.source - 1, size.target - 1
+        cosines = unit_products(self._source.groups[a, rows], self._target.groups[b, columns])
+        usual = self._usual[0][a, rows][:, None] + self._usual[1][b, columns]
+        return np.asarray(2 * (1 - cosines.astype(np.float64)) / np.maximum(usual, 2.0**-10))
+
+    def _length_cost(self, size: LinkSize, rows: Indices, columns: Indices) -> Floats:
+        """Return the weighted squared logarithm of the lengths' ratio over the usual ratio."""
+        if self._ratio is None:
+            return np.zeros((len(rows), len(columns)))
+        source = group_lengths(self._source.ends, rows, size.source) + SMOOTHING
+        target = group_lengths(self._target.ends, columns, size.target) + SMOOTHING
+        ratios = np.log(target) - np.log(source)[:, None] - math.log(self._ratio)
+        return np.asarray(self._settings.length * ratios**2)
+
+
+def _sample(sentences: Vectors, background: Vectors) -> Vectors:
+    """Return evenly spaced sentences of a document, and background sentences if it is short."""
+    count = min(len(sentences), _SAMPLE)
+    places = np.linspace(0, max(len(sentences) - 1, 0), count).astype(int)
+    found = np.concatenate([sentences[places], background[: _SAMPLE - count]])
+    return found if len(found) else np.zeros((1, sentences.shape[1]), np.float32)
+
+
+def _mean_distances(document: Document, background: Vectors) -> Floats:
+    """Return the mean of 1 - cosine of each group with unrelated ones, ``(largest, n + 1)``."""
+    means = np.zeros(document.groups.shape[:2])
+    for part, found in zip(document.groups, means, strict=True):
+        for first in range(0, len(part), _BLOCK_ROWS):
+            rows = slice(first, first + _BLOCK_ROWS)
+            found[rows] = unit_products(part[rows], background).mean(axis=1, dtype=np.float64)
+    return 1.0 - means
+
+
+def surface_vectors(source: Sequence[str], target: Sequence[str]) -> tuple[Vectors, Vectors]:
+    """Return vectors ``(n, DIM)`` and ``(m, DIM)`` of sentences by the spelling of their words.
+
+    They are the sums of random vectors of words, and of the beginnings of longer ones, weighted by
+    their rarity among the sentences of their side.
+    """
+    first, second = _word_tables([map(_spellings, side) for side in (source, target)])
+    random = np.random.default_rng(SEED)
+    vectors = random.standard_normal((first.size, DIM), dtype=np.float32)
+
+    def weighted(table: _WordTable) -> Vectors:
+        rows = vectors * table.rarity().astype(np.float32)[:, None]
+        return table.sums(lambda _, words: rows[words])
+
+    return weighted(first), weighted(second)
+
+
+def learned_vectors(
+    source: Sequence[str], target: Sequence[str], links: Sequence[Link]
+) -> tuple[Vectors, Vectors]:
+    """Return vectors ``(n, DIM)`` and ``(m, DIM)`` of sentences by the links of their words.
+
+    A sentence whose words stand in no other link has the vector 0.
+
+    Args:
+        source: n sentences.
+        target: m sentences.
+        links: an alignment of them.
+    """
+    signs = np.random.default_rng(SEED).integers(0, 2, (len(links) + 1, DIM))
+    vectors = (2 * signs - 1).astype(np.float32)
+    vectors[-1] = 0  # of sentences without a link
+    link_of = np.full(len(source), len(links)), np.full(len(target), len(links))
+    for number, link in enumerate(links):
+        if link.source and link.target:
+            link_of[0][link.source] = link_of[1][link.target] = number
+    return _learned(source, link_of[0], vectors), _learned(target, link_of[1], vectors)
+
+
+def _learned(sentences: Sequence[str], link_of: Indices, vectors: Vectors) -> Vectors:
+    """Return the vectors of the sentences of one side, their words without the sentence's own link.
+
+    Sums of 1 and -1 are exact, so that the share of a link can be taken away without a rest.
+    """
+    (table,) = _word_tables([map(word_forms, sentences)])
+    sums = table.transposed().sums(lambda _, rows: vectors[link_of[rows]])
+    weights = (table.rarity() / np.sqrt(table.counts())).astype(np.float32)
+    own = table.counts_in_groups(link_of)
+
+    def others(part: slice, words: Indices) -> Vectors:
+        itself = vectors[link_of[table.rows[part]]] * own[part, None]
+        return (sums[words] - itself) * weights[words, None]
+
+    return table.sums(others)
+
+
+def _spellings(sentence: str) -> set[str]:
+    """Return words, and beginnings of longer words, which have a space to tell them apart."""
+    words = word_forms(sentence)
+    return words | {word[:BEGINNING] + " " for word in words if len(word) > BEGINNING}
+
+
+class _WordTable:
+    """Words by row: the row and the word of each occurrence, ``(t,)`` each, sorted by row."""
+
+    def __init__(self, count: int, size: int, rows: Indices, words: Indices) -> None:
+        """Take the occurrences of *size* words in *count* rows."""
+        self.count, self.size = count, size
+        self.rows, self.words = rows, words
+
+    def transposed(self) -> _WordTable:
+        """Return the table with rows and words exchanged."""
+        order = np.argsort(self.words, kind="stable")
+        return _WordTable(self.size, self.count, self.words[order], self.rows[order])
+
+    def counts(self) -> Floats:
+        """Return the number of rows with each word, ``(size,)``."""
+        return np.bincount(self.words, minlength=self.size).astype(np.float64)
+
+    def counts_in_groups(self, group_of: Indices) -> NDArray[np.float32]:
+        """Return for each occurrence the number of rows of its group with the word, ``(t,)``."""
+        both = group_of[self.rows] * self.size + self.words
+        _, where, counts = np.unique(both, return_inverse=True, return_counts=True)
+        return np.asarray(counts[where], dtype=np.float32)
+
+    def rarity(self) -> Floats:
+        """Return log((1 + rows) / rows with it) of each word, ``(size,)``."""
+        return np.asarray(np.log((1 + self.count) / np.maximum(self.counts(), 1)))
+
+    def sums(self, values: Callable[[slice, Indices], Vectors]) -> Vectors:
+        """Return the sum of the vectors of the words of each row, ``(count, DIM)``.
+
+        ``values`` gives the vectors of a slice of the occurrences, and of their words.
+        """
+        found = np.zeros((self.count, DIM), np.float32)
+        for first in range(0, self.count, _BLOCK_ROWS):
+            begin, end = np.searchsorted(self.rows, [first, first + _BLOCK_ROWS])
+            part = slice(int(begin), int(end))
+            rows, starts = np.unique(self.rows[part], return_index=True)
+            if len(rows):
+                found[rows] = np.add.reduceat(values(part, self.words[part]), starts, axis=0)
+        return found
+
+
+def _word_tables(sides: Iterable[Iterable[set[str]]]) -> list[_WordTable]:
+    """Return the words of the sentences of each side; a word has one number on all sides."""
+    bags = [list(side) for side in sides]
+    words = sorted(set().union(*chain.from_iterable(bags)))
+    numbers = {word: number for number, word in enumerate(words)}
+    tables = []
+    for bag in bags:
+        found = [sorted(numbers[word] for word in sentence) for sentence in bag]
+        rows = np.repeat(np.arange(len(bag)), list(map(len, found)))
+        flat = np.fromiter(chain.from_iterable(found), np.int64, len(rows))
+        tables.append(_WordTable(len(bag), len(words), rows, flat))
+    return tables
