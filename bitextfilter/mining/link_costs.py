@@ -162,10 +162,10 @@ BackgroundVectors = tuple[Vectors, Vectors]
 _SAMPLE = 128
 """Sentences of a side that stand for unrelated ones."""
 SMOOTHING = 10
-"""Characters added to every length: ratios of short texts say little."""
+"""Characters added to every length: ratios of short texts are unreliable."""
 COARSE_LARGEST = 2
-"""Most sentences of a coarser document in a link. Joined sentences may begin in the middle of
-those of the other document."""
+"""Most sentences of a coarser document in a link. Its pairs of sentences may begin within a pair
+of the other document."""
 DIM = 512
 """Dimensions of the vectors of words."""
 BEGINNING = 5
@@ -179,8 +179,8 @@ class Document:
     """Sentences in their order, as vectors of groups and lengths."""
 
     groups: Vectors
-    """Unit vectors ``(largest, n + 1, dim)``: part k - 1 has in row i that of the k sentences up
-    to position i joined, 0 where there are fewer."""
+    """Unit vectors ``(largest, n + 1, dim)``: row i of part k - 1 is the vector of the k sentences
+    up to position i as one text, 0 where there are fewer."""
     ends: NDArray[np.int64]
     """Characters up to each position, ``(n + 1,)``."""
 
