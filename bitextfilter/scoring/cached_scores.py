@@ -11,7 +11,7 @@ import hashlib
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.model_scorers import ModelScorers
 
 
-Compute = Callable[[Sequence[str], Sequence[str], Sequence[int]], Scores]
-"""Scores ``n`` pairs, sources and targets, for ``m`` columns by their places: ``(n, m)``."""
+Compute = Callable[[Sequence[str], Sequence[str], Sequence[str]], Mapping[str, Scores]]
+"""Scores ``n`` pairs, sources and targets, by some measures → the scores of each ``(n,)``."""
 
 _UTF8 = "utf-8", "surrogatepass"
 
@@ -48,7 +48,7 @@ PACKAGES = (
 
 
 class CachedScores:
-    """Scores each pair only once for each column.
+    """Scores each pair only once by each measure.
 
     ``counts["cached"]`` counts the pairs with nothing to compute: all scores are in the cache, or
     the pair stands earlier in the window; ``counts["scored"]`` counts the others.
@@ -61,32 +61,33 @@ class CachedScores:
 
     def __call__(
         self,
-        digests: Sequence[bytes],
+        digests: Mapping[str, bytes],
         sources: Sequence[str],
         targets: Sequence[str],
         compute: Compute,
-    ) -> Scores:
-        """Score ``n`` pairs → float32 ``(n, m)``, equal to *compute* of all pairs and columns.
+    ) -> dict[str, Scores]:
+        """Score ``n`` pairs → float32 ``(n,)`` by measure, equal to *compute* of all of them.
 
-        ``digests``: for each of the ``m`` columns, everything but the pair that its scores depend
-        on. Raises InputError and OutputError of the cache.
+        ``digests``: for each measure, everything but the pair that its scores depend on. Raises
+        InputError and OutputError of the cache.
         """
-        pairs, places = distinct(list(zip(sources, targets, strict=True)))
-        flat = [key for digest in digests for key in _keys(digest, pairs)]
-        values, found = self._cache.get(flat)
-        shape = len(digests), len(pairs)
-        scores: Scores = values.reshape(shape).T
-        missing = ~found.reshape(shape).T
+        pairs, rows = distinct(list(zip(sources, targets, strict=True)))
+        keys = {name: _keys(digest, pairs) for name, digest in digests.items()}
+        scores, missing = {}, {}
+        for name in digests:
+            scores[name], found = self._cache.get(keys[name])
+            missing[name] = ~found
 
-        rows, columns = (np.flatnonzero(missing.any(axis=axis)).tolist() for axis in (1, 0))
-        if rows:
-            left, right = ([pairs[row][side] for row in rows] for side in (0, 1))
-            scores[np.ix_(rows, columns)] = compute(left, right, columns)
-            new = missing.T.reshape(-1)
-            fresh = [flat[place] for place in np.flatnonzero(new)]
-            self._cache.put(fresh, scores.T.reshape(-1)[new])
-        self._counts.update(cached=len(sources) - len(rows), scored=len(rows))
-        return np.asarray(scores[places])
+        new = np.flatnonzero(np.any([*missing.values()], axis=0))
+        if names := [name for name in digests if missing[name].any()]:
+            left, right = ([pairs[place][side] for place in new] for side in (0, 1))
+            computed = compute(left, right, names)
+            for name in names:
+                scores[name][new] = computed[name]
+                fresh = np.flatnonzero(missing[name])
+                self._cache.put([keys[name][place] for place in fresh], scores[name][fresh])
+        self._counts.update(cached=len(sources) - len(new), scored=len(new))
+        return {name: values[rows] for name, values in scores.items()}
 
 
 def _keys(digest: bytes, pairs: Sequence[tuple[str, str]]) -> list[bytes]:

@@ -10,12 +10,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of sentence vectors: its range and its meaning (for help)."""
+    """A measure: its range, its meaning (for help), and its needs."""
 
     range: str
     text: str
     needs: str = ""
-    """``neighbours`` or ``classifier``, if it needs one."""
+    """``neighbours`` or ``classifier`` of a model of sentence vectors, if it needs one."""
+    translators: int = 0
+    """The fewest translators that it needs."""
+    language_models: int = 0
 
 
 MEASURES: dict[str, Measure] = {
@@ -53,33 +56,23 @@ THRESHOLD_MEASURES = (*MEASURES, "joint")
 """The measures a model recommends thresholds for; ``bitext-align`` combines several in joint."""
 
 
-@dataclass(frozen=True)
-class TranslationMeasure:
-    """A measure of translators and language models, with the fewest of each that it needs."""
-
-    range: str
-    text: str
-    translators: int = 0
-    language_models: int = 0
-
-
-TRANSLATION_MEASURES: dict[str, TranslationMeasure] = {
-    "translation": TranslationMeasure(
+TRANSLATION_MEASURES: dict[str, Measure] = {
+    "translation": Measure(
         "-inf to 0",
         "mean log-probability of a subword, by the translators",
         translators=1,
     ),
-    "dual": TranslationMeasure(
+    "dual": Measure(
         "0 to 1",
         "dual conditional cross-entropy, by translators of both directions",
         translators=2,
     ),
-    "language-model": TranslationMeasure(
+    "language-model": Measure(
         "-inf to 0",
         "mean log-probability of a token, by the language models",
         language_models=1,
     ),
-    "log-linear": TranslationMeasure(
+    "log-linear": Measure(
         "-inf to 0",
         "weighted sum of both directions and both language models",
         translators=2,

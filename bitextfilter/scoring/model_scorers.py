@@ -84,45 +84,22 @@ class SentenceScores:
 
     def score(self, rows: Indices, columns: Indices, measures: Sequence[str]) -> Scores:
         """Score pairs by places of source and target, ``(n,)`` each → float32 ``(n, m)``."""
-        pairs = PairScores(self, rows, columns)
-        found = [pairs.score(name) for name in measures]
-        return np.stack(found, axis=1).astype(np.float32)
-
-
-class PairScores:
-    """Lazily computed model scores for pairs, by the places of their sentences."""
-
-    def __init__(self, sentences: SentenceScores, rows: Indices, columns: Indices) -> None:
-        self._sentences, self._rows, self._columns = sentences, rows, columns
-
-    @cached_property
-    def forward(self) -> Floats:
-        """Log-probabilities of targets given sources, ``(n,)``."""
-        return self._sentences.forward(self._rows, self._columns)
-
-    @cached_property
-    def backward(self) -> Floats:
-        """Log-probabilities of sources given targets, ``(n,)``."""
-        return self._sentences.backward(self._columns, self._rows)
-
-    def _fluencies(self) -> list[Floats]:
-        """Return the fluency ``(n,)`` of each side that has a language model."""
-        source, target = self._sentences.fluency
-        sides = (source, self._rows), (target, self._columns)
-        return [values[places] for values, places in sides if values is not None]
-
-    def score(self, measure: str) -> Floats:
-        """Score all pairs by one of ``TRANSLATION_MEASURES``, ``(n,)``."""
-        if measure == "dual":
-            return dual_cross_entropy(self.forward, self.backward)
-        if measure == "language-model":
-            return np.asarray(np.mean(self._fluencies(), axis=0))
-        scorers = self._sentences.scorers
-        directions = [] if scorers.forward is None else [self.forward]
-        directions += [] if scorers.backward is None else [self.backward]
-        if measure == "translation":
-            return np.asarray(np.mean(directions, axis=0))
-        return np.array(scorers.weights) @ np.stack([*directions, *self._fluencies()])
+        wanted, scorers = [TRANSLATION_MEASURES[name] for name in measures], self.scorers
+        directions: list[Floats] = []
+        if any(measure.translators for measure in wanted):
+            directions += [] if scorers.forward is None else [self.forward(rows, columns)]
+            directions += [] if scorers.backward is None else [self.backward(columns, rows)]
+        fluencies: list[Floats] = []
+        if any(measure.language_models for measure in wanted):
+            sides = zip(self.fluency, (rows, columns), strict=True)
+            fluencies = [values[places] for values, places in sides if values is not None]
+        formulas: dict[str, Callable[[], Floats]] = {
+            "translation": lambda: np.mean(directions, axis=0),
+            "dual": lambda: dual_cross_entropy(*directions),
+            "language-model": lambda: np.mean(fluencies, axis=0),
+            "log-linear": lambda: np.array(scorers.weights) @ np.stack([*directions, *fluencies]),
+        }
+        return np.stack([formulas[name]() for name in measures], axis=1).astype(np.float32)
 
 
 def check_scorers(scorers: ModelScorers, measures: Sequence[str]) -> None:

@@ -1,4 +1,10 @@
-"""The columns of bitext-score: windows of sentence pairs in, scores out."""
+"""The scores of bitext-score: each measure asked, by the models that it needs.
+
+The measures of sentence vectors need a model; margins also its background sample (the neighbours),
+``mlp`` its classifier. The others need translators or language models. Measures of one kind are
+computed together, and :class:`ScoreColumns` gives each row its scores, from the cache where there
+is one.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,21 +26,8 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.model import Model
     from bitextfilter.scoring.model_scorers import ModelScorers
 
-
 OVERLONG = "overlong"
-"""Internal column: 1 for a truncated pair, else 0. Counted for the summary, not written."""
-
-
-class ColumnGroup(Protocol):
-    """Columns that are computed together."""
-
-    names: tuple[str, ...]
-
-    def score(self, sources: Sequence[str], targets: Sequence[str], names: Sequence[str]) -> Scores:
-        """Score ``n`` pairs by ``m`` of the names: float32 ``(n, m)``."""
-
-    def digest(self, name: str) -> bytes:
-        """Return a digest of everything but the pair that a column's scores depend on."""
+"""Name of a measure that is not written: 1 for a truncated pair, else 0; the summary counts it."""
 
 
 class VectorColumns:
@@ -55,12 +48,15 @@ class VectorColumns:
             self.background = BackgroundSample.load(Path(neighbours), model.encoder.dim)
         check_measures(model, measures, self.background)
 
-    def score(self, sources: Sequence[str], targets: Sequence[str], names: Sequence[str]) -> Scores:
-        """See :meth:`ColumnGroup.score`."""
-        return score_pairs(self.model, sources, targets, names, self.background)
+    def score(
+        self, sources: Sequence[str], targets: Sequence[str], names: Sequence[str]
+    ) -> dict[str, Scores]:
+        """Score ``n`` pairs by some of the measures → the scores of each, float32 ``(n,)``."""
+        scores = score_pairs(self.model, sources, targets, names, self.background)
+        return dict(zip(names, scores.T, strict=True))
 
     def digest(self, name: str) -> bytes:
-        """See :meth:`ColumnGroup.digest`."""
+        """Return a digest of everything but the pair that a score by this measure depends on."""
         from bitextfilter.scoring.cached_scores import vector_digest
 
         return vector_digest(self.model, name, self.background)
@@ -74,23 +70,30 @@ class ModelScorerColumns:
         translated = any(TRANSLATION_MEASURES[name].translators for name in measures)
         self.names = (*measures, OVERLONG) if translated else measures
 
-    def score(self, sources: Sequence[str], targets: Sequence[str], names: Sequence[str]) -> Scores:
-        """See :meth:`ColumnGroup.score`. All are computed: they use the same models."""
+    def score(
+        self, sources: Sequence[str], targets: Sequence[str], names: Sequence[str]
+    ) -> dict[str, Scores]:
+        """See :meth:`VectorColumns.score`. All are computed: they use the same models."""
         from bitextfilter.scoring.model_scorers import score_by_models
 
         scores, truncated = score_by_models(self._scorers, sources, targets, self._measures)
-        scores = np.column_stack([scores, truncated.astype(np.float32)])
-        return np.asarray(scores[:, [self.names.index(name) for name in names]])
+        found = dict(zip(self._measures, scores.T, strict=True))
+        found[OVERLONG] = truncated.astype(np.float32)
+        return {name: found[name] for name in names}
 
     def digest(self, name: str) -> bytes:
-        """See :meth:`ColumnGroup.digest`."""
+        """See :meth:`VectorColumns.digest`."""
         from bitextfilter.scoring.cached_scores import scorer_digest
 
         return scorer_digest(self._scorers, name)
 
 
+ColumnGroup = VectorColumns | ModelScorerColumns
+"""Measures that are computed together."""
+
+
 class ScoreColumns:
-    """The columns of all measures, in the order asked."""
+    """The scores of rows by all measures, a column each, in the order asked."""
 
     def __init__(
         self,
@@ -103,36 +106,34 @@ class ScoreColumns:
 
         With translators, ``counts["overlong"]`` counts the truncated pairs.
         """
-        self.measures, self._counts, self._cached = measures, counts, cached
-        self._owners = {name: group for group in groups for name in group.names}
-        self._names = list(self._owners)
+        self.measures, self._groups = measures, groups
+        self._counts, self._cached = counts, cached
+        self._names = [name for group in groups for name in group.names]
         self.vectors = next((group for group in groups if isinstance(group, VectorColumns)), None)
         """The group of a model's sentence vectors, if there is one."""
-        if OVERLONG in self._owners:
+        if OVERLONG in self._names:
             counts.update(overlong=0)
 
     @cached_property
-    def _digests(self) -> list[bytes]:
-        return [group.digest(name) for name, group in self._owners.items()]
+    def _digests(self) -> dict[str, bytes]:
+        return {name: group.digest(name) for group in self._groups for name in group.names}
 
     def __call__(self, sources: Sequence[str], targets: Sequence[str]) -> Scores:
         """Score ``n`` pairs by ``m`` measures: float32 ``(n, m)``."""
         if self._cached is None:
-            found = self._compute(sources, targets, range(len(self._names)))
+            scores = self._compute(sources, targets, self._names)
         else:
-            found = self._cached(self._digests, sources, targets, self._compute)
-        if OVERLONG in self._owners:
-            self._counts[OVERLONG] += int(found[:, self._names.index(OVERLONG)].sum())
-        return np.asarray(found[:, [self._names.index(name) for name in self.measures]])
+            scores = self._cached(self._digests, sources, targets, self._compute)
+        if OVERLONG in scores:
+            self._counts[OVERLONG] += int(scores[OVERLONG].sum())
+        return np.column_stack([scores[name] for name in self.measures])
 
     def _compute(
-        self, sources: Sequence[str], targets: Sequence[str], places: Sequence[int]
-    ) -> Scores:
-        """Score by the columns in these places."""
-        scores = np.empty((len(sources), len(places)), np.float32)
-        owners = [self._owners[self._names[place]] for place in places]
-        for group in dict.fromkeys(owners):
-            own = [column for column, owner in enumerate(owners) if owner is group]
-            names = [self._names[places[column]] for column in own]
-            scores[:, own] = group.score(sources, targets, names)
+        self, sources: Sequence[str], targets: Sequence[str], names: Sequence[str]
+    ) -> dict[str, Scores]:
+        """Score by these measures → the scores of each ``(n,)``."""
+        scores: dict[str, Scores] = {}
+        for group in self._groups:
+            if own := [name for name in names if name in group.names]:
+                scores |= group.score(sources, targets, own)
         return scores

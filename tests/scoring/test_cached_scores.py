@@ -50,13 +50,17 @@ class Scorer:
         measures: Sequence[str],
         background: BackgroundSample | None = None,
     ) -> np.ndarray:
-        def compute(left: Sequence[str], right: Sequence[str], places: Sequence[int]) -> np.ndarray:
-            names = [measures[place] for place in places]
+        def compute(
+            left: Sequence[str], right: Sequence[str], names: Sequence[str]
+        ) -> dict[str, np.ndarray]:
             self.calls.append((len(left), tuple(names)))
-            return score_pairs(model, left, right, names, background)
+            scores = score_pairs(model, left, right, names, background)
+            return dict(zip(names, scores.T, strict=True))
 
-        digests = [vector_digest(model, name, background) for name in measures]
-        return self.cached(digests, sources, targets, compute)
+        digests = {name: vector_digest(model, name, background) for name in measures}
+        found = self.cached(digests, sources, targets, compute)
+        empty = np.zeros((len(sources), 0), np.float32)
+        return np.column_stack([empty, *(found[name] for name in measures)])
 
 
 @pytest.fixture
