@@ -98,7 +98,7 @@ def csls_of_all(a: Vectors, b: Vectors, threads: int) -> Any:
     import numpy as np
 
     from bitextfilter.similarity.bidirectional import bidirectional_search
-    from bitextfilter.similarity.margins import csls, highest_means
+    from bitextfilter.similarity.neighbours import csls, highest_means
 
     forward, backward = bidirectional_search(a, b, K, threads)
     means = highest_means(forward[0], K), highest_means(backward[0], K)

@@ -82,7 +82,7 @@ def show_model(run: Run, name: str, text: str | None, as_json: bool) -> None:
         bitext-models show --card en-de
     """
     from bitextfilter.models.folders import find_model
-    from bitextfilter.scoring.description import describe_model
+    from bitextfilter.scoring.inspection import describe_model
 
     output = run.output("-")
     if text is not None:
@@ -195,7 +195,7 @@ def verify_models(run: Run, names: tuple[str, ...], digest: str | None) -> None:
         bitext-models verify en-de my-model
     """
     from bitextfilter.models.folders import find_model, model_digest
-    from bitextfilter.scoring.verification import verify_model
+    from bitextfilter.scoring.inspection import verify_model
 
     output = run.output("-")
     for name in names:

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.similarity.margins import NEIGHBOURS
-from bitextfilter.similarity.neighbours import BASE_ROWS, QUERY_ROWS, Best
+from bitextfilter.similarity.neighbours import BASE_ROWS, NEIGHBOURS, QUERY_ROWS, Best
 from bitextfilter.similarity.vectors import unit_products, unit_rows
 
 Line = tuple[int, str]

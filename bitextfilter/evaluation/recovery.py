@@ -15,8 +15,7 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
 from bitextfilter.arrays import Indices, Scores, Vectors
-from bitextfilter.similarity.margins import MARGINS, NEIGHBOURS
-from bitextfilter.similarity.neighbours import mean_similarity
+from bitextfilter.similarity.neighbours import MARGINS, NEIGHBOURS, mean_similarity
 from bitextfilter.similarity.vectors import cosine_matrix, euclidean_matrix
 
 RowScorer = Callable[[slice], Scores]

@@ -18,8 +18,7 @@ from bitextfilter.arrays import Floats, Vectors
 from bitextfilter.errors import InputError
 from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
 from bitextfilter.evaluation.result import Result, record, signature
-from bitextfilter.similarity.margins import NEIGHBOURS
-from bitextfilter.similarity.neighbours import matches, neighbourhood_means
+from bitextfilter.similarity.neighbours import NEIGHBOURS, matches, neighbourhood_means
 from bitextfilter.similarity.vectors import unit_rows
 
 WORD_SIMILARITIES = ("cosine", "csls")

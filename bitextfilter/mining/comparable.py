@@ -24,8 +24,7 @@ from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.sentence_file import SentenceFile
 from bitextfilter.similarity.bidirectional import bidirectional_search
-from bitextfilter.similarity.margins import MARGINS, highest_means
-from bitextfilter.similarity.neighbours import NO_ROW, Neighbours
+from bitextfilter.similarity.neighbours import MARGINS, NO_ROW, Neighbours, highest_means
 from bitextfilter.similarity.pair_classifier import EncodedSide, PairScorer, VectorRows
 from bitextfilter.similarity.vectors import euclidean_pairs, unit_rows
 

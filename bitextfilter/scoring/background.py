@@ -12,17 +12,19 @@ import zipfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.errors import ModelError, NotFoundError
-from bitextfilter.io.spill import Scratch
-from bitextfilter.similarity.margins import NEIGHBOURS, highest_means
-from bitextfilter.similarity.neighbours import scan
-from bitextfilter.similarity.pair_classifier import Encode
+from bitextfilter.similarity.neighbours import NEIGHBOURS, highest_means, scan
 from bitextfilter.similarity.vectors import unit_rows
+
+if TYPE_CHECKING:
+    from bitextfilter.io.spill import Scratch
+    from bitextfilter.similarity.pair_classifier import Encode
 
 BACKGROUND = "neighbours.npz"
 """The file of the background sample in a model folder."""
@@ -63,11 +65,11 @@ class BackgroundSample:
 
     def source_means(self, vectors: Vectors, threads: int = 1) -> Scores:
         """Mean cosine ``(n,)`` of source-side vectors ``(n, dim)`` to their k nearest targets."""
-        return self._means(vectors, self.target, threads)
+        return highest_means(scan(unit_rows(vectors), self.target, self.k, threads)[0], self.k)
 
     def target_means(self, vectors: Vectors, threads: int = 1) -> Scores:
         """Mean cosine ``(n,)`` of target-side vectors ``(n, dim)`` to their k nearest sources."""
-        return self._means(vectors, self.source, threads)
+        return highest_means(scan(unit_rows(vectors), self.source, self.k, threads)[0], self.k)
 
     def digest(self) -> str:
         """Return BLAKE2b over both samples and ``k``, in hexadecimal digits.
@@ -79,10 +81,6 @@ class BackgroundSample:
             for first in range(0, len(sample), _DIGEST_ROWS):
                 total.update(sample[first : first + _DIGEST_ROWS].tobytes())
         return total.hexdigest()
-
-    def _means(self, vectors: Vectors, sample: Vectors, threads: int) -> Scores:
-        cosines, _ = scan(unit_rows(vectors), sample, self.k, threads)
-        return highest_means(cosines, self.k)
 
     def save(self, path: Path) -> None:
         """Write k and both samples; vectors as int8, scaled to a largest magnitude of 127."""
@@ -144,20 +142,15 @@ class InputBackground:
     def add(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         """Add the sentences of a window; the sides may differ in number."""
         for side, sentences in enumerate((sources, targets)):
-            fresh = [text for text in sentences if self._is_new(side, text)]
-            vectors = self._encode(fresh, side)
-            self._files[side].write(unit_rows(vectors).tobytes())
+            fresh = []
+            for text in sentences:
+                key = hashlib.blake2b(text.encode(), digest_size=_KEY_BYTES).digest()
+                if key not in self._seen[side]:
+                    self._seen[side].add(key)
+                    fresh.append(text)
+            self._files[side].write(unit_rows(self._encode(fresh, side)).tobytes())
 
     def sample(self, k: int = NEIGHBOURS) -> BackgroundSample:
         """Return the background sample of all added sentences; its vectors stay on disk."""
-        return BackgroundSample(self._vectors(0), self._vectors(1), k, unit=True)
-
-    def _is_new(self, side: int, text: str) -> bool:
-        digest = hashlib.blake2b(text.encode(), digest_size=_KEY_BYTES).digest()
-        before = len(self._seen[side])
-        self._seen[side].add(digest)
-        return len(self._seen[side]) > before
-
-    def _vectors(self, side: int) -> Vectors:
-        vectors: Vectors = self._files[side].array(np.float32)
-        return vectors.reshape(-1, self._dim)
+        source, target = (file.array(np.float32).reshape(-1, self._dim) for file in self._files)
+        return BackgroundSample(source, target, k, unit=True)

@@ -1,7 +1,7 @@
 """A loaded model, and its scores of sentence pairs.
 
-:func:`score_pairs` cuts pairs into parts, one thread each; :class:`EncodedPairs` encodes a part and
-scores it by each measure; ``mlp`` goes on in ``similarity/word_classifier.py``.
+:func:`score_pairs` cuts pairs into parts, one thread each; a part is encoded and scored by each
+measure; ``mlp`` goes on in ``similarity/word_classifier.py``.
 """
 
 from __future__ import annotations
@@ -24,10 +24,14 @@ from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.folders import find_model, model_digest
 from bitextfilter.scoring.background import BackgroundSample, load_background
 from bitextfilter.scoring.measures import MEASURES, default_measure
-from bitextfilter.similarity import classifiers
-from bitextfilter.similarity.classifiers import PairClassifier
-from bitextfilter.similarity.margins import MARGINS
-from bitextfilter.similarity.pair_classifier import EncodedSide, PairScorer, ScorerFactory
+from bitextfilter.similarity.neighbours import MARGINS
+from bitextfilter.similarity.pair_classifier import (
+    EncodedSide,
+    PairClassifier,
+    PairScorer,
+    ScorerFactory,
+    load_classifier,
+)
 from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.words import sentence_list
@@ -37,56 +41,6 @@ Text = TypeVar("Text", str, tuple[str, str])
 _FEWEST, _MOST = 1024, 8192
 """Bounds of the pairs scored together by one thread. Large parts fill their blocks better, small
 ones leave no thread idle; very few pairs are one part."""
-
-
-class EncodedPairs:
-    """Encoded sentence pairs; each distinct sentence is encoded once."""
-
-    def __init__(
-        self,
-        model: Model,
-        sources: Sequence[str],
-        targets: Sequence[str],
-        background: BackgroundSample | None,
-    ) -> None:
-        """Encode ``n`` pairs."""
-        self.model, self.background = model, background
-        source, self.source_places = distinct(sources)
-        target, self.target_places = distinct(targets)
-        self._sentences = source, target
-        self.source = model.encode(source, model.languages[0])
-        self.target = model.encode(target, model.languages[1])
-
-    @property
-    def vectors(self) -> tuple[Vectors, Vectors]:
-        """The vectors of both sides, row by row, each ``(n, dim)``."""
-        return self.source[self.source_places], self.target[self.target_places]
-
-    @cached_property
-    def cosines(self) -> Scores:
-        """The cosine of each pair, ``(n,)``."""
-        return cosine_pairs(*self.vectors)
-
-    @cached_property
-    def means(self) -> tuple[Scores, Scores]:
-        """Mean cosine of either side's sentences to their neighbours, each ``(n,)``."""
-        assert self.background is not None, "check_measures comes first"
-        source = self.background.source_means(self.source, self.model.threads)
-        target = self.background.target_means(self.target, self.model.threads)
-        return source[self.source_places], target[self.target_places]
-
-    def score(self, measure: str) -> Scores:
-        """Score all pairs by one of ``MEASURES``, ``(n,)``."""
-        if measure == "cosine":
-            return self.cosines
-        if measure == "euclidean":
-            return euclidean_pairs(*self.vectors)
-        if measure == "mlp":
-            source, target = self._sentences
-            score = self.model.pair_scorer((self.source, source), (self.target, target))
-            assert score is not None, "check_measures comes first"
-            return score(self.source_places, self.target_places)
-        return MARGINS[measure](self.cosines, *self.means)
 
 
 def distinct(texts: Sequence[Text]) -> tuple[list[Text], NDArray[np.int64]]:
@@ -153,9 +107,7 @@ def score_pairs(
     size = _part_size(len(pairs), max(1, model.threads))
 
     def part(first: int) -> Scores:
-        left, right = ([pair[side] for pair in pairs[first : first + size]] for side in (0, 1))
-        encoded = EncodedPairs(model, left, right, background)
-        return np.stack([encoded.score(name) for name in measures], axis=1)
+        return _score_part(model, pairs[first : first + size], measures, background)
 
     parts = map_blocks(part, range(0, max(1, len(pairs)), size), model.threads)
     return np.concatenate(parts)[places]
@@ -167,6 +119,33 @@ def _part_size(pairs: int, threads: int) -> int:
         return max(1, pairs)
     parts = threads * math.ceil(pairs / (threads * _MOST))
     return math.ceil(pairs / parts)
+
+
+def _score_part(
+    model: Model,
+    pairs: Sequence[tuple[str, str]],
+    measures: Sequence[str],
+    background: BackgroundSample | None,
+) -> Scores:
+    """Encode pairs, each distinct sentence once, and score them by each measure, ``(n, m)``."""
+    (source, i), (target, j) = (distinct([pair[side] for pair in pairs]) for side in (0, 1))
+    a, b = (model.encode_side(side, number) for number, side in enumerate((source, target)))
+    margins = [name for name in measures if name in MARGINS]
+    found: dict[str, Scores] = {}
+    if margins or "cosine" in measures:
+        found["cosine"] = cosine_pairs(a[i], b[j])
+    if "euclidean" in measures:
+        found["euclidean"] = euclidean_pairs(a[i], b[j])
+    if margins:
+        assert background is not None, "check_measures comes first"
+        means = background.source_means(a, model.threads), background.target_means(b, model.threads)
+        for name in margins:
+            found[name] = MARGINS[name](found["cosine"], means[0][i], means[1][j])
+    if "mlp" in measures:
+        score = model.pair_scorer((a, source), (b, target))
+        assert score is not None, "check_measures comes first"
+        found["mlp"] = score(i, j)
+    return np.stack([found[name] for name in measures], axis=1)
 
 
 @dataclass(frozen=True)
@@ -211,16 +190,15 @@ class Model:
         return self.encode(sentences, self.languages[side])
 
     @cached_property
-    def _scoring(self) -> ScorerFactory:
-        assert self.classifier is not None, "pair_scorer checks it"
-        return self.classifier.scoring(self.encode_side, self.threads)
+    def _scoring(self) -> ScorerFactory | None:
+        return self.classifier and self.classifier.scoring(self.encode_side, self.threads)
 
     def pair_scorer(self, source: EncodedSide, target: EncodedSide) -> PairScorer | None:
         """Return a function from places of pairs to the classifier's scores; None without one.
 
         Each side is vectors and sentences.
         """
-        return None if self.classifier is None else self._scoring(source, target)
+        return self._scoring and self._scoring(source, target)
 
     def score(
         self, sources: Sequence[str], targets: Sequence[str], measures: str | Sequence[str] = ()
@@ -267,7 +245,7 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
     """
     folder = find_model(name_or_folder)
     encoder = load_encoder(folder, device, threads)
-    classifier = classifiers.load_classifier(folder)
+    classifier = load_classifier(folder)
     if classifier is not None and classifier.settings.dim != encoder.dim:
         raise ModelError(
             f"{folder}: the classifier takes vectors of width {classifier.settings.dim},"

@@ -15,8 +15,7 @@ from bitextfilter.arrays import Indices, Mask, Scores, Vectors
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread, product_type
 from bitextfilter.similarity.candidates import Rounded, Shortlist, collect, fewest, first_floors
-from bitextfilter.similarity.margins import NEIGHBOURS
-from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, no_neighbours, scan
+from bitextfilter.similarity.neighbours import NEIGHBOURS, NO_ROW, Neighbours, no_neighbours, scan
 from bitextfilter.similarity.vectors import unit_products_at
 
 CPU = torch.device("cpu")

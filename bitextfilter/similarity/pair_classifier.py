@@ -1,16 +1,25 @@
-"""The interface shared by both pair classifiers, and their scores from logits."""
+"""The pair classifiers: their interface, their files, and scores from their logits."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from bitextfilter.arrays import Indices, Scores, Vectors
-from bitextfilter.errors import SettingsError
+from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.models.checkpoint import load_parameters, save_tensors
+from bitextfilter.models.folders import read_config, write_config
+from bitextfilter.settings import Settings, current_names
 
 Logits = NDArray[np.floating]
 """``(n, 1)`` or ``(n, 2)``. Column 0: logit that the pair is a translation (minor errors allowed).
@@ -40,19 +49,47 @@ ScorerFactory = Callable[[EncodedSide, EncodedSide], PairScorer]
 """Makes a scorer of pairs from two sides; it may cache words from call to call."""
 
 
-def check_whole_numbers(settings: object, names: Iterable[str]) -> None:
-    """Raise SettingsError where one of these settings is no whole number of at least 1."""
-    for name in names:
-        if type(getattr(settings, name)) is not int or getattr(settings, name) < 1:
-            raise SettingsError(f"{name} must be a whole number of at least 1")
+class ClassifierSettings(Settings):
+    """The shape of a classifier; the dataclasses of both kinds are declared in their modules."""
+
+    kind: ClassVar[str]
+    """A key of ``_KINDS``."""
+    dim: int
+    """Width of the encoder's vectors."""
+    minor_error_quality: float
+    """Quality of a pair with a minor error, below 1/2 (a translation's is 1); 0: one logit."""
+
+    @property
+    def logits(self) -> int:
+        """The number of logits; see ``Logits``."""
+        return 2 if self.minor_error_quality else 1
 
 
-def check_minor_error_quality(quality: object) -> None:
-    """Raise SettingsError for a quality of pairs with a minor error outside [0, 1/2)."""
-    if type(quality) not in (int, float) or not 0 <= quality < 0.5:  # type: ignore[operator]
-        raise SettingsError(
-            f"minor_error_quality {quality!r}: must be a number from 0 to below 0.5"
-        )
+class PairClassifier(nn.Module, ABC):
+    """A network of pairs. ``temperature`` is a buffer that calibration may set."""
+
+    settings_type: ClassVar[type[Any]]
+    settings: Any
+    temperature: Tensor
+
+    def __init__(self, settings: ClassifierSettings) -> None:
+        super().__init__()
+        self.settings = settings
+        self.register_buffer("temperature", torch.ones(()))
+
+    @property
+    @abstractmethod
+    def output_layer(self) -> nn.Linear:
+        """The layer of the logits."""
+
+    @abstractmethod
+    def scoring(self, encode: Encode, threads: int = 1) -> ScorerFactory:
+        """Return a factory of scorers of pairs; *encode* makes the vectors of words."""
+
+    def scores(self, logits: Logits) -> Scores:
+        """Return the scores of pairs by their logits, ``(n,)``; see ``PairScorer``."""
+        quality = expected_quality(logits, self.settings.minor_error_quality)
+        return sigmoid(quality / float(self.temperature))
 
 
 def expected_quality(logits: Logits, minor_error_quality: float) -> NDArray[np.floating]:
@@ -64,23 +101,62 @@ def expected_quality(logits: Logits, minor_error_quality: float) -> NDArray[np.f
     """
     if logits.shape[1] == 1:
         return logits[:, 0]
-    rows = (_expected(c, f, minor_error_quality) for c, f in np.clip(logits, -300, 300).tolist())
-    return np.fromiter(rows, dtype=np.float64, count=len(logits))
-
-
-def _expected(translation: float, flawless: float, quality: float) -> float:
-    """With p = σ(c) g and g = q + (1 - q) σ(f), p / (1 - p) = g / (1 / e^c + 1 - g)."""
-    if_right = quality + (1 - quality) / (1 + math.exp(-flawless))
-    lost = (1 - quality) / (1 + math.exp(flawless))
-    return math.log(if_right / (math.exp(-translation) + lost))
-
-
-def quality_scores(logits: Logits, minor_error_quality: float, temperature: float) -> Scores:
-    """Return the scores of pairs ``(n,)``, as ``PairScorer`` defines them, from their logits."""
-    return sigmoid(expected_quality(logits, minor_error_quality) / temperature)
+    scores, quality = [], minor_error_quality
+    for translation, flawless in np.clip(logits, -300, 300).tolist():
+        # With p = σ(c) g and g = q + (1 - q) σ(f), p / (1 - p) = g / (1 / e^c + 1 - g).
+        if_right = quality + (1 - quality) / (1 + math.exp(-flawless))
+        lost = (1 - quality) / (1 + math.exp(flawless))
+        scores.append(math.log(if_right / (math.exp(-translation) + lost)))
+    return np.array(scores, dtype=np.float64)
 
 
 def sigmoid(logits: NDArray[np.floating]) -> Scores:
     """1 / (1 + e^−x), one number at a time: vectorised exponentials may depend on the place."""
-    values = (1.0 / (1.0 + math.exp(-min(max(logit, -700.0), 700.0))) for logit in logits.tolist())
-    return np.fromiter(values, dtype=np.float32, count=len(logits))
+    values = [1.0 / (1.0 + math.exp(-min(max(logit, -700.0), 700.0))) for logit in logits.tolist()]
+    return np.array(values, dtype=np.float32)
+
+
+_KINDS = {
+    "sentences": "bitextfilter.similarity.sentence_classifier:SentenceClassifier",
+    "words": "bitextfilter.similarity.word_classifier:WordClassifier",
+}
+"""The classifiers by kind; only those asked for are imported."""
+_PART = "classifier"
+"""The section of the configuration, and the name of the tensors' file."""
+
+
+def build_classifier(settings: ClassifierSettings) -> PairClassifier:
+    """Return a classifier, randomly initialised by torch's global generator."""
+    classifier: PairClassifier = resolve_name(_KINDS[settings.kind])(settings)
+    return classifier
+
+
+def save_classifier(classifier: PairClassifier, folder: Path, quantise: bool = False) -> None:
+    """Write the tensors (``quantise``: as int8), and add the settings to ``config.json``."""
+    save_tensors(folder / f"{_PART}.safetensors", classifier.state_dict(), quantise)
+    section = {"kind": classifier.settings.kind, **asdict(classifier.settings)}
+    write_config(folder, {**read_config(folder), _PART: section})
+
+
+def load_classifier(folder: Path) -> PairClassifier | None:
+    """Read the classifier of a model folder; None if its configuration has none.
+
+    Raises:
+        NotFoundError: no model there, or the tensors are missing.
+        ModelError: the model is damaged, or of a newer version.
+    """
+    section = read_config(folder).get(_PART)
+    if section is None:
+        return None
+    try:
+        values = current_names(dict(section))
+        kind: type[PairClassifier] = resolve_name(_KINDS[values.pop("kind", "sentences")])
+        settings = kind.settings_type(**values)
+    except (TypeError, ValueError, KeyError, SettingsError) as error:
+        raise ModelError(
+            f"{folder}: the configuration's classifier is unusable: {error}"
+        ) from error
+    classifier = load_parameters(folder, _PART, lambda: kind(settings))
+    if not float(classifier.temperature) > 0:
+        raise ModelError(f"{folder / _PART}.safetensors: the temperature must be above 0")
+    return classifier.eval()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -23,14 +23,14 @@ from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
+from bitextfilter.settings import setting
 from bitextfilter.similarity.pair_classifier import (
+    ClassifierSettings,
     Encode,
     EncodedSide,
+    PairClassifier,
     PairScorer,
     ScorerFactory,
-    check_minor_error_quality,
-    check_whole_numbers,
-    quality_scores,
 )
 from bitextfilter.similarity.vectors import on_grid, unit_rows
 from bitextfilter.text.features import (
@@ -78,7 +78,6 @@ def _shared(a: Tensor, b: Tensor) -> Tensor:
 
 
 _BLOCK_ROWS = 512
-MOST_LAYERS = 16
 
 
 def concatenation(a: Tensor, b: Tensor) -> Tensor:
@@ -99,26 +98,17 @@ PAIR_FEATURES: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], int]] = {
 
 
 @dataclass(frozen=True)
-class SentenceClassifierSettings:
+class SentenceClassifierSettings(ClassifierSettings):
     """The shape of a classifier. Raises SettingsError for one that cannot be."""
 
-    dim: int
-    """Width of the sentence vectors."""
-    features: str = "products"
-    """A name in ``PAIR_FEATURES``; the paper's is ``concatenation``."""
-    hidden: int = 512
-    """Units of each hidden layer."""
-    surface: int = 0
-    """Surface features appended to each vector (``text/features.py``); 0 for none."""
-    layers: int = 2
-    """Hidden layers."""
-    minor_error_quality: float = 0.0
-    """Quality of a pair with a minor error, below 1/2 (a translation's is 1); 0: one logit."""
+    kind = "sentences"
 
-    @property
-    def logits(self) -> int:
-        """The number of logits; see ``pair_classifier.Logits``."""
-        return 2 if self.minor_error_quality else 1
+    dim: int = setting(MISSING, "width of the sentence vectors", within=">= 1")
+    features: str = setting("products", "the paper's is concatenation", choices=PAIR_FEATURES)
+    hidden: int = setting(512, "units of each hidden layer", within=">= 1")
+    surface: int = setting(0, "surface features appended to each vector", within=">= 0")
+    layers: int = setting(2, "hidden layers", within=">= 1, <= 16")
+    minor_error_quality: float = setting(0.0, "see the base class", within=">= 0, < 0.5")
 
     @property
     def width(self) -> int:
@@ -127,27 +117,21 @@ class SentenceClassifierSettings:
 
     def __post_init__(self) -> None:
         """Check all fields."""
-        if self.features not in PAIR_FEATURES:
-            raise SettingsError(f"features {self.features!r} is none of {', '.join(PAIR_FEATURES)}")
-        check_whole_numbers(self, ("dim", "hidden", "layers"))
-        check_minor_error_quality(self.minor_error_quality)
-        if self.layers > MOST_LAYERS:
-            raise SettingsError(f"layers must be at most {MOST_LAYERS}")
+        super().__post_init__()
         if self.surface not in (0, SURFACE_WIDTH):
             raise SettingsError(
                 f"surface is {self.surface}: this version has {SURFACE_WIDTH}, or 0"
             )
 
 
-class SentenceClassifier(nn.Module):
-    """Hidden layers and one logit, or two. ``temperature`` is a buffer that calibration may set."""
+class SentenceClassifier(PairClassifier):
+    """Hidden layers and one logit, or two."""
 
-    kind = "sentences"
-    temperature: Tensor
+    settings_type = SentenceClassifierSettings
+    settings: SentenceClassifierSettings
 
     def __init__(self, settings: SentenceClassifierSettings) -> None:
-        super().__init__()
-        self.settings = settings
+        super().__init__(settings)
         self._features, times = PAIR_FEATURES[settings.features]
         inputs = times * settings.dim
         if settings.surface:
@@ -156,11 +140,10 @@ class SentenceClassifier(nn.Module):
         self.layers = nn.ModuleList(
             nn.Linear(inward, outward) for inward, outward in pairwise(sizes)
         )
-        self.register_buffer("temperature", torch.ones(()))
 
     @property
     def output_layer(self) -> nn.Linear:
-        """The layer of the logits."""
+        """See :meth:`PairClassifier.output_layer`."""
         layer = self.layers[-1]
         assert isinstance(layer, nn.Linear)
         return layer
@@ -187,14 +170,12 @@ class SentenceClassifier(nn.Module):
         return torch.hstack([self._features(*features), compare_surfaces(*surfaces)])
 
     def scoring(self, encode: Encode, threads: int = 1) -> ScorerFactory:
-        """Return a factory of scorers of pairs; see ``ScorerFactory``."""
+        """See :meth:`PairClassifier.scoring`."""
 
         def sides(source: EncodedSide, target: EncodedSide) -> PairScorer:
-            def score(i: Indices, j: Indices) -> Scores:
-                a, b = self._rows_at(source, i), self._rows_at(target, j)
-                return self.probabilities(a, b, threads)
-
-            return score
+            return lambda i, j: self.probabilities(
+                self._rows_at(source, i), self._rows_at(target, j), threads
+            )
 
         return sides
 
@@ -223,12 +204,14 @@ class SentenceClassifier(nn.Module):
         width = self.settings.width
         if a.shape != b.shape or a.shape[1:] != (width,):
             raise ValueError(f"expected two (n, {width}), not {a.shape} and {b.shape}")
-        layers, temperature = self._exact_layers(), float(self.temperature)
+        layers = []
+        for layer in self.layers:
+            weight, bias = (p.detach().double().cpu().numpy() for p in layer.parameters())
+            layers.append((on_grid(weight).T, bias))
 
         def block(first: int) -> Scores:
             rows = slice(first, first + _BLOCK_ROWS)
-            logits = _logits(self._exact_features(a[rows], b[rows]), layers)
-            return quality_scores(logits, self.settings.minor_error_quality, temperature)
+            return self.scores(_exact_logits(self._exact_features(a[rows], b[rows]), layers))
 
         with one_torch_thread():
             parts = map_blocks(block, range(0, len(a), _BLOCK_ROWS), threads)
@@ -242,16 +225,8 @@ class SentenceClassifier(nn.Module):
         features: NDArray[np.float64] = self._input(units, surfaces).numpy()
         return features
 
-    def _exact_layers(self) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """Weights (inputs × outputs, on their grid) and biases."""
-        layers = []
-        for layer in self.layers:
-            weight, bias = (p.detach().double().cpu().numpy() for p in layer.parameters())
-            layers.append((on_grid(weight).T, bias))
-        return layers
 
-
-def _logits(
+def _exact_logits(
     features: NDArray[np.float64], layers: list[tuple[NDArray[np.float64], NDArray[np.float64]]]
 ) -> NDArray[np.float64]:
     """Run the layers on ``(n, width)`` → ``(n, 1 or 2)``, every sum exact."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from threading import Lock
 
 import numpy as np
@@ -24,8 +23,9 @@ from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.pair_classifier import (
     Encode,
     EncodedSide,
+    PairClassifier,
     PairScorer,
-    quality_scores,
+    ScorerFactory,
 )
 from bitextfilter.similarity.word_network import (
     WordClassifierSettings,
@@ -58,24 +58,24 @@ _BLOCK_WORDS, _BLOCK_PAIRS = 1024, 32
 
 
 class WordCache:
-    """A growing table of words, each computed once and independently. Thread-safe."""
+    """A growing table of the words of one side, each computed once and alone. Thread-safe."""
 
     def __init__(
         self,
-        row: Callable[[Tensor, Tensor], Tensor],
-        features_of: Callable[[Spelling], NDArray[np.float32]],
-        encode: Callable[[Sequence[str]], Vectors],
+        classifier: WordClassifier,
+        side: int,
+        encode: Callable[[Sequence[str], int], Vectors],
         most: int = _MAX_WORDS,
     ) -> None:
         """Start without words.
 
         Args:
-            row: vectors ``(u, dim)`` and features ``(u, WORD_FEATURES)`` → rows of the table.
-            features_of: spelling of words → their features.
-            encode: words → vectors.
+            classifier: computes the rows of the table.
+            side: 0 or 1.
+            encode: words and their side → vectors.
             most: with more words, the cache is emptied.
         """
-        self._row, self._features_of, self._encode, self._most = row, features_of, encode, most
+        self._classifier, self._side, self._encode, self._most = classifier, side, encode, most
         self._lock = Lock()
         self._forget()
 
@@ -106,12 +106,27 @@ class WordCache:
         return table, WordRows.of(rows, spelling)
 
     def _learn(self, words: list[str]) -> None:
-        added, old = spellings(words), self._spelling
-        vectors, features = map(torch.from_numpy, (self._encode(words), self._features_of(added)))
+        """Append the rows of new words to the table, and their spelling."""
+        added, old, known = spellings(words), self._spelling, self._known
+        vectors = torch.from_numpy(self._encode(words, self._side))
+        features = torch.from_numpy(self._classifier.features(self._side, added))
+        missing = (0, 0, 0, -len(words) % _BLOCK)
+        inputs = (torch.split(pad(part, missing), _BLOCK) for part in (vectors, features))
         with torch.inference_mode(), one_torch_thread():
-            for first in range(0, len(words), _BLOCK):
-                block = [_filled(part[first : first + _BLOCK]) for part in (vectors, features)]
-                self._add(self._row(*block)[: len(words) - first].clamp(-_LARGEST, _LARGEST))
+            parts = [
+                self._classifier.table(*block).clamp(-_LARGEST, _LARGEST).half()
+                for block in zip(*inputs, strict=True)
+            ]
+        rows = torch.cat(parts)[: len(words)]
+        if not known:
+            rows[0] = 0  # the empty word
+        self._known += len(rows)
+        if self._known > len(self._space):
+            space = self._space.new_empty(max(self._most, self._known) * 5 // 4, rows.shape[1])
+            if known:
+                space[:known] = self._space[:known]
+            self._space = space
+        self._space[known : self._known] = rows
         self._spelling = Spelling(
             old.features,
             np.concatenate([old.letters, added.letters]),
@@ -119,43 +134,23 @@ class WordCache:
             old.hashes,
         )
 
-    def _add(self, rows: Tensor) -> None:
-        """Append rows to the table."""
-        end = self._known + len(rows)
-        if end > len(self._space):
-            space = self._space.new_empty(max(self._most, end) * 5 // 4, rows.shape[1])
-            if self._known:
-                space[: self._known] = self._space[: self._known]
-            self._space = space
-        self._space[self._known : end] = rows
-        if not self._known:
-            self._space[0] = 0  # the empty word
-        self._known = end
 
+class WordClassifier(PairClassifier):
+    """The network, and the counts of the words in the training text."""
 
-def _filled(rows: Tensor) -> Tensor:
-    """Pad a block with rows of zeros."""
-    return pad(rows, (0, 0, 0, _BLOCK - len(rows)))
-
-
-class WordClassifier(nn.Module):
-    """The network, a temperature, and the counts of the words in the training text."""
-
-    kind = "words"
-    temperature: Tensor
+    settings_type = WordClassifierSettings
+    settings: WordClassifierSettings
     counts: Tensor
     """``(2, buckets)``, uint8: counts of the words of each side, at most 255."""
 
     def __init__(self, settings: WordClassifierSettings) -> None:
-        super().__init__()
-        self.settings = settings
+        super().__init__(settings)
         self.network = WordNetwork(settings)
-        self.register_buffer("temperature", torch.ones(()))
         self.register_buffer("counts", torch.zeros(2, settings.buckets, dtype=torch.uint8))
 
     @property
     def output_layer(self) -> nn.Linear:
-        """The layer of the logits."""
+        """See :meth:`PairClassifier.output_layer`."""
         return self.network.out
 
     def features(self, side: int, spelling: Spelling) -> NDArray[np.float32]:
@@ -182,62 +177,56 @@ class WordClassifier(nn.Module):
         logits: Tensor = self.network(tables, pairs)
         return logits
 
-    def scoring(self, encode: Encode, threads: int = 1) -> WordScoring:
-        """Return a factory of scorers of pairs; *encode* makes the vectors of words."""
-        return WordScoring(self, encode, threads)
+    def scoring(self, encode: Encode, threads: int = 1) -> ScorerFactory:
+        """See :meth:`PairClassifier.scoring`; words are remembered from call to call."""
+        caches = WordCache(self, 0, encode), WordCache(self, 1, encode)
 
+        def sides(source: EncodedSide, target: EncodedSide) -> PairScorer:
+            def score(i: Indices, j: Indices) -> Scores:
+                parts = [np.zeros(0, dtype=np.float32)]
+                for first in range(0, len(i), _PAIRS):
+                    some = slice(first, first + _PAIRS)
+                    windows = (
+                        _Window.of(side, rows[some], cache)
+                        for side, rows, cache in zip((source, target), (i, j), caches, strict=True)
+                    )
+                    parts.append(self._probabilities(threads, *windows))
+                return np.concatenate(parts)
 
-class WordScoring:
-    """Makes scorers of pairs; the computed words are remembered from window to window."""
+            return score
 
-    def __init__(self, classifier: WordClassifier, encode: Encode, threads: int = 1) -> None:
-        """``encode``: sentences and their side, 0 or 1 → vectors."""
-        self._classifier, self._threads = classifier, threads
+        return sides
 
-        def cache(side: int) -> WordCache:
-            features = partial(classifier.features, side)
-            return WordCache(classifier.table, features, lambda words: encode(words, side))
-
-        self._caches = cache(0), cache(1)
-
-    def __call__(self, source: EncodedSide, target: EncodedSide) -> PairScorer:
-        """See ``ScorerFactory``."""
-
-        def score(i: Indices, j: Indices) -> Scores:
-            parts = [
-                self._probabilities(
-                    _Window.of(source, i[first : first + _PAIRS], self._caches[0]),
-                    _Window.of(target, j[first : first + _PAIRS], self._caches[1]),
-                )
-                for first in range(0, len(i), _PAIRS)
-            ]
-            return np.concatenate([np.zeros(0, dtype=np.float32), *parts])
-
-        return score
-
-    def _probabilities(self, source: _Window, target: _Window) -> Scores:
-        """Score row i with row i, in blocks whose shape depends on their pairs' lengths alone.
+    def _probabilities(self, threads: int, *windows: _Window) -> Scores:
+        """Score row i of both sides, in blocks whose shape depends on their pairs' lengths alone.
 
         So no result depends on the other pairs.
         """
-        longest = np.maximum(source.lengths(), target.lengths())
-        steps = np.searchsorted(_LADDER, longest)
-        settings = self._classifier.settings
-        logits = np.empty((len(longest), settings.logits), dtype=np.float32)
-        tables = [side.table for side in (source, target)]
+        lengths = [side.words.words.lengths[side.places] for side in windows]
+        longest = np.maximum(*lengths)
+        logits = np.empty((len(longest), self.settings.logits), dtype=np.float32)
+        tables = [side.table for side in windows]
 
         def run(block: tuple[int, Indices]) -> None:
             words, pairs = block
             rows = np.resize(pairs, _block_pairs(words))
             with torch.inference_mode():
-                sides = [side.sentences(rows, words) for side in (source, target)]
+                sides = [
+                    side.words.padded(side.places[rows], words, side.vectors[side.places[rows]])
+                    for side in windows
+                ]
                 sides = [replace(side, vectors=normalize(side.vectors, dim=1)) for side in sides]
-                logits[pairs] = self._classifier(tables, sides)[: len(pairs)].numpy()
+                logits[pairs] = self(tables, sides)[: len(pairs)].numpy()
 
+        steps = np.searchsorted(_LADDER, longest)
+        blocks: list[tuple[int, Indices]] = []
+        for step in np.unique(steps)[::-1]:
+            places, words = np.flatnonzero(steps == step), int(_LADDER[step])
+            size = _block_pairs(words)
+            blocks += [(words, places[at : at + size]) for at in range(0, len(places), size)]
         with one_torch_thread():
-            map_blocks(run, _blocks(steps), self._threads)
-        temperature = float(self._classifier.temperature)
-        return quality_scores(logits, settings.minor_error_quality, temperature)
+            map_blocks(run, blocks, threads)
+        return self.scores(logits)
 
 
 def _block_pairs(words: int) -> int:
@@ -248,16 +237,6 @@ def _block_pairs(words: int) -> int:
     if words > _LONG:
         return 1
     return max(1, _BLOCK_WORDS // words // _BLOCK_PAIRS) * _BLOCK_PAIRS
-
-
-def _blocks(steps: Indices) -> list[tuple[int, Indices]]:
-    """Sort pairs into blocks by their rounded lengths: each a number of words, and places."""
-    blocks = []
-    for step in np.unique(steps)[::-1]:
-        places, words = np.flatnonzero(steps == step), int(_LADDER[step])
-        rows = _block_pairs(words)
-        blocks += [(words, places[first : first + rows]) for first in range(0, len(places), rows)]
-    return blocks
 
 
 @dataclass(frozen=True)
@@ -277,12 +256,3 @@ class _Window:
         distinct, places = np.unique(rows, return_inverse=True)
         table, words = cache.read([sentences[place] for place in distinct])
         return cls(places, table, words, vectors[distinct])
-
-    def lengths(self) -> Indices:
-        """Return the number of words of the sentence of each pair."""
-        return self.words.words.lengths[self.places]
-
-    def sentences(self, pairs: Indices, size: int) -> WordSentences:
-        """Return the side of some pairs, padded to *size* words."""
-        places = self.places[pairs]
-        return self.words.padded(places, size, self.vectors[places])

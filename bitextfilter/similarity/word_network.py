@@ -23,7 +23,7 @@ f features.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 
 import numpy as np
 import torch
@@ -32,45 +32,33 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding, normalize, pad
 
 from bitextfilter.arrays import Indices, Vectors
-from bitextfilter.errors import SettingsError
 from bitextfilter.models.layers import Dropout, padding_mask
-from bitextfilter.similarity.pair_classifier import check_minor_error_quality, check_whole_numbers
+from bitextfilter.settings import setting
+from bitextfilter.similarity.pair_classifier import ClassifierSettings
 from bitextfilter.text.features import WORD_FEATURES, WORD_FLAGS, Spelling, repeats
 from bitextfilter.text.ragged import Ragged
 
 
 @dataclass(frozen=True)
-class WordClassifierSettings:
+class WordClassifierSettings(ClassifierSettings):
     """The shape of a word classifier. Raises SettingsError for an impossible one."""
 
-    dim: int
-    """Width of the encoder's vectors."""
-    word_length: float = 1.0
-    """Mean length of the encoder's vectors of words; they are divided by it."""
-    width: int = 64
-    """Units of a word in its context."""
-    meaning: int = 128
-    """Width of the projection in which words are compared without their contexts."""
-    word_kinds: int = 8
-    """Number of learnt kinds of words, in addition to the flags of their spelling."""
-    hidden: int = 256
-    """Units of the hidden layer."""
-    buckets: int = 1 << 19
-    """Words are counted by their hashes, in this many buckets."""
-    minor_error_quality: float = 0.0
-    """Quality of a pair with a minor error, below 1/2 (a translation's is 1); 0: one logit."""
+    kind = "words"
 
-    @property
-    def logits(self) -> int:
-        """The number of logits; see ``pair_classifier.Logits``."""
-        return 2 if self.minor_error_quality else 1
-
-    def __post_init__(self) -> None:
-        """Check all fields."""
-        check_whole_numbers(self, ("dim", "width", "meaning", "word_kinds", "hidden", "buckets"))
-        check_minor_error_quality(self.minor_error_quality)
-        if not self.word_length > 0:
-            raise SettingsError("word_length must be above 0")
+    dim: int = setting(MISSING, "width of the encoder's vectors", within=">= 1")
+    word_length: float = setting(
+        1.0, "divides the vectors of words: their mean length", within="> 0"
+    )
+    width: int = setting(64, "units of a word in its context", within=">= 1")
+    meaning: int = setting(128, "width of the projection that compares words alone", within=">= 1")
+    word_kinds: int = setting(
+        8, "learnt kinds of words, beside the flags of spelling", within=">= 1"
+    )
+    hidden: int = setting(256, "units of the hidden layer", within=">= 1")
+    buckets: int = setting(
+        1 << 19, "buckets of the hashes that words are counted by", within=">= 1"
+    )
+    minor_error_quality: float = setting(0.0, "see the base class", within=">= 0, < 0.5")
 
 
 FAR = -1e4
@@ -101,10 +89,6 @@ class Extent:
         edges = pad(self.inside, (1, 1))
         self.first = self.inside - edges[:, :-2] * self.inside
         self.last = self.inside - edges[:, 2:] * self.inside
-
-    def swapped(self) -> Extent:
-        """Swap the sources, first, and the targets behind them."""
-        return Extent(swapped(self.lengths), self.inside.shape[1])
 
 
 @dataclass(frozen=True)
@@ -277,8 +261,12 @@ class WordNetwork(nn.Module):
             torch.cat([side.repeats for side in pairs]),
         )
         sides = self._sides(both, self._covering(both, pairs)).chunk(2)
+        a, b = (side.vectors for side in pairs)
+        compared = torch.cat([(a - b).abs(), a * b], dim=1) * _SENTENCE_SCALE
+        cosine = (a * b).sum(dim=1, keepdim=True) * _COSINE_SCALE
         source, target = density(both.features).chunk(2)
-        seen = torch.cat([*sides, self._sentences(*pairs), (source - target).abs()], dim=1)
+        parts = [*sides, torch.relu(self.sentence(compared)), cosine, (source - target).abs()]
+        seen = torch.cat(parts, dim=1)
         logits: Tensor = self.out(self.dropout(torch.relu(self.hidden(seen))))
         return logits
 
@@ -305,16 +293,20 @@ class WordNetwork(nn.Module):
         """Coverage of the sources by the targets and, behind it, of the targets by the sources."""
         source, target = pairs
         inside = both.extent.inside.chunk(2)
+        letters = source.letters[:, :, None] == target.letters[:, None]
+        figures = source.figures[:, :, None] == target.figures[:, None]
+        meanings, queries = both.meanings.chunk(2), both.queries.chunk(2)
         alike = [
-            _equal(source.letters, target.letters) * inside[0][:, :, None] * inside[1][:, None],
-            _equal(source.figures, target.figures) * (source.figures != 0)[:, :, None],
-            _products(*both.meanings.chunk(2)),
-            _products(*both.queries.chunk(2)),
+            letters * inside[0][:, :, None] * inside[1][:, None],
+            (figures & (source.figures != 0)[:, :, None]).float(),
+            meanings[0] @ meanings[1].mT,
+            queries[0] @ queries[1].mT,
         ]
         one_way = torch.stack(alike)
         ways = torch.cat([one_way, one_way.transpose(2, 3)], dim=1)
         scores = torch.tensordot(self.weights, ways, dims=1)
-        return coverage(scores, ways, both.extent, both.extent.swapped())
+        other = Extent(swapped(both.extent.lengths), len(ways[0, 0]))
+        return coverage(scores, ways, both.extent, other)
 
     def _sides(self, both: _Read, covered: Coverage) -> Tensor:
         """The compared and counted words of each side, and its features → ``(2 n, width)``."""
@@ -331,27 +323,10 @@ class WordNetwork(nn.Module):
         parts += [compared.amax(dim=1), density(both.features), both.features[:, 0], last]
         return torch.cat([*parts, extent.lengths.log()[:, None]], dim=1)
 
-    def _sentences(self, source: WordSentences, target: WordSentences) -> Tensor:
-        """Difference and product of sentence vectors, and their cosine → ``(n, units + 1)``."""
-        a, b = source.vectors, target.vectors
-        both = torch.cat([(a - b).abs(), a * b], dim=1) * _SENTENCE_SCALE
-        cosine = (a * b).sum(dim=1, keepdim=True) * _COSINE_SCALE
-        return torch.cat([torch.relu(self.sentence(both)), cosine], dim=1)
-
 
 def _shifted(rows: Tensor, places: int) -> Tensor:
     """Each word's numbers ``(n, t, w)`` at the next place, 1, or the one before, -1."""
     return pad(rows, (0, 0, places, -places))
-
-
-def _equal(source: Tensor, target: Tensor) -> Tensor:
-    """``(n, t)`` twice → ``(n, t, t)``, 1 where they are equal."""
-    return (source[:, :, None] == target[:, None, :]).to(torch.float32)
-
-
-def _products(source: Tensor, target: Tensor) -> Tensor:
-    """``(n, t, w)`` twice → the products of all words, ``(n, t, t)``."""
-    return source @ target.transpose(1, 2)
 
 
 MOST_WORDS = 1024

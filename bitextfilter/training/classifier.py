@@ -26,8 +26,12 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.models.layers import Dropout
-from bitextfilter.similarity.classifiers import ClassifierSettings, PairClassifier, build_classifier
-from bitextfilter.similarity.pair_classifier import expected_quality
+from bitextfilter.similarity.pair_classifier import (
+    ClassifierSettings,
+    PairClassifier,
+    build_classifier,
+    expected_quality,
+)
 from bitextfilter.similarity.separation import roc_auc
 from bitextfilter.training.labelled_pairs import LabelledPairs, Noise
 from bitextfilter.training.loop import Learner, Progress, Stream, learn_in_memory

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from bitextfilter.arrays import Indices, Vectors
-from bitextfilter.similarity.classifiers import PairClassifier
+from bitextfilter.similarity.pair_classifier import PairClassifier
 from bitextfilter.similarity.sentence_classifier import SentenceClassifier
 from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.similarity.word_network import WordRows, WordSentences

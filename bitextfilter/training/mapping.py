@@ -30,8 +30,7 @@ from bitextfilter.arrays import Floats, Integers, Vectors
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.settings import Settings, setting
-from bitextfilter.similarity.margins import NEIGHBOURS
-from bitextfilter.similarity.neighbours import matches, neighbourhood_means
+from bitextfilter.similarity.neighbours import NEIGHBOURS, matches, neighbourhood_means
 from bitextfilter.similarity.vectors import unit_rows
 
 _STEPS = ("unit", "centre")

@@ -18,13 +18,12 @@ from bitextfilter.models.device import torch_threads
 from bitextfilter.models.folders import THRESHOLDS, writing_folder
 from bitextfilter.scoring.model import Model, distinct
 from bitextfilter.settings import Settings, from_mapping, group_rows, setting
-from bitextfilter.similarity import classifiers
-from bitextfilter.similarity.classifiers import ClassifierSettings, PairClassifier
+from bitextfilter.similarity import pair_classifier
+from bitextfilter.similarity.pair_classifier import ClassifierSettings, PairClassifier
 from bitextfilter.similarity.sentence_classifier import (
     SentenceClassifier,
     SentenceClassifierSettings,
 )
-from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.similarity.word_network import WordClassifierSettings
 from bitextfilter.text.features import SURFACE_WIDTH
 from bitextfilter.training.classifier import ClassifierReport, train_classifier
@@ -216,7 +215,7 @@ def train_on_pairs(
     counts = [len(kind) for kind in kinds]
     config = config.fitting(examples)
     qualities = np.repeat(np.array([1, 0, config.minor_error_quality], dtype=np.float32), counts)
-    read = _by_words if config.kind == WordClassifier.kind else _by_vectors
+    read = _by_words if config.kind == WordClassifierSettings.kind else _by_vectors
     shape, pairs = read(model, (sources, targets), qualities, config)
     with torch_threads(model.threads):
         return train_classifier(pairs, sources, shape, config.training, report)
@@ -275,7 +274,7 @@ def write_model(
     with writing_folder(folder) as draft:
         others = shutil.ignore_patterns(THRESHOLDS)  # they are of the scores it had
         shutil.copytree(model.folder, draft, dirs_exist_ok=True, ignore=others)
-        classifiers.save_classifier(classifier, draft, quantise)
+        pair_classifier.save_classifier(classifier, draft, quantise)
         text = json.dumps(record, ensure_ascii=False, indent=2) + "\n"
         (draft / _RECORD).write_text(text, encoding="utf-8")
 

@@ -28,8 +28,7 @@ from bitextfilter.mining.search import (
 from bitextfilter.mining.workspace import Workspace
 from bitextfilter.scoring.model import Model
 from bitextfilter.similarity.index import require_faiss
-from bitextfilter.similarity.margins import highest_means
-from bitextfilter.similarity.neighbours import Neighbours, no_neighbours
+from bitextfilter.similarity.neighbours import Neighbours, highest_means, no_neighbours
 
 _FORMAT = 1
 """Of the folder of a search."""

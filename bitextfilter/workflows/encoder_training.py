@@ -16,7 +16,7 @@ from bitextfilter.evaluation.recovery import recover
 from bitextfilter.models.folders import read_config
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
 from bitextfilter.settings import read_settings
-from bitextfilter.similarity.margins import csls_matrix
+from bitextfilter.similarity.neighbours import csls_matrix
 from bitextfilter.similarity.vectors import cosine_matrix
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import TRIGRAMS, Ragged

@@ -20,7 +20,7 @@ from bitextfilter.mining.comparable import (
     mine_vectors,
 )
 from bitextfilter.similarity.bidirectional import bidirectional_search
-from bitextfilter.similarity.margins import csls_matrix, distance_matrix, ratio_matrix
+from bitextfilter.similarity.neighbours import csls_matrix, distance_matrix, ratio_matrix
 from bitextfilter.similarity.pair_classifier import PairScorer
 from bitextfilter.similarity.vectors import cosine_matrix, euclidean_matrix, unit_rows
 

@@ -12,7 +12,7 @@ from toys import DIM, WORDS, toy_model
 
 from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.models.folders import CONFIG, model_digest
-from bitextfilter.scoring.description import describe_model
+from bitextfilter.scoring.inspection import describe_model
 from bitextfilter.scoring.model import load
 from bitextfilter.text.vocabulary import RESERVED
 
@@ -47,7 +47,7 @@ def test_it_says_all(tmp_path: Path) -> None:
 
 def test_no_torch_is_loaded() -> None:
     code = (
-        "import sys; from bitextfilter.scoring.description import describe_model;"
+        "import sys; from bitextfilter.scoring.inspection import describe_model;"
         "from bitextfilter.scoring.thresholds import read_thresholds;"
         "describe_model('en-de'); sys.exit('torch' in sys.modules)"
     )

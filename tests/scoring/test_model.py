@@ -16,7 +16,7 @@ from bitextfilter.models import folders
 from bitextfilter.models.folders import find_model, model_digest, shipped_models
 from bitextfilter.scoring.background import BackgroundSample
 from bitextfilter.scoring.model import load
-from bitextfilter.similarity.classifiers import save_classifier
+from bitextfilter.similarity.pair_classifier import save_classifier
 from bitextfilter.similarity.sentence_classifier import (
     SentenceClassifier,
     SentenceClassifierSettings,

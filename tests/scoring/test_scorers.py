@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,13 +116,13 @@ def test_a_pair_that_comes_again_is_scored_once(
 ) -> None:
     sizes: list[int] = []
 
-    score = scorers.EncodedPairs.score
+    score = scorers._score_part
 
-    def counted(pairs: scorers.EncodedPairs, measure: str) -> np.ndarray:
-        sizes.append(len(pairs.source_places))
-        return score(pairs, measure)
+    def counted(model: Model, pairs: Sequence[tuple[str, str]], *rest: Any) -> np.ndarray:
+        sizes.append(len(pairs))
+        return score(model, pairs, *rest)
 
-    monkeypatch.setattr(scorers.EncodedPairs, "score", counted)
+    monkeypatch.setattr(scorers, "_score_part", counted)
     order = [0, 1, 0, 0, 2, 1]
     pairs = [SOURCES[i] for i in order], [TARGETS[i] for i in order]
     scores = score_pairs(model, *pairs, ["cosine"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.arrays import Scores, Vectors
-from bitextfilter.similarity.margins import (
+from bitextfilter.similarity.neighbours import (
     MARGINS,
     csls,
     csls_matrix,

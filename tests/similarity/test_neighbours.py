@@ -7,8 +7,7 @@ import pytest
 
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.similarity import neighbours
-from bitextfilter.similarity.margins import highest_means
-from bitextfilter.similarity.neighbours import highest, mean_similarity, scan
+from bitextfilter.similarity.neighbours import highest, highest_means, mean_similarity, scan
 from bitextfilter.similarity.vectors import cosine_matrix, unit_rows
 
 GENERATOR = np.random.default_rng(0)

@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.similarity.pair_classifier import (
-    check_minor_error_quality,
-    expected_quality,
-    sigmoid,
-)
+from bitextfilter.similarity.pair_classifier import expected_quality, sigmoid
+from bitextfilter.similarity.word_network import WordClassifierSettings
 
 
 def test_the_only_answer_is_the_logit() -> None:
@@ -47,12 +44,12 @@ def test_more_of_either_is_never_less_whatever_the_size() -> None:
 @pytest.mark.parametrize("quality", [-0.1, -1e-9, 0.5, 0.6, float("nan"), "0.1", None, True])
 def test_a_quality_that_cannot_be(quality: object) -> None:
     with pytest.raises(SettingsError, match="minor_error_quality"):
-        check_minor_error_quality(quality)
+        WordClassifierSettings(3, minor_error_quality=quality)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("quality", [0, 0.0, 1e-9, 0.3, 0.4999])
 def test_a_quality_that_can_be(quality: float) -> None:
-    check_minor_error_quality(quality)
+    assert WordClassifierSettings(3, minor_error_quality=quality).logits == 1 + (quality > 0)
 
 
 def test_sigmoid() -> None:

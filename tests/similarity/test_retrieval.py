@@ -7,8 +7,7 @@ import pytest
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.similarity import neighbours
-from bitextfilter.similarity.margins import csls_matrix
-from bitextfilter.similarity.neighbours import matches, neighbourhood_means
+from bitextfilter.similarity.neighbours import csls_matrix, matches, neighbourhood_means
 from bitextfilter.similarity.vectors import unit_rows
 
 

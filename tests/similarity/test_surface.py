@@ -12,7 +12,7 @@ from toys import sentences, toy_model
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.model import load
-from bitextfilter.similarity.classifiers import save_classifier
+from bitextfilter.similarity.pair_classifier import save_classifier
 from bitextfilter.similarity.sentence_classifier import (
     COMPARISONS,
     SentenceClassifier,

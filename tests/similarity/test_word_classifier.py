@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -19,8 +18,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Vectors
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.folders import write_config
-from bitextfilter.similarity.classifiers import load_classifier, save_classifier
-from bitextfilter.similarity.pair_classifier import EncodedSide
+from bitextfilter.similarity.pair_classifier import EncodedSide, load_classifier, save_classifier
 from bitextfilter.similarity.word_classifier import WordCache, WordClassifier
 from bitextfilter.similarity.word_network import (
     MOST_WORDS,
@@ -257,8 +255,7 @@ def test_rarity_is_that_of_the_side_whatever_the_case() -> None:
 
 
 def test_the_cache_begins_anew_and_nothing_changes() -> None:
-    classifier = make()
-    parts = classifier.table, partial(classifier.features, 0), partial(encode, side=0)
+    parts = make(), 0, encode
     small, large = WordCache(*parts, most=4), WordCache(*parts)
     found = []
     for cache in (small, large):
@@ -273,8 +270,7 @@ def test_the_cache_begins_anew_and_nothing_changes() -> None:
 
 
 def test_the_cache_of_few_but_long_texts_begins_anew() -> None:
-    classifier = make()
-    parts = classifier.table, partial(classifier.features, 0), partial(encode, side=0)
+    parts = make(), 0, encode
     cache = WordCache(*parts, most=8)
     cache.read(["one"])
     cache.read(["two-" * 80])
@@ -282,8 +278,7 @@ def test_the_cache_of_few_but_long_texts_begins_anew() -> None:
 
 
 def test_the_cache_grows_and_what_it_gave_stays() -> None:
-    classifier = make()
-    parts = classifier.table, partial(classifier.features, 0), partial(encode, side=0)
+    parts = make(), 0, encode
     cache = WordCache(*parts, most=8)
     before, _ = cache.read(["one two three"])
     copy = before.clone()

@@ -16,7 +16,7 @@ import torch
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.models.folders import writing_folder
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
-from bitextfilter.similarity.classifiers import save_classifier
+from bitextfilter.similarity.pair_classifier import save_classifier
 from bitextfilter.similarity.sentence_classifier import (
     SentenceClassifier,
     SentenceClassifierSettings,

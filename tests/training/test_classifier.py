@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from bitextfilter.errors import ModelError, SettingsError
-from bitextfilter.similarity.classifiers import build_classifier
+from bitextfilter.similarity.pair_classifier import build_classifier
 from bitextfilter.similarity.sentence_classifier import (
     SentenceClassifier,
     SentenceClassifierSettings,
