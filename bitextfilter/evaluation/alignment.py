@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bitextfilter.arrays import Floats
-from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
-from bitextfilter.evaluation.result import Result, record, signature
+from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record, signature
 from bitextfilter.io.document_files import LinkedIndices
 
 _FIGURES = [(how, what) for how in ("strict", "lax") for what in ("precision", "recall", "f1")]

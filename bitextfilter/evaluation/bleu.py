@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats
 from bitextfilter.errors import DeviceError
-from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
+from bitextfilter.evaluation.result import Bootstrap, Estimate, estimates
 
 
 class Quality(NamedTuple):

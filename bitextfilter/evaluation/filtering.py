@@ -16,8 +16,7 @@ import numpy as np
 
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.errors import InputError
-from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
-from bitextfilter.evaluation.result import Result, record, signature
+from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record, signature
 from bitextfilter.io.files import stream_name
 from bitextfilter.similarity.separation import Contrast, best_counts, mean_precision, score_cells
 

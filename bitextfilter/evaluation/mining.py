@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats
-from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
-from bitextfilter.evaluation.result import Result, record, signature
+from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record, signature
 from bitextfilter.evaluation.thresholds import Origin
 from bitextfilter.similarity.separation import best_counts, mean_precision
 

@@ -1,19 +1,25 @@
-"""Paraphrase detection: accuracy and F1 of decisions on sentence pairs.
+"""Paraphrases: decisions of detectors on pairs, and the coverage of a lexicon.
 
-The task of Sjöblom, Creutz & Aulamo 2018, "Paraphrase Detection on Noisy Subtitles in Six
-Languages". Detectors are chosen on development pairs and measured on others.
+Detection is the task of Sjöblom, Creutz & Aulamo 2018, "Paraphrase Detection on Noisy Subtitles in
+Six Languages": detectors are chosen on development pairs and measured on others.
+
+A lexicon's coverage is the part of the word differences between paraphrases that it explains: a
+word of a source sentence that its target lacks is explained at rank k if one of the word's k best
+paraphrases stands in the target as a whole. Pairs of unrelated sentences give the level of chance.
+This measure is ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Mask
-from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
+from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record, signature
 
 _CELLS = 4
 """True and false negatives, false and true positives: label + 2 · found."""
@@ -69,3 +75,109 @@ def best_threshold(scores: NDArray[np.float32], labels: Mask) -> float:
     cuts = np.append(cuts, np.nextafter(cuts[-1], np.float32(np.inf)))
     below = [np.searchsorted(np.sort(scores[part]), cuts, "left") for part in (labels, ~labels)]
     return float(cuts[np.argmax(below[1] - below[0])])
+
+
+RECALL_RANKS = (1, 5, 10)
+
+Words = Sequence[str]
+"""The words of a sentence or phrase."""
+Paraphrases = Mapping[str, Sequence[Words]]
+"""The paraphrases of each word, the best first."""
+
+
+class LexiconEntry(NamedTuple):
+    """A word with a paraphrase and its scores, higher is better."""
+
+    word: str
+    paraphrase: Words
+    probability: float
+    """p(paraphrase|word), 0 to 1."""
+    pmi: float
+    """Pointwise mutual information in nats."""
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Recall at a rank, in percent: 0 to 100."""
+
+    rank: int
+    recall: Estimate
+    random: float
+    """Recall on the targets of other sources."""
+    words: int
+    """Source words that the targets lack."""
+
+
+def best_first(entries: Iterable[tuple[str, Words, float]]) -> dict[str, list[Words]]:
+    """Return the ten best paraphrases of each word by score; ties keep their order."""
+    found: dict[str, list[tuple[float, int, Words]]] = {}
+    for number, (word, paraphrase, score) in enumerate(entries):
+        found.setdefault(word, []).append((-score, number, paraphrase))
+    most = RECALL_RANKS[-1]
+    return {word: [each[2] for each in sorted(some)[:most]] for word, some in found.items()}
+
+
+def measure_lexicon(
+    pairs: Sequence[tuple[Words, Words]], paraphrases: Paraphrases, bootstrap: Bootstrap
+) -> list[Explained]:
+    """Measure a lexicon on at least two pairs of sentences, at each of ``RECALL_RANKS``.
+
+    Figures are NaN where no word differs.
+    """
+    counts = explained(pairs, paraphrases)
+    order = np.random.default_rng(bootstrap.seed).permutation(len(pairs))
+    others = dict(zip(order.tolist(), np.roll(order, 1).tolist(), strict=True))
+    mixed = [(source, pairs[others[row]][1]) for row, (source, _) in enumerate(pairs)]
+    random = _recalls(explained(mixed, paraphrases).sum(axis=0))
+    cells, where = np.unique(counts, axis=0, return_inverse=True)
+    rows = np.bincount(where.reshape(-1), minlength=len(cells)).astype(np.float64)
+
+    figures = estimates([rows], lambda strata: _recalls(strata[0] @ cells), bootstrap)
+    words = int(counts[:, 0].sum())
+    return [
+        Explained(rank, Estimate(*figures[:, place].tolist()), float(random[place]), words)
+        for place, rank in enumerate(RECALL_RANKS)
+    ]
+
+
+def explained(pairs: Sequence[tuple[Words, Words]], paraphrases: Paraphrases) -> NDArray[np.int64]:
+    """Count each pair's distinct words that differ, and those explained by rank: ``(n, 4)``."""
+    rows = []
+    for source, target in pairs:
+        text = f" {' '.join(target)} "
+        there = set(target)
+        row = [0] * (1 + len(RECALL_RANKS))
+        for word in sorted({w for w in source if w not in there and any(map(str.isalnum, w))}):
+            found = (f" {' '.join(words)} " in text for words in paraphrases.get(word, ()))
+            rank = next((rank for rank, hit in enumerate(found, 1) if hit), RECALL_RANKS[-1] + 1)
+            row[0] += 1
+            for place, most in enumerate(RECALL_RANKS, 1):
+                row[place] += rank <= most
+        rows.append(row)
+    return np.array(rows, dtype=np.int64)
+
+
+def _recalls(sums: NDArray[np.float64] | NDArray[np.int64]) -> Floats:
+    """Return the sums after the first in percent of the first ``(3,)``."""
+    return 100 * sums[1:] / sums[0] if sums[0] else np.full(len(RECALL_RANKS), np.nan)
+
+
+def lexicon_result(
+    pairs: Sequence[tuple[Words, Words]],
+    entries: Sequence[LexiconEntry],
+    bootstrap: Bootstrap,
+    file: str,
+) -> Result:
+    """Return a record for each order of the paraphrases and each rank, of pairs in *file*."""
+    orders = {
+        "probability": [(each.word, each.paraphrase, each.probability) for each in entries],
+        "pmi": [(each.word, each.paraphrase, each.pmi) for each in entries],
+    }
+    records = []
+    for order, scored in orders.items():
+        facts: dict[str, str | float] = {"n": len(pairs), "order": order, **bootstrap.facts}
+        for row in measure_lexicon(pairs, best_first(scored), bootstrap):
+            line = signature(f"recall@{row.rank} = {row.recall.value:.2f}", **facts)
+            records.append({"order": order, **record(row, line)})
+    columns = dict.fromkeys(records[0], ".2f")
+    return Result("lexicon", columns, {"results": records}, {"file": file})

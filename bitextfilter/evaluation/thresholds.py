@@ -17,9 +17,16 @@ from numpy.typing import NDArray
 
 from bitextfilter import __version__
 from bitextfilter.arrays import Floats
-from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
 from bitextfilter.evaluation.filtering import Labelled
-from bitextfilter.evaluation.result import Record, Result, interval, signature
+from bitextfilter.evaluation.result import (
+    Bootstrap,
+    Estimate,
+    Record,
+    Result,
+    estimates,
+    interval,
+    signature,
+)
 
 _TIE = 1e-12
 """Figures this close are equal but for rounding: of cuts that tie, the lowest wins."""

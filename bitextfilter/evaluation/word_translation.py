@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Vectors
 from bitextfilter.errors import InputError
-from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate, estimates
-from bitextfilter.evaluation.result import Result, record, signature
+from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record, signature
 from bitextfilter.similarity.neighbours import NEIGHBOURS, matches, neighbourhood_means
 from bitextfilter.similarity.vectors import unit_rows
 

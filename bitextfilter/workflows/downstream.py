@@ -21,8 +21,7 @@ from typing import Any
 from bitextfilter import __version__
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.bleu import bleu, bleu_difference, check_bleu, chrf
-from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate
-from bitextfilter.evaluation.result import Result, interval
+from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, interval
 from bitextfilter.io.files import write_whole
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.training.data import PairFile

@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Scores
-from bitextfilter.evaluation.bootstrap import Bootstrap
 from bitextfilter.evaluation.paraphrase import (
     Detection,
     best_threshold,
     majority,
     measure_detection,
 )
-from bitextfilter.evaluation.result import Result, interval, signature
+from bitextfilter.evaluation.result import Bootstrap, Result, interval, signature
 from bitextfilter.similarity.sentence_classifier import (
     SentenceClassifier,
     SentenceClassifierSettings,

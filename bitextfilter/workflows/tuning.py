@@ -17,8 +17,7 @@ from typing import Any
 from bitextfilter import __version__
 from bitextfilter.encoders.registry import PIVOT, views
 from bitextfilter.errors import InputError, ModelError, OutputError, SettingsError
-from bitextfilter.evaluation.ratings import read_rated_pairs
-from bitextfilter.evaluation.sts import pearson
+from bitextfilter.evaluation.sts import pearson, read_rated_pairs
 from bitextfilter.io.files import locked, read_lines, write_whole
 from bitextfilter.io.rows import Columns
 from bitextfilter.models.folders import writing_folder

@@ -10,7 +10,7 @@ from bitextfilter.evaluation.alignment import (
     compare_links,
     measure_alignment,
 )
-from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.io.document_files import LinkedIndices
 
 GOLD: list[LinkedIndices] = [((0,), (0,)), ((1, 2), (1,)), ((), (2,)), ((3,), (3, 4)), ((4,), (5,))]

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, resamples
+from bitextfilter.evaluation.result import Bootstrap, resamples
 
 pytest.importorskip("sacrebleu")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.arrays import Floats
-from bitextfilter.evaluation.bootstrap import Bootstrap, estimates, resamples
+from bitextfilter.evaluation.result import Bootstrap, estimates, resamples
 
 FEW = np.array([3.0, 1.0, 6.0, 2.0])
 MANY = np.array([300.0, 100.0, 600.0, 200.0])

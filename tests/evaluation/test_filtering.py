@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.arrays import Floats
-from bitextfilter.evaluation.bootstrap import Bootstrap, resamples
 from bitextfilter.evaluation.filtering import (
     FilteringFigure,
     Labelled,
     measure_filtering,
 )
+from bitextfilter.evaluation.result import Bootstrap, resamples
 from bitextfilter.similarity.separation import average_precision, roc_auc
 
 SCORE = st.sampled_from([-math.inf, -2.0, -0.5, 0.0, 0.25, 0.5, 1.0, 3.0])

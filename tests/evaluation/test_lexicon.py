@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from bitextfilter.evaluation.bootstrap import Bootstrap
-from bitextfilter.evaluation.lexicon import RECALL_RANKS, best_first, explained, measure_lexicon
+from bitextfilter.evaluation.paraphrase import RECALL_RANKS, best_first, explained, measure_lexicon
+from bitextfilter.evaluation.result import Bootstrap
 
 
 def sentences(count: int, seed: int) -> list[tuple[list[str], list[str]]]:

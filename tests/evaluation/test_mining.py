@@ -10,13 +10,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bitextfilter.evaluation.bootstrap import Bootstrap, resamples
 from bitextfilter.evaluation.mining import (
     MinedScores,
     MiningFigure,
     compare_pairs,
     measure_mining,
 )
+from bitextfilter.evaluation.result import Bootstrap, resamples
 
 Pair = tuple[str, str]
 PAIR = st.tuples(st.sampled_from("abcd"), st.sampled_from("ABCD"))

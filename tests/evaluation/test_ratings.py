@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bitextfilter.errors import InputError
-from bitextfilter.evaluation.ratings import RatedColumns, read_rated_pairs
+from bitextfilter.evaluation.sts import RatedColumns, read_rated_pairs
 from bitextfilter.io.rows import ColumnPlace, Row, RowReader
 
 

@@ -6,8 +6,7 @@ import json
 import math
 
 from bitextfilter import __version__
-from bitextfilter.evaluation.bootstrap import Estimate
-from bitextfilter.evaluation.result import Result, interval, signature
+from bitextfilter.evaluation.result import Estimate, Result, interval, signature
 
 RECORDS = [
     {"name": "\u00e9", "auc": Estimate(0.51239, 0.5, -math.inf), "sets": ("a", "b"), "at": 0.1},

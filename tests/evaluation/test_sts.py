@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.evaluation.bootstrap import Bootstrap, Estimate
+from bitextfilter.evaluation.result import Bootstrap, Estimate
 from bitextfilter.evaluation.sts import (
     Correlations,
     RatedSet,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bitextfilter.evaluation.bootstrap import Bootstrap
 from bitextfilter.evaluation.filtering import Labelled, measure_filtering
+from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.evaluation.thresholds import (
     CUT_FIGURES,
     RECALLS,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import InputError
-from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.evaluation.word_translation import (
     PRECISION_RANKS,
     WORD_SIMILARITIES,

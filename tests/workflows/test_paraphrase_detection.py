@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.evaluation.bootstrap import Bootstrap
 from bitextfilter.evaluation.paraphrase import Detection
+from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.similarity.vectors import cosine_pairs
 from bitextfilter.training.classifier import fit_classifier
 from bitextfilter.training.labelled_pairs import LabelledVectors

@@ -34,7 +34,7 @@ def main(run: Run, files: tuple[str, ...], as_json: bool, resamples: int, seed: 
         bitext-align-documents --links de.txt fr.txt | bitext-evaluate alignment gold.links
     """
     from bitextfilter.evaluation.alignment import alignment_result, compare_links
-    from bitextfilter.evaluation.bootstrap import Bootstrap
+    from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.io.document_files import read_links
 
     files = (*files, "-") if len(files) == 1 else files

@@ -136,7 +136,7 @@ def main(run: Run, file: str, as_json: bool, **options: Any) -> None:
             --languages de,en --scol de --tcol en --development dev.tsv --test test.tsv \
             --work trained scored.tsv.gz
     """
-    from bitextfilter.evaluation.bootstrap import Bootstrap
+    from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.io.work_folder import kept_folder
     from bitextfilter.workflows.downstream import Experiment, result_lines, result_of
     from bitextfilter.workflows.subsets import digests

@@ -26,9 +26,8 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.bootstrap import Bootstrap
     from bitextfilter.evaluation.filtering import LabelledRows
-    from bitextfilter.evaluation.result import Result
+    from bitextfilter.evaluation.result import Bootstrap, Result
     from bitextfilter.evaluation.thresholds import Cut, CutSettings
     from bitextfilter.scoring.model import Model
 
@@ -87,8 +86,8 @@ def main(
         bitext-score < labelled.tsv | bitext-evaluate filtering --labels 3 --threshold 0.05
         bitext-evaluate filtering --suggest-threshold --precision 0.99 clean.tsv
     """
-    from bitextfilter.evaluation.bootstrap import Bootstrap
     from bitextfilter.evaluation.filtering import filtering_result
+    from bitextfilter.evaluation.result import Bootstrap
 
     where, wanted = pop_settings(Labelling, options), pop_settings(Suggestion, options)
     bootstrap = pop_settings(Bootstrap, options)

@@ -15,7 +15,7 @@ from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.lexicon import LexiconEntry
+    from bitextfilter.evaluation.paraphrase import LexiconEntry
 
 _PMI, _PROBABILITY = 3, 4
 """Columns of the scores, from 0, of six."""
@@ -47,8 +47,8 @@ def main(run: Run, file: str, path: str, as_json: bool, **options: int) -> None:
 
         bitext-evaluate lexicon --lexicon lexicon.tsv held-out.tsv
     """
-    from bitextfilter.evaluation.bootstrap import Bootstrap
-    from bitextfilter.evaluation.lexicon import lexicon_result
+    from bitextfilter.evaluation.paraphrase import lexicon_result
+    from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.text.vocabulary import plain_words
 
     output, entries = run.output(), _entries(run, path)
@@ -61,7 +61,7 @@ def main(run: Run, file: str, path: str, as_json: bool, **options: int) -> None:
 
 def _entries(run: Run, path: str) -> list[LexiconEntry]:
     """Return the entries of single words."""
-    from bitextfilter.evaluation.lexicon import LexiconEntry
+    from bitextfilter.evaluation.paraphrase import LexiconEntry
 
     name, entries = stream_name(path), []
     for number, line in enumerate(run.input(path), 1):

@@ -79,8 +79,8 @@ def main(run: Run, as_json: bool, **options: Any) -> None:
 
         bitext-align --min-score none en.txt de.txt | bitext-evaluate mining gold.tsv
     """
-    from bitextfilter.evaluation.bootstrap import Bootstrap
     from bitextfilter.evaluation.mining import mining_result
+    from bitextfilter.evaluation.result import Bootstrap
 
     settings = pop_settings(_Settings, options)
     if settings.gold == settings.mined == "-":

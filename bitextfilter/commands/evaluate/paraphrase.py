@@ -94,7 +94,7 @@ def main(run: Run, file: str, development: str, as_json: bool, **options: Any) -
 
         bitext-evaluate paraphrase --language en --development dev.tsv test.tsv
     """
-    from bitextfilter.evaluation.bootstrap import Bootstrap
+    from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.workflows import paraphrase_detection as detection
     from bitextfilter.workflows.pair_scoring import model_languages
 

@@ -25,8 +25,7 @@ from bitextfilter.io.files import COMPRESSIONS, stream_name
 from bitextfilter.io.rows import ColumnPlace, number_of
 
 if TYPE_CHECKING:
-    from bitextfilter.evaluation.ratings import RatedColumns
-    from bitextfilter.evaluation.sts import RatedSet
+    from bitextfilter.evaluation.sts import RatedColumns, RatedSet
     from bitextfilter.workflows.pair_scoring import PairMeasure
 
 
@@ -51,7 +50,7 @@ class _Settings:
 
     def columns(self, run: Run) -> RatedColumns:
         """Return the columns to read: numbers, and the sides if a model scores them."""
-        from bitextfilter.evaluation.ratings import RatedColumns
+        from bitextfilter.evaluation.sts import RatedColumns
 
         human = ColumnPlace("human score", "--human", self.human)
         if self.column is None:
@@ -112,7 +111,7 @@ def main(run: Run, files: tuple[str, ...], as_json: bool, **options: Any) -> Non
         bitext-evaluate sts --scol 3 --tcol 4 quality.en-de.tsv
         bitext-evaluate sts --column -1 scored.tsv
     """
-    from bitextfilter.evaluation.bootstrap import Bootstrap
+    from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.evaluation.sts import grade_means, grades_table, scipy_statistics, sts_result
 
     settings, files = pop_settings(_Settings, options), files or ("-",)
@@ -162,8 +161,7 @@ def _read(run: Run, file: str, settings: _Settings, measure: PairMeasure | None)
     """
     import numpy as np
 
-    from bitextfilter.evaluation.ratings import check_enough
-    from bitextfilter.evaluation.sts import RatedSet
+    from bitextfilter.evaluation.sts import RatedSet, check_enough
 
     columns, before = settings.columns(run), run.counts["skipped"]
     human, scores = array("d"), array("d")

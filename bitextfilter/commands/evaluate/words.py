@@ -47,7 +47,7 @@ def main(run: Run, file: str, source: str, target: str, as_json: bool, **options
         bitext-evaluate words --source en.vec --target de.vec dictionary.tsv
     """
     from bitextfilter.evaluation import word_translation as translation
-    from bitextfilter.evaluation.bootstrap import Bootstrap
+    from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.io.vector_file import read_word_vectors
 
     output, entries, neighbours = run.output(), pairs_of(run, file), options["neighbours"]

@@ -16,7 +16,7 @@ import toys
 from click.testing import CliRunner, Result
 
 from bitextfilter.commands.evaluate.main import main
-from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.models.folders import model_digest
 from bitextfilter.training import loop
 from bitextfilter.translation.registry import load_translator

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bitextfilter.commands.evaluate.main import main
-from bitextfilter.evaluation.bootstrap import Bootstrap
 from bitextfilter.evaluation.mining import compare_pairs, measure_mining
+from bitextfilter.evaluation.result import Bootstrap
 
 ENDS = ["value", "low", "high"]
 HEAD = ["measure", "cut", "threshold", *ENDS, "kept", "right", "gold", "signature"]

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
 from bitextfilter.commands.evaluate.main import main
-from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.scoring.model import load
 from bitextfilter.training.labelled_pairs import LabelledVectors
 from bitextfilter.workflows.paraphrase_detection import DetectionConfig, measure_detectors

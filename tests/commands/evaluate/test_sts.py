@@ -13,7 +13,7 @@ from toys import sentences, toy_model
 
 from bitextfilter.commands.evaluate.main import main
 from bitextfilter.commands.evaluate.sts import set_name
-from bitextfilter.evaluation.bootstrap import Bootstrap
+from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.evaluation.sts import RatedSet, grade_means, measure_correlations
 from bitextfilter.scoring.model import load
 from bitextfilter.similarity.vectors import cosine_pairs
