@@ -18,7 +18,7 @@ from zlib import crc32
 
 import numpy as np
 
-from bitextfilter.arrays import Integers, Mask, Vectors
+from bitextfilter.arrays import Integers, Vectors
 from bitextfilter.text.negations import NEGATION_PARTS, NEGATION_WORDS
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged, View
@@ -224,12 +224,8 @@ def repeats(rows: Ragged, letters: Integers) -> Vectors:
     before = np.concatenate([[-1], word[:-1]])
     before[rows.starts[rows.lengths > 0]] = -1
     pair = np.unique(before * (len(letters) + 1) + word, return_inverse=True)[1]
-    again = [_again(sentences * (len(word) + 1) + numbers) for numbers in (word, pair)]
-    return np.stack(again, axis=1).astype(np.float32)
-
-
-def _again(keys: Integers) -> Mask:
-    """Return True for each key that occurred before."""
-    again = np.ones(len(keys), dtype=bool)
-    again[np.unique(keys, return_index=True)[1]] = False
+    again = np.ones((len(word), 2), dtype=np.float32)
+    for column, numbers in enumerate((word, pair)):
+        keys = sentences * (len(word) + 1) + numbers
+        again[np.unique(keys, return_index=True)[1], column] = 0
     return again

@@ -158,7 +158,7 @@ class Identifier(Protocol):
         """Return the probability of *language*, 0 to 1; 1 for too little text."""
 
 
-class Langid:
+class _Langid:
     """py3langid (Lui & Baldwin 2012): the posterior of naive Bayes over byte n-grams."""
 
     minimum = 1e-4
@@ -169,7 +169,6 @@ class Langid:
         self._labels = frozenset(self._model.labels)
 
     def knows(self, language: str) -> bool:
-        """See :meth:`Identifier.knows`."""
         return language in self._labels
 
     def probability(self, sentence: str, language: str) -> float:
@@ -179,7 +178,7 @@ class Langid:
         return float(np.exp(scores[language] - np.logaddexp.reduce(logs)))
 
 
-class Cld2:
+class _Cld2:
     """CLD2: the share of the text in the language, given it as a hint."""
 
     minimum = 0.01
@@ -190,7 +189,6 @@ class Cld2:
         self._known = {code for _, code in self._library.LANGUAGES}
 
     def knows(self, language: str) -> bool:
-        """See :meth:`Identifier.knows`."""
         name: str = self._NAMES.get(language, language)
         return name in self._known
 
@@ -208,7 +206,7 @@ class Cld2:
         return float(sum(share for _, code, share, _ in details if code == name) / 100)
 
 
-class Lingua:
+class _Lingua:
     """Lingua: its confidence among all its languages (slow, good at short text)."""
 
     minimum = 0.01
@@ -221,7 +219,6 @@ class Lingua:
         self._detector = builder.build()
 
     def knows(self, language: str) -> bool:
-        """See :meth:`Identifier.knows`."""
         return language in self._languages
 
     def probability(self, sentence: str, language: str) -> float:
@@ -233,7 +230,7 @@ class Lingua:
         return float(next(value.value for value in values if value.language == wanted))
 
 
-class FastText:
+class _FastText:
     """A fastText model given as a file: the probability of the language's label."""
 
     minimum = 0.01
@@ -271,9 +268,9 @@ class FastText:
 
 
 IDENTIFIERS: dict[str, Callable[[], Identifier]] = {
-    "py3langid": Langid,
-    "cld2": Cld2,
-    "lingua": Lingua,
+    "py3langid": _Langid,
+    "cld2": _Cld2,
+    "lingua": _Lingua,
 }
 """Identifiers with models of their own; any other name is the path of a fastText model."""
 
@@ -290,7 +287,7 @@ def load_identifier(name: str) -> Identifier:
     if "/" not in name and not name.endswith((".bin", ".ftz")) and not Path(name).exists():
         known = ", ".join(IDENTIFIERS)
         raise SettingsError(f"{name!r} is none of {known}, nor a fastText model (.bin, .ftz)")
-    return FastText(name)
+    return _FastText(name)
 
 
 def _module(name: str, package: str) -> Any:

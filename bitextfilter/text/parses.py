@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,12 @@ _WRAPPERS = ("", "ROOT", "TOP")
 """Labels of constituents that only wrap a parse."""
 
 
-class Parse(NamedTuple):
+@dataclass
+class Parse:
     """A constituent: its label, and its parts in order, without words."""
 
-    label: str
-    parts: list[Parse]
+    label: str = ""
+    parts: list[Parse] = field(default_factory=list)
 
 
 def read_parse(text: str) -> Parse:
@@ -36,12 +37,12 @@ def read_parse(text: str) -> Parse:
     Reads templates, too. Removes wrappers: ``ROOT``, ``TOP`` or no label. Raises InputError,
     without file and line, if the text is not one parse.
     """
-    top = Parse("", [])
+    top = Parse()
     stack = [top]
     opened = False
     for part in _PART.findall(text):
         if part == "(":
-            new = Parse("", [])
+            new = Parse()
             stack[-1].parts.append(new)
             stack.append(new)
         elif len(stack) == 1:
@@ -49,16 +50,11 @@ def read_parse(text: str) -> Parse:
         elif part == ")":
             stack.pop()
         elif opened:
-            _label(stack, part)
+            stack[-1].label = part
         opened = part == "("
     if len(stack) > 1:
         raise InputError(f"a parse with {len(stack) - 1} brackets that are not closed")
     return _unwrapped(top)
-
-
-def _label(stack: list[Parse], label: str) -> None:
-    """Set the label of the constituent opened last."""
-    stack[-1] = stack[-2].parts[-1] = stack[-1]._replace(label=label)
 
 
 def _unwrapped(top: Parse) -> Parse:
@@ -68,17 +64,13 @@ def _unwrapped(top: Parse) -> Parse:
     parse = top.parts[0]
     while parse.label in _WRAPPERS and len(parse.parts) == 1:
         parse = parse.parts[0]
-    _check_labels(parse)
-    return parse
-
-
-def _check_labels(parse: Parse) -> None:
     waiting = [parse]
     while waiting:
         one = waiting.pop()
         if not one.label:
             raise InputError("a parse with a constituent that has no label")
         waiting += one.parts
+    return parse
 
 
 def linearised(parse: Parse, levels: int | None = None) -> str:

@@ -193,20 +193,17 @@ class TextProcessor:
         if self.normalisation.by_words:
             tokens = self.normalise(tokens, language)
         nonempty = np.fromiter(map(bool, tokens), dtype=bool, count=len(tokens))
-        number = {PIECES: self._number, TRIGRAMS: self._number_trigrams}
-        filled = {view: number[view](tokens).filled(UNKNOWN) for view in views}
-        return {view: ids.only(np.repeat(nonempty, ids.lengths)) for view, ids in filled.items()}
-
-    def _number_trigrams(self, words: Sequence[str]) -> Ragged:
-        """Return the ids of the trigrams of *words*, which may contain spaces."""
-        assert self.trigrams is not None
-        single, counts = split_words(words)
-        return self.trigrams(single).merged(counts)
-
-    @property
-    def views(self) -> tuple[str, ...]:
-        """The views it can read."""
-        return (PIECES,) if self.trigrams is None else (PIECES, TRIGRAMS)
+        found = {}
+        for view in views:
+            if view == PIECES:
+                ids = self._number(tokens)
+            else:  # a token may contain spaces
+                assert self.trigrams is not None
+                words, counts = split_words(tokens)
+                ids = self.trigrams(words).merged(counts)
+            ids = ids.filled(UNKNOWN)
+            found[view] = ids.only(np.repeat(nonempty, ids.lengths))
+        return found
 
     def sizes(self) -> dict[str, int]:
         """Return the number of ids by view."""

@@ -11,9 +11,9 @@ import json
 import random
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import sentencepiece
@@ -37,7 +37,7 @@ T = TypeVar("T")
 class Segmenter(ABC):
     """Cuts normalised sentences into pieces, and joins pieces again.
 
-    On text that has been through ``Normalisation``, ``join(segment(text)) == text``.
+    Of text that has been through ``Normalisation``, the joined pieces are the text.
     """
 
     kind: str
@@ -45,10 +45,6 @@ class Segmenter(ABC):
     @abstractmethod
     def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
         """Return the pieces of each of the normalised *sentences*; none for an empty one."""
-
-    def segment(self, sentence: str) -> list[str]:
-        """Return the pieces of one normalised *sentence*."""
-        return self.segment_all([sentence])[0]
 
     def join(self, pieces: Sequence[str]) -> str:
         """Return the sentence that was cut into *pieces*."""
@@ -113,7 +109,6 @@ class _WordSegmenter(Segmenter):
         return " ".join(pieces)
 
     def numbering(self, index: Mapping[str, int]) -> Callable[[Sequence[str]], Ragged]:
-
         def number(sentences: Sequence[str]) -> Ragged:
             words, counts = split_words(sentences)
             ids = (index.get(word, UNKNOWN) for word in words)
@@ -144,9 +139,7 @@ class _MergeSegmenter(_WordwiseSegmenter):
         self._ranks = {pair: -rank for rank, pair in enumerate(reversed(self._merges))}
 
     def cut(self, word: str) -> Sequence[str]:
-        """Return the subwords of one word."""
-        parts: Sequence[str] = apply_bpe.encode(word, self._ranks, {}, None, "", (0, 2), {})
-        return parts
+        return tuple(apply_bpe.encode(word, self._ranks, {}, None, "", (0, 2), {}))
 
     def to_bytes(self) -> bytes:
         """Return the codes as subword-nmt writes them: a header, then one pair a line."""
@@ -190,8 +183,7 @@ class _MorphSegmenter(_WordwiseSegmenter):
 
     def cut(self, word: str) -> Sequence[str]:
         """Return the most probable morphs of one word, known or not."""
-        morphs: Sequence[str] = self._model.viterbi_segment(word)[0]
-        return morphs
+        return list(self._model.viterbi_segment(word)[0])
 
     def to_bytes(self) -> bytes:
         """Return one ``count morph morph ...`` line a word."""
@@ -211,29 +203,23 @@ class _MorphSegmenter(_WordwiseSegmenter):
     def learn(cls, sentences: Sequence[str], seed: int) -> _MorphSegmenter:
         """Learn from the words of *sentences* and their counts, in an order by *seed*.
 
+        Keeps Morfessor's dots off stderr, and its shuffles apart from Python's own generator.
         Morfessor's defaults: recursive training until an epoch gains less than .005 a word.
         DeviceError if Morfessor is not installed.
         """
         words = Counter(word for sentence in sentences for word in sentence.split())
         model = _morfessor().BaselineModel()
         model.load_data((count, word) for word, count in words.items())
-        with _quiet_and_seeded(seed):
+        utils, state = _morfessor().utils, random.getstate()
+        shown, utils.show_progress_bar = utils.show_progress_bar, False
+        random.seed(seed)
+        try:
             model.train_batch()
+        finally:
+            utils.show_progress_bar = shown
+            random.setstate(state)
         # Loaded from its text at once, so that it is the same model before saving and after.
         return cls([(words[word], model.segment(word)) for word in words])
-
-
-@contextlib.contextmanager
-def _quiet_and_seeded(seed: int) -> Iterator[None]:
-    """Keep Morfessor's dots off stderr, and its shuffles apart from Python's own generator."""
-    utils, state = _morfessor().utils, random.getstate()
-    shown, utils.show_progress_bar = utils.show_progress_bar, False
-    random.seed(seed)
-    try:
-        yield
-    finally:
-        utils.show_progress_bar = shown
-        random.setstate(state)
 
 
 def _morfessor() -> Any:
@@ -249,13 +235,6 @@ def _morfessor() -> Any:
 class _SentencePieceSegmenter(Segmenter):
     """A sentencepiece model; unseen characters come out as pieces of their own."""
 
-    _MODEL_TYPES: ClassVar[Mapping[str, Literal["unigram", "bpe"]]] = {
-        "unigram": "unigram",
-        "sentencepiece-bpe": "bpe",
-    }
-    # The training splits its sums by thread, so this number is part of the result.
-    _TRAINING_THREADS = 2
-
     def __init__(self, kind: str, model: bytes) -> None:
         """Take the serialised sentencepiece *model*; ModelError if it is not one."""
         self.kind = kind
@@ -267,10 +246,7 @@ class _SentencePieceSegmenter(Segmenter):
         self._pieces = [self._processor.id_to_piece(i) for i in range(len(self._processor))]
 
     def segment_all(self, sentences: Sequence[str]) -> list[list[str]]:
-        pieces: list[list[str]] = self._processor.encode(
-            list(sentences), out_type=str, num_threads=1
-        )
-        return pieces
+        return list(self._processor.encode(list(sentences), out_type=str, num_threads=1))
 
     def inventory(self) -> frozenset[str]:
         """Return the pieces of the model, but for the unknown one."""
@@ -282,8 +258,9 @@ class _SentencePieceSegmenter(Segmenter):
         table[self._processor.unk_id()] = UNKNOWN
 
         def number(sentences: Sequence[str]) -> Ragged:
-            encoded = self._processor.encode(list(sentences), out_type=int, num_threads=1)
-            ids = Ragged.of_lists(encoded)
+            ids = Ragged.of_lists(
+                self._processor.encode(list(sentences), out_type=int, num_threads=1)
+            )
             return Ragged(table[ids.flat], ids.lengths)
 
         return number
@@ -306,12 +283,12 @@ class _SentencePieceSegmenter(Segmenter):
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(sentences),
                 model_writer=model,
-                model_type=cls._MODEL_TYPES[kind],
+                model_type="bpe" if kind == "sentencepiece-bpe" else "unigram",
                 vocab_size=size,
                 hard_vocab_limit=False,
                 character_coverage=0.9998,
                 normalization_rule_name="identity",
-                num_threads=cls._TRAINING_THREADS,
+                num_threads=2,  # sums are split by thread: it is part of the result
                 minloglevel=2,
                 bos_id=-1,
                 eos_id=-1,

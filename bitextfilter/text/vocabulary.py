@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from bitextfilter.arrays import Ids, Integers, Keys, Mask
+from bitextfilter.arrays import Integers, Keys, Mask
 from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.normalise import Normalisation
@@ -37,6 +37,7 @@ _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _ESCAPING = str.maketrans(_ESCAPES)
 _LINE = re.compile(r"[^\t]*\t[0-9]{1,19}\t[0-9]{1,19}")
 _UNESCAPES = {escape: character for character, escape in _ESCAPES.items()}
+_ESCAPED = re.compile(r"\\[\\tnr]")
 
 
 class Vocabulary:
@@ -60,29 +61,23 @@ class Vocabulary:
         source_pieces: Iterable[Iterable[str]],
         target_pieces: Iterable[Iterable[str]],
         size: int | None = None,
-        minimum_count: int = 1,
     ) -> Vocabulary:
         """Count the pieces of segmented sentences and keep the most frequent.
 
-        At most *size* ids in all (reserved ones included), of pieces that occur at least
-        *minimum_count* times on both sides together; ties in the order of the pieces.
+        At most *size* ids in all (reserved ones included); ties in the order of the pieces.
         """
         source, target = (
             Counter(piece for pieces in side for piece in pieces)
             for side in (source_pieces, target_pieces)
         )
         total = source + target
-        kept = sorted((p for p in total if total[p] >= minimum_count), key=lambda p: (-total[p], p))
+        kept = sorted(total, key=lambda piece: (-total[piece], piece))
         if size is not None:
             kept = kept[: max(size - len(RESERVED), 0)]
         return cls(kept, np.array([(source[p], target[p]) for p in kept], dtype=np.int64))
 
     def __len__(self) -> int:
         return len(RESERVED) + len(self.pieces)
-
-    def ids(self, pieces: Iterable[str]) -> Ids:
-        """Return the id of each of *pieces*, ``UNKNOWN`` for those it does not hold."""
-        return np.array([self.index.get(piece, UNKNOWN) for piece in pieces], dtype=np.int32)
 
     def piece(self, number: int) -> str:
         """Return the piece of an id, or the name of a reserved one; IndexError beyond them."""
@@ -121,17 +116,11 @@ class Vocabulary:
             counts = [np.array(cells[column::3], dtype=np.int64) for column in (1, 2)]
         except (ValueError, OverflowError) as error:
             raise ModelError(f"{path}: a count is too large") from error
-        return cls([_unescape(piece) for piece in cells[::3]], np.stack(counts, axis=1))
-
-
-def _unescape(text: str) -> str:
-    """Undo the escapes of :meth:`Vocabulary.save`."""
-    if "\\" not in text:
-        return text
-    parts = text.split("\\\\")
-    for escape, character in _UNESCAPES.items():
-        parts = [part.replace(escape, character) for part in parts]
-    return "\\".join(parts)
+        pieces = [
+            _ESCAPED.sub(lambda found: _UNESCAPES[found[0]], piece) if "\\" in piece else piece
+            for piece in cells[::3]
+        ]
+        return cls(pieces, np.stack(counts, axis=1))
 
 
 _NORMALISE = Normalisation(lowercase=True, apart=True)

@@ -124,7 +124,7 @@ class EncoderTraining(TrainingRun):
     def _sentences(self, sentences: list[str], side: int) -> Sentences:
         language = self.processor.languages[side]
         rows = self.processor.ids(sentences, language)
-        if TRIGRAMS not in self.processor.views:
+        if self.processor.trigrams is None:
             return Sentences(rows)
         return Sentences(rows, Ragged.of(self.processor.ids(sentences, language, TRIGRAMS)))
 

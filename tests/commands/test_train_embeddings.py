@@ -171,7 +171,7 @@ def test_pieces_of_a_segmenter(home: Path, tmp_path: Path) -> None:
     done = train("-q", *texts(home), "--segmenter", tmp_path, "-o", tmp_path / "v.vec")
     assert done.exit_code == 0, done.output
     words, _ = read_word_vectors(tmp_path / "v.vec")
-    pieces = {piece for line in lines for piece in segmenter.segment(normalise(line, ""))}
+    pieces = {piece for line in lines for piece in segmenter.segment_all([normalise(line, "")])[0]}
     assert set(words) <= pieces
     assert len(words) > 20 and any(word.startswith("\u2581") for word in words)
 
