@@ -28,71 +28,18 @@ from bitextfilter.filters import (
 from bitextfilter.filters.rule import Rule
 from bitextfilter.io.files import read_toml
 
+_MODULES = (length, language, likeness, encoding, web, shape, agreement, figures, fluency, custom)
+
 RULES: dict[str, type[Rule]] = {
     rule.name: rule
-    for rule in (
-        length.Length,
-        length.LengthRatio,
-        length.LongWord,
-        length.AverageWordLength,
-        length.LetterWords,
-        language.AlphabetRatio,
-        language.Script,
-        language.Letters,
-        language.OnlySymbols,
-        language.OnlyNumbers,
-        language.Language,
-        web.HtmlTags,
-        encoding.EscapedUnicode,
-        agreement.TerminalPunctuation,
-        agreement.Parentheses,
-        agreement.Numerals,
-        agreement.NumberInconsistencies,
-        agreement.Digits,
-        figures.NumbersRule,
-        figures.DatesRule,
-        figures.UnitsRule,
-        agreement.EmailAddresses,
-        agreement.WebAddresses,
-        agreement.Placeholders,
-        agreement.Tags,
-        shape.Repetition,
-        shape.RepeatedWords,
-        custom.Literals,
-        custom.RegularExpression,
-        custom.UnwantedWords,
-        likeness.Similarity,
-        likeness.LongestCommonSubstring,
-        likeness.NgramOverlap,
-        likeness.SentenceBleu,
-        likeness.ParaphraseScore,
-        fluency.Perplexity,
-        fluency.CrossEntropy,
-        fluency.CrossEntropyGap,
-        fluency.CrossEntropyDifference,
-        fluency.LanguageModelClassifier,
-        encoding.BadEncoding,
-        encoding.UnicodeNoise,
-        length.Empty,
-        likeness.Identical,
-        shape.Titles,
-        shape.GluedWords,
-        shape.SpaceNoise,
-        language.ScriptInconsistencies,
-        web.Urls,
-        web.Breadcrumbs,
-        web.Boilerplate,
-        custom.ColumnRule,
-        custom.TranslationCost,
-        custom.ReferenceProbability,
-    )
+    for module in _MODULES
+    for rule in vars(module).values()
+    if inspect.isclass(rule) and issubclass(rule, Rule) and "name" in vars(rule)
 }
 """Every rule by its name."""
 
 _COMPARISON = re.compile(r"([^<>=:,]+?)\s*(>=|<=|>|<)\s*([-+.\w]+)")
 _PARAMETER = re.compile(r",(?=[a-z][a-z_-]*=)")
-
-
 _RECOMMENDED = "recommended"
 """Minimum of a column: the number that the model recommends."""
 
@@ -223,30 +170,13 @@ def section(rule: type[Rule]) -> str:
     return "\n\n".join(parts)
 
 
-DEFAULT = (
-    "empty",
-    "length:count=tokens,maximum=200",
-    "length-ratio:count=tokens,maximum=3",
-    "long-word:maximum=100",
-    "letter-words",
-    "alphabet-ratio:minimum=0.3",
-    "only-symbols",
-    "only-numbers",
-    "script",
-    "identical",
-    "similarity",
-    "repetition",
-    "bad-encoding",
-    "unicode-noise",
-    "escaped-unicode",
-    "space-noise",
-    "glued-words",
-    "urls",
-    "breadcrumbs",
-    "boilerplate",
-    "placeholders",
-    "tags",
-    "language",
+DEFAULT = tuple(
+    """
+    empty length:count=tokens,maximum=200 length-ratio:count=tokens,maximum=3
+    long-word:maximum=100 letter-words alphabet-ratio:minimum=0.3 only-symbols only-numbers
+    script identical similarity repetition bad-encoding unicode-noise escaped-unicode
+    space-noise glued-words urls breadcrumbs boilerplate placeholders tags language
+    """.split()  # noqa: SIM905 - a list would be a page long
 )
 """Default rules: they keep good bitext of any language."""
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -145,132 +145,102 @@ def _script(letter: str) -> str:
     return unicodedata.name(letter, "unknown").partition(" ")[0].title()
 
 
-class Identifier(Protocol):
-    """Estimates the probability of a language."""
+class Identifier(NamedTuple):
+    """An estimator of the probability of a language."""
 
     minimum: float
     """A lower probability means another language, as measured on clean text."""
-
-    def knows(self, language: str) -> bool:
-        """Return whether *language* (ISO 639-1, or a label of a fastText model) is known."""
-
-    def probability(self, sentence: str, language: str) -> float:
-        """Return the probability of *language*, 0 to 1; 1 for too little text."""
+    knows: Callable[[str], bool]
+    """Tells whether a language (ISO 639-1, or a label of a fastText model) is known."""
+    probability: Callable[[str, str], float]
+    """Returns the probability of a sentence's language, 0 to 1; 1 for too little text."""
 
 
-class _Langid:
-    """py3langid (Lui & Baldwin 2012): the posterior of naive Bayes over byte n-grams."""
+def _langid() -> Identifier:
+    """py3langid (Lui & Baldwin 2012): the posterior of naive Bayes over byte n-grams.
 
-    minimum = 1e-4
+    The priors are equal.
+    """
+    module = _module("py3langid.langid", "py3langid")
+    model = module.LanguageIdentifier.from_model_file(module.MODEL_FILE)
 
-    def __init__(self) -> None:
-        module = _module("py3langid.langid", "py3langid")
-        self._model = module.LanguageIdentifier.from_model_file(module.MODEL_FILE)
-        self._labels = frozenset(self._model.labels)
-
-    def knows(self, language: str) -> bool:
-        return language in self._labels
-
-    def probability(self, sentence: str, language: str) -> float:
-        """Return the posterior of *language* under equal priors."""
-        scores = dict(self._model.rank(sentence))
+    def probability(sentence: str, language: str) -> float:
+        scores = dict(model.rank(sentence))
         logs = np.fromiter(scores.values(), dtype=np.float64)
         return float(np.exp(scores[language] - np.logaddexp.reduce(logs)))
 
+    return Identifier(1e-4, frozenset(model.labels).__contains__, probability)
 
-class _Cld2:
-    """CLD2: the share of the text in the language, given it as a hint."""
 
-    minimum = 0.01
-    _NAMES: ClassVar = {"he": "iw", "nb": "no"}
+def _cld2() -> Identifier:
+    """CLD2: the share of the text in the language, given it as a hint; 1 if CLD2 is not sure."""
+    library = _module("pycld2", "pycld2")
+    codes = {code for _, code in library.LANGUAGES}
+    names = {"he": "iw", "nb": "no"}
 
-    def __init__(self) -> None:
-        self._library = _module("pycld2", "pycld2")
-        self._known = {code for _, code in self._library.LANGUAGES}
-
-    def knows(self, language: str) -> bool:
-        name: str = self._NAMES.get(language, language)
-        return name in self._known
-
-    def probability(self, sentence: str, language: str) -> float:
-        """Return the share of *language*; 1 if CLD2 is not sure or cannot read the text."""
-        name: str = self._NAMES.get(language, language)
+    def probability(sentence: str, language: str) -> float:
+        name = names.get(language, language)
         try:
-            reliable, _, details = self._library.detect(
+            reliable, _, details = library.detect(
                 sentence, isPlainText=True, bestEffort=True, hintLanguage=name
             )
-        except self._library.error:
+        except library.error:
             return 1.0
         if not reliable or details[0][1] == "un":
             return 1.0
         return float(sum(share for _, code, share, _ in details if code == name) / 100)
 
+    return Identifier(0.01, lambda language: names.get(language, language) in codes, probability)
 
-class _Lingua:
+
+def _lingua() -> Identifier:
     """Lingua: its confidence among all its languages (slow, good at short text)."""
+    library = _module("lingua", "lingua-language-detector")
+    languages = {each.iso_code_639_1.name.lower(): each for each in library.Language.all()}
+    detector = library.LanguageDetectorBuilder.from_languages(*languages.values()).build()
 
-    minimum = 0.01
+    def probability(sentence: str, language: str) -> float:
+        found = detector.compute_language_confidence_values(sentence)
+        values = {value.language: value.value for value in found}
+        return float(values[languages[language]]) if any(values.values()) else 1.0
 
-    def __init__(self) -> None:
-        self._library = _module("lingua", "lingua-language-detector")
-        languages = self._library.Language.all()
-        self._languages = {each.iso_code_639_1.name.lower(): each for each in languages}
-        builder = self._library.LanguageDetectorBuilder.from_languages(*languages)
-        self._detector = builder.build()
+    return Identifier(0.01, languages.__contains__, probability)
 
-    def knows(self, language: str) -> bool:
-        return language in self._languages
 
-    def probability(self, sentence: str, language: str) -> float:
-        """Return the confidence; 1 for text without letters."""
-        values = self._detector.compute_language_confidence_values(sentence)
-        if not any(value.value for value in values):
+def _fasttext(path: str) -> Identifier:
+    """A fastText model given as a file: the probability of the language's label.
+
+    A language may be a label, or the only beginning of one, as ``eng`` of ``eng_Latn``. Raises
+    NotFoundError, and ModelError for another file.
+    """
+    if not Path(path).is_file():
+        raise NotFoundError(f"{path}: no such file")
+    library, prefix = _module("fasttext", "fasttext-numpy2"), "__label__"
+    try:
+        model = library.load_model(path)
+        labels = frozenset(label.removeprefix(prefix) for label in model.get_labels())
+    except ValueError as error:
+        raise ModelError(f"{path}: not a fastText model: {error}") from error
+
+    def label_of(language: str) -> str | None:
+        like = [label for label in labels if label.startswith(f"{language}_")]
+        return language if language in labels else like[0] if len(like) == 1 else None
+
+    def probability(sentence: str, language: str) -> float:
+        words = sentence.split()
+        if not words:
             return 1.0
-        wanted = self._languages[language]
-        return float(next(value.value for value in values if value.language == wanted))
+        found, values = model.predict(" ".join(words), k=-1)
+        probabilities: dict[str, float] = dict(zip(found, map(float, values), strict=True))
+        return min(1.0, probabilities.get(f"{prefix}{label_of(language)}", 0.0))
 
-
-class _FastText:
-    """A fastText model given as a file: the probability of the language's label."""
-
-    minimum = 0.01
-    _PREFIX = "__label__"
-
-    def __init__(self, path: str) -> None:
-        """Load the model at *path*. Raises NotFoundError, and ModelError for another file."""
-        if not Path(path).is_file():
-            raise NotFoundError(f"{path}: no such file")
-        library = _module("fasttext", "fasttext-numpy2")
-        try:
-            self._model = library.load_model(path)
-            labels = self._model.get_labels()
-        except ValueError as error:
-            raise ModelError(f"{path}: not a fastText model: {error}") from error
-        self._labels = frozenset(label.removeprefix(self._PREFIX) for label in labels)
-
-    def knows(self, language: str) -> bool:
-        """Return whether the model has this label, or only one like ``eng_Latn`` for ``eng``."""
-        return self._label(language) is not None
-
-    def probability(self, sentence: str, language: str) -> float:
-        """Return the probability of the label; 1 for text without words."""
-        if not sentence.split():
-            return 1.0
-        labels, values = self._model.predict(" ".join(sentence.split()), k=-1)
-        found: dict[str, float] = dict(zip(labels, map(float, values), strict=True))
-        return min(1.0, found.get(f"{self._PREFIX}{self._label(language)}", 0.0))
-
-    def _label(self, language: str) -> str | None:
-        if language in self._labels:
-            return language
-        like = [label for label in self._labels if label.startswith(f"{language}_")]
-        return like[0] if len(like) == 1 else None
+    return Identifier(0.01, lambda language: label_of(language) is not None, probability)
 
 
 IDENTIFIERS: dict[str, Callable[[], Identifier]] = {
-    "py3langid": _Langid,
-    "cld2": _Cld2,
-    "lingua": _Lingua,
+    "py3langid": _langid,
+    "cld2": _cld2,
+    "lingua": _lingua,
 }
 """Identifiers with models of their own; any other name is the path of a fastText model."""
 
@@ -287,7 +257,7 @@ def load_identifier(name: str) -> Identifier:
     if "/" not in name and not name.endswith((".bin", ".ftz")) and not Path(name).exists():
         known = ", ".join(IDENTIFIERS)
         raise SettingsError(f"{name!r} is none of {known}, nor a fastText model (.bin, .ftz)")
-    return _FastText(name)
+    return _fasttext(name)
 
 
 def _module(name: str, package: str) -> Any:

@@ -16,6 +16,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bitextfilter.arrays import Floats, Integers
 from bitextfilter.errors import InputError, ModelError
 from bitextfilter.io.files import lines_of, open_input
 from bitextfilter.text.words import TokenUnits
@@ -37,7 +38,7 @@ class Level(NamedTuple):
     of a unigram is the number of its word.
     """
 
-    keys: NDArray[np.int64]
+    keys: Integers
     """Shape ``(grams,)``, ascending."""
     logprobs: NDArray[np.float32]
     """log10 probability of the last word after the others, shape ``(grams,)``."""
@@ -45,7 +46,7 @@ class Level(NamedTuple):
     """log10 of the back-off weight of the n-gram as a context, shape ``(grams,)``."""
 
 
-def _find(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+def _find(keys: Integers, wanted: Integers) -> Integers:
     """Return the index of each wanted key in ascending *keys*, or -1, in the shape of *wanted*."""
     if not len(keys):
         return np.full(wanted.shape, -1, dtype=np.int64)
@@ -75,7 +76,7 @@ class NgramModel:
         """The length of the longest n-grams."""
         return len(self.levels)
 
-    def scores(self, sentences: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    def scores(self, sentences: Sequence[Sequence[str]]) -> Floats:
         """Return the log10 probability of each sentence of tokens with ``</s>``, shape ``(n,)``.
 
         Unknown tokens count as ``<unk>``.
@@ -86,18 +87,14 @@ class NgramModel:
         while first < len(sentences):
             batch = int(np.searchsorted(np.cumsum(lengths[first:]), _BATCH, side="right"))
             last = first + max(batch, 1)
-            logprobs = self._logprobs(sentences[first:last])
+            logprobs = self.logprobs(sentences[first:last])
             starts = np.cumsum(lengths[first:last]) - lengths[first:last]
             sums[first:last] = np.add.reduceat(logprobs, starts)
             first = last
         return sums
 
-    def token_logprobs(self, sentence: Sequence[str]) -> NDArray[np.float64]:
-        """Return the log10 probability of each token and of ``</s>``, shape ``(tokens + 1,)``."""
-        return self._logprobs([sentence])
-
-    def _logprobs(self, sentences: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-        """Score the tokens of all sentences, and the end of each, in one array."""
+    def logprobs(self, sentences: Sequence[Sequence[str]]) -> Floats:
+        """Return the log10 probability of the tokens and the end of each sentence, in one array."""
         parts = (chain(MARKS[BEGIN : BEGIN + 1], tokens, MARKS[END:]) for tokens in sentences)
         number = self._numbers.get
         ids = np.array(
@@ -150,7 +147,7 @@ def write_arpa(model: NgramModel, stream: BinaryIO) -> None:
     stream.write(b"\\end\\\n")
 
 
-def _columns(model: NgramModel, n: int, keys: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _columns(model: NgramModel, n: int, keys: Integers) -> list[Integers]:
     """Return the numbers of the n words of each key, one array a position."""
     columns = []
     for level in reversed(model.levels[: n - 1]):
@@ -252,7 +249,7 @@ class _Part(NamedTuple):
 
     columns: list[tuple[bytes, ...]]
     """Their words, one tuple a position."""
-    numbers: NDArray[np.float64]
+    numbers: Floats
     """log10 probabilities and back-off weights, shape ``(2, grams)``."""
 
 
@@ -276,10 +273,7 @@ def _read_section(lines: _Lines, n: int, count: int, last: bool) -> Iterator[_Pa
 def _parsed(lines: _Lines, rows: list[list[bytes]], n: int, start: int) -> _Part:
     columns = list(zip(*rows, strict=True))
     backoffs = columns[n + 1] if len(columns) > n + 1 else (b"0",) * len(rows)
-    try:
-        numbers = np.array([list(map(float, columns[0])), list(map(float, backoffs))])
-    except ValueError:
-        numbers = np.array([list(map(_number, columns[0])), list(map(_number, backoffs))])
+    numbers = np.array([list(map(_number, column)) for column in (columns[0], backoffs)])
     wrong = np.flatnonzero(~(np.isfinite(numbers).all(axis=0) & (numbers[0] <= 0)))
     if len(wrong):
         raise lines.fault("a log10 probability is a number up to 0", start + int(wrong[0]))

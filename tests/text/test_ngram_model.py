@@ -75,13 +75,13 @@ def naive(text: str, tokens: list[str]) -> float:
 def test_scores_by_hand(tmp_path: Path) -> None:
     model = model_of(ARPA, tmp_path)
     assert model.order == 3
-    assert model.token_logprobs(["ä", "b"]).tolist() == [-0.375, -0.015625, -0.0078125]
+    assert model.logprobs([["ä", "b"]]).tolist() == [-0.375, -0.015625, -0.0078125]
     assert model.scores([["ä", "b"]]).tolist() == [-0.3984375]
     # </s> after nothing backs off from <s>; b after <s> too, and then "b </s>" is a bigram.
     assert model.scores([[]]).tolist() == [-0.5 - 1.25]
-    assert model.token_logprobs(["b"]).tolist() == [-0.5 - 0.5, -0.4375]
+    assert model.logprobs([["b"]]).tolist() == [-0.5 - 0.5, -0.4375]
     # "<s> ä" and "ä" are contexts, the trigram is not there; then nothing begins with <unk>.
-    assert model.token_logprobs(["ä", "zz"]).tolist() == [-0.375, -0.03125 - 1, -2 - 1.25]
+    assert model.logprobs([["ä", "zz"]]).tolist() == [-0.375, -0.03125 - 1, -2 - 1.25]
 
 
 def test_scores_are_those_of_the_definition_in_any_company(tmp_path: Path) -> None:
@@ -137,12 +137,12 @@ def test_unknown_words(tmp_path: Path) -> None:
     assert other.scores([["zz", "ä", "zz"]]) == model_of(ARPA, tmp_path).scores([["y", "ä", "y"]])
     lines = [line for line in ARPA.split("\n") if "<unk>" not in line]
     text = "\n".join(lines).replace("ngram 1=5", "ngram 1=4").replace("ngram 2=4", "ngram 2=3")
-    assert model_of(text, tmp_path).token_logprobs(["zz"])[0] == -0.5 - 100
+    assert model_of(text, tmp_path).logprobs([["zz"]])[0] == -0.5 - 100
 
 
 def test_a_length_without_ngrams(tmp_path: Path) -> None:
     text = ARPA[: ARPA.index("-0.015625")].replace("ngram 3=2", "ngram 3=0") + "\\end\\\n"
-    assert model_of(text, tmp_path).token_logprobs(["ä", "b"])[1] == -0.25 - 0.03125
+    assert model_of(text, tmp_path).logprobs([["ä", "b"]])[1] == -0.25 - 0.03125
 
 
 @pytest.mark.parametrize(
