@@ -98,9 +98,7 @@ class Naive:
 def probabilities(model: NgramModel, context: Sequence[str], words: Sequence[str]) -> list[float]:
     """The probability of each word after the start of a sentence and *context*."""
     logprobs = [
-        model.logprobs([context])[-1]
-        if word == "</s>"
-        else model.logprobs([[*context, word]])[-2]
+        model.logprobs([context])[-1] if word == "</s>" else model.logprobs([[*context, word]])[-2]
         for word in words
     ]
     return [10.0 ** float(logprob) for logprob in logprobs]
