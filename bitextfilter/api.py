@@ -347,7 +347,9 @@ def mine(
     Raises SettingsError for an unknown value, or a measure that the model lacks.
     """
     from bitextfilter.io.vector_file import as_kept
-    from bitextfilter.mining.comparable import MiningSettings, mine_vectors, scorer_for
+    from bitextfilter.mining.comparable import MiningSettings, choose_pairs, scorer_for
+    from bitextfilter.similarity.bidirectional import bidirectional_search
+    from bitextfilter.similarity.vectors import unit_rows
 
     settings = MiningSettings(similarity, retrieval, neighbours, min_score, model.threads)
     texts = [list(dict.fromkeys(side)) for side in _sentence_sides(sources, targets)]
@@ -355,9 +357,9 @@ def mine(
         as_kept(model.encode(side, language), "float16")
         for side, language in zip(texts, model.languages, strict=True)
     )
-    pair = (source, texts[0]), (target, texts[1])
-    scorer = scorer_for(settings, pair, model.pair_scorer)
-    mined = mine_vectors(source, target, settings, scorer)
+    scorer = scorer_for(settings, ((source, texts[0]), (target, texts[1])), model.pair_scorer)
+    nearest = bidirectional_search(unit_rows(source), unit_rows(target), neighbours, model.threads)
+    mined = choose_pairs(nearest, settings, scorer)
     places = zip(mined.source.tolist(), mined.target.tolist(), mined.score.tolist(), strict=True)
     return [(texts[0][i], texts[1][j], score) for i, j, score in places]
 

@@ -34,10 +34,8 @@ def locked(path: str | Path) -> Iterator[None]:
     """
     target = Path(os.path.realpath(path))
     lock = target.with_name(f".{target.name}.lock")
-    try:
+    with naming_output(path):
         held = _acquired(lock)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
     try:
         yield
     finally:

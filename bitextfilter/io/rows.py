@@ -187,12 +187,8 @@ class RowParser:
 
     def row(self, number: int, raw: bytes) -> Row | BadRow:
         """Parse the line *raw*, with its ending, that stands at *number*."""
-        if raw.endswith(b"\r\n"):
-            line, ending = raw[:-2], b"\r\n"
-        elif raw.endswith(b"\n"):
-            line, ending = raw[:-1], b"\n"
-        else:
-            line, ending = raw, b""
+        line = without_ending(raw)
+        ending = raw[len(line) :]
         try:
             return Row(number, line, ending, self._texts(line))
         except _UnusableError as problem:
@@ -208,7 +204,10 @@ class RowParser:
             try:
                 field = fields[place]
             except IndexError:
-                raise _UnusableError(_missing(wanted, place, len(fields))) from None
+                needed = -place if place < 0 else place + 1
+                columns = "1 column" if len(fields) == 1 else f"{len(fields)} columns"
+                problem = f"{columns}, expected at least {needed} ({wanted.option} {wanted.where})"
+                raise _UnusableError(problem) from None
             texts.append(self._text(field, wanted.name))
         return tuple(texts)
 
@@ -227,12 +226,6 @@ class RowParser:
 
 class _UnusableError(Exception):
     """Why a row is bad."""
-
-
-def _missing(wanted: ColumnPlace, place: int, count: int) -> str:
-    needed = -place if place < 0 else place + 1
-    columns = "1 column" if count == 1 else f"{count} columns"
-    return f"{columns}, expected at least {needed} ({wanted.option} {wanted.where})"
 
 
 def strict(rows: Iterable[Row | BadRow]) -> Iterator[Row]:
@@ -309,10 +302,17 @@ class RowReader:
         self._lines: Iterator[tuple[int, bytes]] = self._number(lines_of(stream, name))
         columns = columns or Columns()
         wanted = columns.wanted()
-        names = self._read_header() if header else None
+        if header:
+            first = next(self._lines, None)
+            if first is None:
+                raise InputError("empty, expected a header line (--header)", file=name)
+            self.header = without_ending(first[1])
+            self.header_ending = first[1][len(self.header) :]
         places = [self.place(column) for column in wanted]
-        self.doubt = "" if names is None else _doubt_of_header(names, wanted, places, name)
+        self.doubt = ""
         """A warning that the header may be a row; empty where it is clear."""
+        if self.header is not None:
+            self.doubt = _doubt_of_header(self.header, wanted, places, name)
         self.parser = RowParser(name, wanted, places, remedy, columns.blank)
 
     def __iter__(self) -> Iterator[Row | BadRow]:
@@ -369,14 +369,6 @@ class RowReader:
                 self._bom, line = BOM, line[len(BOM) :]
             if line:
                 yield number + self._shift, line
-
-    def _read_header(self) -> bytes:
-        first = next(self._lines, None)
-        if first is None:
-            raise InputError("empty, expected a header line (--header)", file=self.name)
-        self.header = without_ending(first[1])
-        self.header_ending = first[1][len(self.header) :]
-        return self.header
 
 
 _DECIMAL = re.compile(r"[-+]?[0-9]*\.[0-9]+")

@@ -6,10 +6,9 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, overload
+from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers
 from bitextfilter.errors import InputError
@@ -21,6 +20,7 @@ _DIGEST_BYTES = 16
 _DIGEST_BLOCK = 1 << 24
 _UNBOUNDED = 1 << 50
 _WINDOW = 4096
+_NO_BYTES = np.zeros(0, np.uint8)
 
 
 class SentenceFile(Sequence[str]):
@@ -33,7 +33,9 @@ class SentenceFile(Sequence[str]):
         """Open the file. Raises NotFoundError if it is missing, InputError if it is damaged."""
         self.path = path
         self._starts = _read(path, _STARTS)
-        self._bytes = _mapped(path)
+        with naming_input(path):
+            some = path.stat().st_size > 0
+            self._bytes = np.asarray(np.memmap(path, np.uint8, "r")) if some else _NO_BYTES
         ends = self._starts[:1].tolist(), self._starts[-1:].tolist()
         if ends != ([0], [len(self._bytes)]) or (np.diff(self._starts) <= 0).any():
             raise InputError("its sentences are damaged", file=str(path))
@@ -91,52 +93,29 @@ def gather(path: Path, windows: Iterable[Sequence[str]]) -> SentenceFile:
     Writes ``.starts`` and ``.copies`` beside it. Sentences are compared by digests of 128 bits.
     Memory: some 50 to 100 bytes a distinct sentence. Raises OutputError.
     """
+    table, count = KeyTable(_UNBOUNDED), 0
+    sizes, copies = [np.zeros(1, np.int64)], np.zeros(1, np.int64)
     with open_output(path) as stream:
-        writer = _Writer(stream)
         for window in windows:
-            writer.add(window)
-    write_whole(_beside(path, _STARTS), np.concatenate(writer.starts).tobytes())
-    write_whole(_beside(path, _COPIES), writer.copies[: writer.count].tobytes())
+            known = {sentence: number for number, sentence in enumerate(dict.fromkeys(window))}
+            lines = [sentence.encode() + b"\n" for sentence in known]
+            digests = [hashlib.blake2b(line, digest_size=_DIGEST_BYTES).digest() for line in lines]
+            keys = np.frombuffer(b"".join(digests), np.uint64).reshape(-1, 2)
+            table.has_room(len(keys))
+            places = table.find(keys) - 1
+            new = np.flatnonzero(places < 0)
+            places[new] = count + np.arange(len(new))
+            table.add(keys[new], places[new] + 1)
+            added = [lines[number] for number in new.tolist()]
+            stream.write(b"".join(added))
+            sizes.append(np.fromiter(map(len, added), np.int64, len(added)))
+            count += len(added)
+            if count > len(copies):
+                copies = np.pad(copies, (0, count))
+            copies[places] += np.bincount([known[s] for s in window], minlength=len(known))
+    write_whole(_beside(path, _STARTS), np.cumsum(np.concatenate(sizes)).tobytes())
+    write_whole(_beside(path, _COPIES), copies[:count].tobytes())
     return SentenceFile(path)
-
-
-class _Writer:
-    """Writes each sentence once, and counts its copies."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._table = KeyTable(_UNBOUNDED)
-        self.starts = [np.zeros(1, np.int64)]
-        self.copies = np.zeros(1, np.int64)
-        self.count = 0
-
-    def add(self, sentences: Sequence[str]) -> None:
-        """Add sentences without newlines."""
-        known = {sentence: place for place, sentence in enumerate(dict.fromkeys(sentences))}
-        lines = [sentence.encode() + b"\n" for sentence in known]
-        keys = np.frombuffer(b"".join(map(_key, lines)), np.uint64).reshape(-1, 2)
-        self._table.has_room(len(keys))
-        places = self._table.find(keys) - 1
-        new = np.flatnonzero(places < 0)
-        places[new] = self.count + np.arange(len(new))
-        self._table.add(keys[new], places[new] + 1)
-        self._write([lines[place] for place in new.tolist()])
-        counts = np.bincount([known[sentence] for sentence in sentences], minlength=len(known))
-        self.copies[places] += counts
-
-    def _write(self, lines: list[bytes]) -> None:
-        if not lines:
-            return
-        self._stream.write(b"".join(lines))
-        ends = np.cumsum([len(line) for line in lines])
-        self.starts.append(self.starts[-1][-1] + ends)
-        self.count += len(lines)
-        if self.count > len(self.copies):
-            self.copies = np.pad(self.copies, (0, self.count))
-
-
-def _key(line: bytes) -> bytes:
-    return hashlib.blake2b(line, digest_size=_DIGEST_BYTES).digest()
 
 
 def _beside(path: Path, ending: str) -> Path:
@@ -146,11 +125,3 @@ def _beside(path: Path, ending: str) -> Path:
 def _read(path: Path, ending: str) -> Integers:
     with naming_input(path):
         return np.fromfile(_beside(path, ending), np.int64)
-
-
-def _mapped(path: Path) -> NDArray[np.uint8]:
-    """Return the bytes of a file as an array that stays on the disk."""
-    with naming_input(path):
-        if path.stat().st_size == 0:
-            return np.zeros(0, np.uint8)
-        return np.asarray(np.memmap(path, np.uint8, "r"))

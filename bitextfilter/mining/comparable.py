@@ -20,13 +20,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Indices, Scores, Vectors
+from bitextfilter.arrays import Indices, Scores
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.sentence_file import SentenceFile
-from bitextfilter.similarity.bidirectional import bidirectional_search
 from bitextfilter.similarity.neighbours import MARGINS, NO_ROW, Neighbours, highest_means
 from bitextfilter.similarity.pair_classifier import EncodedSide, PairScorer, VectorRows
-from bitextfilter.similarity.vectors import euclidean_pairs, unit_rows
+from bitextfilter.similarity.vectors import euclidean_pairs
 
 NEEDS_CLASSIFIER = ("mlp", "joint")
 MINING_SIMILARITIES = ("cosine", "euclidean", *MARGINS, *NEEDS_CLASSIFIER)
@@ -90,38 +89,6 @@ class MiningSettings:
             raise SettingsError(f"the similarity {self.similarity} needs a classifier")
 
 
-def mine_vectors(
-    source: Vectors,
-    target: Vectors,
-    settings: MiningSettings,
-    scorer: PairScorer | None = None,
-    progress: Callable[[int], object] | None = None,
-) -> Mined:
-    """Find pairs of translations among two collections of sentence vectors, best first.
-
-    Time grows with n × m, memory with n + m: the vectors, a copy of them, another in a smaller
-    number format where the machine is fast with one, and 40 bytes a candidate.
-
-    Args:
-        source: vectors ``(n, dim)`` of distinct sentences.
-        target: vectors ``(m, dim)`` of distinct sentences.
-        settings: candidates, similarity and retrieval.
-        scorer: for ``mlp`` the classifier's probabilities; for ``joint`` the evidence that is
-            added to CSLS, of :func:`bitextfilter.mining.comparable.joint_evidence`.
-        progress: called with numbers of sources newly compared with all targets, unless a side
-            is small.
-
-    Raises:
-        SettingsError: the similarity is ``mlp`` or ``joint``, and there is no scorer.
-    """
-    settings.check(scorer)
-    units, k = (unit_rows(source), unit_rows(target)), settings.neighbours
-    nearest = bidirectional_search(*units, k, settings.threads, progress)
-    if settings.similarity == "euclidean":
-        scorer = partial(_euclidean, source, target)
-    return choose_pairs(nearest, settings, scorer)
-
-
 def scorer_for(
     settings: MiningSettings,
     sides: tuple[EncodedSide, EncodedSide],
@@ -133,12 +100,16 @@ def scorer_for(
         settings: with the similarity.
         sides: vectors and sentences of either side.
         classify: returns the classifier's scorer of two sides, None without a classifier.
+
+    Raises:
+        SettingsError: the similarity needs a classifier, and there is none.
     """
     if settings.similarity == "euclidean":
         return partial(_euclidean, sides[0][0], sides[1][0])
     if settings.similarity not in NEEDS_CLASSIFIER:
         return None
     scorer = classify(*sides)
+    settings.check(scorer)
     if settings.similarity == "joint" and scorer is not None:
         scorer = joint_evidence(scorer, [_characters(sentences) for _, sentences in sides])
     return scorer

@@ -27,6 +27,7 @@ from bitextfilter.mining.link_costs import (
     LengthLinkCosts,
     LinkSettings,
     VectorLinkCosts,
+    character_ends,
     group_sums,
     group_texts,
     grouped_document,
@@ -118,7 +119,7 @@ def align_by_words(
     The score of a link is the cosine of the vectors of its words, -1 to 1.
     """
     first, second = (
-        Document(group_sums(vectors, settings.largest), _ends(side))
+        Document(group_sums(vectors, settings.largest), character_ends(side))
         for vectors, side in zip(surface_vectors(source, target), (source, target), strict=True)
     )
     costs = VectorLinkCosts(first, second, settings)
@@ -141,12 +142,7 @@ def align_by_lengths(source: Sequence[str], target: Sequence[str]) -> Alignment:
 
     The score of a link is the probability that the lengths of translations differ so, 0 to 1.
     """
-    return Alignment(align(LengthLinkCosts(_ends(source), _ends(target))), None)
-
-
-def _ends(sentences: Sequence[str]) -> NDArray[np.int64]:
-    """Return the characters up to each position, ``(n + 1,)``."""
-    return np.cumsum([0, *map(len, sentences)], dtype=np.int64)
+    return Alignment(align(LengthLinkCosts(character_ends(source), character_ends(target))), None)
 
 
 def _length_ratio(
@@ -184,8 +180,8 @@ def rescore_links(costs: LinkCosts, links: Sequence[Link], penalties: Penalties)
         penalties: called with some of the links, once for each.
     """
     penalised = _PenalisedCosts(costs)
-    band = band_near(links, costs, _MARGIN)
     spans = [link.span for link in links]
+    band = band_near(spans, costs, _MARGIN)
     for _ in range(RESCORING_ROUNDS):
         new = penalised.unqueried(spans)
         if not new:

@@ -17,6 +17,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ import numpy as np
 
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import InputError, NotFoundError, OutputError, SettingsError
-from bitextfilter.io.files import draft, write_whole
+from bitextfilter.io.files import draft, naming_output, write_whole
 from bitextfilter.io.sentence_file import SentenceFile
 from bitextfilter.io.vector_file import VectorFile
 from bitextfilter.mining.search import (
@@ -105,7 +106,11 @@ def tune_indexes(sides: Sides, settings: IndexSettings) -> tuple[TunedSearch, Tu
             )
     path = sides.neighbours.folder / "tuned.json"
     if path.exists():
-        return _read_tuned(path)
+        try:
+            forward, backward = (TunedSearch(*search) for search in json.loads(path.read_text()))
+        except (ValueError, TypeError) as error:
+            raise InputError("damaged; remove it", file=str(path)) from error
+        return forward, backward
     tuned = []
     for side in (0, 1):
         found = _tune(sides, side, settings)
@@ -119,14 +124,6 @@ def tune_indexes(sides: Sides, settings: IndexSettings) -> tuple[TunedSearch, Tu
     return tuned[0], tuned[1]
 
 
-def _read_tuned(path: Path) -> tuple[TunedSearch, TunedSearch]:
-    try:
-        forward, backward = (TunedSearch(*search) for search in json.loads(path.read_text()))
-    except (ValueError, TypeError) as error:
-        raise InputError("damaged; remove it", file=str(path)) from error
-    return forward, backward
-
-
 def _tune(sides: Sides, side: int, settings: IndexSettings) -> TunedSearch:
     """Double the lists until the recall is reached, then take more candidates."""
     queries, base = sides.file(side), sides.file(1 - side)
@@ -135,24 +132,15 @@ def _tune(sides: Sides, side: int, settings: IndexSettings) -> TunedSearch:
     vectors = queries[sample]
     nearest = nearest_in_file(vectors, base, 1, sides.threads)[0][:, 0]
     units, tried = unit_rows(vectors), []
-    for factor in _CANDIDATE_FACTORS:
-        for lists in _doubling(index.lists):
-            candidates = index.candidates(units, sides.neighbours.k, lists, factor)
-            found = exact_cosines(units, candidates, partial(_units_at, base), 1)[0][:, 0]
-            recall = float((found >= nearest).mean())
-            tried.append(TunedSearch(lists, index.lists, factor, recall))
-            if recall >= settings.recall:
-                return tried[-1]
+    doubling = [1 << power for power in range((index.lists - 1).bit_length())]
+    for factor, lists in product(_CANDIDATE_FACTORS, [*doubling, index.lists]):
+        candidates = index.candidates(units, sides.neighbours.k, lists, factor)
+        found = exact_cosines(units, candidates, partial(_units_at, base), 1)[0][:, 0]
+        recall = float((found >= nearest).mean())
+        tried.append(TunedSearch(lists, index.lists, factor, recall))
+        if recall >= settings.recall:
+            return tried[-1]
     return max(tried, key=lambda search: search.recall)
-
-
-def _doubling(most: int) -> Iterator[int]:
-    """Yield 1, 2, 4 and so on, and *most* last."""
-    lists = 1
-    while lists < most:
-        yield lists
-        lists *= 2
-    yield most
 
 
 def _path(sides: Sides, side: int) -> Path:
@@ -317,7 +305,7 @@ def save_index(
     Raises:
         OutputError: it cannot be written.
     """
-    try:
+    with naming_output(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with draft(folder, folder=True) as new:
             for path in files[0].parent.glob(files[0].name + "*"):
@@ -330,5 +318,3 @@ def save_index(
                 new.rename(folder)
             elif SavedIndex(new).digest() != SavedIndex(folder).digest():
                 raise OutputError(f"{folder}: holds another index; choose another folder")
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from error

@@ -117,12 +117,11 @@ class LengthLinkCosts:
     def block(self, rows: slice, columns: slice) -> Integers:
         """Return ``(links, rows, columns)``."""
         stops = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
-        parts = []
-        for size in self.links:
-            source = group_lengths(self._source, stops[0], size.source)
-            target = group_lengths(self._target, stops[1], size.target)
-            parts.append(self._cost(size, source, target))
-        return np.stack(parts)
+        groups = (
+            [group_lengths(self._source, stops[0], size.source) for size in self.links],
+            [group_lengths(self._target, stops[1], size.target) for size in self.links],
+        )
+        return np.stack(list(map(self._cost, self.links, *groups)))
 
     def coarser(self) -> LengthLinkCosts:
         """Return it with every two sentences of either side as one."""
@@ -138,7 +137,7 @@ class LengthLinkCosts:
     def _cost(self, size: LinkSize, source: Floats | Indices, target: Floats | Indices) -> Integers:
         """Return -log of the probability of a size and of lengths, ``(rows, columns)``."""
         tail = np.maximum(self._tail(source, target), _LEAST)
-        return np.rint((-np.log(tail) - math.log(_SIZES[size])) * COST_UNIT).astype(np.int64)
+        return whole_costs(-np.log(tail) - math.log(_SIZES[size]))
 
     def _tail(self, source: Floats | Indices, target: Floats | Indices) -> Floats:
         """Return P(|δ| or more) = 2 (1 - Φ(|δ|)) of every two lengths, ``(rows, columns)``.
@@ -231,8 +230,12 @@ def grouped_document(sentences: Sequence[str], vectors: Vectors, largest: int) -
     for part, count in zip(parts, range(1, min(largest, n) + 1), strict=False):
         part[count:] = unit_rows(vectors[start : start + n - count + 1])
         start += n - count + 1
-    lengths = [len(sentence) for sentence in sentences]
-    return Document(parts, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+    return Document(parts, character_ends(sentences))
+
+
+def character_ends(sentences: Sequence[str]) -> Indices:
+    """Return the characters up to each position, ``(n + 1,)``."""
+    return np.cumsum([0, *map(len, sentences)], dtype=np.int64)
 
 
 class VectorLinkCosts:
@@ -290,9 +293,11 @@ class VectorLinkCosts:
         """Return the cosines of linked groups' texts, -1 to 1."""
         if not spans:
             return []
-        source = [self._source.groups[span[1] - span[0] - 1, span[1]] for span in spans]
-        target = [self._target.groups[span[3] - span[2] - 1, span[3]] for span in spans]
-        return list(map(float, cosine_pairs(np.array(source), np.array(target))))
+        a, b, c, d = np.array(spans).T
+        found: list[float] = cosine_pairs(
+            self._source.groups[b - a - 1, b], self._target.groups[d - c - 1, d]
+        ).tolist()
+        return found
 
     def distance(self, spans: Sequence[Span]) -> float:
         """Return the mean distance of linked groups over all sentences, 0 to about 1.

@@ -246,7 +246,8 @@ def align(costs: LinkCosts, before: Sequence[Link] = ()) -> list[Link]:
         costs: costs of links.
         before: another alignment of the same documents; this one is looked for near it.
     """
-    band = band_near(before, costs, _MARGIN) if before else _band(costs)
+    spans = [link.span for link in before]
+    band = band_near(spans, costs, _MARGIN) if spans else _band(costs)
     return with_scores(costs, cheapest_path(costs, band)[0])
 
 
@@ -263,16 +264,14 @@ def _band(costs: LinkCosts) -> Band:
     if n * m <= _COARSEST_CELLS or min(n, m) <= _FEWEST:
         return whole_band(n, m)
     coarser = costs.coarser()
-    return _near(cheapest_path(coarser, _band(coarser))[0], 2, costs, _MARGIN)
+    return band_near(cheapest_path(coarser, _band(coarser))[0], costs, _MARGIN, joined=2)
 
 
-def band_near(links: Iterable[Link], costs: PathCosts, margin: int) -> Band:
-    """Return the target positions within *margin* sentences of an alignment."""
-    return _near((link.span for link in links), 1, costs, margin)
+def band_near(path: Iterable[Span], costs: PathCosts, margin: int, joined: int = 1) -> Band:
+    """Return the target positions within *margin* sentences of a path.
 
-
-def _near(path: Iterable[Span], joined: int, costs: PathCosts, margin: int) -> Band:
-    """Return the band near a path of coarser documents, with *joined* sentences in one."""
+    It may be one of coarser documents, with *joined* sentences in one.
+    """
     n, m = len(costs.skip_source), len(costs.skip_target)
     rows = -(-n // joined) + 1
     low, high = np.full(rows, m, np.int64), np.zeros(rows, np.int64)

@@ -16,8 +16,8 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from bitextfilter.arrays import Vectors
-from bitextfilter.errors import InputError, OutputError
-from bitextfilter.io.files import write_whole
+from bitextfilter.errors import InputError
+from bitextfilter.io.files import naming_output, write_whole
 from bitextfilter.io.vector_file import VectorFile
 from bitextfilter.similarity.bidirectional import SearchRequest, bidirectional_part_search
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
@@ -42,13 +42,6 @@ class MapTasks(Protocol):
                 sent to other processes.
             tasks: all tasks.
         """
-
-
-def map_here(
-    prepare: Callable[[], Callable[[TaskId], _Result]], tasks: Sequence[TaskId], /
-) -> Iterator[_Result]:
-    """Run tasks in this process, one after another."""
-    return map(prepare(), tasks)
 
 
 BLOCK = 1 << 17
@@ -123,8 +116,8 @@ def find_neighbours(
     neighbours: NeighbourFiles,
     tasks: Sequence[TaskId],
     prepare: Callable[[], SearchTask],
-    map_tasks: MapTasks = map_here,
-    done: Callable[[TaskId], object] | None = None,
+    map_tasks: MapTasks,
+    done: Callable[[TaskId], object],
 ) -> tuple[Neighbours, Neighbours]:
     """Run the tasks that are not done yet; return the neighbours of either side.
 
@@ -141,16 +134,15 @@ def find_neighbours(
     """
     record = neighbours.folder / "done"
     earlier = _tasks_done(record, neighbours)
-    report = done or (lambda _: None)
     for task in tasks:
         if task in earlier:
-            report(task)
+            done(task)
     new = [task for task in tasks if task not in earlier]
     for task, blocks in zip(new, map_tasks(prepare, new), strict=True):
         for block in blocks:
             neighbours.join(block)
         _append(record, task, blocks)
-        report(task)
+        done(task)
     return neighbours.read_side(0), neighbours.read_side(1)
 
 
@@ -179,13 +171,10 @@ def _tasks_done(record: Path, neighbours: NeighbourFiles) -> set[TaskId]:
 
 def _append(record: Path, task: TaskId, blocks: Sequence[BlockNeighbours]) -> None:
     numbers = [*task, *(number for block in blocks for number in (block.side, block.block))]
-    try:
-        with open(record, "ab") as stream:
-            stream.write((" ".join(map(str, numbers)) + "\n").encode())
-            stream.flush()
-            os.fsync(stream.fileno())
-    except OSError as error:
-        raise OutputError(f"{record}: cannot be written: {error.strerror or error}") from error
+    with naming_output(record), open(record, "ab") as stream:
+        stream.write((" ".join(map(str, numbers)) + "\n").encode())
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 @dataclass(frozen=True)

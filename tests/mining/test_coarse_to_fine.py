@@ -166,7 +166,7 @@ def test_near_a_path(joined: int, seed: int) -> None:
         i, j = i + a, j + b
     n, m = (joined * end - (joined > 1 and generator.randrange(2)) for end in (i, j))
     spans = [Link(*pieces, None).span for pieces in path]
-    band = monotonic._near(spans, joined, Sides(n, m), 1)  # type: ignore[arg-type]
+    band = monotonic.band_near(spans, Sides(n, m), 1, joined)  # type: ignore[arg-type]
     found = list(zip(band.first.tolist(), band.last.tolist(), strict=True))
     assert found == near(path, joined, n, m, 1)
 

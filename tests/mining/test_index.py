@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +17,16 @@ from bitextfilter.mining.index import (
     search_indexes,
     tune_indexes,
 )
-from bitextfilter.mining.search import NeighbourFiles, Sides, find_neighbours
+from bitextfilter.mining.search import NeighbourFiles, SearchTask, Sides, TaskId, find_neighbours
 from bitextfilter.similarity.neighbours import scan
 from bitextfilter.similarity.vectors import unit_rows
 
 pytest.importorskip("faiss")
+
+
+def map_here(prepare: Callable[[], SearchTask], tasks: Sequence[TaskId]) -> Iterator[Any]:
+    return map(prepare(), tasks)
+
 
 GENERATOR = np.random.default_rng(5)
 B = 7 * GENERATOR.standard_normal((1500, 512)).astype(np.float32)
@@ -42,7 +49,7 @@ def test_what_looks_at_everything_finds_everything(sides: Sides, kind: str) -> N
     assert [some.recall for some in tuned] == [1.0, 1.0]
     tuned = tuned[0]._replace(lists=tuned[0].all_lists), tuned[1]._replace(lists=tuned[1].all_lists)
     work = partial(search_indexes, sides, wanted, tuned)
-    found = find_neighbours(sides.neighbours, block_tasks(sides.neighbours), work)
+    found = find_neighbours(sides.neighbours, block_tasks(sides.neighbours), work, map_here, repr)
     units = unit_rows(sides.file(0)[:]), unit_rows(sides.file(1)[:])
     for (cosines, numbers), (queries, base) in zip(found, (units, units[::-1]), strict=True):
         exact = scan(queries, base, 2)
@@ -54,7 +61,7 @@ def test_the_recall_said_is_that_of_the_search(sides: Sides) -> None:
     wanted = IndexSettings("ivf", 0.6)
     tuned = tune_indexes(sides, wanted)
     work = partial(search_indexes, sides, wanted, tuned)
-    found = find_neighbours(sides.neighbours, block_tasks(sides.neighbours), work)
+    found = find_neighbours(sides.neighbours, block_tasks(sides.neighbours), work, map_here, repr)
     units = unit_rows(sides.file(0)[:]), unit_rows(sides.file(1)[:])
     for some, (cosines, _), (queries, base) in zip(tuned, found, (units, units[::-1]), strict=True):
         assert 0.6 <= some.recall < 1

@@ -24,7 +24,6 @@ from bitextfilter.mining.search import (
     cell_tasks,
     compare_blocks,
     find_neighbours,
-    map_here,
 )
 from bitextfilter.similarity.neighbours import Neighbours, scan
 from bitextfilter.similarity.vectors import unit_rows
@@ -55,9 +54,16 @@ def sides_of(folder: Path, a: Vectors = A, b: Vectors = B, form: str = "float32"
     return Sides((folder / "a", folder / "b"), 16, (form, form), neighbours, threads=2)
 
 
-def found(sides: Sides, **options: object) -> tuple[Neighbours, Neighbours]:
+def map_here(prepare: Prepare, tasks: Sequence[TaskId]) -> Iterator[list[BlockNeighbours]]:
+    return map(prepare(), tasks)
+
+
+def found(
+    sides: Sides, map_tasks: MapTasks = map_here, done: Callable[[TaskId], object] = repr
+) -> tuple[Neighbours, Neighbours]:
     known = sides.neighbours
-    return find_neighbours(known, cell_tasks(known), partial(compare_blocks, sides), **options)  # type: ignore[arg-type]
+    prepare = partial(compare_blocks, sides)
+    return find_neighbours(known, cell_tasks(known), prepare, map_tasks, done)
 
 
 def check(results: tuple[Neighbours, Neighbours], a: Vectors = A, b: Vectors = B) -> None:
@@ -106,7 +112,7 @@ def test_in_another_order_with_less_known(tmp_path: Path, map_tasks: MapTasks) -
     sides = sides_of(tmp_path)
     tasks = cell_tasks(sides.neighbours)[::-1]
     prepare = partial(compare_blocks, sides)
-    check(find_neighbours(sides.neighbours, tasks, prepare, map_tasks))
+    check(find_neighbours(sides.neighbours, tasks, prepare, map_tasks, repr))
 
 
 @pytest.mark.parametrize("tasks", [0, 4, 11])
