@@ -9,7 +9,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -40,42 +39,40 @@ def map_in_order(
     With one process, or one item, it runs in this one. *function*, items and results must be
     picklable. Raises the function's errors, each in its turn; RuntimeError if a worker died.
     """
-    stream = iter(items)
-    ahead = list(islice(stream, 2 if processes > 1 else 0))
-    if len(ahead) < 2:
-        yield from map(function, chain(ahead, stream))
-        return
-    with _workers(function, processes) as submit:
-        busy: deque[Future[_Result]] = deque()
-        for item in chain(ahead, stream):
-            if len(busy) == processes:
-                yield busy.popleft().result()
-            busy.append(submit(item))
-        while busy:
-            yield busy.popleft().result()
+    return _mapped(function, items, processes, lambda busy: busy[0])
 
 
 def map_as_done(
     function: Callable[[_Item], _Result], items: Iterable[_Item], processes: int
 ) -> Iterator[_Result]:
     """Yield ``function(item)`` for each item as soon as it is done; else as ``map_in_order``."""
-    if processes <= 1:
-        yield from map(function, items)
+    return _mapped(
+        function, items, processes, lambda busy: wait(busy, return_when=FIRST_COMPLETED).done.pop()
+    )
+
+
+def _mapped(
+    function: Callable[[_Item], _Result],
+    items: Iterable[_Item],
+    processes: int,
+    next_of: Callable[[list[Future[_Result]]], Future[_Result]],
+) -> Iterator[_Result]:
+    """Yield the results in the order in which *next_of* takes them from those under way."""
+    stream = iter(items)
+    ahead = list(islice(stream, 2 if processes > 1 else 0))
+    if len(ahead) < 2:
+        yield from map(function, chain(ahead, stream))
         return
     with _workers(function, processes) as submit:
-        busy: set[Future[_Result]] = set()
-        for item in items:
+        busy: list[Future[_Result]] = []
+        for item in chain(ahead, stream):
             if len(busy) == processes:
-                busy.remove(done := _first_done(busy))
+                busy.remove(done := next_of(busy))
                 yield done.result()
-            busy.add(submit(item))
+            busy.append(submit(item))
         while busy:
-            busy.remove(done := _first_done(busy))
+            busy.remove(done := next_of(busy))
             yield done.result()
-
-
-def _first_done(busy: set[Future[_Result]]) -> Future[_Result]:
-    return wait(busy, return_when=FIRST_COMPLETED).done.pop()
 
 
 @contextmanager

@@ -56,7 +56,7 @@ class _Block(NamedTuple):
     """Words of the source side and of the target side of all pairs."""
 
 
-class Direction:
+class _Direction:
     """Conditional probabilities of one side's words given the other side's, for pairs seen."""
 
     def __init__(self, given: Places, size: int) -> None:
@@ -105,7 +105,9 @@ class WordAligner:
             np.searchsorted(self._keys, self._key(block)).astype(np.int32)
             for block in self.blocks()
         ]
-        self.directions = (Direction(self._keys % size, size), Direction(self._keys // size, size))
+        self.directions = tuple(
+            _Direction(given, size) for given in (self._keys % size, self._keys // size)
+        )
         """Source words given target words, and target words given source words."""
 
     def learn(self, iterations: int = ITERATIONS) -> None:
@@ -117,13 +119,6 @@ class WordAligner:
             for direction in self.directions:
                 direction.update()
 
-    def probability(self, source: int, target: int) -> tuple[float, float]:
-        """Return p(source word | target word) and the reverse; 0 for word pairs not seen."""
-        place = int(np.searchsorted(self._keys, key := source * self._size + target))
-        if place == len(self._keys) or self._keys[place] != key:
-            return 0.0, 0.0
-        return float(self.directions[0].table[place]), float(self.directions[1].table[place])
-
     def align(self) -> Iterator[Alignments]:
         """Yield the likeliest links of each pair, in order; among equals, the first link."""
         for block, pairs in zip(self.blocks(), self._pairs, strict=True):
@@ -134,22 +129,20 @@ class WordAligner:
             yield from self._by_pair(block, forward, backward)
 
     def _by_pair(self, block: _Block, forward: Places, backward: Places) -> Iterator[Alignments]:
-        starts = [side.starts - side.starts[block.first] for side in self._sides]
-        ends = (
-            starts[1][block.first : block.last] + self._sides[1].lengths[block.first : block.last]
-        )
-        cuts = [np.searchsorted(block.target[links], ends) for links in (forward, backward)]
-        before = [0, 0]
-        for pair in range(block.first, block.last):
-            sets = []
-            for way, links in enumerate((forward, backward)):
-                end = int(cuts[way][pair - block.first])
-                some = links[before[way] : end]
-                i = block.source[some] - starts[0][pair]
-                j = block.target[some] - starts[1][pair]
-                sets.append(set(zip(i.tolist(), j.tolist(), strict=True)))
-                before[way] = end
-            yield Alignments(*sets)
+        """Yield the links of each pair; both sides' places ascend by pair."""
+        starts = [
+            side.starts[block.first : block.last] - side.starts[block.first] for side in self._sides
+        ]
+        ways = []
+        for links in (forward, backward):
+            by_pair = np.split(links, np.searchsorted(block.target[links], starts[1][1:]))
+            ways.append(
+                set(
+                    map(tuple, np.column_stack([block.source[k] - i, block.target[k] - j]).tolist())
+                )
+                for k, i, j in zip(by_pair, *starts, strict=True)
+            )
+        yield from map(Alignments, *ways)
 
     def blocks(self) -> Iterator[_Block]:
         """Yield all possible links, a block of pairs at a time."""
@@ -206,11 +199,8 @@ Links = set[tuple[int, int]]
 _NEIGHBOURS = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)]
 
 
-class Spans(NamedTuple):
-    """A phrase pair: the first word, and the one behind the last, of either side."""
-
-    source: tuple[int, int]
-    target: tuple[int, int]
+Spans = tuple[tuple[int, int], tuple[int, int]]
+"""A phrase pair: the first word, and the one behind the last, of either side."""
 
 
 def symmetrised(alignments: Alignments) -> Links:
@@ -268,7 +258,7 @@ def consistent_spans(links: Links, lengths: tuple[int, int], most: int) -> Itera
             back = [k for each in of_target[j : min(stop, j + most)] for k in each]
             if stop - j <= most and min(back) >= i and max(back) < end:
                 for wide in _widened((j, stop), of_target, most):
-                    yield Spans((i, end), wide)
+                    yield (i, end), wide
 
 
 def _widened(

@@ -75,6 +75,12 @@ def naive(pairs: list[Pair], size: int, iterations: int, swapped: bool) -> Table
     return table
 
 
+def probability(aligner: WordAligner, source: int, target: int) -> tuple[float, ...]:
+    """Of the source word given the target word, and the reverse; 0 for word pairs not seen."""
+    (places,) = np.nonzero(aligner._keys == source * aligner._size + target)
+    return tuple(float(way.table[places].sum()) for way in aligner.directions)
+
+
 @pytest.mark.parametrize("block", [7, 1 << 20])
 def test_probabilities_are_those_of_naive_loops(
     monkeypatch: pytest.MonkeyPatch, block: int
@@ -87,7 +93,7 @@ def test_probabilities_are_those_of_naive_loops(
     for a in range(size):
         for b in range(size):
             expected = backward.get((b, a), 0.0), forward.get((a, b), 0.0)
-            assert aligner.probability(a, b) == pytest.approx(expected, rel=1e-9)
+            assert probability(aligner, a, b) == pytest.approx(expected, rel=1e-9)
     for direction, table in zip(aligner.directions, (backward, forward), strict=True):
         np.testing.assert_allclose(direction.null, [table[None, word] for word in range(size)])
 
@@ -139,8 +145,8 @@ def test_a_cipher_is_broken() -> None:
     aligner.learn()
     for found, links in zip(aligner.align(), gold, strict=True):
         assert found.forward == found.backward == links
-    assert all(min(aligner.probability(n, n + 30)) > 0.9 for n in range(30))
-    assert aligner.probability(0, 0) == (0.0, 0.0)
+    assert all(min(probability(aligner, n, n + 30)) > 0.9 for n in range(30))
+    assert probability(aligner, 0, 0) == (0.0, 0.0)
 
 
 Links = set[tuple[int, int]]
