@@ -146,11 +146,6 @@ class SelectionSettings:
     sample: int | None = None
     seed: int = 1
 
-    def bounds(self, count: int) -> tuple[int, int]:
-        """Return the first rank (from 0) and the end of the fold, of *count* rows."""
-        part, parts = self.fold or (1, 1)
-        return count * (parts - part) // parts, count * (parts - part + 1) // parts
-
     def most(self, count: int) -> int:
         """Return the largest number of rows to keep of *count*, sizes aside."""
         share = count if self.fraction is None else floor(self.fraction * count)
@@ -203,15 +198,13 @@ def _shortest(score: float) -> str:
 def select_rows(
     settings: SelectionSettings, keys: Floats, sizes: _Sizes, order: _Order
 ) -> Selection:
-    """Select from ``n`` rows.
+    """Select from ``n`` rows, whose *order*, best first, is ``(n,)``.
 
-    Args:
-        settings: the limits.
-        keys: negative scores ``(n,)``, NaN where there is none.
-        sizes: ``(n,)``, in the unit of the settings' ``size``.
-        order: rows, best first ``(n,)``.
+    *keys* are negative scores ``(n,)``, NaN where there is none; *sizes* ``(n,)`` are in the unit
+    of the settings' ``size``.
     """
-    start, stop = settings.bounds(len(order))
+    part, parts = settings.fold or (1, 1)
+    start, stop = (len(order) * (parts - part + end) // parts for end in (0, 1))
     decisions = np.full(len(order), Decision.FOLD, np.uint8)
     decisions[start:stop] = Decision.KEPT
     base = stop - start

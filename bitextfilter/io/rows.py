@@ -171,14 +171,10 @@ class RowParser:
         remedy: str = REMEDY,
         blank: bool = False,
     ) -> None:
-        """Parse lines of the file called *name*.
+        """Parse lines of the file called *name*: the *wanted* columns, or else the whole line.
 
-        Args:
-            name: for messages.
-            wanted: the columns to read; none for the whole line.
-            places: the index of each, negative from the end.
-            remedy: the end of a bad row's message.
-            blank: empty texts are good.
+        *places* has the index of each, negative from the end; *remedy* ends the message of a bad
+        row; with *blank*, empty texts are good.
         """
         self._name = name
         self._chosen = list(zip(wanted, places, strict=True))

@@ -142,8 +142,7 @@ class _WordLine(NamedTuple):
 def word_lines(path: str | Path) -> Iterator[_WordLine]:
     """Yield each line of words, repeated words too; the first line may hold the two counts.
 
-    Raises:
-        InputError: a line is not a word and finite numbers, at least one, the same number on each.
+    Raises InputError unless each line is a word and finite numbers, the same number on each.
     """
     width = 0
     for number, line in enumerate(read_lines(path), 1):
@@ -159,17 +158,10 @@ def word_lines(path: str | Path) -> Iterator[_WordLine]:
 
 
 def read_word_vectors(path: str | Path, most: int | None = None) -> tuple[list[str], Vectors]:
-    """Read distinct words and their vectors; of a repeated word the first.
+    """Read distinct words and their vectors ``(n, d)``; of a repeated word the first.
 
-    Args:
-        path: the file.
-        most: read at most this number of lines, usually the most frequent words; None for all.
-
-    Returns:
-        ``n`` words, and their vectors ``(n, d)``.
-
-    Raises:
-        InputError: as :func:`word_lines`, or the file has no words.
+    At most *most* lines are read, usually the most frequent words. Raises InputError as
+    :func:`word_lines`, or if the file has no words.
     """
     found: dict[str, Vectors] = {}
     for line in islice(word_lines(path), most):

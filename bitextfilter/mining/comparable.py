@@ -96,13 +96,8 @@ def scorer_for(
 ) -> PairScorer | None:
     """Return the scorer of pairs that a similarity needs; None where cosines are enough.
 
-    Args:
-        settings: with the similarity.
-        sides: vectors and sentences of either side.
-        classify: returns the classifier's scorer of two sides, None without a classifier.
-
-    Raises:
-        SettingsError: the similarity needs a classifier, and there is none.
+    *classify* returns the classifier's scorer of two sides, None without a classifier. Raises
+    SettingsError where one is needed, and there is none.
     """
     if settings.similarity == "euclidean":
         return partial(_euclidean, sides[0][0], sides[1][0])
@@ -126,9 +121,7 @@ def joint_evidence(probabilities: PairScorer, characters: Sequence[Indices]) -> 
     It gives ``log(p / (1 - p)) / 32 + log(c / 50) / 6``, from -0.94 to 0.47: p is the classifier's
     probability, kept within 0.0001 and 0.9999; c the characters of the shorter side, 1 to 150.
 
-    Args:
-        probabilities: those of the classifier, by places.
-        characters: of each source ``(n,)`` and each target ``(m,)``.
+    *characters* are those of each source ``(n,)`` and of each target ``(m,)``.
     """
     lengths = [side.clip(1, _LONGEST).tolist() for side in characters]
 
@@ -164,13 +157,12 @@ def choose_pairs(
 
     Args:
         nearest: the nearest targets of each source, and the nearest sources of each target.
-        settings: similarity and retrieval; ``neighbours`` is the number that was searched for.
+        settings: ``neighbours`` is the number that was searched for.
         scorer: that of :func:`scorer_for`.
         other_cosines: cosines of each target to its nearest among other sources, ``(m, any)``;
             they count in margins, but those sources are no candidates.
 
-    Raises:
-        SettingsError: a scorer is needed, and there is none.
+    Raises SettingsError where a scorer is needed, and there is none.
     """
     settings.check(scorer)
     forward, backward = _candidates(nearest, settings, other_cosines)

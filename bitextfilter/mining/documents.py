@@ -90,12 +90,6 @@ def align_by_vectors(
     """Align by the vectors of sentences, and of neighbouring sentences joined by a space.
 
     The score of a link is the cosine of its two texts, -1 to 1.
-
-    Args:
-        source: sentences of one document.
-        target: sentences of the other.
-        model: encoders, background sample, scorer.
-        settings: sizes and costs of links.
     """
     first, second = (
         grouped_document(side, encode(group_texts(side, settings.largest)), settings.largest)
@@ -174,10 +168,7 @@ def _penalties(
 def rescore_links(costs: LinkCosts, links: Sequence[Link], penalties: Penalties) -> list[Link]:
     """Align two documents again, near their cheapest alignment, with penalties on links.
 
-    Args:
-        costs: costs of links without penalties.
-        links: the cheapest alignment by them.
-        penalties: called with some of the links, once for each.
+    *links* are cheapest without; *penalties* is called with some links, once for each.
     """
     penalised = _PenalisedCosts(costs)
     spans = [link.span for link in links]

@@ -92,11 +92,8 @@ def search_kind(asked: str, sizes: tuple[int, int]) -> str:
 def tune_indexes(sides: Sides, settings: IndexSettings) -> tuple[TunedSearch, TunedSearch]:
     """Make the index of either side, if it is not there yet, and choose how to search it.
 
-    Returns:
-        The search of sources in the index of targets, and of targets in the index of sources.
-
-    Raises:
-        SettingsError: an index of this kind cannot reach the recall.
+    Returns the search of sources in the index of targets, and of targets in the index of sources.
+    Raises SettingsError where an index of this kind cannot reach the recall.
     """
     for side in (0, 1):
         base, index = sides.file(side), _path(sides, side)
@@ -170,10 +167,7 @@ def search_indexes(
 ) -> SearchTask:
     """Return the function that searches a block of a side in the index of the other.
 
-    Args:
-        sides: vectors of either side.
-        settings: those of :func:`tune_indexes`, which has made the indexes.
-        tuned: its result.
+    *tuned* is the result of :func:`tune_indexes` with these *sides* and *settings*.
     """
     indexes: dict[int, Index] = {}
 
@@ -296,14 +290,8 @@ def save_index(
 ) -> None:
     """Write an index to a folder that must not exist, or be this index, whole or not at all.
 
-    Args:
-        folder: the new folder.
-        files: sentences and vectors, which are copied.
-        nearest: cosines as of :meth:`SavedIndex.nearest`.
-        description: model, vectors and neighbours.
-
-    Raises:
-        OutputError: it cannot be written.
+    *files*, of sentences and of vectors, are copied; *nearest* is as of :meth:`SavedIndex.nearest`.
+    Raises OutputError.
     """
     with naming_output(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -251,13 +251,9 @@ class VectorLinkCosts:
     ) -> None:
         """Measure the distances of groups from unrelated sentences of the other document.
 
-        Args:
-            source: with groups of ``settings.largest``.
-            target: likewise.
-            settings: sizes and costs of links.
-            ratio: target characters for a source character in translations; None: lengths do not
-                count.
-            background: further unrelated sentences for short documents.
+        Both have groups of up to ``settings.largest``. *ratio*: target characters for a source
+        character in translations; None: lengths do not count. *background*: further unrelated
+        sentences for short documents.
         """
         self._source, self._target, self._settings = source, target, settings
         self._ratio, self._background = ratio, background
@@ -369,14 +365,9 @@ def surface_vectors(source: Sequence[str], target: Sequence[str]) -> tuple[Vecto
 def learned_vectors(
     source: Sequence[str], target: Sequence[str], links: Sequence[Link]
 ) -> tuple[Vectors, Vectors]:
-    """Return vectors ``(n, DIM)`` and ``(m, DIM)`` of sentences by the links of their words.
+    """Return vectors ``(n, DIM)``, ``(m, DIM)`` of aligned sentences by the links of their words.
 
     A sentence whose words stand in no other link has the vector 0.
-
-    Args:
-        source: n sentences.
-        target: m sentences.
-        links: an alignment of them.
     """
     signs = np.random.default_rng(SEED).integers(0, 2, (len(links) + 1, DIM))
     vectors = (2 * signs - 1).astype(np.float32)

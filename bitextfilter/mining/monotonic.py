@@ -242,9 +242,7 @@ class Link(NamedTuple):
 def align(costs: LinkCosts, before: Sequence[Link] = ()) -> list[Link]:
     """Align two documents: every sentence of either is in one link, in order.
 
-    Args:
-        costs: costs of links.
-        before: another alignment of the same documents; this one is looked for near it.
+    The alignment is looked for near *before*, another one of the same documents, if given.
     """
     spans = [link.span for link in before]
     band = band_near(spans, costs, _MARGIN) if spans else _band(costs)

@@ -37,10 +37,8 @@ class MapTasks(Protocol):
     ) -> Iterator[_Result]:
         """Yield the result of each task, in order.
 
-        Args:
-            prepare: called once in each worker; returns the function that does a task. It may be
-                sent to other processes.
-            tasks: all tasks.
+        *prepare* is called once in each worker, perhaps in other processes; it returns the
+        function that does a task.
         """
 
 
@@ -121,16 +119,8 @@ def find_neighbours(
 ) -> tuple[Neighbours, Neighbours]:
     """Run the tasks that are not done yet; return the neighbours of either side.
 
-    Args:
-        neighbours: files of the neighbours found so far, and to come.
-        tasks: all tasks of the search.
-        prepare: returns the function that does a task.
-        map_tasks: runs tasks.
-        done: called with each task that is done, by an earlier run or by this one.
-
-    Raises:
-        OutputError: the folder cannot be written.
-        InputError: a file in it is damaged.
+    *prepare* returns the function that does a task; *done* is called with each task that is done,
+    by an earlier run or by this one. Raises OutputError, and InputError for a damaged file.
     """
     record = neighbours.folder / "done"
     earlier = _tasks_done(record, neighbours)

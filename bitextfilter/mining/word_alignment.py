@@ -237,11 +237,7 @@ def consistent_spans(links: Links, lengths: tuple[int, int], most: int) -> Itera
     """Yield the phrase pairs of up to *most* words a side that are consistent with an alignment.
 
     At least one link lies within, and none leads out. Words without a link may stand at either end.
-
-    Args:
-        links: places of source and target words.
-        lengths: words of the source and of the target.
-        most: words of a phrase.
+    *lengths* are the words of the source and of the target.
     """
     of_source: list[list[int]] = [[] for _ in range(lengths[0])]
     of_target: list[list[int]] = [[] for _ in range(lengths[1])]
@@ -367,10 +363,8 @@ def _summed(
 def extract(source: Ragged, target: Ragged, words: NDArray[np.bool_]) -> PhraseCounts:
     """Align sentence pairs, and count their phrase pairs of up to three words.
 
-    Args:
-        source, target: sentences of numbers, none of them empty.
-        words: whether each number is a word, ``(size,)``; phrases with other tokens, such as
-            punctuation, are left out.
+    No sentence may be empty. *words* says of each number whether it is a word, ``(size,)``;
+    phrases with other tokens, such as punctuation, are left out.
 
     Raises SettingsError for more than 2²¹ - 2 different words.
     """
