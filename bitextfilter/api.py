@@ -69,10 +69,8 @@ def read_rows(
         for row in reader:
             checked = _checked_row(row, str(path))
             if isinstance(checked, Row):
-                yield (
-                    *checked.texts[:2],
-                    *(number_of(text.encode()) for text in checked.texts[2:]),
-                )
+                scores = (number_of(text.encode()) for text in checked.texts[2:])
+                yield (*checked.texts[:2], *scores)
             elif on_bad is None:
                 raise checked.error()
             else:
