@@ -291,7 +291,7 @@ def with_override(values: dict[str, Any], assignment: str) -> dict[str, Any]:
 def group_rows(
     settings: object, group: str = "", of: str = "", other: object | None = None
 ) -> list[tuple[str, str, str, str]]:
-    """Return name, default, range and meaning of each setting of a group.
+    """Return name, default (in Markdown), range and meaning of each setting of a group.
 
     Args:
         settings: the defaults.
@@ -303,7 +303,7 @@ def group_rows(
     rows = []
     for name, _, _, declared in _declared(settings):
         value, second = (_cell(getattr(each, name)) for each in (settings, other or settings))
-        shown = value if value == second else f"{value}` (`{second}"
+        shown = value if value == second else f"{value} ({second})"
         needs = " and ".join(_said(need, "") for need in declared.needs)
         meaning = f"{of}: {declared.meaning}" if of else declared.meaning
         meaning += f" (with {needs})" if needs else ""
@@ -312,13 +312,14 @@ def group_rows(
 
 
 def _cell(value: Any) -> str:
-    """Return a value as --set takes it."""
-    return value if isinstance(value, str) else json.dumps(value)
+    """Return a value as --set takes it, in Markdown; empty for an empty one."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return f"`{text}`" if text else ""
 
 
 def settings_table(rows: Iterable[tuple[str, str, str, str]]) -> str:
     """Return settings as a table in Markdown."""
     lines = ["| setting | default | range | meaning |", "|---|---|---|---|"]
     for name, value, values, meaning in rows:
-        lines.append(f"| `{name}` | {f'`{value}`' if value else ''} | {values} | {meaning} |")
+        lines.append(f"| `{name}` | {value} | {values} | {meaning} |")
     return "\n".join(lines) + "\n"

@@ -82,7 +82,7 @@ class EncoderConfig(NetworkConfig):
         config = EncoderConfig.from_dict({})
         meaning = "parts such as word+lstm,trigram, autoencoder, pivot or averaging"
         return [
-            ("architecture", config.architecture, "", meaning),
+            ("architecture", f"`{config.architecture}`", "", meaning),
             *group_rows(config.shape, "shape", "parts", CombinationSettings()),
             *group_rows(ENCODERS.find("autoencoder").settings(), "shape", "autoencoder and pivot"),
             *group_rows(ENCODERS.find("averaging").settings(), "shape", "averaging"),

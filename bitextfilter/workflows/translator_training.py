@@ -65,7 +65,7 @@ class TranslatorConfig(NetworkConfig):
             for row in group_rows(TRANSLATORS.find(name).settings(), "shape", name)
         ]
         return [
-            ("architecture", config.architecture, ", ".join(TRANSLATORS), "the network"),
+            ("architecture", f"`{config.architecture}`", ", ".join(TRANSLATORS), "the network"),
             *shapes,
             *group_rows(config.normalisation, "normalisation"),
             *group_rows(config.segmentation, "segmentation"),
