@@ -37,7 +37,7 @@ class RegularExpression(PairFault):
     def __post_init__(self) -> None:
         for pattern in (self.pattern, self.source, self.target):
             try:
-                _compiled(pattern or "")
+                regex.compile(pattern or "")
             except regex.error as error:
                 raise SettingsError(f"{self.name}: {pattern!r}: {error}") from error
         if self.pattern is not None and (self.source is not None or self.target is not None):
@@ -55,15 +55,10 @@ class RegularExpression(PairFault):
         patterns = both if self.pattern is not None else (self.source, self.target)
         for name, pattern, sentence in zip(SIDES, patterns, (source, target), strict=True):
             if pattern is not None:
-                found = _compiled(pattern).search(sentence)
+                found = regex.compile(pattern).search(sentence)
                 if bool(found) != self.keep:
                     return f"{name}:{found[0]}" if found else f"{name}:none"
         return None
-
-
-@functools.lru_cache
-def _compiled(pattern: str) -> regex.Pattern[str]:
-    return regex.compile(pattern)
 
 
 @dataclass(frozen=True)

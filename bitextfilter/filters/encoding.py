@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,28 +39,28 @@ _MARKS_1250 = "".join(sign for sign in _NEXT_1250 if not sign.isalpha() and sign
 _NEXT_1251 = _bytes("cp1251", 0x80, 0xBF)
 
 
-def _as_western() -> Iterable[str]:
-    """Patterns of UTF-8 read as Windows-1252 or Latin-1."""
-    more = _any(_NEXT)
-    two, three = _any(_western(0xC2, 0xDF)), _any(_western(0xE0, 0xEF))
-    yield f"(?:{two}{more}|{three}{more}{{2}}|ð{more}{{3}}){{2,}}"
-    yield rf"(?<=\p{{Ll}})[Â-ÖØ-Þ]{_any(_MARKS)}|(?<=\p{{Ll}})[{_CAPITALS}]{more}"
-    yield rf"[{_CAPITALS}]{_any(_MARKS)}(?=\p{{L}})|[ÂÃ][\u00a0\u00ad](?=\p{{L}})"
-    yield rf"(?<!\p{{L}})[ÂÃ]{more}"
-    yield r"(?<=\p{Ll})Ã|(?<!\p{L})Ã(?=\s)|Ã[\u0080-\u009f€ƒ†‡ˆ‰•˜ŠŒŽ¡-ª¬¯-º¼-¿]|[ÃÄÅ][šœžŸ]"
-    yield rf"â€|â{_any(_western(0x80, 0x9F))}{more}"
-    yield rf"ï»¿|ï¿½|ï[¼½]{more}|ð[\u009fŸ]{more}{{2}}"
-    yield rf"(?<=\p{{L}})[á-é]{_any(_MARKS + 'ºªµ')}{{2}}(?=\p{{L}})"
-
-
-def _as_others() -> Iterable[str]:
-    """Patterns of UTF-8 read as Windows-1250, Windows-1251 or Mac Roman."""
-    yield rf"(?<=\p{{Ll}})[ĂĹÄ]{_any(_NEXT_1250)}|[ĂĹÄ]{_any(_MARKS_1250)}(?=\p{{L}})"
-    yield f"(?:[РС]{_any(_NEXT_1251)}){{3,}}|вЂ"
-    yield r"(?<=\p{Ll})√[©º∂§ü†®ß™≠°±≥•∏¥]|‚Ä[ôòúùìî¶]"
-
-
-_DAMAGE = regex.compile("|".join([*_as_western(), *_as_others(), "\ufffd"]))
+_MORE = _any(_NEXT)
+_TWO, _THREE = _any(_western(0xC2, 0xDF)), _any(_western(0xE0, 0xEF))
+_DAMAGE = regex.compile(
+    "|".join(
+        (
+            # UTF-8 read as Windows-1252 or Latin-1
+            f"(?:{_TWO}{_MORE}|{_THREE}{_MORE}{{2}}|ð{_MORE}{{3}}){{2,}}",
+            rf"(?<=\p{{Ll}})[Â-ÖØ-Þ]{_any(_MARKS)}|(?<=\p{{Ll}})[{_CAPITALS}]{_MORE}",
+            rf"[{_CAPITALS}]{_any(_MARKS)}(?=\p{{L}})|[ÂÃ][\u00a0\u00ad](?=\p{{L}})",
+            rf"(?<!\p{{L}})[ÂÃ]{_MORE}",
+            r"(?<=\p{Ll})Ã|(?<!\p{L})Ã(?=\s)|Ã[\u0080-\u009f€ƒ†‡ˆ‰•˜ŠŒŽ¡-ª¬¯-º¼-¿]|[ÃÄÅ][šœžŸ]",
+            rf"â€|â{_any(_western(0x80, 0x9F))}{_MORE}",
+            rf"ï»¿|ï¿½|ï[¼½]{_MORE}|ð[\u009fŸ]{_MORE}{{2}}",
+            rf"(?<=\p{{L}})[á-é]{_any(_MARKS + 'ºªµ')}{{2}}(?=\p{{L}})",
+            # UTF-8 read as Windows-1250, Windows-1251 or Mac Roman
+            rf"(?<=\p{{Ll}})[ĂĹÄ]{_any(_NEXT_1250)}|[ĂĹÄ]{_any(_MARKS_1250)}(?=\p{{L}})",
+            f"(?:[РС]{_any(_NEXT_1251)}){{3,}}|вЂ",
+            r"(?<=\p{Ll})√[©º∂§ü†®ß™≠°±≥•∏¥]|‚Ä[ôòúùìî¶]",
+            "\ufffd",
+        )
+    )
+)
 
 
 @functools.cache

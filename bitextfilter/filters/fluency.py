@@ -7,7 +7,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,19 +29,18 @@ _MAGIC = b"mmap lm "
 """First bytes of a binary file of KenLM."""
 
 
-class LanguageModel:
+class LanguageModel(NamedTuple):
     """An n-gram model of sentences, and the unit of its tokens."""
 
-    def __init__(self, units: TokenUnits, score: Callable[[Sequence[list[str]]], Floats]) -> None:
-        """Take the tokeniser, and the function from n sentences to log10 probabilities ``(n,)``."""
-        self._units = units
-        self._score = score
+    units: TokenUnits
+    score: Callable[[Sequence[list[str]]], Floats]
+    """Returns the log10 probabilities of n sentences of tokens, ``(n,)``."""
 
     def scores(self, sentences: Sequence[str]) -> tuple[Floats, Floats]:
         """Return log10 probabilities and numbers of tokens, end mark included, each ``(n,)``."""
-        tokens = [self._units(sentence) for sentence in sentences]
+        tokens = [self.units(sentence) for sentence in sentences]
         counts = np.fromiter(map(len, tokens), dtype=np.float64, count=len(tokens)) + 1
-        return self._score(tokens), counts
+        return self.score(tokens), counts
 
 
 @functools.lru_cache(maxsize=8)
@@ -205,7 +204,6 @@ class CrossEntropyGap(CrossEntropy):
     per: str = setting("word", choices=_PER)
 
     def __post_init__(self) -> None:
-        """Raise SettingsError for a missing model, too."""
         super().__post_init__()
         self.needs_both()
 
@@ -232,7 +230,6 @@ class CrossEntropyDifference(_Fluency):
     target_general: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise SettingsError for a side with only one of its models, too."""
         super().__post_init__()
         wanted, general = self.files()[:2], self.files()[2:]
         if [path is None for path in wanted] != [path is None for path in general]:
@@ -263,7 +260,6 @@ class LanguageModelClassifier(_Fluency):
     minimum: float | None = 0.5
 
     def __post_init__(self) -> None:
-        """Raise SettingsError for a missing model, too."""
         super().__post_init__()
         self.needs_both()
 

@@ -13,8 +13,6 @@ from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, SideBounded
 from bitextfilter.text import characters
 from bitextfilter.text.language import load_identifier
 
-_ANY_SCRIPT = ("Common", "Inherited")
-
 
 def _share(part: Integers, whole: Integers, of_nothing: float) -> Floats:
     """Return ``part / whole``, and *of_nothing* where the whole is 0."""
@@ -58,7 +56,6 @@ class Script(Bounded):
     target: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise SettingsError for an unknown script."""
         super().__post_init__()
         for scripts in (self.source, self.target):
             if scripts is not None:
@@ -73,19 +70,17 @@ class Script(Bounded):
             )
 
     def values(self, pairs: Pairs) -> Floats:
-        sides = zip(pairs.sides, (self.source, self.target), strict=True)
-        return np.stack([_in_script(side, scripts) for side, scripts in sides], axis=1)
-
-
-def _in_script(side: BatchSide, named: str | None) -> Floats:
-    if named is not None:
-        scripts = tuple(named.split(","))
-    elif side.language is not None:
-        scripts = (*characters.scripts_of(side.language), *_ANY_SCRIPT)
-    else:
-        return np.ones(len(side))
-    own = side.alphabetic & side.script_in(*scripts)
-    return _share(side.count(own), side.count(side.alphabetic), of_nothing=1)
+        shares = np.ones((len(pairs), 2))
+        for place, side in enumerate(pairs.sides):
+            if (named := (self.source, self.target)[place]) is not None:
+                scripts = named.split(",")
+            elif side.language is not None:
+                scripts = [*characters.scripts_of(side.language), "Common", "Inherited"]
+            else:
+                continue
+            own = side.alphabetic & side.script_in(*scripts)
+            shares[:, place] = _share(side.count(own), side.count(side.alphabetic), of_nothing=1)
+        return shares
 
 
 @dataclass(frozen=True)
@@ -193,8 +188,7 @@ class Language(Bounded):
     letters: int = 8
 
     def __post_init__(self) -> None:
-        """Raise SettingsError for labels that are not two, or bounds that exclude each other."""
-        if self.minimum is not None:
+        if self.minimum is not None:  # else the bound is the identifier's, and is not loaded yet
             super().__post_init__()
         if self.labels is not None and len(self.labels.split(",")) != 2:
             raise SettingsError(f"{self.name}: labels are two, as eng_Latn,deu_Latn")
@@ -216,19 +210,18 @@ class Language(Bounded):
         return (load_identifier(self.identifier).minimum if self.minimum is None else low), high
 
     def values(self, pairs: Pairs) -> Floats:
-        sides = zip(pairs.sides, self._names(pairs.languages), strict=True)
-        return np.stack([self._probabilities(side, name) for side, name in sides], axis=1)
+        values = np.ones((len(pairs), 2))
+        identifier = load_identifier(self.identifier)
+        names = self._names(pairs.languages)
+        for place, (side, name) in enumerate(zip(pairs.sides, names, strict=True)):
+            if name is None:
+                continue
+            enough = side.count(side.category_in("L")) >= self.letters
+            for index in np.flatnonzero(enough).tolist():
+                values[index, place] = identifier.probability(side.sentences[index], name)
+        return values
 
     def _names(self, languages: LanguagePair) -> tuple[str | None, ...]:
         if self.labels is not None:
             return tuple(self.labels.split(","))
         return languages or (None, None)
-
-    def _probabilities(self, side: BatchSide, language: str | None) -> Floats:
-        values = np.ones(len(side))
-        if language is None:
-            return values
-        identifier = load_identifier(self.identifier)
-        for index in np.flatnonzero(side.count(side.category_in("L")) >= self.letters).tolist():
-            values[index] = identifier.probability(side.sentences[index], language)
-        return values

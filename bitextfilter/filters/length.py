@@ -18,7 +18,9 @@ _UNITS: dict[str, Callable[[BatchSide], NDArray[Any]]] = {
     "words": lambda side: side.word_counts,
     "tokens": lambda side: side.token_counts,
     "characters": lambda side: side.lengths,
-    "bytes": lambda side: side.byte_lengths,
+    "bytes": lambda side: np.array(
+        [len(text.encode(errors="surrogatepass")) for text in side.sentences], dtype=np.int64
+    ),
 }
 
 
@@ -93,7 +95,9 @@ class LongWord(SideBounded):
     maximum: float | None = 40
 
     def side_values(self, side: BatchSide) -> Integers:
-        return side.spaced.longest_words()
+        words, longest = side.spaced, np.zeros(len(side), dtype=np.int64)
+        np.maximum.at(longest, words.word_sentence, words.word_lengths)
+        return longest
 
 
 @dataclass(frozen=True)

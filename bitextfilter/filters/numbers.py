@@ -228,9 +228,8 @@ def _readings(text: str) -> Readings:
 def _grouped(groups: list[str], marks: list[str]) -> bool:
     """Return True if groups may be one whole number: 1 234 567, or 12,34,567 in India."""
     sizes = [len(group) for group in groups]
-    if len(set(marks)) > 1 or sizes[0] > 3:
-        return not marks
-    return not marks or (sizes[-1] == 3 and set(sizes[1:-1]) <= {2, 3})
+    one_mark = len(set(marks)) == 1 and sizes[0] <= 3 == sizes[-1]
+    return not marks or (one_mark and set(sizes[1:-1]) <= {2, 3})
 
 
 def _plain(whole: str, decimals: str = "") -> str:

@@ -49,12 +49,6 @@ class BatchSide:
         return np.fromiter(map(len, self.sentences), dtype=np.int64, count=len(self))
 
     @functools.cached_property
-    def byte_lengths(self) -> Integers:
-        """UTF-8 bytes of each sentence, shape ``(n,)``."""
-        sizes = (len(sentence.encode("utf-8", "surrogatepass")) for sentence in self.sentences)
-        return np.fromiter(sizes, dtype=np.int64, count=len(self))
-
-    @functools.cached_property
     def ends(self) -> Integers:
         """Index in ``codes`` of the ``\\n`` after each sentence, shape ``(n,)``."""
         return np.cumsum(self.lengths + 1) - 1
@@ -141,14 +135,10 @@ class BatchSide:
         return self.word_ends - self.word_starts
 
     @functools.cached_property
-    def _first_words(self) -> Integers:
-        """Index of each sentence's first word, and the number of words: ``(n + 1,)``."""
-        return np.append(np.searchsorted(self.word_starts, self.starts), len(self.word_starts))
-
-    @functools.cached_property
     def word_counts(self) -> Integers:
         """Words of each sentence, shape ``(n,)``."""
-        return np.diff(self._first_words)
+        firsts = np.searchsorted(self.word_starts, self.starts)
+        return np.diff(firsts, append=len(self.word_starts))
 
     @functools.cached_property
     def word_sentence(self) -> Integers:
@@ -172,15 +162,6 @@ class BatchSide:
             return self.word_counts.astype(np.float64)
         unspaced = self.count(self.script_in(*characters.UNSPACED))
         return self.spaced.word_counts + unspaced / 2
-
-    def longest_words(self) -> Integers:
-        """Return the characters of the longest word of each sentence, ``(n,)``; 0 for none."""
-        longest = np.zeros(len(self), dtype=np.int64)
-        full = self.word_counts > 0
-        if full.any():
-            firsts = self._first_words[:-1][full]
-            longest[full] = np.maximum.reduceat(self.word_lengths, firsts)
-        return longest
 
     def sketches(self, first: Integers, last: Integers) -> NDArray[np.uint32]:
         """Return a hash of each piece of ``codes``, the same in any case, shape ``(pieces,)``.

@@ -71,7 +71,12 @@ class Pipeline:
             if rule in rules[:place]:
                 raise SettingsError(f"rule {rule.name!r} is given twice")
         self.rules = sorted(rules, key=lambda rule: rule.cost)
-        self.labels = _labels(self.rules)
+        names = [rule.label for rule in self.rules]
+        self.labels = [
+            name if names.count(name) == 1 else f"{name}#{names[: place + 1].count(name)}"
+            for place, name in enumerate(names)
+        ]
+        """The names of the rules, numbered where several rules share one."""
         self._stages = [list(group) for _, group in groupby(self.rules, lambda rule: rule.cost)]
         if not fast:
             self._stages = [self.rules] if self.rules else []
@@ -109,15 +114,6 @@ class Pipeline:
             dropped=Counter(dict(zip(self.labels, fails.sum(axis=1).tolist(), strict=True))),
             unique=Counter(dict(zip(self.labels, alone.sum(axis=1).tolist(), strict=True))),
         )
-
-
-def _labels(rules: Sequence[Rule]) -> list[str]:
-    """Return a label for each rule: its name, numbered if several rules share it."""
-    names = [rule.label for rule in rules]
-    return [
-        name if names.count(name) == 1 else f"{name}#{names[: place + 1].count(name)}"
-        for place, name in enumerate(names)
-    ]
 
 
 class _FilteredLines(NamedTuple):
@@ -165,7 +161,9 @@ class LineFilter:
     def _pairs(self, rows: Sequence[Row]) -> Pairs:
         def column(name: str) -> Floats:
             place = self.places[name]
-            return np.array([_number(row.line, place) for row in rows], dtype=np.float64)
+            fields = (row.line.split(b"\t") for row in rows)
+            numbers = (number_of(f[place]) if -len(f) <= place < len(f) else np.nan for f in fields)
+            return np.fromiter(numbers, dtype=np.float64, count=len(rows))
 
         sources, targets = [row.texts[0] for row in rows], [row.texts[1] for row in rows]
         return Pairs(sources, targets, self.languages, column)
@@ -188,9 +186,3 @@ class LineFilter:
             if self.keep_rejects and not kept:
                 rejects.append(reject_line(row.number, verdict, row.line))
         return b"".join(output), b"".join(rejects)
-
-
-def _number(line: bytes, place: int) -> float:
-    """Return the number in a column of *line*; NaN without one."""
-    fields = line.split(b"\t")
-    return number_of(fields[place]) if -len(fields) <= place < len(fields) else np.nan

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -163,7 +162,8 @@ class Repetition(SideFault):
             raise SettingsError(f"{self.name}: longest must be at least shortest")
 
     def fault(self, sentence: str) -> str | None:
-        match = _repeated(self.repeats, self.shortest, self.longest).search(sentence)
+        piece = rf"\S.{{{self.shortest - 1},{self.longest - 1}}}?"
+        match = regex.search(rf"({piece})(?: *\1){{{self.repeats},}}", sentence)
         return match[1] if match else None
 
     def suspects(self, side: BatchSide) -> Mask:
@@ -186,11 +186,6 @@ class Repetition(SideFault):
                     last = min(places[min(place + reach + 1, len(places) - 1)], side.ends[sentence])
                     found[sentence] = self.fault(side.text[first:last]) is not None
         return found
-
-
-@functools.lru_cache
-def _repeated(repeats: int, shortest: int, longest: int) -> regex.Pattern[str]:
-    return regex.compile(rf"(\S.{{{shortest - 1},{longest - 1}}}?)(?: *\1){{{repeats},}}")
 
 
 _LONGEST_PHRASE = 30

@@ -168,10 +168,7 @@ class Boilerplate(SideFault):
 
     def suspects(self, side: BatchSide) -> Mask:
         """Select sentences with a key word of a pattern."""
-        suspects = np.zeros(len(side), dtype=bool)
-        for patterns in self._lists():
-            suspects |= patterns.suspects(side)
-        return suspects
+        return np.asarray(np.any([some.suspects(side) for some in self._lists()], axis=0))
 
     def fault(self, sentence: str) -> str | None:
         words = dict.fromkeys(_WORD.findall(sentence.lower()))
@@ -189,19 +186,27 @@ _WORD = regex.compile(r"\p{Alphabetic}+|©")
 
 
 class _Patterns:
-    """Regular expressions, each with the key words of texts that it may match."""
+    """Regular expressions of a file, each with the key words of texts that it may match."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: str) -> None:
+        """Read the file; an expression without words may match any text."""
         self._by_word: dict[str, list[regex.Pattern[str]]] = {}
         self._anywhere: list[regex.Pattern[str]] = []
-
-    def add(self, words: str, expression: str) -> None:
-        """Add an *expression* for texts with one of the *words*; without words, for all."""
-        pattern = regex.compile(expression, regex.IGNORECASE)
-        for word in words.split():
-            self._by_word.setdefault(word, []).append(pattern)
-        if not words:
-            self._anywhere.append(pattern)
+        for number, line in enumerate(read_lines(path), start=1):
+            words, _, expression = line.rpartition("\t")
+            if not expression.strip() or line.startswith("#"):
+                continue
+            for name, meaning in _MACROS.items():
+                expression = expression.replace(name, meaning)
+            try:
+                pattern = regex.compile(expression, regex.IGNORECASE)
+            except regex.error as error:
+                reason = f"{path}:{number}: not a regular expression: {error}"
+                raise SettingsError(reason) from error
+            for word in words.split():
+                self._by_word.setdefault(word, []).append(pattern)
+            if not words:
+                self._anywhere.append(pattern)
 
     def of(self, words: Iterable[str]) -> Iterator[regex.Pattern[str]]:
         """Yield the patterns that may match a text of *words*."""
@@ -224,17 +229,4 @@ class _Patterns:
         return words.sketches(words.starts, words.ends)
 
 
-@functools.lru_cache
-def _read(path: str) -> _Patterns:
-    patterns = _Patterns()
-    for number, line in enumerate(read_lines(path), start=1):
-        words, _, expression = line.rpartition("\t")
-        if not expression.strip() or line.startswith("#"):
-            continue
-        for name, meaning in _MACROS.items():
-            expression = expression.replace(name, meaning)
-        try:
-            patterns.add(words, expression)
-        except regex.error as error:
-            raise SettingsError(f"{path}:{number}: not a regular expression: {error}") from error
-    return patterns
+_read = functools.lru_cache(_Patterns)
