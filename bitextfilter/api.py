@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import open_input
 from bitextfilter.io.rows import BadRow, ColumnPlace, Columns, Row, RowReader, is_blank, number_of
-from bitextfilter.text.words import sentence_list
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,10 +82,8 @@ class _Columns(Columns):
 
     def wanted(self) -> tuple[ColumnPlace, ...]:
         """Return the columns, the score last."""
-        places = {"source": self.source, "target": self.target, "score": self.score}
-        return tuple(
-            ColumnPlace(n, f"{n}=", place) for n, place in places.items() if place is not None
-        )
+        named = ("source", self.source), ("target", self.target), ("score", self.score)
+        return tuple(ColumnPlace(name, f"{name}=", at) for name, at in named if at is not None)
 
 
 def _checked_row(row: Row | BadRow, name: str) -> Row | BadRow:
@@ -197,8 +194,7 @@ def deduplicate(
     from bitextfilter.corpus.duplicate_keys import DedupSettings
 
     names = (ignore,) if isinstance(ignore, str) else tuple(ignore)
-    settings = DedupSettings(match, by, keep, names, similarity, shingle)
-    return _unique(pairs, settings)
+    return _unique(pairs, DedupSettings(match, by, keep, names, similarity, shingle))
 
 
 def _unique(pairs: Iterable[Pair], settings: DedupSettings) -> Iterator[Pair]:
@@ -476,6 +472,8 @@ def _language_codes(languages: tuple[str, str] | None) -> tuple[str, str] | None
     if isinstance(languages, str) or (languages is not None and len(languages) != 2):
         raise TypeError(f'languages are two codes, as ("en", "de"), not {languages!r:.40}')
     if languages is not None:
+        from bitextfilter.text.words import sentence_list
+
         sentence_list(languages, "languages")
     return languages
 
@@ -497,4 +495,6 @@ def _member_number(pair: Sequence[Any], place: int) -> float:
 
 
 def _sentence_sides(sources: Iterable[str], targets: Iterable[str]) -> tuple[list[str], list[str]]:
+    from bitextfilter.text.words import sentence_list
+
     return sentence_list(sources, "sources"), sentence_list(targets, "targets")
