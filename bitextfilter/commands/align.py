@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
 from math import inf
@@ -18,11 +18,8 @@ from bitextfilter.commands.align_documents import (
     DocumentSettings,
     RowForm,
     check_documents,
-    document_options,
-    form_options,
     given_options,
     reject_line_of,
-    settings_of,
     warn_of_languages,
     without_tab,
     write_alignments,
@@ -32,14 +29,19 @@ from bitextfilter.commands.frame.cuts import (
     NO_CUT,
     RECOMMENDED,
     MinScore,
-    optional_min_score,
+    as_optional_min_score,
     recommended_cut,
 )
 from bitextfilter.commands.frame.options import (
-    engine_options,
-    error_options,
-    model_options,
-    output_option,
+    COUNT,
+    ERRORS,
+    ModelName,
+    Scaling,
+    argument,
+    flag,
+    option,
+    options_of,
+    rows,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import WorkerSetup, engine_of, load_model_once
@@ -68,35 +70,72 @@ _NOT_OF_DOCUMENTS = (
     *("--similarity", "--retrieval", "--neighbours-count", "--keep-duplicates", "--resume"),
     *("--dtype", "--index", "--recall", "--index-save", "--index-load", "--stream", *_ENGINES),
 )
-_OF_DOCUMENTS = tuple(option.opts[-1] for option in document_options())
+_DOCUMENTS = options_of(DocumentSettings, hidden=True)
+_OF_DOCUMENTS = tuple(each.opts[-1] for each in _DOCUMENTS.parameters)
 
 
 @dataclass(frozen=True)
 class _Settings:
     """Options of mining."""
 
-    form: RowForm
-    similarity: str | None
-    retrieval: str
-    neighbours_count: int
-    min_score: MinScore | Literal["none"] | None
-    keep_duplicates: bool
-    no_column_check: bool
-    dtype: str
-    index: str
-    recall: float
-    index_save: str | None
-    index_load: str | None
-    stream: bool
-
-
-def _check_settings(files: Sequence[str], settings: _Settings, work: str | None) -> None:
-    """Raise UsageError for options that do not go together; *work* is the folder of --resume."""
-    for problem in _problems(files, settings, work):
-        raise click.UsageError(problem)
+    source: str | None = argument(required=False)
+    target: str | None = argument(required=False)
+    similarity: str | None = option(
+        "--similarity",
+        "Score of a pair  [default: joint; without a classifier csls]",
+        THRESHOLD_MEASURES,
+    )
+    retrieval: str = option(
+        "--retrieval", "Choice of pairs among the candidates.", _RETRIEVALS, "max"
+    )
+    neighbours_count: int = option(
+        "-k --neighbours-count K",
+        "Candidates of each sentence, and neighbours of a margin.",
+        COUNT,
+        4,
+    )
+    min_score: MinScore | Literal["none"] | None = option(
+        "--min-score X",
+        "Leave out pairs below X: a number, recommended (the model's cut) or none  [default: "
+        "recommended, if the model has such a cut]",
+        as_optional_min_score,
+    )
+    keep_duplicates: bool = flag("--keep-duplicates", "Write a pair for each copy of its lines.")
+    dtype: str = option(
+        "--dtype",
+        "Number format of the vectors on disk.",
+        ["float16", "float32", "int8"],
+        "float16",
+    )
+    index: str = option(
+        "--index",
+        "Method of the search for neighbours.",
+        ["auto", "exact", "flat", "ivf", "ivf-sq8", "ivf-pq"],
+        "auto",
+    )
+    recall: float = option(
+        "--recall R",
+        "Share of nearest neighbours that an index must find.",
+        click.FloatRange(0, 1, min_open=True),
+        0.99,
+    )
+    index_save: str | None = option(
+        "--index-save DIR", "Keep the target side in DIR, to mine more text against it."
+    )
+    index_load: str | None = option(
+        "--index-load DIR", "Mine SOURCE against the target side of DIR."
+    )
+    stream: bool = flag(
+        "--stream", "With --index-load: the best pair of each source, in input order."
+    )
+    monotonic: bool = flag(
+        "--monotonic",
+        "Align documents: the older name of bitext-align-documents, with its options.",
+    )
 
 
 def _problems(files: Sequence[str], settings: _Settings, work: str | None) -> Iterator[str]:
+    """Yield the reasons why options do not go together; *work* is the folder of --resume."""
     given = given_options()
     yield from (f"{name} needs --monotonic" for name in _OF_DOCUMENTS if name in given)
     if "--recall" in given and settings.index == "exact":
@@ -126,16 +165,6 @@ def _save_problems(folder: Path, work: str | None) -> Iterator[str]:
         yield f"--index-save {folder}: exists already"
 
 
-def _open_readers(run: Run, paths: Sequence[str]) -> list[RowReader]:
-    """Open files of sentences as the row options say; they share one file of rejects."""
-    settings, readers = run.row_settings, []
-    for path in paths:
-        run.row_settings = replace(settings, input=path)
-        readers.append(run.rows(TextColumn()))
-        settings = replace(settings, rejects=None)
-    return readers
-
-
 def _good_rows(run: Run, reader: RowReader) -> Iterator[list[Row]]:
     """Yield the good rows of a file of sentences, window by window; reject the others."""
     for window in row_windows(reader, run.common.batch_size):
@@ -154,32 +183,33 @@ def _texts(run: Run, reader: RowReader) -> Iterator[list[str]]:
     return ([row.text for row in window] for window in _good_rows(run, reader))
 
 
-def _mine(run: Run, files: Sequence[str], settings: _Settings) -> None:
+def _mine(run: Run, files: Sequence[str], settings: _Settings, form: RowForm) -> None:
     """Find the pairs of two files, or of one and an index, and write them best first."""
-    output, readers, model = run.output(), _open_readers(run, files), run.model()
+    output, readers = run.output(), [run.rows(TextColumn(), file) for file in files]
+    model = run.model()
     mining = _mining_settings(run, model, settings)
     least = _least_score(run, mining.similarity, settings.min_score)
     miner = _miner(run, model, settings)
     sentences = miner.gather([_texts(run, reader) for reader in readers])
-    if not settings.no_column_check:
+    if not form.no_column_check:
         warn_of_languages(run, model, sentences)
     mined = miner.mine(mining)
     if least > -inf:
         kept = mined.take(mined.score >= least)
         run.counts["below the cut"] += len(mined) - len(kept)
         mined = kept
-    for line, copies in _lines(sentences, mined, settings):
+    for line, copies in _lines(sentences, mined, form, settings.keep_duplicates):
         output.writelines(repeat(line, copies))
         run.counts["pairs"] += copies
     if settings.index_save is not None:
         miner.save(Path(settings.index_save))
 
 
-def _mine_stream(run: Run, files: Sequence[str], settings: _Settings) -> None:
+def _mine_stream(run: Run, files: Sequence[str], settings: _Settings, form: RowForm) -> None:
     """Write the best pair of each sentence with an index, in input order, window by window."""
     from bitextfilter.workflows.collection_mining import IndexMiner
 
-    output, (reader,), model = run.output(), _open_readers(run, files), run.model()
+    output, reader, model = run.output(), run.rows(TextColumn(), files[0]), run.model()
     mining = _mining_settings(run, model, settings)
     least = _least_score(run, mining.similarity, settings.min_score)
     index = _open_index(model, settings)
@@ -193,7 +223,7 @@ def _mine_stream(run: Run, files: Sequence[str], settings: _Settings) -> None:
                 continue
             target, score = best[row.text]
             if score >= least:
-                output.write(settings.form.row([row.text, target], score))
+                output.write(form.row([row.text, target], score))
                 run.counts["pairs"] += 1
             else:
                 run.counts["below the cut"] += 1
@@ -318,111 +348,32 @@ def _workers(run: Run, model: Model, folder: Path) -> tuple[MapTasks, Callable[[
 
 
 def _lines(
-    sentences: Sequence[SentenceFile], mined: Mined, settings: _Settings
+    sentences: Sequence[SentenceFile], mined: Mined, form: RowForm, duplicates: bool
 ) -> Iterator[tuple[bytes, int]]:
     """Yield the line of each pair, and how often it is written."""
-    copies = [side.copies() for side in sentences] if settings.keep_duplicates else None
+    copies = [side.copies() for side in sentences] if duplicates else None
     for i, j, score in zip(mined.source.tolist(), mined.target.tolist(), mined.score, strict=True):
-        line = settings.form.row([sentences[0][i], sentences[1][j]], score)
+        line = form.row([sentences[0][i], sentences[1][j]], score)
         yield line, 1 if copies is None else int(copies[0][i] * copies[1][j])
 
 
-def _large_options() -> list[click.Parameter]:
-    """Return --resume, --dtype, the options of indexes, and those of engines."""
-    resume = click.Option(
-        ["--resume"],
-        metavar="DIR",
-        help="Keep finished work in DIR; go on from there if it was stopped.",
-    )
-    dtype = click.Option(
-        ["--dtype"],
-        type=click.Choice(["float16", "float32", "int8"]),
-        default="float16",
-        show_default=True,
-        help="Number format of the vectors on disk.",
-    )
-    return [resume, dtype, *_index_options(), *engine_options()]
-
-
-def _index_options() -> list[click.Parameter]:
-    """Return --index, --recall, --index-save, --index-load and --stream."""
-    index = click.Option(
-        ["--index"],
-        type=click.Choice(["auto", "exact", "flat", "ivf", "ivf-sq8", "ivf-pq"]),
-        default="auto",
-        show_default=True,
-        help="Method of the search for neighbours.",
-    )
-    recall = click.Option(
-        ["--recall"],
-        type=click.FloatRange(0, 1, min_open=True),
-        default=0.99,
-        show_default=True,
-        metavar="R",
-        help="Share of nearest neighbours that an index must find.",
-    )
-    save = click.Option(
-        ["--index-save"],
-        metavar="DIR",
-        help="Keep the target side in DIR, to mine more text against it.",
-    )
-    load = click.Option(
-        ["--index-load"], metavar="DIR", help="Mine SOURCE against the target side of DIR."
-    )
-    stream = click.Option(
-        ["--stream"],
-        is_flag=True,
-        help="With --index-load: the best pair of each source, in input order.",
-    )
-    return [index, recall, save, load, stream]
+_SCALING = options_of(
+    Scaling,
+    "resume engine ray_address workers",
+    {"resume": {"help": "Keep finished work in DIR; go on from there if it was stopped."}},
+)
 
 
 @command(
     "bitext-align",
-    output_option(),
-    error_options(),
-    model_options(),
-    _large_options(),
-    document_options(hidden=True),
-    form_options(),
+    _Settings,
+    rows("output", ERRORS),
+    ModelName,
+    _SCALING,
+    _DOCUMENTS,
+    RowForm,
 )
-@click.argument("source", required=False)
-@click.argument("target", required=False)
-@click.option(
-    "--similarity",
-    type=click.Choice(THRESHOLD_MEASURES),
-    help="Score of a pair  [default: joint; without a classifier csls]",
-)
-@click.option(
-    "--retrieval",
-    type=click.Choice(_RETRIEVALS),
-    default="max",
-    show_default=True,
-    help="Choice of pairs among the candidates.",
-)
-@click.option(
-    "-k",
-    "--neighbours-count",
-    type=click.IntRange(min=1),
-    default=4,
-    show_default=True,
-    metavar="K",
-    help="Candidates of each sentence, and neighbours of a margin.",
-)
-@click.option(
-    "--min-score",
-    type=optional_min_score,
-    metavar="X",
-    help="Leave out pairs below X: a number, recommended (the model's cut) or none  "
-    "[default: recommended, if the model has such a cut]",
-)
-@click.option("--keep-duplicates", is_flag=True, help="Write a pair for each copy of its lines.")
-@click.option(
-    "--monotonic",
-    is_flag=True,
-    help="Align documents: the older name of bitext-align-documents, with its options.",
-)
-def main(run: Run, source: str | None, target: str | None, monotonic: bool, **options: Any) -> None:
+def main(run: Run, settings: _Settings, documents: DocumentSettings, form: RowForm) -> None:
     """Find translations in two files of sentences, one a line, that are not aligned.
 
     Writes source, target and score, separated by tabs, best first. A sentence's candidates are
@@ -454,18 +405,21 @@ def main(run: Run, source: str | None, target: str | None, monotonic: bool, **op
         bitext-align --index-save INDEX old.en.txt de.txt > old.tsv
         bitext-align --index-load INDEX new.en.txt > new.tsv
     """
-    files = [file for file in (source, target) if file is not None]
-    documents = settings_of(options)
-    if monotonic:
-        _align_documents(run, files, documents, options["min_score"])
+    files = [file for file in (settings.source, settings.target) if file is not None]
+    if settings.monotonic:
+        _align_documents(run, files, documents, form, settings.min_score)
         return
-    settings = _Settings(documents.form, no_column_check=documents.no_column_check, **options)
-    _check_settings(files, settings, run.scaling.resume)
-    (_mine_stream if settings.stream else _mine)(run, files, settings)
+    for problem in _problems(files, settings, run.scaling.resume):
+        raise click.UsageError(problem)
+    (_mine_stream if settings.stream else _mine)(run, files, settings, form)
 
 
 def _align_documents(
-    run: Run, files: Sequence[str], settings: DocumentSettings, min_score: MinScore | str | None
+    run: Run,
+    files: Sequence[str],
+    documents: DocumentSettings,
+    form: RowForm,
+    min_score: MinScore | str | None,
 ) -> None:
     """Do the work of ``bitext-align-documents``, and name that command."""
     if min_score == RECOMMENDED:
@@ -474,7 +428,7 @@ def _align_documents(
     for name in _NOT_OF_DOCUMENTS:
         if name in given_options():
             raise click.UsageError(f"{name} does not go with --monotonic")
-    check_documents(files, settings)
+    check_documents(files, documents)
     run.note("the command for documents is bitext-align-documents; --monotonic goes on working")
     least = min_score if isinstance(min_score, float) else None
-    write_alignments(run, files, replace(settings, min_score=least))
+    write_alignments(run, files, documents, form, least)

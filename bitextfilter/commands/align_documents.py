@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 from click.core import ParameterSource
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
-    error_options,
-    language_pair,
-    model_options,
-    output_option,
-    score_value,
+    DIGITS,
+    ERRORS,
+    ModelName,
+    argument,
+    as_languages,
+    as_score,
+    flag,
+    option,
+    rows,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, NotFoundError
@@ -50,10 +54,11 @@ _NOT_FOR = {
 
 @dataclass(frozen=True)
 class RowForm:
-    """Form of output rows: decimals of scores, and where the score stands."""
+    """Form of output rows, and whether the languages of the files are checked."""
 
-    digits: int
-    score_first: bool
+    score_first: bool = flag("--score-first", "Write score, source, target.")
+    digits: int = option("--digits", "Decimals of the scores.", DIGITS, 4)
+    no_column_check: bool = flag("--no-column-check", "Do not check the languages of the files.")
 
     def score(self, score: float | None) -> str:
         """Return a score as text: empty for None, and without a sign if it rounds to 0."""
@@ -70,85 +75,30 @@ class RowForm:
 class DocumentSettings:
     """Options of the alignment of documents."""
 
-    form: RowForm
-    documents: str | None
-    by: str
-    classifier: bool
-    largest: int
-    skip: float
-    links: bool
-    split: tuple[str, str] | None
-    keep_going: bool
-    no_column_check: bool
-    min_score: float | None = None
-
-
-def form_options() -> list[click.Parameter]:
-    """Return --score-first, --digits and --no-column-check."""
-    first = click.Option(["--score-first"], is_flag=True, help="Write score, source, target.")
-    digits = click.Option(
-        ["--digits"],
-        type=click.IntRange(0, 9),
-        default=4,
-        show_default=True,
-        help="Decimals of the scores.",
+    documents: str | None = option(
+        "--documents LIST", "Many documents: rows of source and target file, or JSON objects."
     )
-    check = click.Option(
-        ["--no-column-check"], is_flag=True, help="Do not check the languages of the files."
+    by: str = option("--by", "Evidence for translations.", ["model", "words", "length"], "model")
+    classifier: bool = flag("--classifier", "Re-score links by the model's classifier: slower.")
+    largest: int = option(
+        "--largest N",
+        "Up to N sentences of a side may be in a link with one of the other.",
+        click.IntRange(1, 10),
+        5,
     )
-    return [first, digits, check]
-
-
-def document_options(hidden: bool = False) -> list[click.Parameter]:
-    """Return --documents, --by, --classifier, --largest, --skip, --links, --split, --keep-going."""
-    option = partial(click.Option, hidden=hidden)
-    documents = option(
-        ["--documents"],
-        metavar="LIST",
-        help="Many documents: rows of source and target file, or JSON objects.",
+    skip: float = option(
+        "--skip C",
+        "Cost of leaving out a sentence; linking unrelated ones costs 1.",
+        click.FloatRange(0, 100),
+        0.9,
     )
-    by = option(
-        ["--by"],
-        type=click.Choice(["model", "words", "length"]),
-        default="model",
-        show_default=True,
-        help="Evidence for translations.",
+    links: bool = flag("--links", "Write [0]:[0,1]:score, not the sentences.")
+    split: tuple[str, str] | None = option(
+        "--split L1,L2",
+        "Divide lines into sentences, by the rules of these languages.",
+        as_languages,
     )
-    classifier = option(
-        ["--classifier"], is_flag=True, help="Re-score links by the model's classifier: slower."
-    )
-    largest = option(
-        ["--largest"],
-        type=click.IntRange(1, 10),
-        default=5,
-        show_default=True,
-        metavar="N",
-        help="Up to N sentences of a side may be in a link with one of the other.",
-    )
-    skip = option(
-        ["--skip"],
-        type=click.FloatRange(0, 100),
-        default=0.9,
-        show_default=True,
-        metavar="C",
-        help="Cost of leaving out a sentence; linking unrelated ones costs 1.",
-    )
-    return [documents, by, classifier, largest, skip, *_writing_options(option)]
-
-
-def _writing_options(option: Callable[..., click.Option]) -> list[click.Parameter]:
-    """Return --links, --split and --keep-going."""
-    links = option(["--links"], is_flag=True, help="Write [0]:[0,1]:score, not the sentences.")
-    split = option(
-        ["--split"],
-        type=language_pair,
-        metavar="L1,L2",
-        help="Divide lines into sentences, by the rules of these languages.",
-    )
-    keep_going = option(
-        ["--keep-going"], is_flag=True, help="Leave out documents of the list that cannot be read."
-    )
-    return [links, split, keep_going]
+    keep_going: bool = flag("--keep-going", "Leave out documents of the list that cannot be read.")
 
 
 def given_options() -> set[str]:
@@ -159,13 +109,6 @@ def given_options() -> set[str]:
         for parameter in context.command.params
         if context.get_parameter_source(parameter.name or "") == ParameterSource.COMMANDLINE
     }
-
-
-def settings_of(options: dict[str, Any]) -> DocumentSettings:
-    """Take the settings of document alignment, and of rows, out of *options*."""
-    form = RowForm(options.pop("digits"), options.pop("score_first"))
-    names = {field.name for field in fields(DocumentSettings)} - {"form", "min_score"}
-    return DocumentSettings(form, **{name: options.pop(name) for name in names})
 
 
 def check_documents(files: Sequence[str], settings: DocumentSettings) -> None:
@@ -191,20 +134,24 @@ def check_documents(files: Sequence[str], settings: DocumentSettings) -> None:
         raise click.UsageError(problems[0])
 
 
+@dataclass(frozen=True)
+class _Settings:
+    """The documents, and the cut."""
+
+    source: str | None = argument(required=False)
+    target: str | None = argument(required=False)
+    min_score: float | None = option("--min-score X", "Leave out links below X.", as_score)
+
+
 @command(
     "bitext-align-documents",
-    output_option(),
-    error_options(),
-    model_options(),
-    document_options(),
-    form_options(),
+    _Settings,
+    rows("output", ERRORS),
+    ModelName,
+    DocumentSettings,
+    RowForm,
 )
-@click.argument("source", required=False)
-@click.argument("target", required=False)
-@click.option("--min-score", type=score_value, metavar="X", help="Leave out links below X.")
-def main(
-    run: Run, source: str | None, target: str | None, min_score: float | None, **options: Any
-) -> None:
+def main(run: Run, settings: _Settings, documents: DocumentSettings, form: RowForm) -> None:
     """Link the sentences of a document with those of its translation, in their order.
 
     A document is a file of sentences, one a line; blank lines are none. One or more neighbouring
@@ -228,49 +175,59 @@ def main(
         bitext-align-documents --links --by words book.en.txt book.cs.txt > book.links
         bitext-align-documents --links --documents list.tsv --keep-going
     """
-    files = [file for file in (source, target) if file is not None]
-    settings = replace(settings_of(options), min_score=min_score)
-    check_documents(files, settings)
-    write_alignments(run, files, settings)
+    files = [file for file in (settings.source, settings.target) if file is not None]
+    check_documents(files, documents)
+    write_alignments(run, files, documents, form, settings.min_score)
 
 
-def write_alignments(run: Run, files: Sequence[str], settings: DocumentSettings) -> None:
+def write_alignments(
+    run: Run,
+    files: Sequence[str],
+    settings: DocumentSettings,
+    form: RowForm,
+    min_score: float | None,
+) -> None:
     """Align two files, or the documents of --documents, and write their links."""
     output = run.output()
-    reader = DocumentReader(run, settings.split)
-    if settings.documents is not None:
-        pairs = reader.listed(settings.documents)
-    else:
-        pairs = iter([reader.pair(*files)])
+    reader, listed = DocumentReader(run, settings.split), settings.documents
+    pairs = [reader.pair(*files)] if listed is None else reader.listed(listed)
     model = run.model() if settings.by == "model" else None
     align = _aligner(run, model, settings)
     run.counts.update(rows=0, rejected=0, documents=0, links=0)
     run.progress(unit="texts")
-    own_files = 0
+    least, own_files = -inf if min_score is None else min_score, 0
+    lines = _number_lines if settings.links else _text_lines
     for pair in pairs:
-        try:
-            sides = pair.read()
-        except (InputError, NotFoundError) as error:
-            if not settings.keep_going:
-                raise
-            run.counts["left out"] += 1
-            run.warn(f"left out: {error}")
+        if (sides := _read(run, pair, settings.keep_going)) is None:
             continue
         texts = sides[0].sentences, sides[1].sentences
         links, distance = align(*texts)
         _warn(run, pair.name, texts, settings.by, distance)
-        if model is not None and not settings.no_column_check:
+        if model is not None and not form.no_column_check:
             warn_of_languages(run, model, texts, f"{pair.name}: ")
         if pair.output is not None:
             with open_output(pair.output) as stream:
-                _write(run, stream, sides, links, settings)
+                stream.writelines(lines(sides, links, form, least))
             own_files += 1
         elif settings.links and run.counts["documents"] > own_files:
             raise InputError(_TOGETHER, file=pair.name, remedy=_APART)
         else:
-            _write(run, output, sides, links, settings)
+            output.writelines(lines(sides, links, form, least))
+        run.counts["links"] += sum(_is_kept(link, least) for link in links)
         run.counts["documents"] += 1
         run.advance(0)
+
+
+def _read(run: Run, pair: _DocumentPair, keep_going: bool) -> _Sides | None:
+    """Read documents; None for those that cannot be read, with --keep-going."""
+    try:
+        return pair.read()
+    except (InputError, NotFoundError) as error:
+        if not keep_going:
+            raise
+        run.counts["left out"] += 1
+        run.warn(f"left out: {error}")
+        return None
 
 
 def _aligner(run: Run, model: Model | None, settings: DocumentSettings) -> Align:
@@ -340,25 +297,29 @@ def warn_of_languages(
         run.warn(name + warning)
 
 
-def _write(
-    run: Run, stream: BinaryIO, sides: _Sides, links: list[Link], settings: DocumentSettings
-) -> None:
-    """Write the links of a document, in order; below --min-score only the numbers of lines."""
-    least = -inf if settings.min_score is None else settings.min_score
+def _is_kept(link: Link, least: float) -> bool:
+    return link.score is not None and link.score >= least
+
+
+def _text_lines(sides: _Sides, links: list[Link], form: RowForm, least: float) -> Iterator[bytes]:
+    """Yield a line for each link of a document that scores *least* or more, in order."""
     for link in links:
-        kept = link.score is not None and link.score >= least
-        run.counts["links"] += kept
-        places = list(zip(sides, (link.source, link.target), strict=True))
-        if settings.links:
-            source, target = ([side.numbers[place] for place in part] for side, part in places)
-            if kept:
-                stream.write(link_line(source, target, settings.form.score(link.score)))
-            else:
-                stream.writelines(link_line([number], [], "") for number in source)
-                stream.writelines(link_line([], [number], "") for number in target)
-        elif kept:
+        if _is_kept(link, least):
+            places = zip(sides, (link.source, link.target), strict=True)
             texts = [" ".join(side.sentences[place] for place in part) for side, part in places]
-            stream.write(settings.form.row(texts, link.score))
+            yield form.row(texts, link.score)
+
+
+def _number_lines(sides: _Sides, links: list[Link], form: RowForm, least: float) -> Iterator[bytes]:
+    """Yield the numbers of the lines of each link; below *least*, each number without a link."""
+    for link in links:
+        places = zip(sides, (link.source, link.target), strict=True)
+        source, target = ([side.numbers[place] for place in part] for side, part in places)
+        if _is_kept(link, least):
+            yield link_line(source, target, form.score(link.score))
+        else:
+            yield from (link_line([number], [], "") for number in source)
+            yield from (link_line([], [number], "") for number in target)
 
 
 class DocumentReader:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
-from click.core import ParameterSource
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import language_pair, needs_own_file, row_options
+from bitextfilter.commands.frame.options import (
+    argument,
+    as_languages,
+    flag,
+    is_given,
+    needs_own_file,
+    option,
+    rows,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import open_outputs, stream_name
 from bitextfilter.io.rows import WINDOW_BYTES, BadRow, TextColumn
@@ -32,7 +39,7 @@ def _two_names(value: str) -> tuple[str, str]:
 
 def _two_languages(value: str) -> tuple[str, str]:
     """Read two different languages."""
-    return _two_names(",".join(language_pair(value)))
+    return _two_names(",".join(as_languages(value)))
 
 
 def _names(value: str) -> tuple[str, ...]:
@@ -41,15 +48,29 @@ def _names(value: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class _Choices:
+class _Settings:
     """Formats and their options."""
 
-    source: str
-    target: str
-    languages: tuple[str, str] | None
-    fields: tuple[str, str] | None
-    keep: tuple[str, ...]
-    whitespace: bool
+    files: tuple[str, ...] = argument("[FILE]...", nargs=-1)
+    source: str = option("--from", "Format.", _FORMATS, "tsv")
+    target: str = option("--to", "Format.", _FORMATS, "tsv")
+    languages: tuple[str, str] | None = option(
+        "--languages SOURCE,TARGET", "tmx: the languages, as en,de.", _two_languages
+    )
+    fields: tuple[str, str] | None = option(
+        "--fields SOURCE,TARGET",
+        "jsonl: the fields of the texts  [default: source,target, or as --header calls them]",
+        _two_names,
+    )
+    keep: tuple[str, ...] = option(
+        "--keep NAME[,NAME...]",
+        "jsonl, tmx: read these fields or properties too, as further columns.",
+        _names,
+        "",
+    )
+    whitespace: bool = flag(
+        "--whitespace", "Make tabs and line breaks in a text spaces (to tsv, moses)."
+    )
 
 
 _USED: dict[str, tuple[set[str], set[str]]] = {
@@ -66,39 +87,38 @@ _USED: dict[str, tuple[set[str], set[str]]] = {
 """Formats that an option applies to: when read, and when written."""
 
 
-def _check(choices: _Choices) -> None:
+def _check(settings: _Settings) -> None:
     """Raise UsageError for options without effect, or missing ones."""
-    context = click.get_current_context()
-    if choices.source == choices.target:
-        raise click.UsageError(f"--from {choices.source} --to {choices.target} changes nothing")
+    if settings.source == settings.target:
+        raise click.UsageError(f"--from {settings.source} --to {settings.target} changes nothing")
     for name, (read, written) in _USED.items():
-        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and choices.source not in read and choices.target not in written:
+        if is_given(name) and settings.source not in read and settings.target not in written:
             places = [f"--from {f}" for f in sorted(read)] + [f"--to {f}" for f in sorted(written)]
             raise click.UsageError(f"--{name} is for {', '.join(places)}")
-    if choices.keep and choices.target == "moses":
+    if settings.keep and settings.target == "moses":
         raise click.UsageError("--keep makes columns, and moses files have none")
-    if "tmx" in (choices.source, choices.target) and choices.languages is None:
+    if "tmx" in (settings.source, settings.target) and settings.languages is None:
         raise click.UsageError("tmx needs --languages SOURCE,TARGET")
 
 
-def _split(run: Run, choices: _Choices, files: tuple[str, ...]) -> tuple[list[str], list[str]]:
+def _split(run: Run, settings: _Settings) -> tuple[list[str], list[str]]:
     """Return the FILEs to read (without any, -i) and those to write."""
-    count = 2 * (choices.source == "moses"), 2 * (choices.target == "moses")
+    count = 2 * (settings.source == "moses"), 2 * (settings.target == "moses")
+    files = settings.files
     place = len(files) - count[1]
     read, write = list(files[:place]), list(files[place:])
     if place != count[0] and not (place == 1 and not count[0]):
         number = sum(count) if count[0] else f"{count[1]} or {count[1] + 1}"
         raise click.UsageError(f"expected {number} FILEs, those to read before those to write")
-    settings = run.row_settings
-    if read and settings.input != "-":
+    given = run.row_settings
+    if read and given.input != "-":
         raise click.UsageError("one input can be read: --input or FILE")
     if "-" in write or read == ["-", "-"]:
         raise click.UsageError("moses takes two files: - is but one stream")
     needs_own_file("the second FILE to write", write[-1] if write else None, write[:1])
-    for option, path in (("--rejects", settings.rejects), ("--manifest", run.common.manifest)):
-        needs_own_file(option, path, files)
-    return read or [settings.input], write
+    for name, path in (("--rejects", given.rejects), ("--manifest", run.common.manifest)):
+        needs_own_file(name, path, files)
+    return read or [given.input], write
 
 
 _TEXTS = ("source", "target")
@@ -106,42 +126,8 @@ _WINDOW = 4096
 _MOST_NAMES = 20
 
 
-@command("bitext-convert", row_options(), batch_size=None)
-@click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option(
-    "--from",
-    "source",
-    type=click.Choice(_FORMATS),
-    default="tsv",
-    show_default=True,
-    help="Format.",
-)
-@click.option(
-    "--to", "target", type=click.Choice(_FORMATS), default="tsv", show_default=True, help="Format."
-)
-@click.option(
-    "--languages",
-    type=_two_languages,
-    metavar="SOURCE,TARGET",
-    help="tmx: the languages, as en,de.",
-)
-@click.option(
-    "--fields",
-    type=_two_names,
-    metavar="SOURCE,TARGET",
-    help="jsonl: the fields of the texts  [default: source,target, or as --header calls them]",
-)
-@click.option(
-    "--keep",
-    type=_names,
-    default="",
-    metavar="NAME[,NAME...]",
-    help="jsonl, tmx: read these fields or properties too, as further columns.",
-)
-@click.option(
-    "--whitespace", is_flag=True, help="Make tabs and line breaks in a text spaces (to tsv, moses)."
-)
-def main(run: Run, files: tuple[str, ...], **options: Any) -> None:
+@command("bitext-convert", _Settings, rows(), uses="")
+def main(run: Run, settings: _Settings) -> None:
     """Convert sentence pairs from one format to another, in order, as a stream.
 
     tsv is the rows of all commands; moses is two files, a sentence a line; tmx is Translation
@@ -160,59 +146,55 @@ def main(run: Run, files: tuple[str, ...], **options: Any) -> None:
         bitext-convert --to tmx --languages en,de -o memory.tmx < pairs.tsv
         bitext-convert --from jsonl --fields translation.en,translation.de < pairs.jsonl
     """
-    choices = _Choices(**options)
-    _check(choices)
-    read, write = _split(run, choices, files)
+    _check(settings)
+    read, write = _split(run, settings)
     header = run.row_settings.header
-    reader = _reader(run, choices, read)
-    writer = _writer(choices, reader, header)
+    reader = _reader(run, settings, read)
+    writer = _writer(settings, reader, header)
     outputs = run.enter(open_outputs(write)) if write else [run.output()]
     _convert(run, reader, writer, outputs)
-    _summarise(run, choices, reader)
+    _summarise(run, settings, reader)
 
 
-def _reader(run: Run, choices: _Choices, paths: Sequence[str]) -> PairReader:
+def _reader(run: Run, settings: _Settings, paths: Sequence[str]) -> PairReader:
     """Return the reader of the input."""
     from bitextfilter.corpus.formats import JsonReader, MosesReader, TsvReader
     from bitextfilter.corpus.tmx import TmxReader
 
-    settings = run.row_settings
-    if choices.source == "tsv":
-        run.row_settings = replace(settings, input=paths[0])
-        columns = replace(settings.columns, blank=True)
-        return TsvReader(run.rows(columns), columns, others=choices.target != "moses")
-    if choices.source == "tmx":
-        assert choices.languages is not None
-        if settings.rejects is not None:
-            run.rejects = run.output(settings.rejects)
+    given = run.row_settings
+    if settings.source == "tsv":
+        columns = replace(given.columns, blank=True)
+        return TsvReader(run.rows(columns, paths[0]), columns, others=settings.target != "moses")
+    if settings.source == "tmx":
+        assert settings.languages is not None
+        if given.rejects is not None:
+            run.rejects = run.output(given.rejects)
         run.counts.update(rows=0, rejected=0)
         stream, name = run.input(paths[0]), stream_name(paths[0])
-        return TmxReader(stream, name, choices.languages, choices.keep)
-    lines = []
-    for path in paths:
-        run.row_settings = replace(settings, input=path, header=False)
-        lines.append(run.rows(TextColumn(blank=choices.source == "moses")))
-    if choices.source == "moses":
+        return TmxReader(stream, name, settings.languages, settings.keep)
+    run.row_settings = replace(given, header=False)
+    lines = [run.rows(TextColumn(blank=settings.source == "moses"), path) for path in paths]
+    if settings.source == "moses":
         return MosesReader(*lines)
-    return JsonReader(lines[0], choices.fields or _TEXTS, choices.keep)
+    return JsonReader(lines[0], settings.fields or _TEXTS, settings.keep)
 
 
-def _writer(choices: _Choices, reader: PairReader, header: bool) -> PairWriter:
+def _writer(settings: _Settings, reader: PairReader, header: bool) -> PairWriter:
     """Return the writer of the output."""
     from bitextfilter.corpus.formats import TsvReader, json_writer, moses_writer, tsv_writer
     from bitextfilter.corpus.tmx import tmx_writer
 
-    if choices.target == "moses":
-        return moses_writer(choices.whitespace)
-    if choices.target == "tmx":
-        assert choices.languages is not None
-        return tmx_writer(choices.languages)
-    if choices.target == "jsonl":
+    if settings.target == "moses":
+        return moses_writer(settings.whitespace)
+    if settings.target == "tmx":
+        assert settings.languages is not None
+        return tmx_writer(settings.languages)
+    if settings.target == "jsonl":
         called = reader.texts() if isinstance(reader, TsvReader) else None
-        return json_writer(choices.fields or called or _TEXTS)
-    texts = choices.languages if choices.source == "tmx" else choices.fields
-    names = [*(texts or _TEXTS), *choices.keep]
-    return tsv_writer(names, header, choices.whitespace)
+        return json_writer(settings.fields or called or _TEXTS)
+    texts = settings.languages if settings.source == "tmx" else settings.fields
+    names = [*(texts or _TEXTS), *settings.keep]
+    return tsv_writer(names, header, settings.whitespace)
 
 
 def _convert(run: Run, reader: PairReader, writer: PairWriter, outputs: Sequence[BinaryIO]) -> None:
@@ -248,7 +230,7 @@ def _put(outputs: Sequence[BinaryIO], lines: Sequence[tuple[bytes, ...]]) -> Non
         stream.write(b"".join(pieces))
 
 
-def _summarise(run: Run, choices: _Choices, reader: PairReader) -> None:
+def _summarise(run: Run, settings: _Settings, reader: PairReader) -> None:
     """Count the units skipped, and name the fields left out."""
     from bitextfilter.corpus.tmx import TmxReader
 
@@ -256,6 +238,6 @@ def _summarise(run: Run, choices: _Choices, reader: PairReader) -> None:
         run.counts["skipped"] = reader.skipped
     if reader.dropped:
         names = ", ".join(sorted(reader.dropped)[:_MOST_NAMES])
-        moses = choices.target == "moses"
+        moses = settings.target == "moses"
         why = "moses files hold the texts alone" if moses else "--keep NAME keeps one"
         run.note(f"left out: {names} ({why})")

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.metadata import version
 from math import isnan
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
-    amount,
-    column,
-    files_argument,
+    COUNT,
+    FILES,
+    PAIRS,
+    as_amount,
+    as_column,
     needs_own_file,
-    row_options,
+    option,
+    rows,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.duplicate_keys import (
@@ -70,78 +73,68 @@ def _ignorable(value: str | tuple[str, ...]) -> tuple[str, ...]:
 
 def _bytes(value: str) -> int:
     """Read an amount of memory, above 0."""
-    if not (number := amount(value)):
+    if not (number := as_amount(value)):
         raise click.BadParameter("memory must be above 0")
     return number
 
 
-def _chosen(options: dict[str, Any]) -> DedupSettings:
-    """Return the settings. Raises UsageError for options without effect."""
-    near = ("near",)
-    for name, matches in {"ignore": MATCH[1:], "similarity": near, "shingle": near}.items():
-        if options[name] is not None and options["match"] not in matches:
-            raise click.UsageError(f"--{name} is for --match {' or '.join(matches)}")
-    return DedupSettings(**{name: value for name, value in options.items() if value is not None})
+@dataclass(frozen=True)
+class _Settings:
+    """The duplicates, the rows to keep, and the file of the groups."""
+
+    match: str = option("--match", "Texts that count as duplicates: see above.", MATCH, "exact")
+    by: str = option(
+        "--by",
+        "Compare both sides together, one side, or either: then no text comes twice.",
+        BY,
+        "pair",
+    )
+    keep: str = option("--keep", "Row to keep; best is by the score in --column.", KEEP, "first")
+    column: int | str | None = option(
+        "--column COLUMN",
+        "Column of the score; higher is better  [default: -1, the last]",
+        as_column,
+    )
+    ignore: tuple[str, ...] | None = option(
+        "--ignore NAME[,NAME...]",
+        f"Parts that normalised and near ignore  [default: {','.join(IGNORABLE)}]",
+        _ignorable,
+    )
+    similarity: float | None = option(
+        "--similarity",
+        "Least Jaccard similarity of near texts, above 0, up to 1  [default: 0.8]",
+        click.FloatRange(0, 1, min_open=True),
+    )
+    shingle: int | None = option(
+        "--shingle", "Characters of the n-grams that near compares  [default: 4]", COUNT
+    )
+    memory: int = option(
+        "--memory BYTES",
+        "Approximate memory to use: 500M, 4G. No result depends on it.",
+        _bytes,
+        "1G",
+    )
+    groups: str | None = option(
+        "--groups FILE", "Write the groups of duplicates: number, line, kept or dropped, the row."
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse options without effect."""
+        near = ("near",)
+        for name, matches in {"ignore": MATCH[1:], "similarity": near, "shingle": near}.items():
+            if getattr(self, name) is not None and self.match not in matches:
+                raise click.UsageError(f"--{name} is for --match {' or '.join(matches)}")
+        if self.column is not None and self.keep == "first":
+            raise click.UsageError("--column is for --keep best")
+
+    def definition(self) -> DedupSettings:
+        """Return the definition of duplicates."""
+        given = {one.name: getattr(self, one.name) for one in fields(DedupSettings)}
+        return DedupSettings(**{name: value for name, value in given.items() if value is not None})
 
 
-@command("bitext-dedup", row_options(drops=True), files_argument(), uses="rows")
-@click.option(
-    "--match",
-    type=click.Choice(MATCH),
-    default="exact",
-    show_default=True,
-    help="Texts that count as duplicates: see above.",
-)
-@click.option(
-    "--by",
-    type=click.Choice(BY),
-    default="pair",
-    show_default=True,
-    help="Compare both sides together, one side, or either: then no text comes twice.",
-)
-@click.option(
-    "--keep",
-    type=click.Choice(KEEP),
-    default="first",
-    show_default=True,
-    help="Row to keep; best is by the score in --column.",
-)
-@click.option(
-    "--column",
-    type=column,
-    metavar="COLUMN",
-    help="Column of the score; higher is better  [default: -1, the last]",
-)
-@click.option(
-    "--ignore",
-    type=_ignorable,
-    metavar="NAME[,NAME...]",
-    help=f"Parts that normalised and near ignore  [default: {','.join(IGNORABLE)}]",
-)
-@click.option(
-    "--similarity",
-    type=click.FloatRange(0, 1, min_open=True),
-    help="Least Jaccard similarity of near texts, above 0, up to 1  [default: 0.8]",
-)
-@click.option(
-    "--shingle",
-    type=click.IntRange(min=1),
-    help="Characters of the n-grams that near compares  [default: 4]",
-)
-@click.option(
-    "--memory",
-    type=_bytes,
-    default="1G",
-    show_default=True,
-    metavar="BYTES",
-    help="Approximate memory to use: 500M, 4G. No result depends on it.",
-)
-@click.option(
-    "--groups",
-    metavar="FILE",
-    help="Write the groups of duplicates: number, line, kept or dropped, the row.",
-)
-def main(run: Run, groups: str | None, column: int | str | None, **options: Any) -> None:
+@command("bitext-dedup", _Settings, rows(PAIRS, FILES, drops=True), uses="batch_size")
+def main(run: Run, settings: _Settings) -> None:
     """Keep one of the pairs that are duplicates of each other, in input order.
 
     A row is dropped if it matches one that is kept, and --rejects FILE says which. Rows match
@@ -171,15 +164,11 @@ def main(run: Run, groups: str | None, column: int | str | None, **options: Any)
         bitext-dedup corpus/*.tsv.gz > unique.tsv
         bitext-dedup --match near --by source --groups groups.tsv --rejects gone.tsv < pairs.tsv
     """
-    settings = _chosen(options)
-    if column is not None and settings.keep == "first":
-        raise click.UsageError("--column is for --keep best")
-    score = column if column is not None or settings.keep == "first" else -1
+    score = -1 if settings.column is None and settings.keep == "best" else settings.column
     files = run.row_settings
-    needs_own_file("--groups", groups, (*files.inputs, files.output, files.rejects))
-    sides = files.columns
-    compared = _ComparedColumns(sides.source, sides.target, score is not None, settings.by, score)
-    _deduplicate(run, settings, run.rows(compared), groups)
+    needs_own_file("--groups", settings.groups, (*files.inputs, files.output, files.rejects))
+    compared = _ComparedColumns(files.scol, files.tcol, score is not None, settings.by, score)
+    _deduplicate(run, settings.definition(), run.rows(compared), settings.groups)
 
 
 def _deduplicate(

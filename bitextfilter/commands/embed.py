@@ -4,38 +4,46 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, cast
 
-import click
-
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
-    column,
-    error_options,
-    input_option,
-    model_options,
-    scaling_options,
+    ERRORS,
+    FILES,
+    ModelName,
+    Scaling,
+    as_column,
+    option,
+    rows,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.io.rows import BadRow, Row, TextColumn
 
 
-@command("bitext-embed", input_option(), error_options(), scaling_options(), model_options())
-@click.option("--language", required=True, metavar="LANG", help="The language, such as en.")
-@click.option("-o", "--output", required=True, metavar="FILE.npy", help="Write here; - is stdout.")
-@click.option(
-    "--dtype",
-    type=click.Choice(["float32", "float16"]),
-    default="float32",
-    show_default=True,
-    help="The type of the numbers.",
-)
-@click.option("--column", "where", type=column, metavar="COLUMN", help="Read a column of a TSV.")
-@click.option("--header", is_flag=True, help="The first line names the columns.")
-def main(run: Run, language: str, dtype: str, where: int | str | None) -> None:
+@dataclass(frozen=True)
+class _Settings:
+    """The sentences, and the numbers of their vectors."""
+
+    language: str = option("--language LANG", "The language, such as en.", required=True)
+    dtype: str = option("--dtype", "The type of the numbers.", ["float32", "float16"], "float32")
+    where: int | str | None = option("--column COLUMN", "Read a column of a TSV.", as_column)
+
+
+_ARRAY = {
+    "default": None,
+    "required": True,
+    "metavar": "FILE.npy",
+    "help": "Write here; - is stdout.",
+}
+_ROWS = rows("input output header", ERRORS, FILES, output=_ARRAY)
+
+
+@command("bitext-embed", _Settings, _ROWS, Scaling, ModelName)
+def main(run: Run, settings: _Settings) -> None:
     """Turn sentences, one a line, into vectors.
 
     Writes a NumPy array of shape (lines, dimensions): row i is the vector of line i. A vector
@@ -51,25 +59,26 @@ def main(run: Run, language: str, dtype: str, where: int | str | None) -> None:
         bitext-embed --language de --column 2 -i pairs.tsv.gz -o german.npy
     """
     output = run.output()
-    run.facts["language"] = language
+    run.facts["language"] = settings.language
     path = run.row_settings.output
     folder = None if path == "-" else Path(path).resolve().parent
     spool = cast(BinaryIO, run.enter(tempfile.TemporaryFile(dir=folder)))
-    work = partial(_embed, column=TextColumn(where), language=language, dtype=dtype)
+    work = partial(_embed, settings=settings)
     dim, *_ = over_shards(run, work, spool)
-    _write_array(spool, (run.counts["rows"], cast(int, dim)), dtype, output)
+    _write_array(spool, (run.counts["rows"], cast(int, dim)), settings.dtype, output)
 
 
-def _embed(run: Run, output: BinaryIO, column: TextColumn, language: str, dtype: str) -> int:
+def _embed(run: Run, output: BinaryIO, settings: _Settings) -> int:
     """Write the vectors of a run's rows; returns their dimension."""
     import numpy as np
 
-    rows = run.rows(column)
+    reader = run.rows(TextColumn(settings.where))
+    language, dtype = settings.language, np.dtype(settings.dtype).newbyteorder("<")
     model = run.model()
     dim: int = model.encode([], language).shape[1]
-    for window in run.windows(rows):
+    for window in run.windows(reader):
         good = [isinstance(row, Row) for row in window]
-        vectors = np.full((len(window), dim), np.nan, dtype=np.dtype(dtype).newbyteorder("<"))
+        vectors = np.full((len(window), dim), np.nan, dtype=dtype)
         sentences = [row.text for row in window if not isinstance(row, BadRow)]
         vectors[good] = model.encode(sentences, language)
         output.write(vectors.tobytes())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -11,13 +12,18 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.cuts import (
-    default_model,
-    measure_of,
-    recommended_cut,
-    similarity_option,
+from bitextfilter.commands.frame.cuts import CutMeasure, measure_of, recommended_cut
+from bitextfilter.commands.frame.options import (
+    DEFAULT_MODEL,
+    FILES,
+    PAIRS,
+    Scaling,
+    as_column,
+    flag,
+    languages_option,
+    option,
+    rows,
 )
-from bitextfilter.commands.frame.options import column, language_pair, row_options, scaling_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.errors import SettingsError
@@ -31,34 +37,52 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _RuleOptions:
-    """Options that choose rules and languages."""
+class _Settings:
+    """The rules, their languages, and the output."""
 
-    specs: tuple[str, ...]
-    file: str | None
-    without: tuple[str, ...]
-    languages: LanguagePair
-    folder: str | None
-    similarity: str | None
+    specs: tuple[str, ...] = option(
+        "--rule RULE",
+        "NAME, NAME:key=value,..., COLUMN>=NUMBER or default; repeat it for more  [default: "
+        "default]",
+        multiple=True,
+    )
+    file: str | None = option("--rules FILE", "Read rules from FILE (TOML).")
+    without: tuple[str, ...] = option(
+        "--without NAME",
+        "Leave out this default rule, or this rule of FILE; repeatable.",
+        multiple=True,
+    )
+    languages: LanguagePair = languages_option()
+    folder: str | None = option(
+        "--model NAME|DIR", "Take the languages, and a recommended cut, from this model."
+    )
+    explain: bool = flag("--explain", "Keep every row and append the verdict on it.")
+    fast: bool = flag("--fast", "Do not check dropped rows by rules of higher cost.")
+    listed: bool = flag("--list", "Show the rules named, or all, and exit.")
 
 
-def _usable_rules(run: Run, options: _RuleOptions) -> tuple[list[Rule], LanguagePair]:
+def _usable_rules(
+    run: Run, settings: _Settings, measure: str | None
+) -> tuple[list[Rule], LanguagePair]:
     """Return the rules that can run, and the languages if they are known."""
     from bitextfilter.filters.registry import usable, without
 
-    rules, languages = _rules_asked_for(run, options)
-    if options.similarity and not any(fact.startswith("recommended") for fact in run.facts):
+    rules, languages = _rules_asked_for(run, settings, measure)
+    if measure and not any(fact.startswith("recommended") for fact in run.facts):
         raise click.UsageError("--similarity is for a recommended cut, and no rule has one")
-    if languages is None and options.folder is not None:
-        languages = _languages_of(options.folder)
+    if languages is None and settings.folder is not None:
+        from bitextfilter.models.folders import find_model, read_config
+
+        source, target = read_config(find_model(settings.folder))["languages"]
+        languages = source, target
     try:
-        wanted = without(rules, options.without)
+        wanted = without(rules, settings.without)
     except SettingsError as error:
         raise click.UsageError(f"--without: {error}") from error
     try:
         able, passed_over = usable(wanted, languages)
     except SettingsError as error:
-        if options.file is None:
+        if settings.file is None:
             raise click.UsageError(f"--rule: {error}") from error
         raise
     for reason in dict.fromkeys(passed_over.values()):
@@ -69,72 +93,44 @@ def _usable_rules(run: Run, options: _RuleOptions) -> tuple[list[Rule], Language
 
 
 def _rules_asked_for(
-    run: Run, options: _RuleOptions
+    run: Run, settings: _Settings, measure: str | None
 ) -> tuple[tuple[SelectedRule, ...], LanguagePair]:
     """Return the rules of --rule and --rules, and the languages given with them."""
     from bitextfilter.filters.registry import parse_rules, read_rules
 
-    recommend = partial(_recommended, run, options)
-    specs = options.specs or (("default",) if options.file is None else ())
+    recommend = partial(_recommended, run, settings.folder, measure)
+    specs = settings.specs or (("default",) if settings.file is None else ())
     try:
         rules = parse_rules(specs, recommend)
     except SettingsError as error:
         raise click.UsageError(f"--rule: {error}") from error
-    if options.file is None:
-        return rules, options.languages
-    read = read_rules(options.file, recommend)
-    return (*rules, *read.rules), options.languages or read.languages
+    if settings.file is None:
+        return rules, settings.languages
+    read = read_rules(settings.file, recommend)
+    return (*rules, *read.rules), settings.languages or read.languages
 
 
-def _recommended(run: Run, options: _RuleOptions, column: str) -> float:
+def _recommended(run: Run, folder: str | None, similarity: str | None, column: str) -> float:
     """Return the recommended cut of the scores in a column, by its name or --similarity."""
-    model = options.folder or default_model()
+    model = folder or os.environ.get("BITEXTFILTER_MODEL") or DEFAULT_MODEL
     plain = column == "score" or column.lstrip("-").isdigit()
-    if plain and run.row_settings.header and options.similarity is None:
+    if plain and run.row_settings.header and similarity is None:
         raise SettingsError(
             f"column {column}: use its name in the header, or give its measure with --similarity"
         )
-    measure = measure_of(model, options.similarity, None if plain else column)
+    measure = measure_of(model, similarity, None if plain else column)
     return recommended_cut(run, model, measure)
 
 
-def _languages_of(model: str) -> tuple[str, str]:
-    from bitextfilter.models.folders import find_model, read_config
-
-    source, target = read_config(find_model(model))["languages"]
-    return source, target
-
-
-@command("bitext-filter", row_options(drops=True), scaling_options(), uses="threads")
-@click.option(
-    "--rule",
-    "specs",
-    multiple=True,
-    metavar="RULE",
-    help="NAME, NAME:key=value,..., COLUMN>=NUMBER or default; repeat it for more  "
-    "[default: default]",
+@command(
+    "bitext-filter",
+    _Settings,
+    CutMeasure,
+    rows(PAIRS, FILES, drops=True),
+    Scaling,
+    uses="batch_size threads",
 )
-@click.option("--rules", "file", metavar="FILE", help="Read rules from FILE (TOML).")
-@click.option(
-    "--without",
-    multiple=True,
-    metavar="NAME",
-    help="Leave out this default rule, or this rule of FILE; repeatable.",
-)
-@click.option(
-    "--languages", type=language_pair, metavar="SOURCE,TARGET", help="The languages, as en,de."
-)
-@click.option(
-    "--model",
-    "folder",
-    metavar="NAME|DIR",
-    help="Take the languages, and a recommended cut, from this model.",
-)
-@similarity_option()
-@click.option("--explain", is_flag=True, help="Keep every row and append the verdict on it.")
-@click.option("--fast", is_flag=True, help="Do not check dropped rows by rules of higher cost.")
-@click.option("--list", "listed", is_flag=True, help="Show the rules named, or all, and exit.")
-def main(run: Run, explain: bool, fast: bool, listed: bool, **options: Any) -> None:
+def main(run: Run, settings: _Settings, cut: CutMeasure) -> None:
     """Keep the pairs that pass every rule; count on stderr the pairs that each rule drops.
 
     A kept row is written as it came, byte for byte. --rejects FILE takes the others: number,
@@ -160,14 +156,14 @@ def main(run: Run, explain: bool, fast: bool, listed: bool, **options: Any) -> N
         bitext-score < pairs.tsv | bitext-filter --rule default --rule score:min=recommended
         bitext-filter --list length numbers
     """
-    if listed:
+    if settings.listed:
         _show(run)
         return
     from bitextfilter.filters.pipeline import Pipeline, Tally
 
-    rules, languages = _usable_rules(run, _RuleOptions(**options))
-    pipeline = Pipeline(rules, fast)
-    work = partial(_filtered, pipeline=pipeline, languages=languages, explain=explain)
+    rules, languages = _usable_rules(run, settings, cut.similarity)
+    pipeline = Pipeline(rules, settings.fast)
+    work = partial(_filtered, pipeline=pipeline, languages=languages, explain=settings.explain)
     tally = Tally()
     counted: Any
     for counted in over_shards(run, work, run.output(), processes=True):
@@ -233,7 +229,7 @@ def _places(rows: RowReader, rules: Iterable[Rule]) -> dict[str, int]:
 
     places = {}
     for name in columns_of(rules):
-        where = column(name)
+        where = as_column(name)
         if rows.header is None and isinstance(where, str):
             if where != "score":
                 raise click.UsageError(f"a column can only be named with --header: {name}")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
 import click
 
 from bitextfilter.commands.frame.command import command, fill_lists, first_lines
-from bitextfilter.commands.frame.options import row_options
+from bitextfilter.commands.frame.options import flag, option, rows
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.repair import DEFAULTS, REPAIRS, Repairer
 from bitextfilter.io.rows import BadRow, RawLines, Row, RowParser, with_texts
@@ -19,19 +20,25 @@ from bitextfilter.io.workers import map_in_order
 _NAME = click.Choice(list(REPAIRS))
 
 
-@command("bitext-fix", row_options(), uses="threads")
-@click.option(
-    "--only", type=_NAME, multiple=True, metavar="NAME", help="Do this repair alone; repeatable."
-)
-@click.option(
-    "--with", "more", type=_NAME, multiple=True, metavar="NAME", help="Do this one too; repeatable."
-)
-@click.option(
-    "--without", type=_NAME, multiple=True, metavar="NAME", help="Leave this one out; repeatable."
-)
-@click.option("--explain", is_flag=True, help="Append a column that names the repairs done.")
+@dataclass(frozen=True)
+class _Settings:
+    """The repairs, and the column that names them."""
+
+    only: tuple[str, ...] = option(
+        "--only NAME", "Do this repair alone; repeatable.", _NAME, multiple=True
+    )
+    more: tuple[str, ...] = option(
+        "--with NAME", "Do this one too; repeatable.", _NAME, multiple=True
+    )
+    without: tuple[str, ...] = option(
+        "--without NAME", "Leave this one out; repeatable.", _NAME, multiple=True
+    )
+    explain: bool = flag("--explain", "Append a column that names the repairs done.")
+
+
+@command("bitext-fix", _Settings, rows(), uses="batch_size threads")
 @fill_lists(REPAIRS=first_lines(REPAIRS))
-def main(run: Run, explain: bool, **choices: tuple[str, ...]) -> None:
+def main(run: Run, settings: _Settings) -> None:
     """Repair text where no guessing is needed: one line for each line, in the same order.
 
     Only the two text columns change, and only where they are damaged: all else stays as it is,
@@ -50,14 +57,14 @@ def main(run: Run, explain: bool, **choices: tuple[str, ...]) -> None:
         bitext-fix --with quotes --without nfc --explain < crawl.tsv
         bitext-fix --only mojibake -i crawl.tsv.gz -o repaired.tsv.gz
     """
-    names = _names(**choices)
+    names = _names(settings)
     columns = dataclasses.replace(run.row_settings.columns, blank=True)
-    rows, output = run.rows(columns), run.output()
-    places = [rows.place(wanted) for wanted in columns.wanted()]
-    worker = _Worker(rows.parser, places, Repairer(names), explain)
-    output.write(rows.first_line(["repairs"] * explain))
+    reader, output = run.rows(columns), run.output()
+    places = [reader.place(wanted) for wanted in columns.wanted()]
+    worker = _Worker(reader.parser, places, Repairer(names), settings.explain)
+    output.write(reader.first_line(["repairs"] * settings.explain))
     run.counts.update(changed=0, **dict.fromkeys(names, 0))
-    for fixed in map_in_order(worker, rows.lines(run.common.batch_size), run.common.threads):
+    for fixed in map_in_order(worker, reader.lines(run.common.batch_size), run.common.threads):
         for row in fixed.bad:
             run.reject(row)
         run.counts.update(fixed.counts)
@@ -65,11 +72,11 @@ def main(run: Run, explain: bool, **choices: tuple[str, ...]) -> None:
         run.advance(fixed.counts["rows"])
 
 
-def _names(only: tuple[str, ...], more: tuple[str, ...], without: tuple[str, ...]) -> list[str]:
+def _names(settings: _Settings) -> list[str]:
     """Return the repairs chosen, in their order. Raises UsageError for a contradiction."""
-    if only and (more or without):
+    if settings.only and (settings.more or settings.without):
         raise click.UsageError("--only cannot be combined with --with and --without")
-    chosen = set(only or {*DEFAULTS, *more} - set(without))
+    chosen = set(settings.only or {*DEFAULTS, *settings.more} - set(settings.without))
     return [name for name in REPAIRS if name in chosen]
 
 

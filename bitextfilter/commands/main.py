@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import click
 
 from bitextfilter.commands.frame.command import Command, command
+from bitextfilter.commands.frame.options import option
 from bitextfilter.commands.frame.run import Run
 
 COMMANDS = {
@@ -59,9 +61,7 @@ class _Caller(Command):
         name = f"bitext-{words[0]}" if words else ""
         if name not in COMMANDS:
             return super().main(words, prog_name, complete_var, standalone_mode, **extra)
-        place = words[0].replace("-", "_")
-        place += ".main" if place in ("evaluate", "paraphrase") else ""
-        module = import_module(f"bitextfilter.commands.{place}")
+        module = import_module(f"bitextfilter.commands.{words[0].replace('-', '_')}")
         return module.main.main(words[1:], name, None, standalone_mode, **extra)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -73,13 +73,19 @@ class _Caller(Command):
         return super().parse_args(ctx, args)
 
 
-@command("bitext", batch_size=None, kind=_Caller)
-@click.option(
-    "--completion",
-    type=click.Choice(["bash", "zsh", "fish"]),
-    help="Print the script that completes the options of every command in this shell.",
-)
-def main(run: Run, completion: str | None) -> None:
+@dataclass(frozen=True)
+class _Settings:
+    """The shell to complete in."""
+
+    completion: str | None = option(
+        "--completion",
+        "Print the script that completes the options of every command in this shell.",
+        ["bash", "zsh", "fish"],
+    )
+
+
+@command("bitext", _Settings, uses="", kind=_Caller)
+def main(run: Run, settings: _Settings) -> None:
     """List the commands, one a line, with the purpose of each.
 
     Each is a program of its own: it reads rows from stdin or -i FILE and writes them to stdout or
@@ -92,7 +98,7 @@ def main(run: Run, completion: str | None) -> None:
         bitext help score
         eval "$(bitext -q --completion bash)"
     """
-    text = _listing() if completion is None else completions(completion)
+    text = _listing() if settings.completion is None else completions(settings.completion)
     run.output("-").write(text.encode())
     run.counts["commands"] = len(COMMANDS)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bitextfilter.commands.frame.command import command, group
+from bitextfilter.commands.frame.options import argument, flag, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, ModelError, NotFoundError
 from bitextfilter.io.files import stream_name
@@ -37,7 +39,7 @@ main = group(
 )
 
 
-@command("list", batch_size=None, parent=main)
+@command("list", uses="", parent=main)
 def list_models(run: Run) -> None:
     """List the models that come with the package.
 
@@ -57,17 +59,20 @@ def list_models(run: Run) -> None:
         run.counts["models"] += 1
 
 
-@command("show", batch_size=None, parent=main)
-@click.argument("name", metavar="MODEL")
-@click.option("--card", "text", flag_value="card.md", help="Write the model's card instead.")
-@click.option(
-    "--attribution",
-    "text",
-    flag_value="attribution.md",
-    help="Write the sources and licences of its training data instead.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of lines.")
-def show_model(run: Run, name: str, text: str | None, as_json: bool) -> None:
+@dataclass(frozen=True)
+class _Shown:
+    """The model to show, and the form."""
+
+    name: str = argument("MODEL")
+    card: bool = flag("--card", "Write the model's card instead.")
+    attribution: bool = flag(
+        "--attribution", "Write the sources and licences of its training data instead."
+    )
+    as_json: bool = flag("--json", "Write one JSON object instead of lines.")
+
+
+@command("show", _Shown, uses="", parent=main)
+def show_model(run: Run, settings: _Shown) -> None:
     """Show the facts about MODEL: its parts, its measures, and its recommended thresholds.
 
     Writes a line for each fact, tab-separated: name and value. A recommended threshold is named
@@ -85,28 +90,24 @@ def show_model(run: Run, name: str, text: str | None, as_json: bool) -> None:
     from bitextfilter.scoring.inspection import describe_model
 
     output = run.output("-")
-    if text is not None:
-        if as_json:
+    if settings.card or settings.attribution:
+        if settings.as_json:
             raise click.UsageError("--json goes with neither --card nor --attribution")
-        output.write(_text_of(find_model(name), text))
+        path = find_model(settings.name) / ("card.md" if settings.card else "attribution.md")
+        try:
+            output.write(path.read_bytes())
+        except OSError as error:
+            raise NotFoundError(f"{path}: cannot be read: {error.strerror}") from error
         return
-    facts = describe_model(name)
+    facts = describe_model(settings.name)
     thresholds = _own_thresholds(run, Path(facts["folder"]), facts["digest"])
-    if as_json:
+    if settings.as_json:
         facts["thresholds"] = [vars(threshold) for threshold in thresholds]
         text = json.dumps(facts, ensure_ascii=False, indent=2) + "\n"
         output.write(text.encode(errors="replace"))
     else:
         rows = [[name.replace("_", " "), _cell(value)] for name, value in facts.items()]
         output.write(lines([*rows, *map(threshold_line, thresholds)]))
-
-
-def _text_of(folder: Path, name: str) -> bytes:
-    """Return a text file of a model folder."""
-    try:
-        return (folder / name).read_bytes()
-    except OSError as error:
-        raise NotFoundError(f"{folder / name}: cannot be read: {error.strerror}") from error
 
 
 def _cell(value: Any) -> str:
@@ -153,9 +154,15 @@ def lines(rows: Iterable[Sequence[str]]) -> bytes:
     return "".join("\t".join(row) + "\n" for row in rows).encode()
 
 
-@command("inspect", batch_size=None, parent=main)
-@click.argument("name", metavar="MODEL")
-def inspect_model(run: Run, name: str) -> None:
+@dataclass(frozen=True)
+class _Inspected:
+    """The model to inspect."""
+
+    name: str = argument("MODEL")
+
+
+@command("inspect", _Inspected, uses="", parent=main)
+def inspect_model(run: Run, settings: _Inspected) -> None:
     """Show the files and the configuration of MODEL as one JSON object.
 
     It holds name, folder, digest, files with their sizes in bytes, and configuration.
@@ -166,9 +173,9 @@ def inspect_model(run: Run, name: str) -> None:
     """
     from bitextfilter.models.folders import file_sizes, find_model, model_digest, read_config
 
-    folder = find_model(name)
+    folder = find_model(settings.name)
     facts = {
-        "name": name,
+        "name": settings.name,
         "folder": str(folder),
         "digest": model_digest(folder),
         "files": file_sizes(folder),
@@ -178,10 +185,16 @@ def inspect_model(run: Run, name: str) -> None:
     run.counts["files"] = len(facts["files"])
 
 
-@command("verify", batch_size=None, parent=main)
-@click.argument("names", metavar="MODEL...", nargs=-1, required=True)
-@click.option("--digest", metavar="DIGEST", help="Check that each MODEL has this digest, too.")
-def verify_models(run: Run, names: tuple[str, ...], digest: str | None) -> None:
+@dataclass(frozen=True)
+class _Verified:
+    """The models to verify."""
+
+    names: tuple[str, ...] = argument("MODEL...", nargs=-1, required=True)
+    digest: str | None = option("--digest DIGEST", "Check that each MODEL has this digest, too.")
+
+
+@command("verify", _Verified, uses="", parent=main)
+def verify_models(run: Run, settings: _Verified) -> None:
     """Load each MODEL in full, as for scoring, and check that it works.
 
     Reads configuration, segmenter, vocabulary, every tensor, classifier, neighbours and
@@ -198,36 +211,36 @@ def verify_models(run: Run, names: tuple[str, ...], digest: str | None) -> None:
     from bitextfilter.scoring.inspection import verify_model
 
     output = run.output("-")
-    for name in names:
+    for name in settings.names:
         folder = find_model(name)
         verify_model(folder)
         found = model_digest(folder)
-        if digest not in (None, found):
-            raise ModelError(f"{folder}: its digest is {found}, not {digest}")
+        if settings.digest not in (None, found):
+            raise ModelError(f"{folder}: its digest is {found}, not {settings.digest}")
         output.write(f"{name}\t{found}\tok\n".encode())
         run.counts["models"] += 1
 
 
-@command("recommend", batch_size=None, parent=main)
-@click.argument("name", metavar="MODEL")
-@click.argument("results", metavar="RESULT...", nargs=-1, required=True)
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    required=True,
-    metavar="FOLDER",
-    help="Folder for the model with the thresholds; it may be MODEL's own.",
-)
-@click.option(
-    "--similarity",
-    type=click.Choice(THRESHOLD_MEASURES),
-    metavar="NAME",
-    help="The measure, for a RESULT that does not name it: with --labels, and of mined pairs.",
-)
-def recommend(
-    run: Run, name: str, results: tuple[str, ...], folder: str, similarity: str | None
-) -> None:
+@dataclass(frozen=True)
+class _Recommended:
+    """The model, and the results to keep in it."""
+
+    name: str = argument("MODEL")
+    results: tuple[str, ...] = argument("RESULT...", nargs=-1, required=True)
+    folder: str = option(
+        "-o --output FOLDER",
+        "Folder for the model with the thresholds; it may be MODEL's own.",
+        required=True,
+    )
+    similarity: str | None = option(
+        "--similarity NAME",
+        "The measure, for a RESULT that does not name it: with --labels, and of mined pairs.",
+        THRESHOLD_MEASURES,
+    )
+
+
+@command("recommend", _Recommended, uses="", parent=main)
+def recommend(run: Run, settings: _Recommended) -> None:
     """Keep thresholds suggested by bitext-evaluate in a model, for bitext-models show.
 
     Each RESULT (- is stdin) is JSON of bitext-evaluate filtering --suggest-threshold or of
@@ -249,13 +262,18 @@ def recommend(
     )
     from bitextfilter.scoring.thresholds import merge_thresholds, write_thresholds
 
-    check_replaceable(Path(folder))
-    source = find_model(name)
+    folder, similarity = Path(settings.folder), settings.similarity
+    check_replaceable(folder)
+    source = find_model(settings.name)
     read_config(source)
     own, output = model_digest(source), run.output("-")
-    new = [threshold for path in results for threshold in _suggested(run, path, own, similarity)]
+    new = [
+        threshold
+        for path in settings.results
+        for threshold in _suggested(run, path, own, similarity)
+    ]
     thresholds = merge_thresholds(_own_thresholds(run, source, own), new)
-    with writing_folder(Path(folder)) as draft:
+    with writing_folder(folder) as draft:
         shutil.copytree(source, draft, dirs_exist_ok=True)
         write_thresholds(draft, thresholds)
     output.write(lines(map(threshold_line, thresholds)))

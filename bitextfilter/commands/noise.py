@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any
+from dataclasses import dataclass
 
 import click
 
 from bitextfilter.commands.frame.command import command, fill_lists, first_lines
-from bitextfilter.commands.frame.options import language_pair, row_options
+from bitextfilter.commands.frame.options import COUNT, languages_option, option, rows
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.noise import (
     CLEAN,
@@ -43,59 +43,42 @@ def _words(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-@command("bitext-noise", row_options(drops=True), batch_size=None)
-@click.option(
-    "--rate",
-    "rates",
-    type=_rate,
-    multiple=True,
-    required=True,
-    metavar="KIND=RATE",
-    help="Share of the pairs to damage, 0 to 1, for each kind; repeatable. all=RATE: divided "
-    "evenly among the kinds not named.",
-)
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random choices.")
-@click.option(
-    "--languages", type=language_pair, metavar="SOURCE,TARGET", help="For negation and boilerplate."
-)
-@click.option(
-    "--foreign",
-    multiple=True,
-    metavar="FILE",
-    help="For wrong-language: sentences in neither language, one a line; repeatable.",
-)
-@click.option(
-    "--words",
-    type=_words,
-    default="6-60",
-    show_default=True,
-    metavar="MIN-MAX",
-    help="Fewest and most words of a side of a damaged pair.",
-)
-@click.option(
-    "--outside",
-    type=click.Choice(["clean", "drop"]),
-    default="clean",
-    show_default=True,
-    help="Leave pairs with fewer or more words clean, or drop them.",
-)
-@click.option(
-    "--window",
-    type=click.IntRange(min=1),
-    default=10_000,
-    show_default=True,
-    metavar="N",
-    help="Other pairs are drawn from the N before and the N after.",
-)
+@dataclass(frozen=True)
+class _Settings:
+    """The kinds of noise, their material, and the pairs to damage."""
+
+    rates: tuple[tuple[str, float], ...] = option(
+        "--rate KIND=RATE",
+        "Share of the pairs to damage, 0 to 1, for each kind; repeatable. all=RATE: divided "
+        "evenly among the kinds not named.",
+        _rate,
+        multiple=True,
+        required=True,
+    )
+    seed: int = option("--seed", "Seed of the random choices.", int, 1)
+    languages: tuple[str, str] | None = languages_option("For negation and boilerplate.")
+    foreign: tuple[str, ...] = option(
+        "--foreign FILE",
+        "For wrong-language: sentences in neither language, one a line; repeatable.",
+        multiple=True,
+    )
+    words: tuple[int, int] = option(
+        "--words MIN-MAX", "Fewest and most words of a side of a damaged pair.", _words, "6-60"
+    )
+    outside: str = option(
+        "--outside",
+        "Leave pairs with fewer or more words clean, or drop them.",
+        ["clean", "drop"],
+        "clean",
+    )
+    window: int = option(
+        "--window N", "Other pairs are drawn from the N before and the N after.", COUNT, 10_000
+    )
+
+
+@command("bitext-noise", _Settings, rows(drops=True), uses="")
 @fill_lists(NOISE_KINDS=first_lines(NOISE_KINDS))
-def main(
-    run: Run,
-    rates: tuple[tuple[str, float], ...],
-    seed: int,
-    outside: str,
-    foreign: tuple[str, ...],
-    **material: Any,
-) -> None:
+def main(run: Run, settings: _Settings) -> None:
     """Damage some pairs of clean bitext as in crawls, and append a label: clean, or the kind.
 
     Writes each row with the damaged text in its columns, and the label as the last one (called
@@ -113,28 +96,28 @@ def main(
         bitext-noise --rate all=0.5 --languages en,de --foreign fr.txt < clean.tsv > noisy.tsv
         bitext-noise --rate shuffled=0.1 --rate number=0.05 -i clean.tsv.gz -o noisy.tsv.gz
     """
-    rows = run.rows()
-    sentences = (line for path in foreign for line in read_lines(path))
-    settings = noise_settings(foreign=sentences, seed=seed, **material)
-    chosen = _chosen_rates(rates, settings)
+    reader, seed = run.rows(), settings.seed
+    sentences = (line for path in settings.foreign for line in read_lines(path))
+    noise = noise_settings(settings.languages, sentences, settings.words, settings.window, seed)
+    chosen = _chosen_rates(settings.rates, noise)
     waiting: deque[Row] = deque()
-    pairs = _pairs(run, rows, settings if outside == "drop" else None, waiting)
-    noisy = noisy_pairs(pairs, chosen, seed, settings)
-    for kind in NOISE_KINDS if _ALL in dict(rates) else ():
-        if (lack := settings.lacks(kind)) is not None:
+    pairs = _pairs(run, reader, noise if settings.outside == "drop" else None, waiting)
+    noisy = noisy_pairs(pairs, chosen, seed, noise)
+    for kind in NOISE_KINDS if _ALL in dict(settings.rates) else ():
+        if (lack := noise.lacks(kind)) is not None:
             run.note(f"without {kind}, which needs {lack}")
     run.facts.update(seed=seed, rates={**chosen})
     run.counts.update(dict.fromkeys((CLEAN, *chosen), 0))
-    _write(run, rows, noisy, waiting)
+    _write(run, reader, noisy, waiting)
 
 
 def _write(
-    run: Run, rows: RowReader, noisy: Iterable[tuple[str, str, str]], waiting: deque[Row]
+    run: Run, reader: RowReader, noisy: Iterable[tuple[str, str, str]], waiting: deque[Row]
 ) -> None:
     """Write the *waiting* row of each pair, with its texts and label."""
     output = run.output()
-    output.write(rows.first_line(["label"]))
-    places = [rows.place(wanted) for wanted in run.row_settings.columns.wanted()]
+    output.write(reader.first_line(["label"]))
+    places = [reader.place(wanted) for wanted in run.row_settings.columns.wanted()]
     for source, target, label in noisy:
         row = waiting.popleft()
         run.counts[label] += 1
@@ -156,7 +139,7 @@ def _chosen_rates(
 
 
 def _pairs(
-    run: Run, rows: RowReader, limits: NoiseSettings | None, waiting: deque[Row]
+    run: Run, reader: RowReader, limits: NoiseSettings | None, waiting: deque[Row]
 ) -> Iterator[tuple[str, str]]:
     """Yield the pairs of good rows; the rows are appended to *waiting*.
 
@@ -164,7 +147,7 @@ def _pairs(
     """
     if limits is not None:
         run.counts["dropped"] = 0
-    for window in run.windows(rows):
+    for window in run.windows(reader):
         for row in window:
             if isinstance(row, BadRow):
                 continue

@@ -10,27 +10,30 @@ from fractions import Fraction
 from functools import partial
 from itertools import compress
 from math import isfinite, isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.cuts import (
     RECOMMENDED,
+    CutMeasure,
     MinScore,
+    as_min_score,
     measure_of,
-    min_score,
     recommended_cut,
-    similarity_option,
 )
 from bitextfilter.commands.frame.options import (
-    amount,
-    column,
-    files_argument,
-    fraction,
-    model_options,
-    part,
-    row_options,
+    FILES,
+    NATURAL,
+    PAIRS,
+    ModelName,
+    as_amount,
+    as_column,
+    as_fraction,
+    as_part,
+    option,
+    rows,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import without_ending
@@ -48,18 +51,47 @@ _SIDES = ("source", "target")
 class _Settings:
     """The order, and the limits of the selection."""
 
-    column: int | str
-    order: str
-    top_lines: int | None
-    top_words: int | None
-    count_side: str | None
-    count: str | None
-    top_fraction: Fraction | None
-    min_score: MinScore | None
-    similarity: str | None
-    fold: tuple[int, int] | None
-    sample: int | None
-    seed: int | None
+    column: int | str = option(
+        "--column COLUMN",
+        "Column of the score: a number, -1 the last, or a name of the header.",
+        as_column,
+        -1,
+    )
+    order: str = option(
+        "--order",
+        "Write the best row first, or keep the order of the input.",
+        ["ranked", "input"],
+        "ranked",
+    )
+    top_lines: int | None = option(
+        "--top-lines N", "Keep at most N rows: 500, 10k, 2.5M.", as_amount
+    )
+    top_words: int | None = option(
+        "--top-words N", "Keep rows of at most N words in total.", as_amount
+    )
+    count_side: str | None = option(
+        "--count-side",
+        "The side whose words --top-words counts  [default: target]",
+        ["source", "target", "both"],
+    )
+    count: str | None = option(
+        "--count",
+        "The unit of --top-words; subwords are those of --model  [default: words]",
+        ["words", "characters", "subwords"],
+    )
+    top_fraction: Fraction | None = option(
+        "--top-fraction F", "Keep at most this share, 0 to 1.", as_fraction
+    )
+    min_score: MinScore | None = option(
+        "--min-score S",
+        "Keep rows that score S or more; recommended is the threshold of --model.",
+        as_min_score,
+    )
+    fold: tuple[int, int] | None = option(
+        "--fold I/K", "Take the I-th of K parts; 1 is the worst.", as_part
+    )
+    sample: int | None = option("--sample N", "Take a random sample of N rows.", as_amount)
+    seed: int | None = option("--seed", "Seed of --sample  [default: 1]", NATURAL)
 
     def __post_init__(self) -> None:
         """Refuse options that would do nothing."""
@@ -67,8 +99,6 @@ class _Settings:
             raise click.UsageError("--count and --count-side are for --top-words")
         if self.sample is None and self.seed is not None:
             raise click.UsageError("--seed is for --sample")
-        if self.min_score != RECOMMENDED and self.similarity is not None:
-            raise click.UsageError("--similarity is for --min-score recommended")
 
     @property
     def unit(self) -> str | None:
@@ -90,48 +120,8 @@ class _Settings:
         return choice if self.seed is None else replace(choice, seed=self.seed)
 
 
-@command("bitext-rank", row_options(drops=True), files_argument(), model_options(), batch_size=None)
-@click.option(
-    "--column",
-    type=column,
-    default=-1,
-    show_default=True,
-    metavar="COLUMN",
-    help="Column of the score: a number, -1 the last, or a name of the header.",
-)
-@click.option(
-    "--order",
-    type=click.Choice(["ranked", "input"]),
-    default="ranked",
-    show_default=True,
-    help="Write the best row first, or keep the order of the input.",
-)
-@click.option("--top-lines", type=amount, metavar="N", help="Keep at most N rows: 500, 10k, 2.5M.")
-@click.option(
-    "--top-words", type=amount, metavar="N", help="Keep rows of at most N words in total."
-)
-@click.option(
-    "--count-side",
-    type=click.Choice(["source", "target", "both"]),
-    help="The side whose words --top-words counts  [default: target]",
-)
-@click.option(
-    "--count",
-    type=click.Choice(["words", "characters", "subwords"]),
-    help="The unit of --top-words; subwords are those of --model  [default: words]",
-)
-@click.option("--top-fraction", type=fraction, metavar="F", help="Keep at most this share, 0 to 1.")
-@click.option(
-    "--min-score",
-    type=min_score,
-    metavar="S",
-    help="Keep rows that score S or more; recommended is the threshold of --model.",
-)
-@similarity_option()
-@click.option("--fold", type=part, metavar="I/K", help="Take the I-th of K parts; 1 is the worst.")
-@click.option("--sample", type=amount, metavar="N", help="Take a random sample of N rows.")
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of --sample  [default: 1]")
-def main(run: Run, **options: Any) -> None:
+@command("bitext-rank", _Settings, CutMeasure, rows(PAIRS, FILES, drops=True), ModelName, uses="")
+def main(run: Run, settings: _Settings, cut: CutMeasure) -> None:
     """Order rows by a score, the highest first, and keep the best.
 
     Several files are ranked as one. Equal scores stay in input order. Rows without a score (no
@@ -154,19 +144,20 @@ def main(run: Run, **options: Any) -> None:
         bitext-rank --column mlp --header --min-score recommended --order input < scored.tsv
         bitext-rank --fold 3/10 --sample 20 --seed 7 -i scored.tsv.gz
     """
-    settings = _Settings(**options)
+    if settings.min_score != RECOMMENDED and cut.similarity is not None:
+        raise click.UsageError("--similarity is for --min-score recommended")
     incoming = _Incoming(run, settings)
     output = run.output()
-    least = incoming.least()
+    least = incoming.least(cut.similarity)
     ranked = incoming.read()
     selection = ranked.select(settings.choice(least))
     _tell(run, settings, ranked, selection)
     output.write(incoming.reader.first_line())
-    for rows in ranked.read(selection, everything=run.rejects is not None):
-        kept = rows.decisions == 0
-        output.write(b"".join(compress(rows.lines, kept.tolist())))
+    for part in ranked.read(selection, everything=run.rejects is not None):
+        kept = part.decisions == 0
+        output.write(b"".join(compress(part.lines, kept.tolist())))
         if run.rejects is not None:
-            _drop(run, incoming, ranked, selection, rows)
+            _drop(run, incoming, ranked, selection, part)
 
 
 class _Incoming:
@@ -189,14 +180,14 @@ class _Incoming:
         self._gaps = array("Q")
         self._newline: bytes | None = None
 
-    def least(self) -> float | None:
-        """Return the number of --min-score."""
+    def least(self, similarity: str | None) -> float | None:
+        """Return the number of --min-score, for the measure of --similarity if it is given."""
         wanted = self._settings.min_score
         if wanted != RECOMMENDED:
             return wanted
         model, header = str(self._run.model_name), self.reader.header
         column = None if header is None else header.split(b"\t")[self._place].decode()
-        measure = measure_of(model, self._settings.similarity, column)
+        measure = measure_of(model, similarity, column)
         return recommended_cut(self._run, model, measure)
 
     def read(self) -> Ranked:

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import column, language_pair, needs_own_file, row_options
+from bitextfilter.commands.frame.options import (
+    NATURAL,
+    as_column,
+    languages_option,
+    needs_own_file,
+    option,
+    rows,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import DeviceError, OutputError
 from bitextfilter.io.files import stream_name
@@ -18,7 +25,7 @@ from bitextfilter.io.rows import ColumnPlace, Columns, Row, RowReader, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.reports.page import Report
-    from bitextfilter.reports.survey import Sample, Survey
+    from bitextfilter.reports.survey import Sample
 
 
 _LARGEST = 3.4e38
@@ -43,61 +50,36 @@ class _ScoredColumns(Columns):
 class _Settings:
     """The input and the content of the page."""
 
-    columns: tuple[int | str, ...]
-    label: int | str | None
-    filter_manifest: str | None
-    manifests: tuple[str, ...]
-    title: str | None
-    languages: tuple[str, str] | None
-    count: str
-    pairs: int
-    plots: str | None
-    seed: int
+    columns: tuple[int | str, ...] = option(
+        "--column COLUMN",
+        "Column of a score: a number, -1 the last, or a name of the header; repeat it for "
+        "several scores  [default: -1]",
+        as_column,
+        ["-1"],
+        multiple=True,
+    )
+    label: int | str | None = option(
+        "--label COLUMN", "Column of a label, such as a noise.", as_column
+    )
+    filter_manifest: str | None = option(
+        "--filter-manifest FILE",
+        "Show the rows dropped by each rule: the --manifest of bitext-filter.",
+    )
+    manifests: tuple[str, ...] = option(
+        "--manifests FILE", "Show this manifest; repeat it for more.", multiple=True
+    )
+    title: str | None = option("--title TEXT", "Title of the page  [default: that of the input]")
+    languages: tuple[str, str] | None = languages_option()
+    count: str = option("--count", "The unit of lengths.", ["words", "characters"], "words")
+    pairs: int = option(
+        "--pairs", "Pairs shown for each tenth of the corpus.", click.IntRange(1, 100), 10
+    )
+    plots: str | None = option("--plots FOLDER", "Write each figure here too, as PNG and as SVG.")
+    seed: int = option("--seed", "Seed of the sample.", NATURAL, 1)
 
 
-@command("bitext-report", row_options(), batch_size=None)
-@click.option(
-    "--column",
-    "columns",
-    type=column,
-    multiple=True,
-    default=["-1"],
-    metavar="COLUMN",
-    help="Column of a score: a number, -1 the last, or a name of the header; repeat it for "
-    "several scores  [default: -1]",
-)
-@click.option("--label", type=column, metavar="COLUMN", help="Column of a label, such as a noise.")
-@click.option(
-    "--filter-manifest",
-    metavar="FILE",
-    help="Show the rows that each rule dropped: the --manifest of bitext-filter.",
-)
-@click.option(
-    "--manifests", multiple=True, metavar="FILE", help="Show this manifest; repeat it for more."
-)
-@click.option("--title", metavar="TEXT", help="Title of the page  [default: that of the input]")
-@click.option(
-    "--languages", type=language_pair, metavar="SOURCE,TARGET", help="The languages, as en,de."
-)
-@click.option(
-    "--count",
-    type=click.Choice(["words", "characters"]),
-    default="words",
-    show_default=True,
-    help="The unit of lengths.",
-)
-@click.option(
-    "--pairs",
-    type=click.IntRange(1, 100),
-    default=10,
-    show_default=True,
-    help="Pairs shown for each tenth of the corpus.",
-)
-@click.option("--plots", metavar="FOLDER", help="Write each figure here too, as PNG and as SVG.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the sample."
-)
-def main(run: Run, **options: Any) -> None:
+@command("bitext-report", _Settings, rows(), uses="")
+def main(run: Run, settings: _Settings) -> None:
     """Show scored pairs on one page: figures, samples, and a movable threshold.
 
     Writes one HTML file that needs no other file and no network: each score over the sorted
@@ -117,17 +99,15 @@ def main(run: Run, **options: Any) -> None:
         bitext-report --header --column mlp --column csls --label noise < scored.tsv > report.html
         bitext-report -i kept.tsv -o report.html --filter-manifest filter.json --plots figures
     """
-    settings = _Settings(**options)
     _check(run, settings)
-    runs = _read_runs(settings)
-    columns = run.row_settings.columns
-    rows = run.rows(
-        _ScoredColumns(columns.source, columns.target, True, settings.columns, settings.label)
+    files = run.row_settings
+    reader = run.rows(
+        _ScoredColumns(files.scol, files.tcol, True, settings.columns, settings.label)
     )
     output = run.output()
     run.counts["unscored"] = 0
     run.facts["seed"] = settings.seed
-    report = _report(run, settings, _surveyed(run, settings, rows), runs)
+    report = _report(run, settings, reader)
     output.write(report.html())
     if settings.plots is not None:
         _write_plots(run, report, Path(settings.plots))
@@ -149,32 +129,35 @@ def _check(run: Run, settings: _Settings) -> None:
         raise DeviceError(message) from error
 
 
-def _read_runs(settings: _Settings) -> dict[str, Any]:
-    """Read the manifests: the arguments of a Report."""
+def _report(run: Run, settings: _Settings, reader: RowReader) -> Report:
+    """Read the manifests, and then all rows."""
+    from bitextfilter.reports.page import Report, SideLanguages
     from bitextfilter.reports.runs import FilterRun, read_run
+    from bitextfilter.reports.survey import Survey
 
     path = settings.filter_manifest
     filter_run = None if path is None else FilterRun(path)
     runs = [] if filter_run is None else [(filter_run.name, filter_run.manifest)]
     runs += [(Path(name).name, read_run(name)) for name in settings.manifests]
-    return {"filter_run": filter_run, "runs": runs}
-
-
-def _surveyed(run: Run, settings: _Settings, rows: RowReader) -> Survey:
-    """Read all rows."""
-    from bitextfilter.reports.survey import Survey
-
-    survey = Survey(_names(settings, rows), unit=settings.count, seed=settings.seed)
-    for samples in _samples(run, rows, len(settings.columns)):
+    survey = Survey(_names(settings, reader), unit=settings.count, seed=settings.seed)
+    for samples in _samples(run, reader, len(settings.columns)):
         survey.add(samples)
-    return survey
+    return Report(
+        survey,
+        settings.title or Path(stream_name(run.row_settings.input)).name,
+        languages=SideLanguages(*(settings.languages or ("", ""))),
+        each=settings.pairs,
+        left_out={name: run.counts[name] for name in ("rejected", "unscored")},
+        filter_run=filter_run,
+        runs=runs,
+    )
 
 
-def _samples(run: Run, rows: RowReader, scores: int) -> Iterator[list[Sample]]:
+def _samples(run: Run, reader: RowReader, scores: int) -> Iterator[list[Sample]]:
     """Yield the rows with all scores; count the others."""
     from bitextfilter.reports.survey import Sample
 
-    for window in run.windows(rows):
+    for window in run.windows(reader):
         found = []
         for row in window:
             if not isinstance(row, Row):
@@ -194,32 +177,19 @@ def _leave_out(run: Run, row: Row, scores: Sequence[str]) -> None:
         run.warn(f"line 1 has no score but {', '.join(scores)[:40]!r}: is it a --header?")
 
 
-def _names(settings: _Settings, rows: RowReader) -> list[str]:
+def _names(settings: _Settings, reader: RowReader) -> list[str]:
     """Return the names of the scores: those in the header, or else of their columns."""
-    header = (rows.header or b"").decode("utf-8", "replace").split("\t")
+    header = (reader.header or b"").decode("utf-8", "replace").split("\t")
     names = []
     for where in settings.columns:
         place = where if isinstance(where, str) or where < 0 else where - 1
         if isinstance(place, str):
             names.append(place)
-        elif rows.header is not None and -len(header) <= place < len(header):
+        elif reader.header is not None and -len(header) <= place < len(header):
             names.append(header[place])
         else:
             names.append("score" if len(settings.columns) == 1 else f"column {where}")
     return names
-
-
-def _report(run: Run, settings: _Settings, survey: Survey, runs: dict[str, Any]) -> Report:
-    from bitextfilter.reports.page import Report, SideLanguages
-
-    return Report(
-        survey,
-        settings.title or Path(stream_name(run.row_settings.input)).name,
-        languages=SideLanguages(*(settings.languages or ("", ""))),
-        each=settings.pairs,
-        left_out={name: run.counts[name] for name in ("rejected", "unscored")},
-        **runs,
-    )
 
 
 def _write_plots(run: Run, report: Report, folder: Path) -> None:

@@ -6,18 +6,22 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from bitextfilter.commands.frame.command import command, fill_lists
-from bitextfilter.commands.frame.model_scorers import ScorerOptions, load_scorers, scorer_options
+from bitextfilter.commands.frame.model_scorers import ScorerOptions, load_scorers
 from bitextfilter.commands.frame.options import (
-    model_options,
+    DIGITS,
+    FILES,
+    PAIRS,
+    ModelName,
+    Scaling,
+    flag,
     needs_own_file,
-    pop_settings,
-    row_options,
-    scaling_options,
+    option,
+    rows,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
@@ -25,7 +29,6 @@ from bitextfilter.io.rows import BadRow, Row, RowReader
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 
 if TYPE_CHECKING:
-    from bitextfilter.scoring.cached_scores import CachedScores
     from bitextfilter.scoring.score_columns import ScoreColumns, VectorColumns
     from bitextfilter.text.processor import TextProcessor
 
@@ -34,13 +37,27 @@ if TYPE_CHECKING:
 class _Settings:
     """The command's own options."""
 
-    similarity: str | None
-    neighbours: str | None
-    digits: int
-    score_only: bool
-    column_check: bool
-    cache: str | None
-    scorers: ScorerOptions
+    similarity: str | None = option(
+        "--similarity NAME[,NAME...]",
+        "Measures, one column each.  [default: mlp if the model has a classifier, else cosine]",
+    )
+    neighbours: str | None = option(
+        "--neighbours FILE|input",
+        "For csls, ratio and distance: a neighbours.npz, or the input itself.  [default: those "
+        "of the model]",
+    )
+    digits: int = option("--digits", "Decimals.", DIGITS, 4)
+    score_only: bool = flag("--score-only", "Write the scores without the rows.")
+    cache: str | None = option(
+        "--cache DIR", "Reuse the scores of earlier runs in this folder, and add new ones."
+    )
+    column_check: bool = option(
+        "--no-column-check",
+        "Do not warn of swapped columns or other languages.",
+        default=True,
+        flag_value=False,
+        show_default=False,
+    )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,7 +76,6 @@ class _Settings:
         if self.neighbours and not set(margins) & set(self.names):
             *some, last = margins
             raise click.UsageError(f"--neighbours is for --similarity {', '.join(some)} or {last}")
-        self.scorers.check(self.names)
         if self.neighbours == "input" and (run.scaling.by_shards or run.scaling.shard):
             raise click.UsageError("--neighbours input reads the whole input: it cannot be cut")
         if self.cache is not None and run.scaling.engine == "ray":
@@ -71,36 +87,12 @@ class _Settings:
 
 @command(
     "bitext-score",
-    row_options(),
-    scorer_options(),
-    scaling_options(),
-    model_options(),
+    _Settings,
+    rows(PAIRS, FILES),
+    ScorerOptions,
+    Scaling,
+    ModelName,
     batch_size=12288,
-)
-@click.option(
-    "--similarity",
-    metavar="NAME[,NAME...]",
-    help="Measures, one column each.  [default: mlp if the model has a classifier, else cosine]",
-)
-@click.option(
-    "--neighbours",
-    metavar="FILE|input",
-    help="For csls, ratio and distance: a neighbours.npz, or the input itself.  "
-    "[default: those of the model]",
-)
-@click.option("--digits", type=click.IntRange(0, 9), default=4, show_default=True, help="Decimals.")
-@click.option("--score-only", is_flag=True, help="Write the scores without the rows.")
-@click.option(
-    "--cache",
-    metavar="DIR",
-    help="Reuse the scores of earlier runs in this folder, and add new ones.",
-)
-@click.option(
-    "--no-column-check",
-    "column_check",
-    flag_value=False,
-    default=True,
-    help="Do not warn of swapped columns or other languages.",
 )
 @fill_lists(
     MEASURES={name: (one.range, one.text) for name, one in MEASURES.items()},
@@ -108,7 +100,7 @@ class _Settings:
         name: (one.range, one.text) for name, one in TRANSLATION_MEASURES.items()
     },
 )
-def main(run: Run, **options: Any) -> None:
+def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
     """Score sentence pairs: the higher, the more likely a translation.
 
     Appends the scores to each row as the last columns: one line out for each line in, in order. A
@@ -137,15 +129,15 @@ def main(run: Run, **options: Any) -> None:
         bitext-score --similarity dual --translator de-en,en-de --scol 2 --tcol 1 < pairs.tsv
         bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
     """
-    settings = _Settings(scorers=pop_settings(ScorerOptions, options), **options)
     settings.check(run)
-    over_shards(run, partial(_score, settings=settings), run.output())
+    scorers.check(settings.names)
+    over_shards(run, partial(_score, settings=settings, scorers=scorers), run.output())
 
 
-def _score(run: Run, output: BinaryIO, settings: _Settings) -> None:
+def _score(run: Run, output: BinaryIO, settings: _Settings, scorers: ScorerOptions) -> None:
     """Score the rows of a run."""
     rows = run.rows()
-    columns, processor = _columns(run, settings)
+    columns, processor = _columns(run, settings, scorers)
     windows = run.windows(rows)
     if settings.column_check and rows.starts and processor is not None:
         windows = _with_column_check(run, processor, windows)
@@ -178,7 +170,9 @@ def _cell(score: float, digits: int) -> str:
     return text.removeprefix("-") if not text.strip("-0.") else text
 
 
-def _columns(run: Run, settings: _Settings) -> tuple[ScoreColumns, TextProcessor | None]:
+def _columns(
+    run: Run, settings: _Settings, options: ScorerOptions
+) -> tuple[ScoreColumns, TextProcessor | None]:
     """Load the models of the measures; also return a text processor of the columns' languages."""
     from bitextfilter.scoring.score_columns import (
         ColumnGroup,
@@ -187,7 +181,12 @@ def _columns(run: Run, settings: _Settings) -> tuple[ScoreColumns, TextProcessor
         VectorColumns,
     )
 
-    cached = _cached(run, settings.cache)
+    cached = None
+    if settings.cache is not None:
+        from bitextfilter.io.cache import Cache
+        from bitextfilter.scoring.cached_scores import CachedScores
+
+        cached = CachedScores(run.enter(Cache(settings.cache)), run.counts)
     own = tuple(name for name in settings.names if name in MEASURES)
     others = tuple(name for name in settings.names if name in TRANSLATION_MEASURES)
     groups: list[ColumnGroup] = []
@@ -199,22 +198,12 @@ def _columns(run: Run, settings: _Settings) -> tuple[ScoreColumns, TextProcessor
         processor = model.processor
     if others:
         languages = processor.languages if processor else None
-        scorers, first = load_scorers(run, settings.scorers, others, languages)
+        scorers, first = load_scorers(run, options, others, languages)
         groups.append(ModelScorerColumns(scorers, others))
         processor = processor or first
     columns = ScoreColumns(settings.names or own, groups, run.counts, cached)
     run.facts["similarity"] = ",".join(columns.measures)
     return columns, processor
-
-
-def _cached(run: Run, folder: str | None) -> CachedScores | None:
-    """Open the cache, if one is given."""
-    if folder is None:
-        return None
-    from bitextfilter.io.cache import Cache
-    from bitextfilter.scoring.cached_scores import CachedScores
-
-    return CachedScores(run.enter(Cache(folder)), run.counts)
 
 
 _CHECKED_ROWS = 1000

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-import click
-
 from bitextfilter.commands.frame.command import command, group
-from bitextfilter.commands.frame.options import input_option, output_option
+from bitextfilter.commands.frame.options import COUNT, argument, flag, option, rows
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import OutputError
 from bitextfilter.io.files import draft, stream_name, write_whole
@@ -32,42 +31,34 @@ main = group(
 )
 
 
-@command("learn", batch_size=None, parent=main)
-@click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option("-o", "--output", "folder", required=True, metavar="FOLDER", help="A new folder.")
-@click.option(
-    "--kind",
-    type=click.Choice(_KINDS),
-    default="unigram",
-    show_default=True,
-    help="sentencepiece's unigram model or merges, subword-nmt's merges, Morfessor, or words.",
-)
-@click.option(
-    "--vocabulary-size",
-    type=click.IntRange(min=1),
-    default=32_000,
-    show_default=True,
-    help="With unigram and sentencepiece-bpe: most pieces to learn.",
-)
-@click.option(
-    "--merges",
-    type=click.IntRange(min=1),
-    default=20_000,
-    show_default=True,
-    help="With bpe: most merges to learn.",
-)
-@click.option(
-    "--sample-size",
-    type=click.IntRange(min=1),
-    default=1_000_000,
-    show_default=True,
-    help="Most lines to learn from: a random sample of all.",
-)
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the sample.")
-@click.option(
-    "--lowercase/--keep-case", default=True, show_default=True, help="Lower-case text, or not."
-)
-def _learn(run: Run, files: tuple[str, ...], folder: str, lowercase: bool, **choices: int) -> None:
+@dataclass(frozen=True)
+class _Learning:
+    """The text, and the way to cut it."""
+
+    files: tuple[str, ...] = argument("[FILE]...", nargs=-1)
+    folder: str = option("-o --output FOLDER", "A new folder.", required=True)
+    kind: str = option(
+        "--kind",
+        "sentencepiece's unigram model or merges, subword-nmt's merges, Morfessor, or words.",
+        _KINDS,
+        "unigram",
+    )
+    vocabulary_size: int = option(
+        "--vocabulary-size",
+        "With unigram and sentencepiece-bpe: most pieces to learn.",
+        COUNT,
+        32_000,
+    )
+    merges: int = option("--merges", "With bpe: most merges to learn.", COUNT, 20_000)
+    sample_size: int = option(
+        "--sample-size", "Most lines to learn from: a random sample of all.", COUNT, 1_000_000
+    )
+    seed: int = option("--seed", "Seed of the sample.", int, 1)
+    lowercase: bool = option("--lowercase/--keep-case", "Lower-case text, or not.", default=True)
+
+
+@command("learn", _Learning, uses="", parent=main)
+def _learn(run: Run, learning: _Learning) -> None:
     """Learn subwords from all lines of the FILEs (stdin if none) and save them in FOLDER.
 
     Give the files of both languages together. Tabs count as white space, so a file of pairs needs
@@ -82,11 +73,14 @@ def _learn(run: Run, files: tuple[str, ...], folder: str, lowercase: bool, **cho
     from bitextfilter.text.normalise import Normalisation
     from bitextfilter.text.segment import SegmenterSettings, learn_segmenter, save_segmenter
 
-    normalise = Normalisation(lowercase=lowercase)
-    settings = SegmenterSettings(**choices)  # type: ignore[arg-type]
-    lines = chain.from_iterable(_windows(run, _reader(run, path)) for path in files or ("-",))
+    normalise = Normalisation(lowercase=learning.lowercase)
+    names = ("kind", "vocabulary_size", "merges", "sample_size", "seed")
+    settings = SegmenterSettings(**{name: getattr(learning, name) for name in names})
+    lines = chain.from_iterable(
+        _windows(run, _reader(run, path)) for path in learning.files or ("-",)
+    )
     texts = (normalise(text, "") for window in lines for text, _ in window)
-    path = Path(folder)
+    path = Path(learning.folder)
     if path.exists():
         raise OutputError(f"{path}: exists; name a new folder")
     try:
@@ -104,22 +98,23 @@ def _learn(run: Run, files: tuple[str, ...], folder: str, lowercase: bool, **cho
         run.counts["pieces"] = len(pieces)
 
 
-@command("apply", input_option(), output_option(), batch_size=None, parent=main)
-@click.option(
-    "--segmenter",
-    required=True,
-    metavar="FOLDER",
-    help="The folder of bitext-segment learn, or of a model.",
-)
-@click.option("--join", is_flag=True, help="Turn pieces back into text.")
-@click.option(
-    "--language",
-    default="en",
-    show_default=True,
-    metavar="CODE",
-    help="Language of the text; only matters to a model trained on Moses' tokens.",
-)
-def apply(run: Run, segmenter: str, join: bool, language: str) -> None:
+@dataclass(frozen=True)
+class _Cutting:
+    """The segmenter, and its direction."""
+
+    segmenter: str = option(
+        "--segmenter FOLDER", "The folder of bitext-segment learn, or of a model.", required=True
+    )
+    join: bool = flag("--join", "Turn pieces back into text.")
+    language: str = option(
+        "--language CODE",
+        "Language of the text; only matters to a model trained on Moses' tokens.",
+        default="en",
+    )
+
+
+@command("apply", _Cutting, rows("input output"), uses="", parent=main)
+def apply(run: Run, settings: _Cutting) -> None:
     """Normalise text by the settings of FOLDER and cut it into pieces, one line for each line.
 
     Spaces separate pieces; a piece at the start of a word begins with U+2581 (except with the
@@ -135,14 +130,15 @@ def apply(run: Run, segmenter: str, join: bool, language: str) -> None:
     from bitextfilter.text.normalise import load_normalisation
     from bitextfilter.text.segment import load_segmenter
 
-    cutter, normalise = load_segmenter(Path(segmenter)), load_normalisation(Path(segmenter))
-    rows, output = _reader(run, run.row_settings.input), run.output()
-    output.write(rows.first_line())
-    for window in _windows(run, rows):
-        if join:
+    folder = Path(settings.segmenter)
+    cutter, normalise = load_segmenter(folder), load_normalisation(folder)
+    reader, output = _reader(run, run.row_settings.input), run.output()
+    output.write(reader.first_line())
+    for window in _windows(run, reader):
+        if settings.join:
             texts = [cutter.join(text.split()) for text, _ in window]
         else:
-            pieces = cutter.segment_all([normalise(text, language) for text, _ in window])
+            pieces = cutter.segment_all([normalise(text, settings.language) for text, _ in window])
             texts = [" ".join(row) for row in pieces]
         for (_, ending), text in zip(window, texts, strict=True):
             output.write(text.encode() + ending)

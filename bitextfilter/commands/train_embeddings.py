@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
-    device_options,
-    language_pair,
+    COUNT,
+    is_given,
+    languages_option,
     needs_own_file,
-    output_option,
+    option,
+    rows,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.training import (
-    is_given,
-    settings_options,
-    settings_values,
-)
-from bitextfilter.io.rows import BadRow
+from bitextfilter.commands.frame.training import TrainingOptions, training_settings
 
 if TYPE_CHECKING:
     from bitextfilter.training.mapping import Induced
@@ -33,77 +30,79 @@ if TYPE_CHECKING:
     from bitextfilter.workflows.embedding_training import EmbeddingConfig, Seeds
 
 
-_SIDES = ("source", "target")
 _WINDOW = 8192
 
 _Cut = Callable[[Sequence[str]], list[list[str]]]
 """Makes tokens of sentences."""
 
 
+@dataclass(frozen=True)
+class _Settings:
+    """The text or vectors of each language, the first map, and the words to keep."""
+
+    languages: tuple[str, str] = languages_option("As en,de.", required=True)
+    source_text: tuple[str, ...] = option(
+        "--source-text FILE", "Source sentences; may be repeated.", multiple=True
+    )
+    target_text: tuple[str, ...] = option(
+        "--target-text FILE", "Target sentences; may be repeated.", multiple=True
+    )
+    source_vectors: str | None = option(
+        "--source-vectors FILE", "Source vectors already trained, instead of text."
+    )
+    target_vectors: str | None = option(
+        "--target-vectors FILE", "Target vectors already trained, instead of text."
+    )
+    segmenter: str | None = option(
+        "--segmenter FOLDER",
+        "Cut text into subwords: a folder by bitext-segment learn, or of a model.",
+    )
+    lowercase: bool = option(
+        "--lowercase/--keep-case",
+        "Lower-case text, or not; with --segmenter, as that says.",
+        default=True,
+    )
+    first: str = option(
+        "--map",
+        "First map: from strings that are the same, from --dictionary, or from no pair at all.",
+        ["identical", "dictionary", "adversarial"],
+        "identical",
+    )
+    dictionary: str | None = option("--dictionary FILE", "A TSV: a source word and a target word.")
+    separate: tuple[str, str] | None = option(
+        "--separate SOURCE TARGET",
+        "Write the vectors of each language to a file of its own, too.",
+        nargs=2,
+    )
+    maximum_words: int = option("--maximum-words", "Most words of each language.", COUNT, 200_000)
+    threads: int = option(
+        "--threads",
+        "Of each language's skip-gram, and of the adversarial training. With more than 1, "
+        "results differ from run to run.",
+        COUNT,
+        1,
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse options that do not go together."""
+        for side, text, vectors in (
+            ("source", self.source_text, self.source_vectors),
+            ("target", self.target_text, self.target_vectors),
+        ):
+            if bool(text) == (vectors is not None):
+                raise click.UsageError(f"give either --{side}-text or --{side}-vectors")
+        if (self.dictionary is not None) != (self.first == "dictionary"):
+            raise click.UsageError("--dictionary FILE and --map dictionary go together")
+
+
 @command(
     "bitext-train-embeddings",
-    output_option(),
-    settings_options("workflows.embedding_training.EmbeddingConfig", "adversarial.seed"),
-    device_options()[1:],
-    batch_size=None,
+    _Settings,
+    rows("output"),
+    training_settings("workflows.embedding_training.EmbeddingConfig", "adversarial.seed"),
+    uses="device",
 )
-@click.option(
-    "--languages", required=True, type=language_pair, metavar="SOURCE,TARGET", help="As en,de."
-)
-@click.option(
-    "--source-text", multiple=True, metavar="FILE", help="Source sentences; may be repeated."
-)
-@click.option(
-    "--target-text", multiple=True, metavar="FILE", help="Target sentences; may be repeated."
-)
-@click.option(
-    "--source-vectors", metavar="FILE", help="Source vectors already trained, instead of text."
-)
-@click.option(
-    "--target-vectors", metavar="FILE", help="Target vectors already trained, instead of text."
-)
-@click.option(
-    "--segmenter",
-    metavar="FOLDER",
-    help="Cut text into subwords: a folder by bitext-segment learn, or of a model.",
-)
-@click.option(
-    "--lowercase/--keep-case",
-    default=True,
-    show_default=True,
-    help="Lower-case text, or not; with --segmenter, as that says.",
-)
-@click.option(
-    "--map",
-    "first",
-    type=click.Choice(["identical", "dictionary", "adversarial"]),
-    default="identical",
-    show_default=True,
-    help="First map: from strings that are the same, from --dictionary, or from no pair at all.",
-)
-@click.option("--dictionary", metavar="FILE", help="A TSV: a source word and a target word.")
-@click.option(
-    "--separate",
-    nargs=2,
-    metavar="SOURCE TARGET",
-    help="Write the vectors of each language to a file of its own, too.",
-)
-@click.option(
-    "--maximum-words",
-    type=click.IntRange(min=1),
-    default=200_000,
-    show_default=True,
-    help="Most words of each language.",
-)
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Of each language's skip-gram, and of the adversarial training. With more than 1, "
-    "results differ from run to run.",
-)
-def main(run: Run, languages: tuple[str, str], **options: Any) -> None:
+def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     r"""Learn word vectors of two languages in one space, for bitext-train-encoder --embeddings.
 
     Skip-gram with subwords gives each language its vectors (fastText; both at the same time). An
@@ -125,18 +124,19 @@ def main(run: Run, languages: tuple[str, str], **options: Any) -> None:
     from bitextfilter.models.device import resolve_device
     from bitextfilter.workflows.embedding_training import joint_table, map_sides
 
-    _check(run, options)
+    both = settings.separate or ()
+    for path, other in zip(both, both[::-1], strict=True):
+        needs_own_file("--separate", path, (run.row_settings.output, other))
     resolve_device(run.common.device)
-    plan = _plan(options, run.common.threads)
-    outputs = [run.output(path) for path in options["separate"] or ()]
-    together = run.output()
-    cuts = [_cut(options, language) for language in languages]
-    seeds = _seeds(run, options, cuts)
-    sides = _sides(run, options, cuts, plan)
-    for name, side in zip(languages, sides, strict=True):
+    plan = _plan(settings, chosen)
+    outputs, together = [run.output(path) for path in both], run.output()
+    cuts = [_cut(settings, language) for language in settings.languages]
+    seeds = _seeds(run, settings, cuts)
+    sides = _sides(run, settings, cuts, plan)
+    for name, side in zip(settings.languages, sides, strict=True):
         run.counts[f"{name} words"] = len(side.words)
-    run.facts.update(map=options["first"], seed=plan.adversarial.seed)
-    sides = map_sides(sides, seeds, plan, _notifier(run), run.common.device)
+    run.facts.update(map=settings.first, seed=plan.adversarial.seed)
+    sides = map_sides(sides, seeds, plan, partial(_notify, run), run.common.device)
     for output, side in zip(outputs, sides, strict=False):
         write_word_vectors(output, side.words, side.vectors)
     words, vectors = joint_table(*sides)
@@ -144,67 +144,48 @@ def main(run: Run, languages: tuple[str, str], **options: Any) -> None:
     run.counts["words"] = len(words)
 
 
-def _check(run: Run, options: dict[str, Any]) -> None:
-    """Refuse options that do not go together."""
-    for path, other in zip(separate := options["separate"] or (), separate[::-1], strict=True):
-        needs_own_file("--separate", path, (run.row_settings.output, other))
-    for side in _SIDES:
-        if bool(options[f"{side}_text"]) == (options[f"{side}_vectors"] is not None):
-            raise click.UsageError(f"give either --{side}-text or --{side}-vectors")
-    if (options["dictionary"] is not None) != (options["first"] == "dictionary"):
-        raise click.UsageError("--dictionary FILE and --map dictionary go together")
+def _plan(settings: _Settings, chosen: TrainingOptions) -> EmbeddingConfig:
+    """Return the settings. Raises UsageError for those without effect beside the others."""
+    from bitextfilter.workflows.embedding_training import EmbeddingConfig
 
-
-def _check_effects(options: dict[str, Any], plan: EmbeddingConfig) -> None:
-    """Refuse options and settings that have no effect beside the others."""
-    usual = type(plan)()
-    reads = [options["source_text"], options["target_text"]]
-    if options["first"] != "adversarial" and plan.adversarial != usual.adversarial:
+    plan, usual = EmbeddingConfig.from_dict(chosen.values()), EmbeddingConfig()
+    text = bool(settings.source_text or settings.target_text)
+    if settings.first != "adversarial" and plan.adversarial != usual.adversarial:
         raise click.UsageError(
             "--seed and adversarial settings have no effect without --map adversarial"
         )
-    if not any(reads) and plan.skip_gram != usual.skip_gram:
+    if not text and plan.skip_gram != usual.skip_gram:
         raise click.UsageError("skip_gram settings have no effect on vectors already trained")
-    if is_given("lowercase") and options["segmenter"] is not None:
+    if is_given("lowercase") and settings.segmenter is not None:
         raise click.UsageError("--lowercase or --keep-case has no effect with --segmenter")
-    if not any([*reads, options["dictionary"]]):
+    if not text and settings.dictionary is None:
         if is_given("lowercase"):
             raise click.UsageError("--lowercase or --keep-case has no effect without text")
-        if options["segmenter"] is not None:
+        if settings.segmenter is not None:
             raise click.UsageError("--segmenter has no effect without text")
+    return plan.on_threads(settings.threads)
 
 
-def _plan(options: dict[str, Any], threads: int) -> EmbeddingConfig:
-    """Return the settings: those that are given, and --threads."""
-    from bitextfilter.workflows.embedding_training import EmbeddingConfig
-
-    plan = EmbeddingConfig.from_dict(settings_values(options, "adversarial.seed"))
-    _check_effects(options, plan)
-    return plan.on_threads(threads)
-
-
-def _cut(options: dict[str, Any], language: str) -> _Cut:
+def _cut(settings: _Settings, language: str) -> _Cut:
     """Return the tokeniser of a language."""
-    if options["segmenter"] is None:
+    if settings.segmenter is None:
         from bitextfilter.text.words import TokenUnits
 
-        units = TokenUnits("tokens", options["lowercase"])
+        units = TokenUnits("tokens", settings.lowercase)
         return lambda sentences: [units(sentence) for sentence in sentences]
     from bitextfilter.text.normalise import load_normalisation
     from bitextfilter.text.segment import load_segmenter
 
-    folder = Path(options["segmenter"])
+    folder = Path(settings.segmenter)
     segmenter, normalise = load_segmenter(folder), load_normalisation(folder)
     return lambda texts: segmenter.segment_all([normalise(text, language) for text in texts])
 
 
-def _seeds(run: Run, options: dict[str, Any], cuts: Sequence[_Cut]) -> Seeds | str:
+def _seeds(run: Run, settings: _Settings, cuts: Sequence[_Cut]) -> Seeds | str:
     """Return where the first map comes from: of a dictionary, the entries that are one token."""
-    if options["dictionary"] is None:
-        return str(options["first"])
-    run.row_settings = dataclasses.replace(run.row_settings, input=options["dictionary"])
-    rows = [row for window in run.windows(run.rows()) for row in window]
-    pairs = [row.texts for row in rows if not isinstance(row, BadRow)]
+    if settings.dictionary is None:
+        return settings.first
+    pairs = run.pairs(settings.dictionary)
     sides = [cut([pair[side] for pair in pairs]) for side, cut in enumerate(cuts)]
     entries = [
         (source[0], target[0])
@@ -216,21 +197,23 @@ def _seeds(run: Run, options: dict[str, Any], cuts: Sequence[_Cut]) -> Seeds | s
 
 
 def _sides(
-    run: Run, options: dict[str, Any], cuts: Sequence[_Cut], plan: EmbeddingConfig
+    run: Run, settings: _Settings, cuts: Sequence[_Cut], plan: EmbeddingConfig
 ) -> tuple[WordVectors, WordVectors]:
     """Read the vectors that are given, and learn the others."""
     from bitextfilter.io.vector_file import read_word_vectors
     from bitextfilter.training.word_vectors import WordVectors, skip_gram
 
-    most = options["maximum_words"]
+    most = settings.maximum_words
     results: list[Callable[[], WordVectors]] = []
     with ExitStack() as trainings:
-        for side, cut in zip(_SIDES, cuts, strict=True):
-            if (path := options[f"{side}_vectors"]) is not None:
+        paths = settings.source_vectors, settings.target_vectors
+        texts = settings.source_text, settings.target_text
+        for path, files, cut in zip(paths, texts, cuts, strict=True):
+            if path is not None:
                 given = WordVectors(*read_word_vectors(path, most), None)
                 results.append(partial(WordVectors.most_frequent, given, most))
             else:
-                text = _tokens(run, options[f"{side}_text"], cut)
+                text = _tokens(run, files, cut)
                 results.append(trainings.enter_context(skip_gram(text, plan.skip_gram)))
         source, target = (result().most_frequent(most) for result in results)
     return source, target
@@ -246,10 +229,6 @@ def _tokens(run: Run, paths: Sequence[str], cut: _Cut) -> Iterator[list[str]]:
         yield from cut(window)
 
 
-def _notifier(run: Run) -> Callable[[str, int, Induced], None]:
-    def notify(step: str, number: int, induced: Induced) -> None:
-        run.note(
-            f"{step} {number}: criterion {induced.criterion:.4f}, {len(induced.pairs)} mutual pairs"
-        )
-
-    return notify
+def _notify(run: Run, step: str, number: int, induced: Induced) -> None:
+    pairs = len(induced.pairs)
+    run.note(f"{step} {number}: criterion {induced.criterion:.4f}, {pairs} mutual pairs")

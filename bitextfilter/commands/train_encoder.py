@@ -2,74 +2,81 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import device_options, pair_column_options
+from bitextfilter.commands.frame.options import FILE, FOLDER, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
-    no_pivot,
+    NEW_MODEL,
+    PairColumns,
+    PairTraining,
+    TrainingOptions,
     pair_files,
-    pivot_files,
-    pivot_options,
     run_environment,
-    settings_values,
-    training_options,
+    training_settings,
 )
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
-    from bitextfilter.workflows.runs import TrainingFiles
+    from bitextfilter.workflows.runs import PivotFiles, TrainingFiles
 
 
-_FILE = click.Path(exists=False, dir_okay=False)
-_FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
+@dataclass(frozen=True)
+class _Settings(PairTraining):
+    """The files, the architecture, and its start."""
+
+    source_text: tuple[str, ...] = option(
+        "--source-text FILE",
+        "Plain source sentences for the decoder to autoencode; may be repeated.",
+        multiple=True,
+    )
+    target_text: tuple[str, ...] = option(
+        "--target-text FILE",
+        "Plain target sentences for the decoder to autoencode; may be repeated.",
+        multiple=True,
+    )
+    start: Path | None = option(
+        "--start DIR", "Start from a model: its subwords, and every tensor that fits.", FOLDER
+    )
+    architecture: str | None = option(
+        "--architecture NAME|PARTS",
+        "Parts such as word+lstm,trigram; autoencoder, pivot, or averaging.  [default: "
+        "word,trigram]",
+    )
+    embeddings: Path | None = option(
+        "--embeddings FILE",
+        "Initial vectors of subwords, in the text format of word2vec.",
+        FILE,
+    )
+    pivot: str | None = option(
+        "--pivot LANGUAGE", "The third language of --architecture pivot, such as fr."
+    )
+    source_pivot: tuple[str, ...] = option(
+        "--source-pivot FILE[@WEIGHT]",
+        "Instead of --pairs, a TSV of sources and the same in the third language; may be repeated.",
+        multiple=True,
+    )
+    target_pivot: tuple[str, ...] = option(
+        "--target-pivot FILE[@WEIGHT]",
+        "Instead of --pairs, a TSV of targets and the same in the third language; may be repeated.",
+        multiple=True,
+    )
 
 
 @command(
     "bitext-train-encoder",
-    training_options("workflows.encoder_config.EncoderConfig"),
-    pivot_options(),
-    pair_column_options(),
-    device_options(),
-    batch_size=None,
+    _Settings,
+    NEW_MODEL,
+    training_settings("workflows.encoder_config.EncoderConfig"),
+    PairColumns,
+    uses="threads device",
 )
-@click.option(
-    "--source-text",
-    multiple=True,
-    type=_FILE,
-    metavar="FILE",
-    help="Plain source sentences for the decoder to autoencode; may be repeated.",
-)
-@click.option(
-    "--target-text",
-    multiple=True,
-    type=_FILE,
-    metavar="FILE",
-    help="Plain target sentences for the decoder to autoencode; may be repeated.",
-)
-@click.option(
-    "--start",
-    type=_FOLDER,
-    metavar="DIR",
-    help="Start from a model: its subwords, and every tensor that fits.",
-)
-@click.option(
-    "--architecture",
-    metavar="NAME|PARTS",
-    help="Parts such as word+lstm,trigram; autoencoder, pivot, or averaging."
-    "  [default: word,trigram]",
-)
-@click.option(
-    "--embeddings",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Initial vectors of subwords, in the text format of word2vec.",
-)
-def main(run: Run, **options: Any) -> None:
+def main(run: Run, settings: _Settings, chosen: TrainingOptions, columns: PairColumns) -> None:
     r"""Train an encoder from parallel text, and write it as a model folder.
 
     Without settings this is the recipe of the models that come with the package: averages of
@@ -97,40 +104,75 @@ def main(run: Run, **options: Any) -> None:
     from bitextfilter.workflows.encoder_config import EncoderConfig
     from bitextfilter.workflows.encoder_training import EncoderTraining, PivotTraining
 
-    config = EncoderConfig.from_dict(settings_values(options))
+    config = EncoderConfig.from_dict(chosen.values(settings.architecture))
     run.facts["seed"] = config.training.seed
-    environment = run_environment(
-        run, run.row_settings.output, quantise=options["quantise"], resume=options["resume"]
-    )
-    files = _files(config.architecture, options, run.row_settings.columns)
+    environment = run_environment(run, quantise=settings.quantise, resume=settings.resume)
+    files = _files(config.architecture, settings, columns)
     training = EncoderTraining if files.pivot is None else PivotTraining
     progress = training(config, files, environment).run()
     run.counts["updates"] = progress.update
     run.note(f"lowest recovery error {progress.best:.2f} % (mean of CSLS and cosine)")
 
 
-def _files(architecture: str, options: dict[str, Any], columns: Columns) -> TrainingFiles:
-    """The training files."""
+def _files(architecture: str, settings: _Settings, columns: PairColumns) -> TrainingFiles:
+    """The training files. Raises UsageError for those that the architecture lacks or has not."""
     from bitextfilter.encoders.registry import PIVOT
-    from bitextfilter.io.rows import Columns
     from bitextfilter.training.data import PairFile
     from bitextfilter.workflows.runs import TrainingFiles
 
     pairs, pivot = [], None
     if architecture == PIVOT:
-        pivot = pivot_files(options, columns)
+        pivot = _pivot_files(settings, columns.training)
     else:
-        no_pivot(options)
-        pairs = pair_files(options["pairs"], options["parallel"], columns)
+        for name, value in _pivot_options(settings).items():
+            if value:
+                raise click.UsageError(f"{name} is for --architecture pivot alone")
+        pairs = pair_files(settings.pairs, settings.parallel, columns.training)
     return TrainingFiles(
-        languages=options["languages"],
+        languages=settings.languages,
         pairs=pairs,
-        development=PairFile(
-            options["development"], columns=Columns(options["dev_scol"], options["dev_tcol"])
-        ),
-        monolingual={0: options["source_text"], 1: options["target_text"]},
-        start=options["start"],
-        segmenter=options["segmenter"],
-        vectors=options["embeddings"],
+        development=PairFile(settings.development, columns=columns.development),
+        monolingual={0: settings.source_text, 1: settings.target_text},
+        start=settings.start,
+        segmenter=settings.segmenter,
+        vectors=settings.embeddings,
         pivot=pivot,
     )
+
+
+def _pivot_options(settings: _Settings) -> dict[str, str | tuple[str, ...] | None]:
+    """The values of the options for --architecture pivot."""
+    return {
+        "--pivot": settings.pivot,
+        "--source-pivot": settings.source_pivot,
+        "--target-pivot": settings.target_pivot,
+    }
+
+
+def _pivot_files(settings: _Settings, columns: Columns) -> PivotFiles:
+    """The files of --source-pivot and --target-pivot. Raises UsageError unless all is there."""
+    from bitextfilter.workflows.runs import PivotFiles
+
+    for name, value in _pivot_options(settings).items():
+        if not value:
+            raise click.UsageError(f"--architecture pivot needs {name}")
+    not_read = {
+        "--pairs": settings.pairs,
+        "--parallel": settings.parallel,
+        "--source-text": settings.source_text,
+        "--target-text": settings.target_text,
+    }
+    for name, files in not_read.items():
+        if files:
+            raise click.UsageError(
+                f"--architecture pivot reads no {name}: give --source-pivot and"
+                " --target-pivot alone"
+            )
+    assert settings.pivot is not None
+    if settings.pivot in settings.languages:
+        raise click.UsageError(
+            f"--pivot is a third language, and {settings.pivot} is one of --languages"
+        )
+    source = pair_files(settings.source_pivot, (), columns, "--source-pivot")
+    target = pair_files(settings.target_pivot, (), columns, "--target-pivot")
+    return PivotFiles(settings.pivot, (source, target))

@@ -2,58 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-import click
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import (
-    column,
-    error_options,
-    input_option,
-    output_option,
-)
+from bitextfilter.commands.frame.options import ERRORS, as_column, option, rows
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.training import settings_options, settings_values
-from bitextfilter.io.rows import BadRow, TextColumn
+from bitextfilter.commands.frame.training import TrainingOptions, training_settings
+from bitextfilter.io.rows import TextColumn
 
 if TYPE_CHECKING:
-    from bitextfilter.text.words import TokenUnits
-    from bitextfilter.training.ngrams import Trained
+    pass
 
 
 _UNITS = ("tokens", "words", "characters")
 _ORDERS = {"characters": 5}
 
 
+@dataclass(frozen=True)
+class _Settings:
+    """The text, and the units of the model."""
+
+    where: int | str | None = option("--column COLUMN", "Read a column of a TSV.", as_column)
+    unit: str = option(
+        "--unit",
+        "Unit of the n-grams; tokens are words and punctuation marks.",
+        _UNITS,
+        "tokens",
+    )
+    lowercase: bool = option("--lowercase/--keep-case", "Lower-case text, or not.", default=True)
+
+
 @command(
     "bitext-train-language-model",
-    input_option(),
-    output_option(),
-    error_options(),
-    settings_options("training.ngrams.NgramSettings", seed=""),
-    batch_size=None,
+    _Settings,
+    rows("input output header", ERRORS),
+    training_settings("training.ngrams.NgramSettings", seed=""),
+    uses="",
 )
-@click.option("--column", "where", type=column, metavar="COLUMN", help="Read a column of a TSV.")
-@click.option("--header", is_flag=True, help="The first line names the columns: no sentence.")
-@click.option(
-    "--unit",
-    type=click.Choice(_UNITS),
-    default="tokens",
-    show_default=True,
-    help="Unit of the n-grams; tokens are words and punctuation marks.",
-)
-@click.option(
-    "--lowercase/--keep-case", default=True, show_default=True, help="Lower-case text, or not."
-)
-def main(
-    run: Run,
-    where: int | str | None,
-    unit: str,
-    lowercase: bool,
-    **options: Any,
-) -> None:
+def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     """Estimate a language model from sentences, one a line, and write it in the ARPA format.
 
     The probabilities are those of interpolated modified Kneser-Ney smoothing, as KenLM's lmplz
@@ -73,29 +60,15 @@ def main(
     from bitextfilter.text.words import TokenUnits
     from bitextfilter.training.ngrams import NgramSettings, TokenCorpus, estimate
 
+    unit = settings.unit
     defaults = {"order": _ORDERS[unit]} if unit in _ORDERS else {}
-    settings = from_mapping(NgramSettings, settings_values(options), defaults=defaults)
-    units = TokenUnits(unit, lowercase)
-    sentences, output = _sentences(run, where, units), run.output()
-    trained = estimate(TokenCorpus(sentences), settings, units)
+    ngrams = from_mapping(NgramSettings, chosen.values(), defaults=defaults)
+    units = TokenUnits(unit, settings.lowercase)
+    windows = run.good_windows(TextColumn(settings.where, blank=True))
+    sentences, output = (units(row.text) for window in windows for row in window), run.output()
+    trained = estimate(TokenCorpus(sentences), ngrams, units)
     write_arpa(trained.model, output)
-    run.facts.update(unit=unit, order=settings.order, lowercase=units.lowercase)
-    _tell(run, trained)
-
-
-def _sentences(run: Run, where: int | str | None, units: TokenUnits) -> Iterator[list[str]]:
-    """Yield the tokens of every good row, none for a blank one."""
-    rows = run.rows(TextColumn(where, blank=True))
-    return (
-        units(row.text)
-        for window in run.windows(rows)
-        for row in window
-        if not isinstance(row, BadRow)
-    )
-
-
-def _tell(run: Run, trained: Trained) -> None:
-    """Count the n-grams, and say where the text was too small or too even for discounts."""
+    run.facts.update(unit=unit, order=ngrams.order, lowercase=units.lowercase)
     for n, level in enumerate(trained.model.levels, 1):
         run.counts[f"{n}-grams"] = len(level.keys)
     if trained.fallbacks:

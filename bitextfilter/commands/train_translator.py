@@ -2,51 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import device_options, numbered_column, pair_column_options
+from bitextfilter.commands.frame.options import as_numbered_column, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
+    NEW_MODEL,
     TRANSLATOR_ERRORS,
+    PairColumns,
+    PairTraining,
+    TrainingOptions,
     pair_files,
     run_environment,
-    settings_values,
-    training_options,
+    training_settings,
 )
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
-    from bitextfilter.workflows.runs import TrainingFiles
+
+
+@dataclass(frozen=True)
+class _Settings(PairTraining):
+    """The files, the architecture, and the templates that it writes by."""
+
+    architecture: str | None = option(
+        "--architecture NAME",
+        "transformer (the default); recurrent, with attention; controlled, by templates.",
+    )
+    template_column: int | None = option(
+        "--template-column COLUMN",
+        "Of controlled: column of --pairs with the target's parse, in Penn's brackets.",
+        as_numbered_column,
+    )
+    dev_template_column: int | None = option(
+        "--dev-template-column COLUMN",
+        "That of --development.  [default: --template-column]",
+        as_numbered_column,
+    )
 
 
 @command(
     "bitext-train-translator",
-    training_options("workflows.translator_training.TranslatorConfig"),
-    pair_column_options(),
-    device_options(),
-    batch_size=None,
+    _Settings,
+    NEW_MODEL,
+    training_settings("workflows.translator_training.TranslatorConfig"),
+    PairColumns,
+    uses="threads device",
 )
-@click.option(
-    "--architecture",
-    metavar="NAME",
-    help="transformer (the default); recurrent, with attention; controlled, by templates.",
-)
-@click.option(
-    "--template-column",
-    type=numbered_column,
-    metavar="COLUMN",
-    help="Of controlled: column of --pairs with the target's parse, in Penn's brackets.",
-)
-@click.option(
-    "--dev-template-column",
-    type=numbered_column,
-    metavar="COLUMN",
-    help="That of --development.  [default: --template-column]",
-)
-def main(run: Run, **options: Any) -> None:
+def main(run: Run, settings: _Settings, chosen: TrainingOptions, columns: PairColumns) -> None:
     r"""Train a model that translates SOURCE into TARGET, and write it as a model folder.
 
     An encoder and a decoder with attention share one table of subwords. The model is kept
@@ -67,44 +74,36 @@ def main(run: Run, **options: Any) -> None:
         bitext-train-translator --languages de,en --scol 2 --tcol 1 --pairs train.tsv.gz \
             --development dev.tsv --dev-scol 2 --dev-tcol 1 -o de-en
     """
+    from bitextfilter.training.data import PairFile
+    from bitextfilter.workflows.runs import TrainingFiles
     from bitextfilter.workflows.translator_training import TranslatorConfig, TranslatorTraining
 
-    config = TranslatorConfig.from_dict(settings_values(options))
+    config = TranslatorConfig.from_dict(chosen.values(settings.architecture))
     error = TRANSLATOR_ERRORS[config.training.validation]
-    environment = run_environment(
-        run, run.row_settings.output, error, options["quantise"], options["resume"]
-    )
+    environment = run_environment(run, error, settings.quantise, settings.resume)
     run.facts["seed"] = config.training.seed
-    files = _files(options, run.row_settings.columns)
+    own, development = _templated(settings, columns)
+    files = TrainingFiles(
+        languages=settings.languages,
+        pairs=pair_files(settings.pairs, settings.parallel, own),
+        development=PairFile(settings.development, columns=development),
+        segmenter=settings.segmenter,
+    )
     progress = TranslatorTraining(config, files, environment).run()
     run.counts["updates"] = progress.update
     run.note(f"lowest {error.format(progress.best)}")
 
 
-def _files(options: dict[str, Any], columns: Columns) -> TrainingFiles:
-    """The training files."""
-    from bitextfilter.io.rows import Columns
-    from bitextfilter.training.data import PairFile
-    from bitextfilter.workflows.runs import TrainingFiles
-
-    template, other = options["template_column"], options["dev_template_column"]
-    if template is None and other is not None:
-        raise click.UsageError("--dev-template-column goes with --template-column")
-    development = Columns(options["dev_scol"], options["dev_tcol"])
-    return TrainingFiles(
-        languages=options["languages"],
-        pairs=pair_files(options["pairs"], options["parallel"], _templated(columns, template)),
-        development=PairFile(
-            options["development"], columns=_templated(development, other or template)
-        ),
-        segmenter=options["segmenter"],
-    )
-
-
-def _templated(columns: Columns, template: int | None) -> Columns:
-    """The columns with that of templates, if there is one."""
+def _templated(settings: _Settings, columns: PairColumns) -> tuple[Columns, Columns]:
+    """The columns of training and development pairs, with those of templates if there are any."""
     from bitextfilter.io.rows import TemplatedColumns
 
-    return columns if template is None else TemplatedColumns(
-        columns.source, columns.target, template=template
-    )  # fmt: skip
+    template, other = settings.template_column, settings.dev_template_column
+    if template is None:
+        if other is not None:
+            raise click.UsageError("--dev-template-column goes with --template-column")
+        return columns.training, columns.development
+    return (
+        TemplatedColumns(columns.scol, columns.tcol, template=template),
+        TemplatedColumns(columns.dev_scol, columns.dev_tcol, template=other or template),
+    )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import error_options, input_option, output_option
+from bitextfilter.commands.frame.options import ERRORS, rows
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.searching import (
     SearchOptions,
+    TranslatorName,
     found_windows,
     load_translation_model,
     output_lines,
@@ -24,13 +25,12 @@ if TYPE_CHECKING:
 
 @command(
     "bitext-translate",
-    input_option(),
-    output_option(),
-    error_options(),
     search_options("translation", "5, or --n-best"),
+    rows("input output", ERRORS),
+    TranslatorName,
     batch_size=2048,
 )
-def main(run: Run, **options: Any) -> None:
+def main(run: Run, search: SearchOptions) -> None:
     """Translate sentences, one a line: one line out for each line in, in order.
 
     With --n-best K each line gives up to K rows instead, best first, tab-separated: its number,
@@ -49,16 +49,15 @@ def main(run: Run, **options: Any) -> None:
         bitext-translate --model de-en --beam 1 < text.de > text.en
         bitext-translate --model de-en --n-best 10 -i text.de.gz -o ten.tsv
     """
-    search = SearchOptions(**options)
     settings = search.settings()
-    rows = run.rows(TextColumn(blank=True))
+    reader = run.rows(TextColumn(blank=True))
     output = run.output()
     translator = load_translation_model(run, run.model_name, settings)
 
     def find(window: Sequence[Row | BadRow]) -> list[Translation]:
         return translator.translate([text_of(row) for row in window], settings)
 
-    output.write(rows.first_line())
-    for window in found_windows(run, rows, find):
+    output.write(reader.first_line())
+    for window in found_windows(run, reader, find):
         for row, translation in window:
             output.writelines(output_lines(row, translation, search))

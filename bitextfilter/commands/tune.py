@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
+    COUNT,
+    FILE,
+    FOLDER,
+    argument,
     cores,
-    device_options,
-    language_pair,
+    flag,
+    languages_option,
     needs_own_file,
-    pair_column_options,
+    option,
 )
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.training import PairColumns
 from bitextfilter.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,53 +31,54 @@ if TYPE_CHECKING:
     Points = dict[str, Point]
 
 
-@command("bitext-tune", pair_column_options(), device_options()[1:], batch_size=None)
-@click.argument("grid", type=click.Path(dir_okay=False, path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    "table",
-    required=True,
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The table; points with a line in it are not trained again.",
-)
-@click.option(
-    "--languages",
-    type=language_pair,
-    required=True,
-    metavar="SOURCE,TARGET",
-    help="Such as en,de.",
-)
-@click.option(
-    "--pairs",
-    multiple=True,
-    metavar="FILE",
-    help="Training pairs, a TSV; may be repeated. Or the grid names files, to be tried one by one.",
-)
-@click.option("--development", required=True, metavar="FILE", help="Pairs to validate on, a TSV.")
-@click.option(
-    "--sts",
-    multiple=True,
-    metavar="FILE",
-    help="Measure by these TSVs of score, sentence, sentence; may be repeated.",
-)
-@click.option("--sts-language", metavar="LANGUAGE", help="The language of both their sentences.")
-@click.option(
-    "--models",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Keep each model as DIR/POINT.",
-)
-@click.option(
-    "--processes",
-    type=click.IntRange(min=1),
-    default=cores,
-    show_default="all cores",
-    help="Points to train side by side, each on one thread. No figure depends on it.",
-)
-@click.option("--dry-run", is_flag=True, help="Write the points to stdout, and train nothing.")
-def main(run: Run, **options: Any) -> None:
+@dataclass(frozen=True)
+class _Settings:
+    """The grid, the files that all points share, and the table."""
+
+    grid: Path = argument(type=FILE)
+    table: Path = option(
+        "-o --output FILE",
+        "The table; points with a line in it are not trained again.",
+        FILE,
+        required=True,
+    )
+    languages: tuple[str, str] = languages_option("Such as en,de.", required=True)
+    pairs: tuple[str, ...] = option(
+        "--pairs FILE",
+        "Training pairs, a TSV; may be repeated. Or the grid names files, to be tried one by one.",
+        multiple=True,
+    )
+    development: str = option("--development FILE", "Pairs to validate on, a TSV.", required=True)
+    sts: tuple[str, ...] = option(
+        "--sts FILE",
+        "Measure by these TSVs of score, sentence, sentence; may be repeated.",
+        multiple=True,
+    )
+    sts_language: str | None = option(
+        "--sts-language LANGUAGE", "The language of both their sentences."
+    )
+    models: Path | None = option("--models DIR", "Keep each model as DIR/POINT.", FOLDER)
+    processes: int = option(
+        "--processes",
+        "Points to train side by side, each on one thread. No figure depends on it.  "
+        "[default: all cores]",
+        COUNT,
+        cores,
+    )
+    dry_run: bool = flag("--dry-run", "Write the points to stdout, and train nothing.")
+
+    def __post_init__(self) -> None:
+        """Refuse the language of no file, and stdin."""
+        if self.sts_language and not self.sts:
+            raise click.UsageError("--sts-language needs --sts")
+        if "-" in (*self.pairs, *self.sts, self.development):
+            raise click.UsageError(
+                "files are read more than once, which stdin cannot be: name a file"
+            )
+
+
+@command("bitext-tune", _Settings, PairColumns, uses="device")
+def main(run: Run, settings: _Settings, columns: PairColumns) -> None:
     r"""Train and measure an encoder at every point of a grid, and write one table, best first.
 
     GRID is a TOML file: the settings of bitext-train-encoder in tables, rules of bitext-filter
@@ -94,30 +101,21 @@ def main(run: Run, **options: Any) -> None:
     from bitextfilter.workflows.grid import read_grid
     from bitextfilter.workflows.tuning import ResultTable
 
-    needs_own_file("--output", str(options["table"]), (run.common.manifest, *options["pairs"]))
-    _check_files(options)
-    grid = read_grid(options["grid"])
-    task = _task(run, options)
+    needs_own_file("--output", str(settings.table), (run.common.manifest, *settings.pairs))
+    grid = read_grid(settings.grid)
+    task = _task(run, settings, columns)
     points = _points(task, grid)
-    table = ResultTable(options["table"], task.figure, grid.names)
+    table = ResultTable(settings.table, task.figure, grid.names)
     left = {key: point for key, point in points.items() if not table.finished(key)}
     run.facts["figure"] = task.figure
-    if options["dry_run"]:
+    if settings.dry_run:
         run.output("-").write(_listing(points, left, grid.names).encode())
         run.counts.update({"points": len(points), "to train": len(left)})
         return
     run.counts["points"] = len(points)
-    work = _Work(table, grid.varied, options["processes"])
+    work = _Work(table, grid.varied, settings.processes)
     _train(run, task, left, work)
     _conclude(run, points, work)
-
-
-def _check_files(options: dict[str, Any]) -> None:
-    """Refuse the language of no file, and stdin. Raises UsageError."""
-    if options["sts_language"] and not options["sts"]:
-        raise click.UsageError("--sts-language needs --sts")
-    if "-" in (*options["pairs"], *options["sts"], options["development"]):
-        raise click.UsageError("files are read more than once, which stdin cannot be: name a file")
 
 
 def _points(task: TuningTask, grid: Grid) -> Points:
@@ -138,25 +136,23 @@ class _Work(NamedTuple):
     processes: int
 
 
-def _task(run: Run, options: dict[str, Any]) -> TuningTask:
+def _task(run: Run, settings: _Settings, columns: PairColumns) -> TuningTask:
     """Return the settings and files that all points share."""
     import tempfile
 
-    from bitextfilter.io.rows import Columns
     from bitextfilter.training.data import PairFile
     from bitextfilter.workflows.tuning import TuningTask
 
-    columns = Columns(options["dev_scol"], options["dev_tcol"])
-    language = options["sts_language"]
+    language = settings.sts_language
     return TuningTask(
-        languages=options["languages"],
-        pairs=options["pairs"],
-        columns=run.row_settings.columns,
-        development=PairFile(options["development"], columns=columns),
+        languages=settings.languages,
+        pairs=settings.pairs,
+        columns=columns.training,
+        development=PairFile(settings.development, columns=columns.development),
         work=Path(run.enter(tempfile.TemporaryDirectory(prefix="bitext-tune-"))),
-        sts=options["sts"],
+        sts=settings.sts,
         sts_languages=(language, language) if language else None,
-        models=options["models"],
+        models=settings.models,
         device=run.common.device,
     )
 

@@ -20,7 +20,7 @@ _ANY_LANGUAGES = {"cosine": cosine_pairs, "euclidean": euclidean_pairs}
 NOISE_RATE = 0.5
 """The part of the clean pairs that is made noise."""
 
-DIGITS = 4
+_DIGITS = 4
 """Decimals that scores are rounded to, as bitext-score writes them."""
 
 
@@ -112,5 +112,5 @@ def noise_test(
         sides = {"source": sources, "target": targets}
         counted = zip(*(sides[side] for side in test.sides), strict=True)
         for score, label, texts in zip(scores.tolist(), labels, counted, strict=True):
-            collected.add(round(score, DIGITS), label, texts)
+            collected.add(round(score, _DIGITS), label, texts)
     return collected

@@ -91,7 +91,7 @@ def test_evaluate_reads_what_align_writes(model: Path, files: tuple[Path, Path])
     gold += [f"[{i}]:[{i}]" for i in range(21, 40)]
     path = files[0].with_name("gold.links")
     path.write_text("\n".join(gold))
-    done = CliRunner().invoke(main.main, ["alignment", str(path)], input=links)
+    done = CliRunner().invoke(main, ["alignment", str(path)], input=links)
     assert done.exit_code == 0, done.stderr
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     assert [row[:2] for row in rows[1:4]] == [

@@ -15,6 +15,7 @@ import termios
 import textwrap
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,20 +26,32 @@ from click.testing import CliRunner, Result
 
 from bitextfilter import __version__, errors
 from bitextfilter.commands.frame import command as frame
-from bitextfilter.commands.frame import messages
+from bitextfilter.commands.frame import run as running
 from bitextfilter.commands.frame.command import command, group
 from bitextfilter.commands.frame.exits import EXIT_CODES, Guard
-from bitextfilter.commands.frame.options import Common, files_argument, model_options, row_options
+from bitextfilter.commands.frame.options import (
+    FILES,
+    PAIRS,
+    Common,
+    ModelName,
+    flag,
+    option,
+    rows,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.rows import Row
 
 BOM = b"\xef\xbb\xbf"
 
 
-@command("bitext-count", row_options(), model_options(), batch_size=3)
-@click.option("--fail", help="Raise the error of this name.")
-@click.option("--slow", is_flag=True, help="Take a minute at each window.")
-def count(run: Run, fail: str | None, slow: bool) -> None:
+@dataclass(frozen=True)
+class Settings:
+    fail: str | None = option("--fail", "Raise the error of this name.")
+    slow: bool = flag("--slow", "Take a minute at each window.")
+
+
+@command("bitext-count", Settings, rows(), ModelName, batch_size=3)
+def count(run: Run, settings: Settings) -> None:
     """Append the number of characters of the source.
 
     More text that
@@ -48,20 +61,20 @@ def count(run: Run, fail: str | None, slow: bool) -> None:
 
         bitext-count   <   pairs.tsv
     """
-    rows, output = run.rows(), run.output()
-    output.write(rows.first_line(["count"]))
+    reader, output, fail = run.rows(), run.output(), settings.fail
+    output.write(reader.first_line(["count"]))
     if fail is not None:
         raise getattr(errors, fail, getattr(click, fail, ValueError))("it went wrong")
-    for window in run.windows(rows):
+    for window in run.windows(reader):
         for row in window:
             value = str(len(row.source)) if isinstance(row, Row) else ""
             output.write(row.line + b"\t" + value.encode() + row.ending)
-        if slow:
+        if settings.slow:
             run.note("waiting")
             time.sleep(60)
 
 
-@command("bitext-count", row_options(), files_argument(), batch_size=3)
+@command("bitext-count", rows(PAIRS, FILES), batch_size=3)
 def several(run: Run) -> None:
     """Read rows of several files."""
     assert sum(map(len, run.windows(run.rows()))) == run.counts["rows"]
@@ -70,7 +83,7 @@ def several(run: Run) -> None:
 main = group("bitext-test", "A group.\n\nExample:\n\n    bitext-test talk\n")
 
 
-@command("talk", batch_size=None, parent=main)
+@command("talk", uses="", parent=main)
 def talk(run: Run) -> None:
     """Say things."""
     run.note("a note")
@@ -490,9 +503,9 @@ def test_elsewhere_there_is_a_line_after_a_minute_without_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr(messages, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(running, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr("tqdm.std.time", lambda: clock[0])
-    told = messages.Messages("bitext-count", quiet=False)
+    told = running.Messages("bitext-count", quiet=False)
 
     def after(seconds: float) -> list[str]:
         clock[0] += seconds
@@ -514,7 +527,7 @@ def test_elsewhere_there_is_a_line_after_a_minute_without_one(
 
 
 def test_lines_come_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages, "LINE_SECONDS", 0.01)
+    monkeypatch.setattr(running, "LINE_SECONDS", 0.01)
 
     @command("bitext-wait", batch_size=None)
     def wait(run: Run) -> None:

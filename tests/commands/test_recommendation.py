@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
-from bitextfilter.commands.evaluate.main import main as evaluate
+from bitextfilter.commands.evaluate import main as evaluate
 from bitextfilter.commands.models import main
 from bitextfilter.models.folders import model_digest
 from bitextfilter.scoring.model import load

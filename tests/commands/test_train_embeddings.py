@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from bitextfilter.commands.evaluate.main import main as evaluate
+from bitextfilter.commands.evaluate import main as evaluate
 from bitextfilter.commands.train_embeddings import main
 from bitextfilter.io.vector_file import read_word_vectors, write_word_vectors
 from bitextfilter.text.normalise import Normalisation

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 import click
 
-from bitextfilter.commands.evaluate.options import bootstrap_options, json_option
+from bitextfilter.commands.evaluate.options import bootstrap_options
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import output_option
+from bitextfilter.commands.frame.options import argument, json_flag, rows
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
 
+if TYPE_CHECKING:
+    from bitextfilter.evaluation.result import Bootstrap
 
-@command("alignment", json_option(), output_option(), bootstrap_options(), batch_size=None)
-@click.argument("files", metavar="GOLD [LINKS] [GOLD LINKS]...", nargs=-1, required=True)
-def main(run: Run, files: tuple[str, ...], as_json: bool, resamples: int, seed: int) -> None:
+
+@dataclass(frozen=True)
+class _Settings:
+    """The files, and the form of the result."""
+
+    files: tuple[str, ...] = argument("GOLD [LINKS] [GOLD LINKS]...", nargs=-1, required=True)
+    as_json: bool = json_flag()
+
+
+@command("alignment", _Settings, rows("output"), bootstrap_options(), uses="")
+def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     """Measure LINKS (default: stdin) between sentences against those of GOLD.
 
     Both hold a link a line, as bitext-align-documents --links writes them: [0]:[0,1]:0.83, the
@@ -34,10 +47,9 @@ def main(run: Run, files: tuple[str, ...], as_json: bool, resamples: int, seed: 
         bitext-align-documents --links de.txt fr.txt | bitext-evaluate alignment gold.links
     """
     from bitextfilter.evaluation.alignment import alignment_result, compare_links
-    from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.io.document_files import read_links
 
-    files = (*files, "-") if len(files) == 1 else files
+    files = settings.files if len(settings.files) > 1 else (*settings.files, "-")
     if len(files) % 2 or files.count("-") > 1:
         raise click.UsageError("GOLD and LINKS come in pairs, and only one of them can be stdin")
     output = run.output()
@@ -50,4 +62,4 @@ def main(run: Run, files: tuple[str, ...], as_json: bool, resamples: int, seed: 
         run.counts[name] = int(found.sum())
         if not run.counts[name]:
             raise InputError(f"no {name} to compare", file=stream_name(files[name == "links"]))
-    output.write(alignment_result(counts, Bootstrap(resamples, seed)).text(as_json))
+    output.write(alignment_result(counts, bootstrap).text(settings.as_json))

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.evaluate.options import file_options
-from bitextfilter.commands.evaluate.rows import blank, extra_columns, good_windows, optional
+from bitextfilter.commands.evaluate.options import blank, extra_columns, optional
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import column, pop_settings
+from bitextfilter.commands.frame.options import (
+    ERRORS,
+    TEXTS,
+    argument,
+    as_column,
+    json_flag,
+    option,
+    rows,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
@@ -26,11 +33,25 @@ if TYPE_CHECKING:
 class _Settings:
     """The columns to read, and the units to count."""
 
-    sentence: int | str | None
-    score: int | str | None
-    unit: str
-    lowercase: bool
-    idf_from: str | None
+    files: tuple[str, ...] = argument("FILE...", nargs=-1, required=True)
+    sentence: int | str | None = option(
+        "--column COLUMN", "Read this one column, not both sides; 1 of a plain text.", as_column
+    )
+    score: int | str | None = option(
+        "--score-column COLUMN", "Also take the mean of the numbers in this column.", as_column
+    )
+    unit: str = option(
+        "--unit",
+        "Unit counted; tokens are words and single punctuation marks.",
+        ["tokens", "words", "characters"],
+        "tokens",
+    )
+    lowercase: bool = option("--lowercase/--keep-case", "Lower-case text, or not.", default=True)
+    idf_from: str | None = option(
+        "--idf-from FILE", "Take the IDF of tokens from FILE, of the same columns."
+    )
+
+    as_json: bool = json_flag()
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -44,36 +65,8 @@ class _Settings:
         return {"unit": self.unit, "case": case, "idf": self.idf_from or "own"}
 
 
-@command("corpus", file_options(), uses="rows")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "--column",
-    "sentence",
-    type=column,
-    metavar="COLUMN",
-    help="Read this one column, not both sides; 1 of a plain text.",
-)
-@click.option(
-    "--score-column",
-    "score",
-    type=column,
-    metavar="COLUMN",
-    help="Also take the mean of the numbers in this column.",
-)
-@click.option(
-    "--unit",
-    type=click.Choice(["tokens", "words", "characters"]),
-    default="tokens",
-    show_default=True,
-    help="Unit counted; tokens are words and single punctuation marks.",
-)
-@click.option(
-    "--lowercase/--keep-case", default=True, show_default=True, help="Lower-case text, or not."
-)
-@click.option(
-    "--idf-from", metavar="FILE", help="Take the IDF of tokens from FILE, of the same columns."
-)
-def main(run: Run, files: tuple[str, ...], as_json: bool, **options: Any) -> None:
+@command("corpus", _Settings, rows("output", TEXTS, ERRORS), uses="batch_size")
+def main(run: Run, settings: _Settings) -> None:
     """Describe the sentences of each FILE by their tokens.
 
     A line for each side of each FILE, tab-separated: file, side, sentences, tokens, vocabulary
@@ -98,23 +91,22 @@ def main(run: Run, files: tuple[str, ...], as_json: bool, **options: Any) -> Non
     """
     from bitextfilter.evaluation.result import Result, signature
 
-    settings = pop_settings(_Settings, options)
-    if [*files, settings.idf_from].count("-") > 1:
+    if [*settings.files, settings.idf_from].count("-") > 1:
         raise click.UsageError("only one file can be stdin")
     output, facts = run.output(), settings.facts
-    records = _records(run, files, settings)
+    records = _records(run, settings)
     shown = dict.fromkeys((*records[0], "signature"), ".4f")
     facts["signature"] = signature(**facts)
-    output.write(Result("corpus", shown, {"results": records}, facts, "").text(as_json))
+    output.write(Result("corpus", shown, {"results": records}, facts, "").text(settings.as_json))
 
 
-def _records(run: Run, files: tuple[str, ...], settings: _Settings) -> list[dict[str, Any]]:
+def _records(run: Run, settings: _Settings) -> list[dict[str, Any]]:
     """Return the statistics of each side of each file."""
     reference: list[CorpusTally] | list[None] = [None] * len(settings.sides)
     if settings.idf_from is not None:
         reference = _tallies(run, settings.idf_from, settings)[0]
     records = []
-    for file in files:
+    for file in settings.files:
         tallies, mean = _tallies(run, file, settings)
         for side, tally, other in zip(settings.sides, tallies, reference, strict=True):
             figures = dataclasses.asdict(tally.statistics(other))
@@ -146,7 +138,7 @@ def _tallies(run: Run, file: str, settings: _Settings) -> tuple[list[CorpusTally
         settings.sides,
         optional("score", "--score-column", settings.score),
     )
-    for window in good_windows(run, columns, file, blank(columns, *settings.sides)):
+    for window in run.good_windows(columns, file, blank(columns, *settings.sides)):
         for place, tally in enumerate(tallies):
             tally.add([row.texts[place] for row in window])
         for row in window if settings.score is not None else ():

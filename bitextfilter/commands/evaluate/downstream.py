@@ -8,51 +8,47 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.evaluate.options import json_option
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
-    amount,
-    column,
-    device_options,
-    language_pair,
-    pair_column_options,
-    pop_settings,
-    row_options,
+    FOLDER,
+    TEXTS,
+    argument,
+    as_amount,
+    as_column,
+    flag,
+    json_flag,
+    languages_option,
+    option,
+    options_of,
+    rows,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.training import TRANSLATOR_ERRORS, run_environment, settings_values
+from bitextfilter.commands.frame.training import (
+    TRANSLATOR_ERRORS,
+    PairColumns,
+    TrainingOptions,
+    run_environment,
+)
 
 if TYPE_CHECKING:
+    from bitextfilter.io.rows import Columns
     from bitextfilter.workflows.downstream import DownstreamTask, Experiment, SystemResult
     from bitextfilter.workflows.subsets import System
 
 
-_ROWS = [o for o in row_options() if o.name in ("output", "scol", "tcol", "header")]
-_THEIRS = [o for o in pair_column_options() if (o.name or "").startswith("dev_")]
-
-
-@dataclass(frozen=True)
-class _Settings:
-    """The systems, the files, and the training that all systems share."""
-
-    scores: list[int | str]
-    random: bool
-    oracle: int | str | None
-    clean_label: str
-    words: int
-    languages: tuple[str, str]
-    development: str
-    tests: tuple[str, ...]
-    dev_scol: int | str
-    dev_tcol: int | str
-    seeds: list[int]
-    beam: int
-    work: Path
+_TRAINING = options_of(
+    TrainingOptions,
+    "settings overrides",
+    {
+        "settings": {"help": "Settings of bitext-train-translator (JSON)."},
+        "overrides": {"metavar": "GROUP.NAME=VALUE"},
+    },
+)
 
 
 def _columns(text: str) -> list[int | str]:
     """Read ``cosine,csls,-1``."""
-    return [column(name) for name in text.split(",") if name]
+    return [as_column(name) for name in text.split(",") if name]
 
 
 def _seeds(text: str) -> list[int]:
@@ -63,59 +59,60 @@ def _seeds(text: str) -> list[int]:
     return list(map(int, seeds))
 
 
-@command("downstream", json_option(), _ROWS, _THEIRS, device_options(), batch_size=None)
-@click.argument("file", type=click.Path(allow_dash=False))
-@click.option(
-    "--scores",
-    type=_columns,
-    default="",
-    metavar="COLUMNS",
-    help="Columns of scores, separated by commas: each is a system.",
+@dataclass(frozen=True)
+class _Settings:
+    """The systems, the files, and the training that all systems share."""
+
+    file: str = argument(type=click.Path(allow_dash=False))
+    scores: list[int | str] = option(
+        "--scores COLUMNS",
+        "Columns of scores, separated by commas: each is a system.",
+        _columns,
+        "",
+    )
+    random: bool = flag("--random", "A system of random rows.")
+    oracle: int | str | None = option(
+        "--oracle COLUMN",
+        "A system of random rows among those with --clean-label in this column.",
+        as_column,
+    )
+    clean_label: str = option("--clean-label LABEL", "Of --oracle.", default="clean")
+    words: int = option(
+        "--words N",
+        "Target words that each system takes at most: 500, 10k, 2.5M.",
+        as_amount,
+        required=True,
+    )
+    languages: tuple[str, str] = languages_option("Such as de,en.", required=True)
+    development: str = option(
+        "--development FILE", "Pairs to choose the best network on.", required=True
+    )
+    tests: tuple[str, ...] = option(
+        "--test FILE",
+        "Pairs to translate and measure; may be repeated.",
+        multiple=True,
+        required=True,
+    )
+    seeds: list[int] = option("--seeds N,...", "Train once for each.", _seeds, "1")
+    beam: int = option("--beam N", "Hypotheses kept while translating.", click.IntRange(1, 100), 5)
+    work: Path = option(
+        "--work DIR",
+        "Keep models and outcomes here, and go on from there.",
+        FOLDER,
+        required=True,
+    )
+    as_json: bool = json_flag()
+
+
+@command(
+    "downstream",
+    _Settings,
+    rows("output", TEXTS),
+    options_of(PairColumns, "dev_scol dev_tcol"),
+    _TRAINING,
+    uses="threads device",
 )
-@click.option("--random", is_flag=True, help="A system of random rows.")
-@click.option(
-    "--oracle",
-    type=column,
-    metavar="COLUMN",
-    help="A system of random rows among those with --clean-label in this column.",
-)
-@click.option("--clean-label", default="clean", show_default=True, metavar="LABEL",
-              help="Of --oracle.")  # fmt: skip
-@click.option(
-    "--words",
-    type=amount,
-    required=True,
-    metavar="N",
-    help="Target words that each system takes at most: 500, 10k, 2.5M.",
-)
-@click.option("--languages", required=True, type=language_pair, metavar="SOURCE,TARGET",
-              help="Such as de,en.")  # fmt: skip
-@click.option(
-    "--development", required=True, metavar="FILE", help="Pairs to choose the best network on."
-)
-@click.option(
-    "--test", "tests", multiple=True, required=True, metavar="FILE",
-    help="Pairs to translate and measure; may be repeated.",
-)  # fmt: skip
-@click.option("--seeds", type=_seeds, default="1", show_default=True, metavar="N,...",
-              help="Train once for each.")  # fmt: skip
-@click.option(
-    "--settings",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Settings of bitext-train-translator (JSON).",
-)
-@click.option(
-    "--set", "overrides", multiple=True, metavar="GROUP.NAME=VALUE",
-    help="One of them; may be repeated, and goes before --settings.",
-)  # fmt: skip
-@click.option("--beam", type=click.IntRange(1, 100), default=5, show_default=True, metavar="N",
-              help="Hypotheses kept while translating.")  # fmt: skip
-@click.option(
-    "--work", required=True, type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-    help="Keep models and outcomes here, and go on from there.",
-)  # fmt: skip
-def main(run: Run, file: str, as_json: bool, **options: Any) -> None:
+def main(run: Run, settings: _Settings, columns: PairColumns, chosen: TrainingOptions) -> None:
     r"""Train the same translator on the best rows of FILE by each score.
 
     Each system takes its best rows of FILE, a TSV, up to --words target words (Kim et al. 2019,
@@ -141,20 +138,19 @@ def main(run: Run, file: str, as_json: bool, **options: Any) -> None:
     from bitextfilter.workflows.downstream import Experiment, result_lines, result_of
     from bitextfilter.workflows.subsets import digests
 
-    settings = pop_settings(_Settings, options)
     systems, names = _systems(settings), _test_names(settings.tests)
-    task = _task(run, file, settings, settings_values(options))
+    task = _task(run, settings, columns.development, chosen.values())
     output = run.output()
     pairs, *chosen_by = digests(task.corpus, systems)
     folder = run.enter(kept_folder(settings.work, task.described(pairs)))
     error = TRANSLATOR_ERRORS[task.config.training.validation]
-    experiment = Experiment(task, folder.path, run_environment(run, "", error))
+    experiment = Experiment(task, folder.path, run_environment(run, error, output=""))
     experiment.check(dict(zip(systems, chosen_by, strict=True)), settings.seeds)
     outcomes = _outcomes(run, experiment, systems, settings.seeds)
     references = [[pair[1] for pair in test] for test in experiment.tests]
     tests = dict(zip(names, references, strict=True))
     lines = result_lines(outcomes, tests, Bootstrap())
-    output.write(result_of(lines, file).text(as_json))
+    output.write(result_of(lines, settings.file).text(settings.as_json))
 
 
 def _systems(settings: _Settings) -> list[System]:
@@ -181,20 +177,19 @@ def _test_names(paths: tuple[str, ...]) -> list[str]:
     return names
 
 
-def _task(run: Run, file: str, settings: _Settings, values: dict[str, Any]) -> DownstreamTask:
+def _task(run: Run, settings: _Settings, theirs: Columns, values: dict[str, Any]) -> DownstreamTask:
     """Return the settings that all systems share."""
-    from bitextfilter.io.rows import Columns
     from bitextfilter.training.data import PairFile
     from bitextfilter.translation.registry import TEMPLATED
     from bitextfilter.workflows.downstream import DownstreamTask
     from bitextfilter.workflows.subsets import ScoredFile
     from bitextfilter.workflows.translator_training import TranslatorConfig
 
-    rows = run.row_settings
-    if file == "-":
+    files = run.row_settings
+    if settings.file == "-":
         raise click.UsageError("FILE is read several times: name a file, not -")
-    named = [settings.oracle, *settings.scores, rows.columns.source, rows.columns.target]
-    if not rows.header and any(isinstance(where, str) for where in named):
+    named = [settings.oracle, *settings.scores, files.columns.source, files.columns.target]
+    if not files.header and any(isinstance(where, str) for where in named):
         raise click.UsageError("a column can only be named with --header")
     training = values.get("training", {})
     if isinstance(training, dict):  # for the same number of updates
@@ -204,9 +199,8 @@ def _task(run: Run, file: str, settings: _Settings, values: dict[str, Any]) -> D
     config = TranslatorConfig.from_dict(values)
     if config.architecture in TEMPLATED:
         raise click.UsageError(f"{config.architecture} writes by templates, which FILE lacks")
-    theirs = Columns(settings.dev_scol, settings.dev_tcol)
     return DownstreamTask(
-        ScoredFile(file, rows.columns, rows.header),
+        ScoredFile(settings.file, files.columns, files.header),
         settings.languages,
         settings.words,
         config,

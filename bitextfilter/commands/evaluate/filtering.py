@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bitextfilter.commands.evaluate.options import (
     Labelling,
-    Suggestion,
     bootstrap_options,
     check_measure,
-    file_options,
-    labelling_options,
-    suggestion_options,
+    origin,
+    read_labelled,
 )
-from bitextfilter.commands.evaluate.rows import good_windows, origin, read_labelled
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import model_options, pop_settings, score_value
+from bitextfilter.commands.frame.options import (
+    ERRORS,
+    TEXTS,
+    ModelName,
+    argument,
+    as_fraction,
+    as_score,
+    flag,
+    json_flag,
+    option,
+    rows,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
@@ -39,29 +47,81 @@ _FEWEST = 100
 """Fewer noisy pairs give a warning."""
 
 
+def _positive_part(value: str) -> float:
+    """Read a part over 0, up to 1."""
+    number = float(as_fraction(value))
+    if number == 0:
+        raise click.BadParameter("must be more than 0")
+    return number
+
+
+def _share(value: str) -> float:
+    """Read a part over 0 and under 1."""
+    number = _positive_part(value)
+    if number == 1:
+        raise click.BadParameter("must be less than 1")
+    return number
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """The rows, the cut to measure or suggest, and the form of the result."""
+
+    file: str = argument(default="-")
+    threshold: float | None = option(
+        "--threshold T", "Also measure keeping the rows that score T or more.", as_score
+    )
+    suggest: bool = flag(
+        "--suggest-threshold",
+        "Estimate the yield of cuts; without --labels, on noise made from clean pairs in FILE.",
+    )
+    as_json: bool = json_flag()
+
+
+@dataclass(frozen=True)
+class _Suggestion:
+    """Options of a suggested threshold."""
+
+    noise_share: float | None = option(
+        "--noise-share S",
+        "Part of the rows to be cut that is noise  [default: 0.3; with --labels, as in FILE]",
+        _share,
+    )
+    precision: float | None = option(
+        "--precision P",
+        "Suggest the lowest cut of this precision, not the one of the highest F1.",
+        _positive_part,
+    )
+    recall: float | None = option(
+        "--recall R", "Suggest the highest cut of this recall.", _positive_part
+    )
+    count_side: str | None = option(
+        "--count-side",
+        "The side whose words are counted  [default: target]",
+        ["source", "target", "both"],
+    )
+    similarity: str | None = option(
+        "--similarity NAME", "The measure of --model  [default: its default measure]"
+    )
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The sides whose words are counted."""
+        side = self.count_side or "target"
+        return ("source", "target") if side == "both" else (side,)
+
+
 @command(
     "filtering",
-    labelling_options(),
+    _Settings,
+    Labelling,
     bootstrap_options(noise=True),
-    suggestion_options(),
-    file_options(drops=True),
-    model_options(),
-)
-@click.argument("file", default="-")
-@click.option(
-    "--threshold",
-    type=score_value,
-    metavar="T",
-    help="Also measure keeping the rows that score T or more.",
-)
-@click.option(
-    "--suggest-threshold",
-    "suggest",
-    is_flag=True,
-    help="Estimate the yield of cuts; without --labels, on noise made from clean pairs in FILE.",
+    _Suggestion,
+    rows("output", TEXTS, ERRORS, drops=True),
+    ModelName,
 )
 def main(
-    run: Run, file: str, threshold: float | None, suggest: bool, as_json: bool, **options: Any
+    run: Run, settings: _Settings, where: Labelling, bootstrap: Bootstrap, wanted: _Suggestion
 ) -> None:
     """Measure how well scores separate clean rows from noise, or suggest a threshold.
 
@@ -87,22 +147,19 @@ def main(
         bitext-evaluate filtering --suggest-threshold --precision 0.99 clean.tsv
     """
     from bitextfilter.evaluation.filtering import filtering_result
-    from bitextfilter.evaluation.result import Bootstrap
 
-    where, wanted = pop_settings(Labelling, options), pop_settings(Suggestion, options)
-    bootstrap = pop_settings(Bootstrap, options)
-    run.row_settings = dataclasses.replace(run.row_settings, input=file)
-    (_check_suggestion if suggest else _check_no_suggestion)(where, wanted, threshold)
+    file, threshold = settings.file, settings.threshold
+    (_check_suggestion if settings.suggest else _check_no_suggestion)(where, wanted, threshold)
     output = run.output()
-    if suggest:
-        result = _suggested(run, where, wanted, bootstrap)
+    if settings.suggest:
+        result = _suggested(run, file, where, wanted, bootstrap)
     else:
-        rows = read_labelled(run, where).labelled(file)
-        result = filtering_result(rows, threshold, bootstrap, file)
-    output.write(result.text(as_json))
+        labelled = read_labelled(run, file, where).labelled(file)
+        result = filtering_result(labelled, threshold, bootstrap, file)
+    output.write(result.text(settings.as_json))
 
 
-def _check_suggestion(where: Labelling, wanted: Suggestion, threshold: float | None) -> None:
+def _check_suggestion(where: Labelling, wanted: _Suggestion, threshold: float | None) -> None:
     """Raise UsageError for options that contradict each other."""
     if threshold is not None:
         raise click.UsageError("--threshold and --suggest-threshold exclude each other")
@@ -115,7 +172,7 @@ def _check_suggestion(where: Labelling, wanted: Suggestion, threshold: float | N
     check_measure(wanted.similarity)
 
 
-def _check_no_suggestion(where: Labelling, wanted: Suggestion, _: float | None) -> None:
+def _check_no_suggestion(where: Labelling, wanted: _Suggestion, _: float | None) -> None:
     """Raise UsageError for options that need --suggest-threshold, and without labels."""
     for name, value in vars(wanted).items():
         if value is not None:
@@ -124,19 +181,21 @@ def _check_no_suggestion(where: Labelling, wanted: Suggestion, _: float | None) 
         raise click.UsageError("--labels COLUMN must name the labels")
 
 
-def _suggested(run: Run, where: Labelling, wanted: Suggestion, bootstrap: Bootstrap) -> Result:
+def _suggested(
+    run: Run, file: str, where: Labelling, wanted: _Suggestion, bootstrap: Bootstrap
+) -> Result:
     """Return the cuts, and report the suggested one on stderr."""
     from bitextfilter.evaluation.thresholds import CutSettings, cuts_result, estimate_cuts
 
-    file, share = run.row_settings.input, wanted.noise_share
+    share = wanted.noise_share
     if where.labels is None:
         model = run.model()
         scored_by = origin(run, file, wanted.similarity or model.default_measure, model.digest)
-        collected = _with_noise(run, model, wanted, bootstrap.seed)
+        collected = _with_noise(run, file, model, wanted, bootstrap.seed)
         share = share or NOISE_SHARE
     else:
         scored_by = origin(run, file)
-        collected = read_labelled(run, where, wanted.sides)
+        collected = read_labelled(run, file, where, wanted.sides)
     labelled = collected.labelled(file)
     settings = CutSettings(share, wanted.precision, wanted.recall, bootstrap)
     cuts = estimate_cuts(labelled, collected.words, settings)
@@ -146,29 +205,30 @@ def _suggested(run: Run, where: Labelling, wanted: Suggestion, bootstrap: Bootst
     return cuts_result(cuts, labelled, settings, scored_by)
 
 
-def _with_noise(run: Run, model: Model, wanted: Suggestion, seed: int) -> LabelledRows:
+def _with_noise(run: Run, file: str, model: Model, wanted: _Suggestion, seed: int) -> LabelledRows:
     """Make half of the clean pairs noise and score all."""
     from bitextfilter.workflows.pair_scoring import NoiseTest, noise_test
 
     run.counts.update({"rows": 0, "rejected": 0, "clean": 0, "made noise": 0})
     test = NoiseTest(wanted.similarity, wanted.sides, seed, run.common.batch_size)
-    collected = noise_test(model, _pairs(run, model), test, run.note)
+    collected = noise_test(model, _pairs(run, file, model), test, run.note)
     made = len(collected) - collected.clean
     run.counts.update({"clean": collected.clean, "made noise": made})
     if run.counts["rows"] and not made:
         message = "no pair of 6 to 60 words on both sides to make noise of"
         remedy = "give some hundreds of clean pairs, or scored rows with --labels"
-        raise InputError(message, file=stream_name(run.row_settings.input), remedy=remedy)
+        raise InputError(message, file=stream_name(file), remedy=remedy)
     if 0 < made < _FEWEST:
         run.warn(f"only {made} pairs of noise: estimates from fewer than {_FEWEST} are rough")
     return collected
 
 
-def _pairs(run: Run, model: Model) -> Iterator[tuple[str, str]]:
+def _pairs(run: Run, file: str, model: Model) -> Iterator[tuple[str, str]]:
     """Yield the clean pairs; warn if the first look as if the columns were swapped."""
     from bitextfilter.text.language import check_columns
 
-    pairs = ((row.source, row.target) for window in good_windows(run) for row in window)
+    windows = run.good_windows(file=file)
+    pairs = ((row.source, row.target) for window in windows for row in window)
     first = list(islice(pairs, _CHECKED_PAIRS))
     sources, targets = [pair[0] for pair in first], [pair[1] for pair in first]
     if warning := check_columns(sources, targets, model.processor):

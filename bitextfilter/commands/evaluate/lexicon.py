@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import click
-
-from bitextfilter.commands.evaluate.options import bootstrap_options, file_options
+from bitextfilter.commands.evaluate.options import bootstrap_options
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import pop_settings
+from bitextfilter.commands.frame.options import ERRORS, TEXTS, argument, json_flag, option, rows
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.training import pairs_of
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.paraphrase import LexiconEntry
+    from bitextfilter.evaluation.result import Bootstrap
 
 _PMI, _PROBABILITY = 3, 4
 """Columns of the scores, from 0, of six."""
 
 
-@command("lexicon", file_options(), bootstrap_options(), uses="rows")
-@click.argument("file", metavar="PARAPHRASES")
-@click.option(
-    "--lexicon",
-    "path",
-    required=True,
-    metavar="FILE",
-    help="Output of bitext-paraphrase lexicon, from other paraphrases.",
+@dataclass(frozen=True)
+class _Settings:
+    """The paraphrases, the lexicon, and the form of the result."""
+
+    file: str = argument("PARAPHRASES")
+    path: str = option(
+        "--lexicon FILE",
+        "Output of bitext-paraphrase lexicon, from other paraphrases.",
+        required=True,
+    )
+    as_json: bool = json_flag()
+
+
+@command(
+    "lexicon", _Settings, rows("output", TEXTS, ERRORS), bootstrap_options(), uses="batch_size"
 )
-def main(run: Run, file: str, path: str, as_json: bool, **options: int) -> None:
+def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     """Measure the differences between held-out PARAPHRASES that a lexicon explains.
 
     A word of a source that its target lacks is explained at rank k if one of its k best
@@ -48,15 +54,14 @@ def main(run: Run, file: str, path: str, as_json: bool, **options: int) -> None:
         bitext-evaluate lexicon --lexicon lexicon.tsv held-out.tsv
     """
     from bitextfilter.evaluation.paraphrase import lexicon_result
-    from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.text.vocabulary import plain_words
 
-    output, entries = run.output(), _entries(run, path)
-    pairs = [(plain_words(source), plain_words(target)) for source, target in pairs_of(run, file)]
+    output, entries, file = run.output(), _entries(run, settings.path), settings.file
+    pairs = [(plain_words(source), plain_words(target)) for source, target in run.pairs(file)]
     if len(pairs) < 2:
         raise InputError("fewer than two pairs", file=stream_name(file))
-    result = lexicon_result(pairs, entries, pop_settings(Bootstrap, options), file)
-    output.write(result.text(as_json))
+    result = lexicon_result(pairs, entries, bootstrap, file)
+    output.write(result.text(settings.as_json))
 
 
 def _entries(run: Run, path: str) -> list[LexiconEntry]:

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter.commands.evaluate import rows
-from bitextfilter.commands.evaluate.options import bootstrap_options, file_options, score_options
+from bitextfilter.commands.evaluate.options import (
+    ExtraColumns,
+    ScoreColumn,
+    blank,
+    bootstrap_options,
+    extra_columns,
+    known_score,
+    origin,
+)
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import column, pop_settings, score_value
+from bitextfilter.commands.frame.options import (
+    ERRORS,
+    TEXTS,
+    argument,
+    as_column,
+    as_score,
+    json_flag,
+    option,
+    rows,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
@@ -19,47 +35,34 @@ from bitextfilter.io.rows import ColumnPlace, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.mining import MinedScores, SentencePair
+    from bitextfilter.evaluation.result import Bootstrap
 
 
 @dataclass(frozen=True)
 class _Settings:
     """The files, their columns, and the cut to measure."""
 
-    gold: str
-    mined: str
-    threshold: float | None
-    gold_scol: int | str
-    gold_tcol: int | str
-    column: int | str
-    missing: str
+    gold: str = argument()
+    mined: str = argument(default="-")
+    threshold: float | None = option(
+        "--threshold T",
+        "Measure keeping the pairs that score T or more, instead of all.",
+        as_score,
+    )
+    gold_scol: int | str = option("--gold-scol COLUMN", "Source column of GOLD.", as_column, 1)
+    gold_tcol: int | str = option("--gold-tcol COLUMN", "Target column of GOLD.", as_column, 2)
+    as_json: bool = json_flag()
 
 
-@command("mining", score_options(), bootstrap_options(), file_options(drops=True), uses="rows")
-@click.argument("gold")
-@click.argument("mined", default="-")
-@click.option(
-    "--threshold",
-    type=score_value,
-    metavar="T",
-    help="Measure keeping the pairs that score T or more, instead of all.",
+@command(
+    "mining",
+    _Settings,
+    ScoreColumn,
+    bootstrap_options(),
+    rows("output", TEXTS, ERRORS, drops=True),
+    uses="batch_size",
 )
-@click.option(
-    "--gold-scol",
-    type=column,
-    default=1,
-    show_default=True,
-    metavar="COLUMN",
-    help="Source column of GOLD.",
-)
-@click.option(
-    "--gold-tcol",
-    type=column,
-    default=2,
-    show_default=True,
-    metavar="COLUMN",
-    help="Target column of GOLD.",
-)
-def main(run: Run, as_json: bool, **options: Any) -> None:
+def main(run: Run, settings: _Settings, where: ScoreColumn, bootstrap: Bootstrap) -> None:
     """Measure MINED pairs (default: stdin) against the translations in GOLD.
 
     MINED has a source, a target and a score in each row, as bitext-align writes them, in any
@@ -80,24 +83,21 @@ def main(run: Run, as_json: bool, **options: Any) -> None:
         bitext-align --min-score none en.txt de.txt | bitext-evaluate mining gold.tsv
     """
     from bitextfilter.evaluation.mining import mining_result
-    from bitextfilter.evaluation.result import Bootstrap
 
-    settings = pop_settings(_Settings, options)
     if settings.gold == settings.mined == "-":
         raise click.UsageError("only one of GOLD and MINED can be stdin")
     output = run.output()
-    scored = _scored(run, settings)
-    bootstrap, origin = pop_settings(Bootstrap, options), rows.origin(run, settings.gold)
-    result = mining_result(scored, settings.threshold, bootstrap, settings.mined, origin)
-    output.write(result.text(as_json))
+    scored, gold = _scored(run, settings, where), origin(run, settings.gold)
+    result = mining_result(scored, settings.threshold, bootstrap, settings.mined, gold)
+    output.write(result.text(settings.as_json))
 
 
-def _scored(run: Run, settings: _Settings) -> MinedScores:
+def _scored(run: Run, settings: _Settings, where: ScoreColumn) -> MinedScores:
     """Read GOLD, then MINED; InputError where either has nothing to measure."""
     from bitextfilter.evaluation.mining import compare_pairs
 
     gold = _gold_pairs(run, settings)
-    mined = _mined_pairs(run, settings)
+    mined = _mined_pairs(run, settings.mined, where)
     scored = compare_pairs(mined, gold)
     right = int(scored.right.sum())
     run.counts.update({"gold": len(gold), "distinct": len(mined), "right": right})
@@ -114,26 +114,26 @@ def _gold_pairs(run: Run, settings: _Settings) -> set[SentencePair]:
         ColumnPlace("source", "--gold-scol", settings.gold_scol),
         ColumnPlace("target", "--gold-tcol", settings.gold_tcol),
     )
-    columns = rows.ExtraColumns(blank=False, first=sides, sides=())
-    windows = rows.good_windows(run, columns, settings.gold)
+    columns = ExtraColumns(blank=False, first=sides, sides=())
+    windows = run.good_windows(columns, settings.gold)
     pairs = {(row.source, row.target) for window in windows for row in window}
     if not pairs:
         raise InputError("no gold pairs", file=stream_name(settings.gold))
     return pairs
 
 
-def _mined_pairs(run: Run, settings: _Settings) -> dict[SentencePair, float]:
+def _mined_pairs(run: Run, path: str, where: ScoreColumn) -> dict[SentencePair, float]:
     """Return the best score of each distinct pair."""
-    file = stream_name(settings.mined)
-    columns = rows.extra_columns(run, (ColumnPlace("score", "--column", settings.column),))
-    fault = rows.blank(columns, "source", "target")
+    file = stream_name(path)
+    columns = extra_columns(run, (ColumnPlace("score", "--column", where.column),))
+    fault = blank(columns, "source", "target")
     pairs: dict[SentencePair, float] = {}
-    windows = rows.good_windows(run, columns, settings.mined, fault)
+    windows = run.good_windows(columns, path, fault)
     run.counts["without a score"] = 0
     for window in windows:
         for row in window:
             number, source, target = row.texts
-            value = rows.known_score(run, row, number_of(number.encode()), settings.missing)
+            value = known_score(run, row, number_of(number.encode()), where.missing)
             if value is not None:
                 pair = source, target
                 pairs[pair] = max(value, pairs.get(pair, value))

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bitextfilter import __version__
-from bitextfilter.commands.evaluate.options import Languages, json_option, language_option
-from bitextfilter.commands.evaluate.rows import good_windows
+from bitextfilter.commands.evaluate.options import Languages, language_option
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
-    column,
-    error_options,
-    model_options,
-    output_option,
-    pop_settings,
+    COUNT,
+    ERRORS,
+    ModelName,
+    argument,
+    as_column,
+    flag,
+    json_flag,
+    option,
+    rows,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
@@ -34,41 +37,19 @@ if TYPE_CHECKING:
 class _Settings:
     """The files and their languages, and the kind of result."""
 
-    file: str
-    queries: str
-    language: Languages | None
-    k: int
-    histogram: bool
-    where: int | str | None
+    file: str = argument(default="-")
+    queries: str = option("--of QUERIES", "File of sentences, one a line.", required=True)
+    k: int = option("--neighbours N", "Number of nearest lines to show.", COUNT, 10)
+    histogram: bool = flag(
+        "--histogram", "Count the cosines to all lines, in bins of 0.02, instead."
+    )
+    where: int | str | None = option("--column COLUMN", "Read a column of a TSV.", as_column)
+    language: Languages | None = language_option("queries", "lines of FILE")
+    as_json: bool = json_flag()
 
 
-@command(
-    "neighbours",
-    json_option(),
-    output_option(),
-    error_options(),
-    language_option("queries", "lines of FILE"),
-    model_options(),
-)
-@click.argument("file", default="-")
-@click.option(
-    "--of", "queries", required=True, metavar="QUERIES", help="File of sentences, one a line."
-)
-@click.option(
-    "--neighbours",
-    "k",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="Number of nearest lines to show.",
-)
-@click.option(
-    "--histogram", is_flag=True, help="Count the cosines to all lines, in bins of 0.02, instead."
-)
-@click.option("--column", "where", type=column, metavar="COLUMN", help="Read a column of a TSV.")
-@click.option("--header", is_flag=True, help="The first line names the columns.")
-def main(run: Run, as_json: bool, **options: Any) -> None:
+@command("neighbours", _Settings, rows("output header", ERRORS), ModelName)
+def main(run: Run, settings: _Settings) -> None:
     """Show the lines of FILE nearest, by cosine, to each sentence of a file --of queries.
 
     A line for each, tab-separated: query, rank, cosine (-1 to 1), number of the line, sentence.
@@ -88,11 +69,10 @@ def main(run: Run, as_json: bool, **options: Any) -> None:
     from bitextfilter.evaluation.result import Result
     from bitextfilter.workflows.pair_scoring import model_languages
 
-    settings = pop_settings(_Settings, options)
     if settings.file == settings.queries == "-":
         raise click.UsageError("only one of QUERIES and FILE can be stdin")
     sentences = list(_sentences(run, settings.queries))
-    windows = good_windows(run, TextColumn(settings.where), settings.file)
+    windows = run.good_windows(TextColumn(settings.where), settings.file)
     output = run.output()
     model = run.model()
     languages = model_languages(model, settings.language)
@@ -103,7 +83,7 @@ def main(run: Run, as_json: bool, **options: Any) -> None:
     columns = dict.fromkeys(records[0], ".2f" if settings.histogram else ".4f")
     facts = {"file": settings.file, "of": settings.queries, "language": languages}
     facts |= {"model": model.digest, "version": __version__}
-    output.write(Result("neighbours", columns, {"results": records}, facts).text(as_json))
+    output.write(Result("neighbours", columns, {"results": records}, facts).text(settings.as_json))
 
 
 def _collected(

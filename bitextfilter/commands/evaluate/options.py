@@ -1,178 +1,91 @@
-"""Options that subcommands of bitext-evaluate share, and the settings made of them."""
+"""Options, columns and rows that subcommands of bitext-evaluate and bitext-paraphrase share."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import chain
+from math import inf, isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bitextfilter.commands.frame.options import column, fraction, row_options
+from bitextfilter.commands.frame.options import (
+    COUNT,
+    ERRORS,
+    NATURAL,
+    TEXTS,
+    Options,
+    as_column,
+    option,
+    options_of,
+    rows,
+)
+from bitextfilter.commands.frame.run import Fault, Run
+from bitextfilter.io.files import stream_name
+from bitextfilter.io.rows import REMEDY, ColumnPlace, Columns, Row, is_blank, number_of
+
+if TYPE_CHECKING:
+    from bitextfilter.evaluation.filtering import LabelledRows
+    from bitextfilter.evaluation.result import Bootstrap
+    from bitextfilter.evaluation.thresholds import Origin
 
 
-def file_options(drops: bool = False) -> list[click.Parameter]:
-    """Return --json and the options of rows but -i: files are arguments."""
-    rows = [option for option in row_options(drops) if option.name != "input"]
-    return [*json_option(), *rows]
-
-
-def json_option() -> list[click.Parameter]:
-    """Return --json."""
-    text = "Write one JSON object instead of a table."
-    return [click.Option(["--json", "as_json"], is_flag=True, help=text)]
-
-
-def rated_file_options() -> list[click.Parameter]:
-    """Return ``file_options`` for files of a rating or label and then two sentences."""
-    options = file_options()
-    for option in options:
-        option.default = {"scol": 2, "tcol": 3}.get(option.name or "", option.default)
-    return options
-
-
-def bootstrap_options(noise: bool = False) -> list[click.Parameter]:
-    """Return --bootstrap and --seed, which is of *noise* too."""
-    return [
-        click.Option(
-            ["--bootstrap", "resamples"],
-            type=click.IntRange(min=1),
-            default=1000,
-            show_default=True,
-            metavar="N",
-            help="Resamples of the intervals.",
-        ),
-        click.Option(
-            ["--seed"],
-            type=click.IntRange(min=0),
-            default=1,
-            show_default=True,
-            help=f"Seed of the resamples{', and of noise' * noise}.",
-        ),
-    ]
+RATED = rows("output", TEXTS, ERRORS, scol={"default": 2}, tcol={"default": 3})
+"""Options of files of a rating or label and then two sentences; the files are arguments."""
 
 
 @dataclass(frozen=True)
-class Labelling:
+class _Resampling:
+    resamples: int = option("--bootstrap N", "Resamples of the intervals.", COUNT, 1000)
+    seed: int = option("--seed", "Seed of the resamples.", NATURAL, 1)
+
+
+def bootstrap_options(noise: bool = False) -> Options:
+    """Return --bootstrap and --seed, which is of *noise* too; a ``Bootstrap`` is made of them."""
+    seed = {"help": "Seed of the resamples, and of noise."} if noise else {}
+    return Options(_bootstrap, options_of(_Resampling, changes={"seed": seed}).parameters)
+
+
+def _bootstrap(resamples: int, seed: int) -> Bootstrap:
+    from bitextfilter.evaluation.result import Bootstrap
+
+    return Bootstrap(resamples, seed)
+
+
+@dataclass(frozen=True)
+class ScoreColumn:
+    """The column of the score, and the place of rows without one: ``lowest`` or ``skip``."""
+
+    column: int | str = option("--column COLUMN", "Column of the score.", as_column, -1)
+    missing: str = option(
+        "--missing",
+        "Count rows without a score as the lowest, or leave them out.",
+        ["lowest", "skip"],
+        "lowest",
+    )
+
+
+@dataclass(frozen=True)
+class Labelling(ScoreColumn):
     """The columns of label, score and verdict, and the meaning of their values."""
 
-    labels: int | str | None
-    column: int | str
-    verdict: int | str | None
-    clean_label: str
-    missing: str
-    """``lowest`` or ``skip``: the place of rows without a score."""
-
-
-def score_options() -> list[click.Parameter]:
-    """Return --column and --missing."""
-    return [
-        click.Option(
-            ["--column"],
-            type=column,
-            default=-1,
-            show_default=True,
-            metavar="COLUMN",
-            help="Column of the score.",
-        ),
-        click.Option(
-            ["--missing"],
-            type=click.Choice(["lowest", "skip"]),
-            default="lowest",
-            show_default=True,
-            help="Count rows without a score as the lowest, or leave them out.",
-        ),
-    ]
-
-
-def labelling_options() -> list[click.Parameter]:
-    """Return the options of ``Labelling``."""
-    return [
-        click.Option(
-            ["--labels"],
-            type=column,
-            metavar="COLUMN",
-            help="Column of the labels: a number, -1 the last, or a name of the header.",
-        ),
-        click.Option(
-            ["--verdict"],
-            type=column,
-            metavar="COLUMN",
-            help="Column of a verdict: rows whose verdict is not keep count as the lowest.",
-        ),
-        click.Option(
-            ["--clean-label"],
-            default="clean",
-            show_default=True,
-            metavar="LABEL",
-            help="The label of clean rows; every other is a kind of noise.",
-        ),
-        *score_options(),
-    ]
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """Options of a suggested threshold."""
-
-    noise_share: float | None
-    precision: float | None
-    recall: float | None
-    count_side: str | None
-    similarity: str | None
-
-    @property
-    def sides(self) -> tuple[str, ...]:
-        """The sides whose words are counted."""
-        side = self.count_side or "target"
-        return ("source", "target") if side == "both" else (side,)
-
-
-def _part(value: str) -> float:
-    """Parse a part over 0, up to 1."""
-    number = float(fraction(value))
-    if number == 0:
-        raise click.BadParameter("must be more than 0")
-    return number
-
-
-def _share(value: str) -> float:
-    """Parse a part over 0 and under 1."""
-    number = _part(value)
-    if number == 1:
-        raise click.BadParameter("must be less than 1")
-    return number
-
-
-def suggestion_options() -> list[click.Parameter]:
-    """Return the options of ``Suggestion``, which go with --suggest-threshold."""
-    return [
-        click.Option(
-            ["--noise-share"],
-            type=_share,
-            metavar="S",
-            help="Part of the rows to be cut that is noise"
-            "  [default: 0.3; with --labels, as in FILE]",
-        ),
-        click.Option(
-            ["--precision"],
-            type=_part,
-            metavar="P",
-            help="Suggest the lowest cut of this precision, not the one of the highest F1.",
-        ),
-        click.Option(
-            ["--recall"], type=_part, metavar="R", help="Suggest the highest cut of this recall."
-        ),
-        click.Option(
-            ["--count-side"],
-            type=click.Choice(["source", "target", "both"]),
-            help="The side whose words are counted  [default: target]",
-        ),
-        click.Option(
-            ["--similarity"],
-            metavar="NAME",
-            help="The measure of --model  [default: its default measure]",
-        ),
-    ]
+    labels: int | str | None = option(
+        "--labels COLUMN",
+        "Column of the labels: a number, -1 the last, or a name of the header.",
+        as_column,
+    )
+    verdict: int | str | None = option(
+        "--verdict COLUMN",
+        "Column of a verdict: rows whose verdict is not keep count as the lowest.",
+        as_column,
+    )
+    clean_label: str = option(
+        "--clean-label LABEL",
+        "The label of clean rows; every other is a kind of noise.",
+        default="clean",
+    )
 
 
 Languages = tuple[str, ...]
@@ -187,17 +100,10 @@ def _languages(value: str) -> Languages:
     return names
 
 
-def language_option(first: str, second: str) -> list[click.Parameter]:
-    """Return --language for two kinds of text, named as in its help."""
-    return [
-        click.Option(
-            ["--language"],
-            type=_languages,
-            metavar="LANG[,LANG]",
-            help=f"Language of all text, or of the {first} and of the {second}"
-            "  [default: both of the model]",
-        )
-    ]
+def language_option(first: str, second: str) -> Any:
+    """Return the field of --language for two kinds of text, named as in its help."""
+    text = f"Language of all text, or of the {first} and of the {second}"
+    return option("--language LANG[,LANG]", f"{text}  [default: both of the model]", _languages)
 
 
 def signed(chosen: Languages | None) -> dict[str, str]:
@@ -211,3 +117,95 @@ def check_measure(name: str | None) -> None:
 
     if name is not None and name not in MEASURES:
         raise click.UsageError(f"similarity {name!r} is none of {', '.join(MEASURES)}")
+
+
+def blank(columns: Columns, *needed: str) -> Fault:
+    """Return the fault of rows where a *needed* column is blank."""
+    places = [(i, each.name) for i, each in enumerate(columns.wanted()) if each.name in needed]
+
+    def fault(row: Row) -> tuple[str, str] | None:
+        empty = next((name for place, name in places if is_blank(row.texts[place])), None)
+        return None if empty is None else (f"the {empty} is empty", REMEDY)
+
+    return fault
+
+
+def optional(name: str, option: str, place: int | str | None) -> tuple[ColumnPlace, ...]:
+    """Return a column, or nothing if its option is not given."""
+    return () if place is None else (ColumnPlace(name, option, place),)
+
+
+@dataclass(frozen=True)
+class ExtraColumns(Columns):
+    """Some of the *sides* of the pair, which may be blank, after or before other columns."""
+
+    blank: bool = True
+    first: tuple[ColumnPlace, ...] = ()
+    sides: tuple[str, ...] = ("source", "target")
+    last: tuple[ColumnPlace, ...] = ()
+
+    def wanted(self) -> tuple[ColumnPlace, ...]:
+        """Return the first columns, the sides, and the last columns."""
+        sides = (side for side in super().wanted() if side.name in self.sides)
+        return (*self.first, *sides, *self.last)
+
+
+def extra_columns(
+    run: Run,
+    first: tuple[ColumnPlace, ...] = (),
+    sides: tuple[str, ...] = ("source", "target"),
+    last: tuple[ColumnPlace, ...] = (),
+    *,
+    blank: bool = True,
+) -> ExtraColumns:
+    """Return the columns of the run with others; *blank* ones are read as good."""
+    chosen = run.row_settings.columns
+    return ExtraColumns(chosen.source, chosen.target, blank, first, sides, last)
+
+
+def read_labelled(
+    run: Run, file: str, where: Labelling, sides: tuple[str, ...] = ()
+) -> LabelledRows:
+    """Read the labelled rows of a file, and count the words of their *sides*.
+
+    A row without a score is the lowest, as is one with another verdict than ``keep``; or it is
+    left out.
+    """
+    from bitextfilter.evaluation.filtering import LabelledRows
+
+    first = (
+        ColumnPlace("score", "--column", where.column),
+        *optional("label", "--labels", where.labels),
+        *optional("verdict", "--verdict", where.verdict),
+    )
+    columns, collected = extra_columns(run, first, sides), LabelledRows(where.clean_label)
+    windows = run.good_windows(columns, file, blank(columns, "label"))
+    run.counts["without a score"] = 0
+    for row in chain.from_iterable(windows):
+        score = number_of(row.texts[0].encode())
+        if where.verdict is not None and row.texts[2] != "keep":
+            score = -inf
+        known = known_score(run, row, score, where.missing)
+        if known is not None:
+            collected.add(known, row.texts[1], row.texts[len(first) :])
+    return collected
+
+
+def known_score(run: Run, row: Row, score: float, missing: str) -> float | None:
+    """Return the score of a row; for NaN, minus infinity, or None to *skip* the row."""
+    if not isnan(score):
+        return score
+    run.counts["without a score"] += 1
+    if missing == "skip":
+        run.drop(row, "no score")
+        return None
+    return -inf
+
+
+def origin(run: Run, file: str, measure: str | None = None, model: str | None = None) -> Origin:
+    """Return the origin of estimates on *file*."""
+    from bitextfilter.evaluation.thresholds import Origin
+    from bitextfilter.scoring.thresholds import printable_line
+
+    name = printable_line(Path(stream_name(file)).name)
+    return Origin(file, name, printable_line(run.command_line), measure, model)

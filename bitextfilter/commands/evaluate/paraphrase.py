@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING
 
 from bitextfilter.commands.evaluate.options import (
+    RATED,
     Languages,
     bootstrap_options,
+    extra_columns,
     language_option,
-    rated_file_options,
     signed,
 )
-from bitextfilter.commands.evaluate.rows import extra_columns, good_windows
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import column, model_options, pop_settings
+from bitextfilter.commands.frame.options import ModelName, argument, as_column, json_flag, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import REMEDY, ColumnPlace, Row
 
 if TYPE_CHECKING:
+    from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.scoring.model import Model
     from bitextfilter.training.labelled_pairs import LabelledVectors
 
@@ -32,9 +31,24 @@ if TYPE_CHECKING:
 class _Settings:
     """Labels, languages and features."""
 
-    label: int | str
-    language: Languages | None
-    features: str
+    file: str = argument("TEST")
+    development: str = option(
+        "--development FILE", "Labelled pairs to choose threshold and perceptron on.", required=True
+    )
+    label: int | str = option(
+        "--label-column COLUMN",
+        "Column of the labels: 1 for a paraphrase, 0 for none.",
+        as_column,
+        1,
+    )
+    features: str = option(
+        "--features",
+        "Features of the perceptron: both vectors, or also their differences and products.",
+        ["concatenation", "products"],
+        "concatenation",
+    )
+    language: Languages | None = language_option("source column", "target column")
+    as_json: bool = json_flag()
 
 
 @dataclass(frozen=True)
@@ -47,37 +61,8 @@ class _Pairs:
     targets: list[str]
 
 
-@command(
-    "paraphrase",
-    bootstrap_options(),
-    language_option("source column", "target column"),
-    rated_file_options(),
-    model_options(),
-)
-@click.argument("file", metavar="TEST")
-@click.option(
-    "--development",
-    required=True,
-    metavar="FILE",
-    help="Labelled pairs to choose threshold and perceptron on.",
-)
-@click.option(
-    "--label-column",
-    "label",
-    type=column,
-    default=1,
-    show_default=True,
-    metavar="COLUMN",
-    help="Column of the labels: 1 for a paraphrase, 0 for none.",
-)
-@click.option(
-    "--features",
-    type=click.Choice(["concatenation", "products"]),
-    default="concatenation",
-    show_default=True,
-    help="Features of the perceptron: both vectors, or also their differences and products.",
-)
-def main(run: Run, file: str, development: str, as_json: bool, **options: Any) -> None:
+@command("paraphrase", _Settings, bootstrap_options(), RATED, ModelName)
+def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     """Measure how well the model's vectors tell paraphrases from other pairs.
 
     Rows of TEST are a label, 1 or 0, and two sentences. Decision rules, chosen on --development:
@@ -94,17 +79,14 @@ def main(run: Run, file: str, development: str, as_json: bool, **options: Any) -
 
         bitext-evaluate paraphrase --language en --development dev.tsv test.tsv
     """
-    from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.workflows import paraphrase_detection as detection
     from bitextfilter.workflows.pair_scoring import model_languages
 
-    settings = pop_settings(_Settings, options)
-    output = run.output()
-    pairs = [_read(run, name, settings) for name in (development, file)]
+    output, names = run.output(), (settings.development, settings.file)
+    pairs = [_read(run, name, settings) for name in names]
     model = run.model()
     languages = model_languages(model, settings.language)
     vectors = [_encoded(run, model, each, languages) for each in pairs]
-    bootstrap = pop_settings(Bootstrap, options)
     run.facts["seed"] = bootstrap.seed
     plan = detection.DetectionConfig(settings.features, bootstrap.seed, bootstrap)
     try:
@@ -113,8 +95,8 @@ def main(run: Run, file: str, development: str, as_json: bool, **options: Any) -
         raise InputError(str(error), file=pairs[0].file) from error
     chosen = {**signed(settings.language), "model": model.digest}
     known = {"dev": len(pairs[0].labels), **chosen, **bootstrap.facts}
-    facts = {"development": development, "file": file, "seed": bootstrap.seed}
-    output.write(detection.detection_result(found, known, facts).text(as_json))
+    facts = {"development": names[0], "file": names[1], "seed": bootstrap.seed}
+    output.write(detection.detection_result(found, known, facts).text(settings.as_json))
 
 
 def _label_fault(row: Row) -> tuple[str, str] | None:
@@ -130,7 +112,7 @@ def _read(run: Run, file: str, settings: _Settings) -> _Pairs:
     label = ColumnPlace("label", "--label-column", settings.label)
     columns = extra_columns(run, (label,), blank=False)
     pairs = _Pairs(stream_name(file), [], [], [])
-    for row in chain.from_iterable(good_windows(run, columns, file, _label_fault)):
+    for row in chain.from_iterable(run.good_windows(columns, file, _label_fault)):
         pairs.labels.append(row.texts[0] == "1")
         pairs.sources.append(row.texts[1])
         pairs.targets.append(row.texts[2])

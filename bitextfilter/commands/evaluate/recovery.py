@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from bitextfilter.commands.evaluate.options import file_options
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.model_scorers import ScorerOptions, load_scorers, scorer_options
-from bitextfilter.commands.frame.options import model_options, pop_settings
+from bitextfilter.commands.frame.model_scorers import ScorerOptions, load_scorers
+from bitextfilter.commands.frame.options import (
+    COUNT,
+    ERRORS,
+    NATURAL,
+    TEXTS,
+    ModelName,
+    argument,
+    json_flag,
+    option,
+    rows,
+)
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.training import pairs_of
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import stream_name
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
@@ -38,16 +46,6 @@ _Sides = tuple[Sequence[str], Sequence[str]]
 _Facts = dict[str, str | int]
 
 
-@dataclasses.dataclass(frozen=True)
-class _Choices:
-    """The similarities, and their settings."""
-
-    names: tuple[str, ...]
-    neighbours: int
-    seed: int
-    scorers: ScorerOptions
-
-
 def _similarities(value: str) -> tuple[str, ...]:
     """Parse a comma-separated list of similarities, or ``all``."""
     names = tuple(value.split(","))
@@ -62,29 +60,27 @@ def _similarities(value: str) -> tuple[str, ...]:
     return names
 
 
-@command("recovery", file_options(), scorer_options(), model_options())
-@click.argument("file")
-@click.option(
-    "--similarity",
-    "names",
-    type=_similarities,
-    default=",".join(_DEFAULT),
-    show_default=True,
-    metavar="NAME[,NAME]...",
-    help=f"Similarities: {', '.join((*_VECTORS, *_BASELINES))}; {', '.join(_TRANSLATED)} of "
-    "translators; or all (without those of translators) that the model has.",
-)
-@click.option(
-    "--neighbours",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="Neighbours that csls, ratio and distance average over.",
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of random."
-)
-def main(run: Run, file: str, as_json: bool, **choices: Any) -> None:
+@dataclasses.dataclass(frozen=True)
+class _Settings:
+    """The similarities, and their settings."""
+
+    file: str = argument()
+    names: tuple[str, ...] = option(
+        "--similarity NAME[,NAME]...",
+        f"Similarities: {', '.join((*_VECTORS, *_BASELINES))}; {', '.join(_TRANSLATED)} of "
+        "translators; or all (without those of translators) that the model has.",
+        _similarities,
+        ",".join(_DEFAULT),
+    )
+    neighbours: int = option(
+        "--neighbours", "Neighbours that csls, ratio and distance average over.", COUNT, 10
+    )
+    seed: int = option("--seed", "Seed of random.", NATURAL, 1)
+    as_json: bool = json_flag()
+
+
+@command("recovery", _Settings, rows("output", TEXTS, ERRORS), ScorerOptions, ModelName)
+def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
     """Measure the sentence alignment recovery error on the translations in FILE.
 
     One side is shuffled, and each sentence takes its best-scoring counterpart: the error is the
@@ -104,18 +100,16 @@ def main(run: Run, file: str, as_json: bool, **choices: Any) -> None:
     from bitextfilter.evaluation.recovery import distinct_pairs, recover
     from bitextfilter.evaluation.result import Result, signature
 
-    scorers = pop_settings(ScorerOptions, choices)
-    scorers.check(choices["names"])
-    output = run.output()
-    pairs = pairs_of(run, file)
-    sources, targets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    scorers.check(settings.names)
+    output, pairs = run.output(), run.pairs(settings.file)
+    sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
     kept = distinct_pairs(sources, targets)
     run.counts["set aside"] = len(sources) - len(kept)
     if not kept:
-        raise InputError("no pairs", file=stream_name(file))
+        raise InputError("no pairs", file=stream_name(settings.file))
     sides = [sources[i] for i in kept], [targets[i] for i in kept]
     records = []
-    for name, scorer, facts in _scorers(run, sides, _Choices(**choices, scorers=scorers)):
+    for name, scorer, facts in _scorers(run, sides, settings, scorers):
         result = dataclasses.replace(recover(*sides, scorer), set_aside=run.counts["set aside"])
         figure = f"recovery_error = {result.mean:.2f}"
         line = signature(figure, n=result.pairs, sim=name, **facts)
@@ -123,37 +117,40 @@ def main(run: Run, file: str, as_json: bool, **choices: Any) -> None:
         records.append({"similarity": name, **values, "signature": line})
     names = ("similarity", "forward", "backward", "mean", "signature")
     columns = dict.fromkeys(names, ".2f")
-    output.write(Result("recovery", columns, {"results": records}, {"file": file}).text(as_json))
+    found = Result("recovery", columns, {"results": records}, {"file": settings.file})
+    output.write(found.text(settings.as_json))
 
 
-def _scorers(run: Run, sides: _Sides, choices: _Choices) -> Iterator[tuple[str, RowScorer, _Facts]]:
+def _scorers(
+    run: Run, sides: _Sides, settings: _Settings, options: ScorerOptions
+) -> Iterator[tuple[str, RowScorer, _Facts]]:
     """Yield the name and the scorer of each similarity, and facts for its signature."""
     from bitextfilter.evaluation.recovery import baseline
 
-    names, languages = choices.names, None
+    names, languages = settings.names, None
     if names == ("all",) or set(names) & set(_VECTORS):
         model = run.model()
         names, languages = _available(model, names), model.languages
-        scorer_of = _vector_scorers(run, model, sides, choices.neighbours)
+        scorer_of = _vector_scorers(run, model, sides, settings.neighbours)
     asked = [name for name in names if name in _TRANSLATED]
     if asked:
-        scorers, _ = load_scorers(run, choices.scorers, asked, languages)
+        scorers, _ = load_scorers(run, options, asked, languages)
         translated_by: _Facts = {
             fact: str(run.facts[fact]).replace(", ", ",").replace(" ", ":")
             for fact in ("translators", "language_models")
             if fact in run.facts
         }
-        if weights := choices.scorers.weights:
+        if weights := options.weights:
             translated_by["weights"] = weights
     for name in names:
         if name in _BASELINES:
-            seed: _Facts = {"seed": choices.seed} if name == "random" else {}
-            yield name, baseline(name, *sides, choices.seed), seed
+            seed: _Facts = {"seed": settings.seed} if name == "random" else {}
+            yield name, baseline(name, *sides, settings.seed), seed
         elif name in _TRANSLATED:
             scorer = _with_progress(run, name, _model_scorer(scorers, sides, name), sides)
             yield name, scorer, translated_by
         else:
-            margin: _Facts = {"k": choices.neighbours} if name in _MARGINS else {}
+            margin: _Facts = {"k": settings.neighbours} if name in _MARGINS else {}
             slow = name == "mlp"
             scorer = (
                 _with_progress(run, name, scorer_of(name), sides, _PAIRS)

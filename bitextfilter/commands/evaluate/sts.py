@@ -5,26 +5,33 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bitextfilter.commands.evaluate.options import (
+    RATED,
     Languages,
     bootstrap_options,
     check_measure,
     language_option,
-    rated_file_options,
     signed,
 )
-from bitextfilter.commands.evaluate.rows import good_windows
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import column, model_options, pop_settings
+from bitextfilter.commands.frame.options import (
+    ModelName,
+    argument,
+    as_column,
+    flag,
+    json_flag,
+    option,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import COMPRESSIONS, stream_name
 from bitextfilter.io.rows import ColumnPlace, number_of
 
 if TYPE_CHECKING:
+    from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.evaluation.sts import RatedColumns, RatedSet
     from bitextfilter.workflows.pair_scoring import PairMeasure
 
@@ -33,15 +40,27 @@ if TYPE_CHECKING:
 class _Settings:
     """The column of ratings, and the origin of scores."""
 
-    human: int | str
-    column: int | str | None
-    similarity: str | None
-    language: Languages | None
-    grades: bool
-    grade_step: float | None
+    files: tuple[str, ...] = argument("[FILE]...", nargs=-1)
+    human: int | str = option("--human COLUMN", "Column of the human score.", as_column, 1)
+    column: int | str | None = option(
+        "--column COLUMN",
+        "Column of a score to hold against it; then no model is loaded.",
+        as_column,
+    )
+    similarity: str | None = option(
+        "--similarity NAME", "Measure of the model, as in bitext-score  [default: cosine]"
+    )
+    grades: bool = flag("--grades", "Write the mean score of each human grade instead.")
+    grade_step: float | None = option(
+        "--grade-step S",
+        "Round human scores to multiples of S  [default: 1, or not where up to 10 are distinct]",
+        click.FloatRange(min=0, min_open=True),
+    )
+    language: Languages | None = language_option("source", "target")
+    as_json: bool = json_flag()
 
-    def check(self) -> None:
-        """Raise UsageError for options that contradict each other."""
+    def __post_init__(self) -> None:
+        """Refuse options that contradict each other."""
         for name in ("similarity", "language"):
             if self.column is not None and getattr(self, name) is not None:
                 raise click.UsageError(f"--column and --{name} exclude each other")
@@ -58,41 +77,8 @@ class _Settings:
         return RatedColumns(numbers=(human, ColumnPlace("score", "--column", self.column)))
 
 
-@command(
-    "sts",
-    language_option("source", "target"),
-    bootstrap_options(),
-    rated_file_options(),
-    model_options(),
-)
-@click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option(
-    "--human",
-    type=column,
-    default=1,
-    show_default=True,
-    metavar="COLUMN",
-    help="Column of the human score.",
-)
-@click.option(
-    "--column",
-    type=column,
-    metavar="COLUMN",
-    help="Column of a score to hold against it; then no model is loaded.",
-)
-@click.option(
-    "--similarity",
-    metavar="NAME",
-    help="Measure of the model, as in bitext-score  [default: cosine]",
-)
-@click.option("--grades", is_flag=True, help="Write the mean score of each human grade instead.")
-@click.option(
-    "--grade-step",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="S",
-    help="Round human scores to multiples of S  [default: 1, or not where up to 10 are distinct]",
-)
-def main(run: Run, files: tuple[str, ...], as_json: bool, **options: Any) -> None:
+@command("sts", _Settings, bootstrap_options(), RATED, ModelName)
+def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     """Correlate scores of sentence pairs with human scores: similarity, or quality.
 
     Each FILE (default: stdin) is a set of pairs with a human score. Writes a line for each set,
@@ -111,11 +97,9 @@ def main(run: Run, files: tuple[str, ...], as_json: bool, **options: Any) -> Non
         bitext-evaluate sts --scol 3 --tcol 4 quality.en-de.tsv
         bitext-evaluate sts --column -1 scored.tsv
     """
-    from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.evaluation.sts import grade_means, grades_table, scipy_statistics, sts_result
 
-    settings, files = pop_settings(_Settings, options), files or ("-",)
-    settings.check()
+    files = settings.files or ("-",)
     if files.count("-") > 1:
         raise click.UsageError("stdin is asked for twice")
     output = run.output()
@@ -127,10 +111,10 @@ def main(run: Run, files: tuple[str, ...], as_json: bool, **options: Any) -> Non
         if rated.constant is not None:
             run.warn(f"{rated.name}: all {rated.constant} are the same: nothing correlates")
     grades = [grade_means(rated, settings.grade_step) for rated in sets if settings.grades]
-    result = sts_result(sets, pop_settings(Bootstrap, options), facts, grades)
-    if grades and not as_json:
+    result = sts_result(sets, bootstrap, facts, grades)
+    if grades and not settings.as_json:
         result = grades_table(result)
-    output.write(result.text(as_json))
+    output.write(result.text(settings.as_json))
 
 
 def set_name(file: str) -> str:
@@ -165,7 +149,7 @@ def _read(run: Run, file: str, settings: _Settings, measure: PairMeasure | None)
 
     columns, before = settings.columns(run), run.counts["skipped"]
     human, scores = array("d"), array("d")
-    for window in good_windows(run, columns, file, columns.fault):
+    for window in run.good_windows(columns, file, columns.fault):
         rows = [row for row in window if columns.complete(row)]
         run.counts["skipped"] += len(window) - len(rows)
         if rows and measure is None:

@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-import click
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from bitextfilter.commands.evaluate.options import bootstrap_options, file_options
+from bitextfilter.commands.evaluate.options import bootstrap_options
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import pop_settings
+from bitextfilter.commands.frame.options import (
+    COUNT,
+    ERRORS,
+    TEXTS,
+    argument,
+    json_flag,
+    option,
+    rows,
+)
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.training import pairs_of
 
-_COUNT = click.IntRange(min=1)
+if TYPE_CHECKING:
+    from bitextfilter.evaluation.result import Bootstrap
 
 
-@command("words", file_options(), bootstrap_options(), uses="rows")
-@click.argument("file", metavar="DICTIONARY")
-@click.option("--source", required=True, metavar="FILE", help="Source vectors, word2vec's format.")
-@click.option("--target", required=True, metavar="FILE", help="Target vectors in the same space.")
-@click.option(
-    "--neighbours",
-    type=_COUNT,
-    default=10,
-    show_default=True,
-    help="Neighbours that CSLS averages over.",
-)
-@click.option(
-    "--maximum-words",
-    type=_COUNT,
-    default=200_000,
-    show_default=True,
-    help="Read this many words of each file, the most frequent.",
-)
-def main(run: Run, file: str, source: str, target: str, as_json: bool, **options: int) -> None:
+@dataclass(frozen=True)
+class _Settings:
+    """The dictionary, the vectors, and the form of the result."""
+
+    file: str = argument("DICTIONARY")
+    source: str = option("--source FILE", "Source vectors, word2vec's format.", required=True)
+    target: str = option("--target FILE", "Target vectors in the same space.", required=True)
+    neighbours: int = option("--neighbours", "Neighbours that CSLS averages over.", COUNT, 10)
+    maximum_words: int = option(
+        "--maximum-words", "Read this many words of each file, the most frequent.", COUNT, 200_000
+    )
+    as_json: bool = json_flag()
+
+
+@command("words", _Settings, rows("output", TEXTS, ERRORS), bootstrap_options(), uses="batch_size")
+def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     """Measure how well vectors translate the source words of DICTIONARY, pairs of words.
 
     A source word is right at rank k if one of its translations is among the k target words that
@@ -47,16 +53,14 @@ def main(run: Run, file: str, source: str, target: str, as_json: bool, **options
         bitext-evaluate words --source en.vec --target de.vec dictionary.tsv
     """
     from bitextfilter.evaluation import word_translation as translation
-    from bitextfilter.evaluation.result import Bootstrap
     from bitextfilter.io.vector_file import read_word_vectors
 
-    output, entries, neighbours = run.output(), pairs_of(run, file), options["neighbours"]
+    output, entries, neighbours = run.output(), run.pairs(settings.file), settings.neighbours
     first, second = (
-        translation.Lexicon(*read_word_vectors(path, options["maximum_words"]))
-        for path in (source, target)
+        translation.Lexicon(*read_word_vectors(path, settings.maximum_words))
+        for path in (settings.source, settings.target)
     )
-    bootstrap = pop_settings(Bootstrap, options)
     found = translation.translate_words(first, second, entries, neighbours, bootstrap)
     run.counts.update({"words": found.words, "without vectors": found.without})
     result = translation.word_translation_result(found, neighbours, bootstrap)
-    output.write(result.text(as_json))
+    output.write(result.text(settings.as_json))

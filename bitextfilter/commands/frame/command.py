@@ -6,17 +6,23 @@ A complete command, ``commands/count.py``, run as ``bitext-count < pairs.tsv``::
 
     from __future__ import annotations
 
-    import click
+    from dataclasses import dataclass
 
     from bitextfilter.commands.frame.command import command
-    from bitextfilter.commands.frame.options import model_options, row_options
+    from bitextfilter.commands.frame.options import DIGITS, ModelName, option, rows
     from bitextfilter.commands.frame.run import Run
     from bitextfilter.io.rows import Row
 
 
-    @command("bitext-count", row_options(), model_options(), batch_size=8192)
-    @click.option("--digits", type=click.IntRange(0, 9), default=4, show_default=True)
-    def main(run: Run, digits: int) -> None:
+    @dataclass(frozen=True)
+    class _Settings:
+        \"\"\"The form of the ratio.\"\"\"
+
+        digits: int = option("--digits N", "Decimals.", DIGITS, 4)
+
+
+    @command("bitext-count", _Settings, rows(), ModelName, uses="batch_size")
+    def main(run: Run, settings: _Settings) -> None:
         \"\"\"Append the ratio of the lengths to every pair, in input order.
 
         Memory is bounded by --batch-size. The ratio is from 0 up, with no unit.
@@ -29,15 +35,15 @@ A complete command, ``commands/count.py``, run as ``bitext-count < pairs.tsv``::
         output.write(rows.first_line(["ratio"]))    # BOM and header, if any
         for window in run.windows(rows):            # lists of Row | BadRow
             for row in window:
-                value = f"{len(row.source) / len(row.target):.{digits}f}" if isinstance(
-                    row, Row) else ""
+                value = ""
+                if isinstance(row, Row):
+                    value = f"{len(row.source) / len(row.target):.{settings.digits}f}"
                 output.write(row.line + b"\\t" + value.encode() + row.ending)
 
-``command`` adds -q -v --manifest --version; --batch-size --threads --device (as ``run.common``;
-fewer with ``uses``); and the given groups (``row_options()`` or its parts, as
-``run.row_settings``; ``model_options()`` for ``run.model()``). The function's own options are its
-arguments. Its docstring is the help: indented paragraphs stay as they are, and the exit codes are
-added.
+``command`` adds -q -v --manifest --version, and --batch-size --threads --device or those that it
+``uses`` (all as ``run.common``). ``rows()`` is ``run.row_settings``, ``ModelName`` is for
+``run.model()``; the function gets the other settings, in their order. Its docstring is the help:
+indented paragraphs stay as they are, and the exit codes are added.
 
 Files are opened with ``run.input(path)``, ``run.output(path)`` or ``run.enter(context)``: when
 the function ends they are closed, and outputs renamed into place, or removed after an error. It
@@ -47,7 +53,8 @@ returns normally or raises: a BitextError (one line, an exit code of ``exits.EXI
 ``run.progress(total, unit).update(n)`` write to stderr.
 
 Subcommands: ``main = group("bitext-segment", "Help.")``, then ``@command("learn", ...,
-parent=main)``. Tests: ``click.testing.CliRunner().invoke(main, [...], input=b"...")``.
+parent=main)``, or ``group(..., modules=...)`` for modules of one subcommand each. Tests:
+``click.testing.CliRunner().invoke(main, [...], input=b"...")``.
 """
 
 from __future__ import annotations
@@ -59,25 +66,28 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial, wraps
+from functools import partial
+from importlib import import_module
 from itertools import chain
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from bitextfilter import __version__
-from bitextfilter.commands.frame.exits import EXIT_HELP, Guard
+from bitextfilter.commands.frame.exits import EXIT_HELP, Guard, StdoutPipe
 from bitextfilter.commands.frame.options import (
     Common,
+    ModelName,
+    Options,
     RowSettings,
     Scaling,
-    common_options,
-    compute_options,
     needs_own_file,
-    pop_settings,
+    options_of,
 )
-from bitextfilter.commands.frame.pipes import StdoutPipe
 from bitextfilter.commands.frame.run import Run
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 """``M_TRIM_THRESHOLD``, ``M_MMAP_THRESHOLD`` and ``M_ARENA_MAX`` of glibc's malloc.h."""
@@ -99,26 +109,6 @@ def steady_speed_and_memory() -> None:
         mallopt(_MMAP_THRESHOLD, _LARGE)
         mallopt(_TRIM_THRESHOLD, _KEPT)
         mallopt(_ARENA_MAX, _ARENAS)
-
-
-def run_of(values: dict[str, Any]) -> Run:
-    """Make the Run of the shared options, and remove these from *values*.
-
-    Raises UsageError for options that contradict each other.
-    """
-    context = click.get_current_context()
-    path = context.command_path
-    run = Run(
-        path,
-        list(context.obj or [path]),
-        pop_settings(Common, values),
-        RowSettings.pop_from(values),
-        pop_settings(Scaling, values) if "engine" in values else Scaling(),
-        values.pop("model", None),
-    )
-    files = run.row_settings
-    needs_own_file("--manifest", run.common.manifest, (*files.inputs, files.output, files.rejects))
-    return run
 
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
@@ -180,7 +170,20 @@ class Command(_Framed):
 
 
 class _Group(_Framed, click.Group):
-    pass
+    """A command of subcommands, of which those in ``modules`` are imported when they are named."""
+
+    modules: Mapping[str, str] = {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the subcommands."""
+        return [*super().list_commands(ctx), *self.modules]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a subcommand."""
+        if cmd_name not in self.modules:
+            return super().get_command(ctx, cmd_name)
+        found: click.Command = import_module(self.modules[cmd_name]).main
+        return found
 
 
 def _keep_indented(text: str) -> str:
@@ -235,9 +238,12 @@ def _version_option(name: str) -> click.Option:
     )
 
 
-def group(name: str, text: str) -> click.Group:
-    """Return a command of subcommands; *text* is its help."""
-    return _Group(
+def group(name: str, text: str, package: str = "", modules: Sequence[str] = ()) -> click.Group:
+    """Return a command of subcommands; *text* is its help.
+
+    The subcommands in *modules* of a *package* are called as these, and imported when needed.
+    """
+    made = _Group(
         name,
         help=_keep_indented(text),
         epilog=EXIT_HELP,
@@ -245,43 +251,82 @@ def group(name: str, text: str) -> click.Group:
         context_settings=dict(_CONTEXT),
         no_args_is_help=False,
     )
+    made.modules = {module: f"{package}.{module}" for module in modules}
+    return made
 
 
 def command(
     name: str,
-    *options: Sequence[click.Parameter],
-    batch_size: int | None = 8192,
-    uses: str = "device",
+    *groups: Options | type[DataclassInstance],
+    batch_size: int = 8192,
+    uses: str = "batch_size threads device",
     parent: click.Group | None = None,
     kind: type[Command] = Command,
 ) -> Callable[[Callable[..., None]], click.Command]:
-    """Make a command of a function of a Run and its own options, as the module shows.
+    """Make a command of a function of a Run and its settings, as the module shows.
 
     Args:
         name: of the program, or of a subcommand.
-        options: groups of shared options.
-        batch_size: the default of --batch-size; None for a command without it.
-        uses: ``device``, ``threads`` (no --device), or ``rows`` (no --threads either).
+        groups: settings whose fields are options.
+        batch_size: the default of --batch-size.
+        uses: the computing options, of --batch-size, --threads and --device.
         parent: the group of a subcommand.
         kind: its class.
     """
+    common = options_of(
+        Common, f"{uses} quiet verbose manifest", {"batch_size": {"default": batch_size}}
+    )
+    made = [one if isinstance(one, Options) else options_of(one) for one in (*groups, common)]
 
     def decorate(function: Callable[..., None]) -> click.Command:
-        @wraps(function)
-        def callback(**values: Any) -> None:
-            with run_of(values) as run:
-                function(run, **values)
-                run.check_bad(last=True)
-            run.report()
-
-        text = _keep_indented(function.__doc__ or "")
-        made = click.command(
-            name, kind, help=text, epilog=EXIT_HELP, context_settings=dict(_CONTEXT)
-        )(callback)
-        computing = compute_options(batch_size, uses) if batch_size else []
-        made.params += chain(*options, computing, common_options(), [_version_option(name)])
+        new = kind(
+            name,
+            callback=_callback(function, made),
+            params=[*chain(*(one.parameters for one in made)), _version_option(name)],
+            help=_keep_indented(function.__doc__ or ""),
+            epilog=EXIT_HELP,
+            context_settings=dict(_CONTEXT),
+        )
         if parent is not None:
-            parent.add_command(made)
-        return made
+            parent.add_command(new)
+        return new
 
     return decorate
+
+
+def _callback(function: Callable[..., None], groups: Sequence[Options]) -> Callable[..., None]:
+    """Return the function of the values of all options that makes the settings and the run."""
+
+    def callback(**values: Any) -> None:
+        settings = [
+            group.settings(**{p.name: values[p.name] for p in group.parameters if p.name in values})
+            for group in groups
+        ]
+        with _run_of({type(one): one for one in settings}) as run:
+            function(run, *(one for one in settings if not isinstance(one, _OF_THE_RUN)))
+            run.check_bad(last=True)
+        run.report()
+
+    return callback
+
+
+_OF_THE_RUN = (Common, RowSettings, Scaling, ModelName)
+"""Settings that the run holds; the function of a command gets the others."""
+
+
+def _run_of(settings: Mapping[type, Any]) -> Run:
+    """Return the Run of the shared settings, by their class."""
+    context = click.get_current_context()
+    path = context.command_path
+    model = next((one for one in settings.values() if isinstance(one, ModelName)), None)
+    run = Run(
+        path,
+        list(context.obj or [path]),
+        settings[Common],
+        settings.get(RowSettings, RowSettings()),
+        settings.get(Scaling, Scaling()),
+        None if model is None else model.model,
+    )
+    files = run.row_settings
+    needs_own_file("--manifest", run.common.manifest, (*files.inputs, files.output, files.rejects))
+    return run

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import click
 
-from bitextfilter.commands.frame.options import DEFAULT_MODEL, score_value
+from bitextfilter.commands.frame.options import as_score, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES, default_measure
@@ -19,34 +18,30 @@ RECOMMENDED: Literal["recommended"] = "recommended"
 MinScore = float | Literal["recommended"]
 
 
-def min_score(value: str) -> MinScore:
+def as_min_score(value: str) -> MinScore:
     """Read a score, or ``recommended``."""
     if value == RECOMMENDED:
         return RECOMMENDED
     try:
-        return score_value(value)
+        return as_score(value)
     except click.BadParameter as error:
         raise click.BadParameter(f"{error.message}, nor is it {RECOMMENDED}") from error
 
 
-def optional_min_score(value: str) -> MinScore | Literal["none"]:
+def as_optional_min_score(value: str) -> MinScore | Literal["none"]:
     """Read a score, ``recommended``, or ``none``."""
-    return NO_CUT if value == NO_CUT else min_score(value)
+    return NO_CUT if value == NO_CUT else as_min_score(value)
 
 
-def similarity_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return --similarity."""
-    return click.option(
+@dataclass(frozen=True)
+class CutMeasure:
+    """The measure of scores, for the recommended cut."""
+
+    similarity: str | None = option(
         "--similarity",
-        type=click.Choice(THRESHOLD_MEASURES),
-        help="Measure of the score, for the recommended cut  "
-        "[default: by header, or bitext-score's]",
+        "Measure of the score, for the recommended cut  [default: by header, or bitext-score's]",
+        THRESHOLD_MEASURES,
     )
-
-
-def default_model() -> str:
-    """Return the model of a command without --model."""
-    return os.environ.get("BITEXTFILTER_MODEL") or DEFAULT_MODEL
 
 
 def recommended_cut(run: Run, model: str, measure: str, use: str | None = None) -> float:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bitextfilter.commands.frame.options import option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.measures import TRANSLATION_MEASURES
@@ -23,11 +24,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScorerOptions:
-    """The values of ``scorer_options``."""
+    """The models of measures by translators and language models."""
 
-    translator: str | None = None
-    language_models: str | None = None
-    weights: str | None = None
+    translator: str | None = option(
+        "--translator DIR[,DIR]",
+        "For translation, dual and log-linear: models of bitext-train-translator, from "
+        "source to target, or of both directions.",
+    )
+    language_models: str | None = option(
+        "--language-models FILE,FILE",
+        "For language-model and log-linear: models of bitext-train-language-model of "
+        "source and target; of one side: FILE, or ,FILE.",
+    )
+    weights: str | None = option(
+        "--weights W,W,W,W",
+        "For log-linear: weights of translators forward and backward, and of language "
+        "models of source and target.  [default: 0.25 each]",
+    )
 
     def check(self, measures: Sequence[str]) -> None:
         """Raise UsageError for an option that no measure needs."""
@@ -37,12 +50,11 @@ class ScorerOptions:
             "language_models": [name for name in known if known[name].language_models],
             "weights": ["log-linear"],
         }
-        for option, names in users.items():
-            if getattr(self, option) is not None and not set(names) & set(measures):
+        for name, names in users.items():
+            if getattr(self, name) is not None and not set(names) & set(measures):
                 *some, last = names
                 either = f"{', '.join(some)} or {last}" if some else last
-                option = option.replace("_", "-")
-                raise click.UsageError(f"--{option} is for --similarity {either}")
+                raise click.UsageError(f"--{name.replace('_', '-')} is for --similarity {either}")
 
     @property
     def folders(self) -> list[str]:
@@ -76,30 +88,6 @@ class ScorerOptions:
             message = f"--weights {self.weights}: four numbers, such as 1,1,0.5,0.5"
             raise click.UsageError(message) from None
         return forward, backward, source, target
-
-
-def scorer_options() -> list[click.Parameter]:
-    """Return --translator, --language-models and --weights."""
-    return [
-        click.Option(
-            ["--translator"],
-            metavar="DIR[,DIR]",
-            help="For translation, dual and log-linear: models of bitext-train-translator, from "
-            "source to target, or of both directions.",
-        ),
-        click.Option(
-            ["--language-models"],
-            metavar="FILE,FILE",
-            help="For language-model and log-linear: models of bitext-train-language-model of "
-            "source and target; of one side: FILE, or ,FILE.",
-        ),
-        click.Option(
-            ["--weights"],
-            metavar="W,W,W,W",
-            help="For log-linear: weights of translators forward and backward, and of language "
-            "models of source and target.  [default: 0.25 each]",
-        ),
-    ]
 
 
 def load_scorers(

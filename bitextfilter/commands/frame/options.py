@@ -1,17 +1,30 @@
-"""Options that commands share: the parsers of their values, their settings, and the options."""
+"""Options as fields of frozen settings, and those that commands share.
+
+An option is declared once: name, help, type and default, beside the annotation of its value::
+
+    @dataclass(frozen=True)
+    class _Settings:
+        digits: int = option("--digits N", "Decimals.", DIGITS, 4)
+        score_only: bool = flag("--score-only", "Write the scores without the rows.")
+
+A parser of values is a function of the text that raises ``click.BadParameter``.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from functools import partial
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import Columns, number_of
@@ -19,16 +32,13 @@ from bitextfilter.io.rows import Columns, number_of
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-T = TypeVar("T", bound="DataclassInstance")
-
-
 DEFAULT_MODEL = "en-de"
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
 
-def column(value: int | str) -> int | str:
+def as_column(value: int | str) -> int | str:
     """Read a column: a 1-based number, negative from the end, or (with a header) a name."""
     text = str(value)
     if not re.fullmatch(r"[-+]?[0-9]+", text):
@@ -38,21 +48,21 @@ def column(value: int | str) -> int | str:
     return int(text)
 
 
-def numbered_column(value: int | str) -> int | str:
+def as_numbered_column(value: int | str) -> int | str:
     """Read a column of a file without a header: a number."""
-    if isinstance(where := column(value), str):
+    if isinstance(where := as_column(value), str):
         raise click.BadParameter(f"{where!r} is not a number")
     return where
 
 
-def device(value: str) -> str:
+def as_device(value: str) -> str:
     """Read a device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``."""
     if not re.fullmatch(r"auto|cpu|cuda(:[0-9]+)?", value):
         raise click.BadParameter(f"{value!r} is not auto, cpu, cuda or cuda:N")
     return value
 
 
-def language_pair(value: str) -> tuple[str, str]:
+def as_languages(value: str) -> tuple[str, str]:
     """Read ``en,de``: the codes of the source's and the target's language."""
     names = value.split(",")
     if len(names) != 2 or not all(map(_LANGUAGE.fullmatch, names)):
@@ -60,7 +70,7 @@ def language_pair(value: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def amount(value: str) -> int:
+def as_amount(value: str) -> int:
     """Read a number of rows or words: ``500``, ``500k``, ``2.5M``, ``1G``."""
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([kmg]?)", value.lower())
     number = Fraction(found[1]) * _UNITS[found[2]] if found else Fraction(1, 2)
@@ -69,7 +79,7 @@ def amount(value: str) -> int:
     return int(number)
 
 
-def fraction(value: str) -> Fraction:
+def as_fraction(value: str) -> Fraction:
     """Read a fraction from 0 to 1, exactly: ``0.3`` or ``1/3``."""
     try:
         number = Fraction(value)
@@ -80,7 +90,7 @@ def fraction(value: str) -> Fraction:
     return number
 
 
-def part(value: str) -> tuple[int, int]:
+def as_part(value: str) -> tuple[int, int]:
     """Read one of several parts: ``3/10`` is the third of ten."""
     found = re.fullmatch(r"([0-9]+)/([0-9]+)", value)
     number, parts = (int(found[1]), int(found[2])) if found else (0, 0)
@@ -89,7 +99,7 @@ def part(value: str) -> tuple[int, int]:
     return number, parts
 
 
-def score_value(value: str) -> float:
+def as_score(value: str) -> float:
     """Read a score: any number, or an infinity."""
     number = number_of(value.encode())
     if isnan(number):
@@ -97,55 +107,171 @@ def score_value(value: str) -> float:
     return number
 
 
-def most_bad(value: str) -> int | Fraction:
+def as_most_bad(value: str) -> int | Fraction:
     """Read the most rows that may be bad: a number, ``1000`` or ``10k``, or a share, ``1%``."""
     share = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%", value)
     if not share:
-        return amount(value)
+        return as_amount(value)
     if Fraction(share[1]) > 100:
         raise click.BadParameter(f"{value!r} is more than all rows")
     return Fraction(share[1]) / 100
 
 
+COUNT = click.IntRange(min=1)
+NATURAL = click.IntRange(min=0)
+DIGITS = click.IntRange(0, 9)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+def option(
+    name: str, text: str, kind: Any = None, default: Any = None, unset: Any = None, **details: Any
+) -> Any:
+    """Return the field of frozen settings whose value is that of an option.
+
+    Args:
+        name: its names, and the placeholder of its value, such as ``-k --neighbours N``.
+        text: its help.
+        kind: a type of click, a function of the text, or the choices.
+        default: the default, which the help shows, unless the text does.
+        unset: the value of the field for a command without the option, if not *default*.
+        details: further arguments of ``click.Option``.
+    """
+    names = [word for word in name.split() if word.startswith("-")]
+    choices = click.Choice(list(kind)) if isinstance(kind, (Sequence, Mapping)) else kind
+    show = default not in (None, False, ()) and "[default: " not in text
+    metavar = " ".join(name.split()[len(names) :]) or None
+    own = {"type": choices, "default": default, "help": text, "metavar": metavar}
+    details = {**own, "show_default": show, **details}
+    if unset is None:
+        unset = () if details.get("multiple") else default
+    return field(default=unset, metadata={"parameter": (click.Option, names, details)})
+
+
+def flag(name: str, text: str, **details: Any) -> Any:
+    """Return the field of a flag, False by default."""
+    return option(name, text, default=False, is_flag=True, **details)
+
+
+def json_flag() -> Any:
+    """Return the field of --json."""
+    return flag("--json", "Write one JSON object instead of a table.")
+
+
+def argument(metavar: str | None = None, **details: Any) -> Any:
+    """Return the field of an argument of the command line, called as the field is."""
+    details["metavar"] = metavar
+    unset = () if details.get("nargs") == -1 else details.get("default")
+    return field(default=unset, metadata={"parameter": (click.Argument, [], details)})
+
+
+class Options(NamedTuple):
+    """Some options of a command, and the settings that are made of their values."""
+
+    settings: Callable[..., object]
+    parameters: list[click.Parameter]
+
+
+def options_of(
+    settings: type[DataclassInstance],
+    names: str = "",
+    changes: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    hidden: bool = False,
+) -> Options:
+    """Return the options that are fields of settings.
+
+    Args:
+        settings: a dataclass with fields by ``option``, ``flag`` and ``argument``.
+        names: of the fields to take; all if empty.
+        changes: other details of ``click.Option``, by the name of the field.
+        hidden: whether the help leaves the options out.
+    """
+    parameters = []
+    for one in fields(settings):
+        if "parameter" in one.metadata and (not names or one.name in names.split()):
+            kind, declared, details = one.metadata["parameter"]
+            details = {**details, "hidden": hidden or None, **changes.get(one.name, {})}
+            given = {name: value for name, value in details.items() if value is not None}
+            parameters.append(kind([*declared, one.name], **given))
+    return Options(settings, parameters)
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @dataclass(frozen=True)
 class Common:
-    """The options of every command."""
+    """The options of every command, and those of commands that compute."""
 
-    quiet: bool = False
-    verbose: bool = False
-    manifest: str | None = None
-    threads: int = 1
-    device: str = "cpu"
-    batch_size: int = 8192
+    batch_size: int = option(
+        "--batch-size", "Rows held in memory at a time. No result depends on it.", COUNT, 8192
+    )
+    threads: int = option(
+        "--threads",
+        "Threads to compute with. No result depends on it.  [default: all cores]",
+        COUNT,
+        cores,
+        1,
+    )
+    device: str = option(
+        "--device auto|cpu|cuda[:N]", "Where to compute.", as_device, "auto", "cpu"
+    )
+    quiet: bool = flag("-q --quiet", "Say nothing but errors.")
+    verbose: bool = flag("-v --verbose", "Show the traceback of any error.")
+    manifest: str | None = option("--manifest FILE", "Write the facts of this run as JSON.")
 
 
 @dataclass(frozen=True)
 class RowSettings:
     """The input, the output, and the treatment of bad rows."""
 
-    input: str = "-"
-    output: str = "-"
-    header: bool = False
-    scol: int | str = 1
-    tcol: int | str = 2
-    on_error: str = "stop"
-    rejects: str | None = None
-    max_bad: int | Fraction | None = None
-    """The most rows that may be rejected: a number, or a share of all."""
+    row_files: tuple[str, ...] = argument("[FILE]...", nargs=-1)
+    """Files to read in turn instead of ``input``, if any."""
+    input: str = option(
+        "-i --input FILE",
+        "Read FILE (.gz .xz .bz2 .zst unpacked)  [default: stdin]",
+        default="-",
+    )
+    output: str = option(
+        "-o --output FILE",
+        "Write FILE, whole or not at all, compressed by name  [default: stdout]",
+        default="-",
+    )
+    scol: int | str = option(
+        "--scol COLUMN",
+        "Column of the source text: a number, -1 the last, or a name of the header.",
+        as_column,
+        1,
+    )
+    tcol: int | str = option(
+        "--tcol COLUMN",
+        "Column of the target text: a number, -1 the last, or a name of the header.",
+        as_column,
+        2,
+    )
+    header: bool = flag("--header", "The first line names the columns.")
+    on_error: str = option(
+        "--on-error",
+        "Stop at a bad row, or reject it and go on.",
+        ["stop", "reject"],
+        "stop",
+        envvar="BITEXTFILTER_ON_ERROR",
+        show_envvar=True,
+    )
+    max_bad: int | Fraction | None = option(
+        "--max-bad N|SHARE",
+        "Stop when more rows than this are rejected: 1000, 10k, 0.5%.",
+        as_most_bad,
+    )
+    rejects: str | None = option(
+        "--rejects FILE", "Write rejected rows to FILE: number, reason, the row as it was."
+    )
     drops: bool = False
     """Whether ``rejects`` also takes the good rows that the command drops."""
-    row_files: tuple[str, ...] = ()
-    """Files to read in turn instead of ``input``, if any."""
-
-    @classmethod
-    def pop_from(cls, values: dict[str, Any]) -> RowSettings:
-        """Make the settings of the row options, and remove these from *values*."""
-        if "rejects_and_drops" in values:
-            # The name tells which kind of command it is: click gives parsed values alone.
-            values |= {"rejects": values.pop("rejects_and_drops"), "drops": True}
-        if len(values.get("row_files", ())) == 1 and values["input"] == "-":
-            (values["input"],) = values.pop("row_files")
-        return pop_settings(cls, values)
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other."""
@@ -178,11 +304,49 @@ class RowSettings:
         return [stream_name(path) for path in self.inputs]
 
 
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+PAIRS = "input output scol tcol header on_error max_bad rejects"
+"""The fields of ``RowSettings`` for a command that reads pairs."""
+FILES = "row_files"
+"""Files to read in turn instead of --input."""
+TEXTS = "scol tcol header"
+ERRORS = "on_error max_bad rejects"
+
+
+def rows(*names: str, drops: bool = False, **changes: Mapping[str, Any]) -> Options:
+    """Return the options of ``RowSettings`` called *names*, by default ``PAIRS``.
+
+    With *drops*, --rejects also takes the rows that the command drops. *changes* are those of
+    ``options_of``.
+    """
+
+    text = "Write dropped and rejected rows to FILE: number, reason, the row as it was."
+    changes |= {"rejects": {"help": text}} if drops else {}
+    parameters = options_of(RowSettings, " ".join(names or (PAIRS,)), changes).parameters
+    return Options(partial(_row_settings, drops=drops), parameters)
+
+
+def _row_settings(**values: Any) -> RowSettings:
+    if len(values.get("row_files", ())) == 1 and values["input"] == "-":
+        (values["input"],) = values.pop("row_files")
+    return RowSettings(**values)
+
+
+@dataclass(frozen=True)
+class ModelName:
+    """The model of a command."""
+
+    model: str | None = option(
+        "--model NAME|DIR",
+        "A shipped model, or the folder of one.",
+        default=DEFAULT_MODEL,
+        envvar="BITEXTFILTER_MODEL",
+        show_envvar=True,
+    )
+
+
+def languages_option(text: str = "The languages, as en,de.", **details: Any) -> Any:
+    """Return the field of --languages."""
+    return option("--languages SOURCE,TARGET", text, as_languages, **details)
 
 
 SHARD_ROWS = 24576
@@ -193,13 +357,32 @@ SHARD_ROWS = 24576
 class Scaling:
     """Shards of the input, and the workers that process them."""
 
-    engine: str = "local"
-    ray_address: str | None = None
-    workers: int | None = None
-    resume: str | None = None
-    shard: tuple[int, int] | None = None
+    resume: str | None = option(
+        "--resume DIR",
+        "Keep finished shards in DIR; the same command continues after an interruption.",
+    )
+    shard: tuple[int, int] | None = option(
+        "--shard I/N", "Do only the I-th of N parts of the input.", as_part
+    )
     """The part of the input to process, and the number of parts."""
-    shard_rows: int | None = None
+    shard_rows: int | None = option(
+        "--shard-rows N",
+        f"Rows of a shard. No result depends on it.  [default: {SHARD_ROWS}]",
+        COUNT,
+    )
+    engine: str = option(
+        "--engine", "Work here, or in workers on a Ray cluster.", ["local", "ray"], "local"
+    )
+    ray_address: str | None = option(
+        "--ray-address HOST:PORT",
+        "The cluster  [default: RAY_ADDRESS, or one that is started here]",
+    )
+    workers: int | None = option(
+        "--workers N",
+        "Workers on the cluster, of --threads CPUs each (1 if not given), and a GPU with "
+        "--device cuda  [default: as many as fit]",
+        COUNT,
+    )
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other, or would do nothing."""
@@ -222,12 +405,6 @@ class Scaling:
         return self.shard_rows or SHARD_ROWS
 
 
-def pop_settings(kind: type[T], values: dict[str, Any]) -> T:
-    """Make settings of the options that are their fields, and remove these from *values*."""
-    names = [field.name for field in fields(kind) if field.name in values]
-    return kind(**{name: values.pop(name) for name in names})
-
-
 def needs_own_file(option: str, path: str | None, others: Sequence[str | None]) -> None:
     """Raise UsageError if *path* is stdout, or the same file as one of *others*.
 
@@ -240,185 +417,7 @@ def needs_own_file(option: str, path: str | None, others: Sequence[str | None]) 
         raise click.UsageError(f"{option} needs a file of its own")
 
 
-def common_options() -> list[click.Parameter]:
-    """Return -q, -v and --manifest."""
-    return [
-        click.Option(["-q", "--quiet"], is_flag=True, help="Say nothing but errors."),
-        click.Option(["-v", "--verbose"], is_flag=True, help="Show the traceback of any error."),
-        click.Option(["--manifest"], metavar="FILE", help="Write the facts of this run as JSON."),
-    ]
-
-
-def compute_options(batch_size: int, uses: str = "device") -> list[click.Parameter]:
-    """Return --batch-size with its default, --threads and --device.
-
-    A command that *uses* ``threads`` has no --device; one that uses ``rows``, --batch-size alone.
-    """
-    batch: click.Parameter = click.Option(
-        ["--batch-size"],
-        type=click.IntRange(min=1),
-        default=batch_size,
-        show_default=True,
-        help="Rows held in memory at a time. No result depends on it.",
-    )
-    return [batch, *device_options()[: ("rows", "threads", "device").index(uses)]]
-
-
-def device_options() -> list[click.Parameter]:
-    """Return --threads and --device."""
-    return [
-        click.Option(
-            ["--threads"],
-            type=click.IntRange(min=1),
-            default=cores,
-            show_default="all cores",
-            help="Threads to compute with. No result depends on it.",
-        ),
-        click.Option(
-            ["--device"],
-            type=device,
-            default="auto",
-            show_default=True,
-            metavar="auto|cpu|cuda[:N]",
-            help="Where to compute.",
-        ),
-    ]
-
-
-def input_option() -> list[click.Parameter]:
-    """Return -i."""
-    text = "Read FILE (.gz .xz .bz2 .zst unpacked)  [default: stdin]"
-    return [click.Option(["-i", "--input"], default="-", metavar="FILE", help=text)]
-
-
-def output_option() -> list[click.Parameter]:
-    """Return -o."""
-    text = "Write FILE, whole or not at all, compressed by name  [default: stdout]"
-    return [click.Option(["-o", "--output"], default="-", metavar="FILE", help=text)]
-
-
-def error_options(drops: bool = False) -> list[click.Parameter]:
-    """Return --on-error, --max-bad and --rejects (also for the rows that a command *drops*)."""
-    rows = "dropped and rejected" if drops else "rejected"
-    return [
-        click.Option(
-            ["--on-error"],
-            type=click.Choice(["stop", "reject"]),
-            default="stop",
-            show_default=True,
-            envvar="BITEXTFILTER_ON_ERROR",
-            show_envvar=True,
-            help="Stop at a bad row, or reject it and go on.",
-        ),
-        click.Option(
-            ["--max-bad"],
-            type=most_bad,
-            metavar="N|SHARE",
-            help="Stop when more rows than this are rejected: 1000, 10k, 0.5%.",
-        ),
-        click.Option(
-            ["--rejects", "rejects_and_drops" if drops else "rejects"],
-            metavar="FILE",
-            help=f"Write {rows} rows to FILE: number, reason, the row as it was.",
-        ),
-    ]
-
-
-def row_options(drops: bool = False) -> list[click.Parameter]:
-    """Return -i, -o, --scol, --tcol, --header and the ``error_options``."""
-    columns: Sequence[click.Parameter] = [
-        click.Option(
-            [f"--{side[0]}col"],
-            type=column,
-            default=number,
-            show_default=True,
-            metavar="COLUMN",
-            help=f"Column of the {side} text: a number, -1 the last, or a name of the header.",
-        )
-        for number, side in enumerate(("source", "target"), 1)
-    ]
-    header = click.Option(["--header"], is_flag=True, help="The first line names the columns.")
-    return [*input_option(), *output_option(), *columns, header, *error_options(drops)]
-
-
-def pair_column_options() -> list[click.Parameter]:
-    """Return --scol, --tcol, --dev-scol and --dev-tcol."""
-    return [
-        click.Option(
-            [f"--{before}{side[0]}col"],
-            type=numbered_column,
-            default=number,
-            show_default=True,
-            metavar="COLUMN",
-            help=f"{side.capitalize()} column of {files}.",
-        )
-        for before, files in (("", "--pairs"), ("dev-", "--development"))
-        for number, side in enumerate(("source", "target"), 1)
-    ]
-
-
-def model_options() -> list[click.Parameter]:
-    """Return --model."""
-    return [
-        click.Option(
-            ["--model"],
-            default=DEFAULT_MODEL,
-            show_default=True,
-            envvar="BITEXTFILTER_MODEL",
-            show_envvar=True,
-            metavar="NAME|DIR",
-            help="A shipped model, or the folder of one.",
-        )
-    ]
-
-
-def files_argument() -> list[click.Parameter]:
-    """Return FILE..., which are read in turn instead of -i."""
-    return [click.Argument(["row_files"], nargs=-1, metavar="[FILE]...")]
-
-
-def scaling_options() -> list[click.Parameter]:
-    """Return FILE..., --resume, --shard, --shard-rows, --engine, --ray-address and --workers."""
-    return [
-        *files_argument(),
-        click.Option(
-            ["--resume"],
-            metavar="DIR",
-            help="Keep finished shards in DIR; the same command continues after an interruption.",
-        ),
-        click.Option(
-            ["--shard"], type=part, metavar="I/N", help="Do only the I-th of N parts of the input."
-        ),
-        click.Option(
-            ["--shard-rows"],
-            type=click.IntRange(min=1),
-            metavar="N",
-            help=f"Rows of a shard. No result depends on it.  [default: {SHARD_ROWS}]",
-        ),
-        *engine_options(),
-    ]
-
-
-def engine_options() -> list[click.Parameter]:
-    """Return --engine, --ray-address and --workers."""
-    return [
-        click.Option(
-            ["--engine"],
-            type=click.Choice(["local", "ray"]),
-            default="local",
-            show_default=True,
-            help="Work here, or in workers on a Ray cluster.",
-        ),
-        click.Option(
-            ["--ray-address"],
-            metavar="HOST:PORT",
-            help="The cluster  [default: RAY_ADDRESS, or one that is started here]",
-        ),
-        click.Option(
-            ["--workers"],
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Workers on the cluster, of --threads CPUs each (1 if not given), and a GPU with "
-            "--device cuda  [default: as many as fit]",
-        ),
-    ]
+def is_given(name: str) -> bool:
+    """Whether the command line has the option that is the field *name*."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is ParameterSource.COMMANDLINE

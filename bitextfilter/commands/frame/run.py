@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 import shlex
 import sys
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import TracebackType
@@ -17,10 +20,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 import click
 
 from bitextfilter import __version__
-from bitextfilter.commands.frame.bad_rows import check_share, remedy
-from bitextfilter.commands.frame.messages import Messages
+from bitextfilter.commands.frame.exits import open_stdin
 from bitextfilter.commands.frame.options import Common, RowSettings, Scaling
-from bitextfilter.commands.frame.pipes import open_stdin
 from bitextfilter.errors import InputError, OutputError
 from bitextfilter.io.files import open_input, open_output
 from bitextfilter.io.manifest import Fact, Manifest
@@ -42,12 +43,106 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+Fault = Callable[[Row], tuple[str, str] | None]
+"""Returns the fault of a row and its remedy; None if the row is good."""
+
+_FEWEST = 1000
+"""A share of bad rows is checked from this number of rows on, and at the end."""
+
 
 def load_model(name: str, device: str, threads: int) -> Model:
     """Load a model as ``scoring.model.load`` does."""
     from bitextfilter.scoring.model import load
 
     return load(name, device, threads)
+
+
+LINE_SECONDS = 60.0
+"""Where stderr is no terminal, the longest time of a run without a line."""
+
+
+class Messages:
+    """Writes notes, warnings and the progress to stderr, unless *quiet*.
+
+    The progress is a bar on a terminal. Elsewhere it is a line, after each minute without one.
+    ``notes`` keeps every message, written or not.
+    """
+
+    def __init__(self, command: str, quiet: bool) -> None:
+        """Begin each line with the name of the *command*."""
+        self.notes: list[str] = []
+        self._command, self._quiet = command, quiet
+        self._bar: tqdm[Any] | None = None
+        self._unit = ""
+        self._begun = self._spoken = time.monotonic()
+        self._ended = threading.Event()
+
+    @property
+    def _has_bar(self) -> bool:
+        return not self._quiet and sys.stderr is not None and sys.stderr.isatty()
+
+    def begin(self) -> None:
+        """Begin to write lines of progress, unless there is a bar."""
+        if not self._quiet and not self._has_bar:
+            threading.Thread(target=self._write_lines, daemon=True).start()
+
+    def _write_lines(self) -> None:
+        while not self._ended.wait(max(0.0, self._spoken + LINE_SECONDS - time.monotonic())):
+            self.tell()
+
+    def tell(self) -> None:
+        """Write a line of progress after a minute without any line."""
+        if time.monotonic() - self._spoken >= LINE_SECONDS:
+            self.note(self._line())
+
+    def _line(self) -> str:
+        """The amount that is done, the latest figures, the speed, and the time left."""
+        bar, minutes = self._bar, (time.monotonic() - self._begun) / 60
+        if bar is None:
+            return f"at work for {minutes:.0f} min"
+        parts = [f"{bar.n}{f' of {bar.total}' if bar.total else ''} {self._unit}"]
+        if bar.postfix:
+            parts.append(bar.postfix)
+        if done := bar.n - bar.initial:
+            speed = done / max(bar.format_dict["elapsed"], 1e-9)
+            parts.append(f"{speed:.1f} {self._unit}/s")
+            if bar.total:
+                parts.append(f"{max(1, round((bar.total - bar.n) / speed / 60))} min left")
+        else:
+            parts.append(f"after {minutes:.0f} min")
+        return ", ".join(parts)
+
+    def note(self, message: str) -> None:
+        """Write a message; ignore a closed or full stderr."""
+        self.notes.append(message)
+        self._spoken = time.monotonic()
+        if self._quiet:
+            return
+        with suppress(OSError):
+            if self._bar is not None:
+                self._bar.clear()
+            click.echo(f"{self._command}: {message}", err=True)
+
+    def progress(self, total: int | None = None, unit: str = "") -> tqdm[Any]:
+        """Return the progress, to be moved on; a new *unit* (at first rows) begins another."""
+        if self._bar is None or unit not in ("", self._unit):
+            from tqdm import tqdm
+
+            if self._bar is not None:
+                self._bar.close()
+            self._unit = unit or "rows"
+            shown: dict[str, Any] = {"file": sys.stderr}
+            if not self._has_bar:
+                shown = {"file": io.StringIO(), "delay": float("inf")}
+            unit = f" {self._unit}"
+            self._bar = tqdm(desc=self._command, total=total, unit=unit, leave=False, **shown)
+        return self._bar
+
+    def close(self) -> None:
+        """End the progress."""
+        self._ended.set()
+        if self._bar is not None:
+            self._bar.close()
 
 
 @dataclass
@@ -204,6 +299,37 @@ class Run:
             yield window
             self.advance(len(window))
 
+    def good_windows(
+        self,
+        columns: Columns | TextColumn | None = None,
+        file: str | None = None,
+        fault: Fault = lambda _: None,
+        again: bool = False,
+    ) -> Iterator[list[Row]]:
+        """Open *file* (None: the input) and return windows of its good rows, none empty.
+
+        A row with a *fault* is bad: it stops the run or is rejected. Rows read *again* are not
+        counted.
+        """
+        rows = self.rows(columns, file)
+        windows = (self._good(window, fault, rows) for window in self.windows(rows, again))
+        return filter(None, windows)
+
+    def _good(self, window: list[Row | BadRow], fault: Fault, rows: RowReader) -> list[Row]:
+        good = []
+        for row in window:
+            if isinstance(row, BadRow):
+                continue
+            if found := fault(row):
+                self.reject(BadRow(*row[:3], *found, rows.name))
+            else:
+                good.append(row)
+        return good
+
+    def pairs(self, file: str) -> list[tuple[str, str]]:
+        """Return the pairs of a file, rejected rows aside."""
+        return [(row.source, row.target) for part in self.good_windows(file=file) for row in part]
+
     def advance(self, count: int) -> None:
         """Check --max-bad, move the progress bar on by *count* rows, and flush stdout."""
         self.check_bad()
@@ -230,15 +356,24 @@ class Run:
 
     def check_bad(self, last: bool = False) -> None:
         """Raise InputError for more bad rows than --max-bad; at the *last*, warn if all are bad."""
+        rows, bad = self.counts["rows"], self.counts["rejected"]
         if (most := self.row_settings.max_bad) is not None:
-            check_share(most, self.counts, ", ".join(self.row_settings.names), last)
-        if last and self.first_bad and self.counts["rejected"] == self.counts["rows"]:
+            if isinstance(most, int):
+                limit, exceeded = str(most), bad > most
+            else:
+                limit = f"{float(100 * most):g}%"
+                exceeded = bad > most * rows and (last or rows >= _FEWEST)
+            if exceeded:
+                message = f"{bad} of {rows} rows are bad, more than --max-bad {limit}"
+                name = ", ".join(self.row_settings.names)
+                raise InputError(message, file=name, remedy="--on-error stop shows the first")
+        if last and self.first_bad and bad == rows:
             self.warn(f"every row is bad: {self.error(self.first_bad)}")
 
     def error(self, row: BadRow) -> InputError:
         """Return the error of a bad row, with the number of its line in its own file."""
         file, line = self._place(row.number) if self._place else (row.file, row.number)
-        instead = remedy(row, self.row_settings.inputs, self.name)
+        instead = _remedy(row, self.row_settings.inputs, self.name)
         return InputError(row.reason, file=file, line=line, remedy=instead)
 
     def model(self) -> Model:
@@ -262,3 +397,30 @@ class Run:
     def warn(self, message: str) -> None:
         """Write a warning to stderr, unless -q."""
         self.note(f"warning: {message}")
+
+
+def _remedy(row: BadRow, inputs: Sequence[str], command: str) -> str:
+    """Return the remedy for a bad row; for another format, the command that converts it."""
+    if b"\t" in row.line or not row.reason.startswith("1 column,"):
+        return row.remedy
+    options = _format(row.line) or ("moses" if len(inputs) == 2 else "")
+    if not options:
+        return row.remedy
+    files = "".join(f" {shlex.quote(path)}" for path in inputs if path != "-")
+    return f"bitext-convert --from {options}{files} | {command} reads this format"
+
+
+def _format(line: bytes) -> str:
+    """Return the format of a line as bitext-convert's options name it; empty if unknown."""
+    if line.lstrip().startswith((b"<?xml", b"<tmx", b"<!DOCTYPE tmx")):
+        return "tmx --languages SOURCE,TARGET"
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return ""
+    if not isinstance(record, dict):
+        return ""
+    texts = [name for name, value in record.items() if isinstance(value, str)]
+    if len(texts) < 2 or {"source", "target"} <= set(texts):
+        return "jsonl"
+    return f"jsonl --fields {shlex.quote(','.join(texts[:2]))}"

@@ -9,6 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bitextfilter.commands.frame.options import (
+    COUNT,
+    DIGITS,
+    NATURAL,
+    ModelName,
+    Options,
+    flag,
+    option,
+    options_of,
+)
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.rows import BadRow, Row, RowReader, is_blank
 
@@ -21,15 +31,21 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """The values of ``search_options``."""
+    """The search of a translator, and the form of scores."""
 
-    beam: int | None
-    n_best: int | None
-    max_length: int
-    digits: int
-    sample: bool = False
-    temperature: float | None = None
-    seed: int | None = None
+    beam: int | None = option(
+        "--beam N", "Hypotheses kept while searching.", click.IntRange(1, 100)
+    )
+    n_best: int | None = option("--n-best K", "Write the K best.", click.IntRange(1, 100))
+    sample: bool = flag("--sample", "Draw at random instead of searching.")
+    temperature: float | None = option(
+        "--temperature X",
+        "With --sample: below 1, likely subwords become likelier.  [default: 1]",
+        click.FloatRange(min=0, min_open=True),
+    )
+    seed: int | None = option("--seed N", "With --sample: the seed.  [default: 1]", NATURAL)
+    max_length: int = option("--max-length N", "Most subwords of a sentence.", COUNT, 256)
+    digits: int = option("--digits", "Decimals of scores.", DIGITS, 4)
 
     def settings(self, spare: int = 0) -> SearchSettings:
         """Return the settings of the search; UsageError for options that contradict each other.
@@ -55,64 +71,27 @@ class SearchOptions:
         )
 
 
-def search_options(result: str, beam: str) -> list[click.Parameter]:
-    """Return --model and the options of search and output.
+def search_options(result: str, beam: str) -> Options:
+    """Return the options of ``SearchOptions``.
 
     ``result``: a word for the output, such as ``translation``; ``beam``: the default of --beam.
     """
-    return [
-        click.Option(
-            ["--model"], required=True, metavar="DIR", help="The folder of bitext-train-translator."
-        ),
-        click.Option(
-            ["--beam"],
-            type=click.IntRange(1, 100),
-            metavar="N",
-            help=f"Hypotheses kept while searching; 1 is greedy search.  [default: {beam}]",
-        ),
-        click.Option(
-            ["--n-best"],
-            type=click.IntRange(1, 100),
-            metavar="K",
-            help=f"Write the K best of each line: line number, rank, score, {result}.",
-        ),
-        *_sampling_options(result),
-        click.Option(
-            ["--max-length"],
-            type=click.IntRange(min=1),
-            default=256,
-            show_default=True,
-            metavar="N",
-            help=f"Most subwords read of a line, and written in a {result}.",
-        ),
-        click.Option(
-            ["--digits"],
-            type=click.IntRange(0, 9),
-            default=4,
-            show_default=True,
-            help="Decimals of scores.",
-        ),
-    ]
+    texts = {
+        "beam": f"Hypotheses kept while searching; 1 is greedy search.  [default: {beam}]",
+        "n_best": f"Write the K best of each line: line number, rank, score, {result}.",
+        "sample": f"Draw {result}s at random instead of searching.",
+        "max_length": f"Most subwords read of a line, and written in a {result}.",
+    }
+    return options_of(SearchOptions, changes={name: {"help": text} for name, text in texts.items()})
 
 
-def _sampling_options(result: str) -> list[click.Parameter]:
-    return [
-        click.Option(
-            ["--sample"], is_flag=True, help=f"Draw {result}s at random instead of searching."
-        ),
-        click.Option(
-            ["--temperature"],
-            type=click.FloatRange(min=0, min_open=True),
-            metavar="X",
-            help="With --sample: below 1, likely subwords become likelier.  [default: 1]",
-        ),
-        click.Option(
-            ["--seed"],
-            type=click.IntRange(min=0),
-            metavar="N",
-            help="With --sample: the seed.  [default: 1]",
-        ),
-    ]
+@dataclass(frozen=True)
+class TranslatorName(ModelName):
+    """The translator of a command."""
+
+    model: str | None = option(
+        "--model DIR", "The folder of bitext-train-translator.", required=True
+    )
 
 
 def load_translation_model(run: Run, name: str | None, settings: SearchSettings) -> Translator:

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from bitextfilter.commands.frame.options import language_pair
+from bitextfilter.commands.frame.options import (
+    FILE,
+    FOLDER,
+    NATURAL,
+    Options,
+    as_languages,
+    as_numbered_column,
+    flag,
+    is_given,
+    option,
+    options_of,
+    rows,
+)
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.io.rows import BadRow
+from bitextfilter.io.rows import Columns
 
 if TYPE_CHECKING:
-    from bitextfilter.io.rows import Columns
     from bitextfilter.training.data import PairFile
     from bitextfilter.training.loop import Progress
-    from bitextfilter.workflows.runs import Environment, PivotFiles
+    from bitextfilter.workflows.runs import Environment
 
 
 TRANSLATOR_ERRORS = {
@@ -29,26 +40,57 @@ TRANSLATOR_ERRORS = {
 }
 """Form of a validation's error, by ``training.validation``."""
 
-_FOLDER = click.Path(exists=False, file_okay=False, path_type=Path)
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """The settings of a training; ``seed`` is short for that of ``seed_name``."""
+
+    settings: Path | None = option(
+        "--settings FILE", "Settings (JSON), such as those that a model keeps.", FILE
+    )
+    overrides: tuple[str, ...] = option(
+        "--set NAME=VALUE",
+        "One setting; may be repeated, and goes before --settings.",
+        multiple=True,
+    )
+    seed: int | None = option("--seed N", "Short for --set training.seed=N.  [default: 1]", NATURAL)
+    seed_name: str = "training.seed"
+
+    def values(self, architecture: str | None = None) -> dict[str, Any]:
+        """Return the settings: those of --settings, changed by --architecture, --seed and --set."""
+        from bitextfilter.settings import read_settings, with_override
+
+        values = read_settings(self.settings) if self.settings else {}
+        values = values.get("settings", values)  # of a classifier, beside its figures
+        values = {n: v for n, v in values.items() if n not in ("material", "validation")}
+        if architecture is not None:
+            values = {**values, "architecture": architecture}
+        if self.seed is not None:
+            values = with_override(values, f"{self.seed_name}={self.seed}")
+        for assignment in self.overrides:
+            values = with_override(values, assignment)
+        return values
 
 
-def training_options(config: str) -> list[click.Parameter]:
-    """Return -o, the files of pairs, the settings, --quantise and --resume.
+def training_settings(config: str, seed: str = "training.seed") -> Options:
+    """Return the options of ``TrainingOptions``, and --list-settings.
 
-    ``config``: see :func:`settings_options`.
+    Args:
+        config: path of the class, below ``bitextfilter``, whose ``rows()`` are listed.
+        seed: the setting that --seed is short for; none if it is empty.
     """
-    return [
-        *_file_options(),
-        *settings_options(config),
-        click.Option(
-            ["--quantise"], is_flag=True, help="Keep matrices as int8: a quarter of the size."
-        ),
-        click.Option(
-            ["--resume"],
-            is_flag=True,
-            help="Go on with the interrupted training of this model.",
-        ),
-    ]
+    names = "settings overrides seed" if seed else "settings overrides"
+    about = {"help": f"Short for --set {seed}=N.  [default: 1]"}
+    listed = click.Option(
+        ["--list-settings"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=partial(_list_settings, config),
+        help="List the settings with defaults, ranges and meanings, and exit.",
+    )
+    options = options_of(TrainingOptions, names, {"seed": about}).parameters
+    return Options(partial(TrainingOptions, seed_name=seed), [*options, listed])
 
 
 def _list_settings(config: str, context: click.Context, _: click.Parameter, asked: bool) -> None:
@@ -62,112 +104,80 @@ def _list_settings(config: str, context: click.Context, _: click.Parameter, aske
         context.exit()
 
 
-def settings_options(config: str, seed: str = "training.seed") -> list[click.Option]:
-    """Return --settings, --set, --list-settings and --seed, which every training has.
+@dataclass(frozen=True)
+class PairTraining:
+    """The files of a training on pairs, and the form of the model."""
 
-    Args:
-        config: path of the class, below ``bitextfilter``, whose ``rows()`` are listed.
-        seed: the setting that --seed is short for; none if it is empty.
-    """
-    options = [
-        click.Option(
-            ["--settings"],
-            type=click.Path(dir_okay=False, path_type=Path),
-            metavar="FILE",
-            help="Settings (JSON), such as those that a model keeps.",
-        ),
-        click.Option(
-            ["--set", "overrides"],
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="One setting; may be repeated, and goes before --settings.",
-        ),
-        click.Option(
-            ["--list-settings"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=partial(_list_settings, config),
-            help="List the settings with defaults, ranges and meanings, and exit.",
-        ),
-    ]
-    if seed:
-        about = f"Short for --set {seed}=N.  [default: 1]"
-        number = click.IntRange(min=0)
-        options.append(click.Option(["--seed"], type=number, metavar="N", help=about))
-    return options
+    languages: tuple[str, str] = option(
+        "--languages SOURCE,TARGET",
+        "Such as en,de; one twice (en,en) for paraphrases.",
+        as_languages,
+        required=True,
+    )
+    pairs: tuple[str, ...] = option(
+        "--pairs FILE[@WEIGHT]",
+        "Training pairs, a TSV; may be repeated. Weight 2 reads a file twice a pass.",
+        multiple=True,
+    )
+    parallel: tuple[tuple[str, str], ...] = option(
+        "--parallel SOURCE TARGET[@WEIGHT]",
+        "Training pairs in two files of as many lines; may be repeated.",
+        multiple=True,
+        nargs=2,
+    )
+    development: str = option("--development FILE", "Pairs to validate on, a TSV.", required=True)
+    segmenter: Path | None = option(
+        "--segmenter DIR",
+        "Use a segmenter of bitext-segment learn instead of learning one.",
+        FOLDER,
+    )
+    quantise: bool = flag("--quantise", "Keep matrices as int8: a quarter of the size.")
+    resume: bool = flag("--resume", "Go on with the interrupted training of this model.")
 
 
-def _file_options() -> list[click.Parameter]:
-    return [
-        click.Option(["-o", "--output"], required=True, metavar="DIR", help="The new model."),
-        click.Option(
-            ["--languages"],
-            required=True,
-            type=language_pair,
-            metavar="SOURCE,TARGET",
-            help="Such as en,de; one twice (en,en) for paraphrases.",
-        ),
-        click.Option(
-            ["--pairs"],
-            multiple=True,
-            metavar="FILE[@WEIGHT]",
-            help="Training pairs, a TSV; may be repeated. Weight 2 reads a file twice a pass.",
-        ),
-        click.Option(
-            ["--parallel"],
-            multiple=True,
-            nargs=2,
-            metavar="SOURCE TARGET[@WEIGHT]",
-            help="Training pairs in two files of as many lines; may be repeated.",
-        ),
-        click.Option(
-            ["--development"], required=True, metavar="FILE", help="Pairs to validate on, a TSV."
-        ),
-        click.Option(
-            ["--segmenter"],
-            type=_FOLDER,
-            metavar="DIR",
-            help="Use a segmenter of bitext-segment learn instead of learning one.",
-        ),
-    ]
+@dataclass(frozen=True)
+class PairColumns:
+    """The columns of training and development pairs, of files without a header."""
+
+    scol: int | str = option("--scol COLUMN", "Source column of --pairs.", as_numbered_column, 1)
+    tcol: int | str = option("--tcol COLUMN", "Target column of --pairs.", as_numbered_column, 2)
+    dev_scol: int | str = option(
+        "--dev-scol COLUMN", "Source column of --development.", as_numbered_column, 1
+    )
+    dev_tcol: int | str = option(
+        "--dev-tcol COLUMN", "Target column of --development.", as_numbered_column, 2
+    )
+
+    @property
+    def training(self) -> Columns:
+        """The columns of --pairs."""
+        return Columns(self.scol, self.tcol)
+
+    @property
+    def development(self) -> Columns:
+        """The columns of --development."""
+        return Columns(self.dev_scol, self.dev_tcol)
 
 
-def settings_values(options: dict[str, Any], seed: str = "training.seed") -> dict[str, Any]:
-    """The settings of --settings, changed by --architecture, --seed and every --set."""
-    from bitextfilter.settings import read_settings, with_override
-
-    values = read_settings(options["settings"]) if options["settings"] else {}
-    values = values.get("settings", values)  # of a classifier, beside its figures
-    values = {n: v for n, v in values.items() if n not in ("material", "validation")}
-    if (architecture := options.get("architecture")) is not None:
-        values = {**values, "architecture": architecture}
-    if options.get("seed") is not None:
-        values = with_override(values, f"{seed}={options['seed']}")
-    for assignment in options["overrides"]:
-        values = with_override(values, assignment)
-    return values
-
-
-def is_given(option: str) -> bool:
-    """Whether the command line has an option."""
-    source = click.get_current_context().get_parameter_source(option)
-    return source is ParameterSource.COMMANDLINE
+NEW_MODEL = rows(
+    "output", output={"default": None, "required": True, "metavar": "DIR", "help": "The new model."}
+)
+"""--output DIR, as ``run.row_settings.output``."""
 
 
 def pair_files(
     tables: Sequence[str],
     parallel: Sequence[tuple[str, str]],
     columns: Columns,
-    option: str = "--pairs",
+    name: str = "--pairs",
 ) -> list[PairFile]:
-    """The files of ``option`` and of --parallel; UsageError without any."""
+    """The files of ``name`` and of --parallel; UsageError without any."""
     from bitextfilter.training.data import PairFile
 
-    for name in () if tables else ("scol", "tcol"):
-        if is_given(name):
-            raise click.UsageError(f"--{name} has no effect without {option} FILE")
-    weighted = [_weighted(path, option) for path in tables]
+    for side in () if tables else ("scol", "tcol"):
+        if is_given(side):
+            raise click.UsageError(f"--{side} has no effect without {name} FILE")
+    weighted = [_weighted(path, name) for path in tables]
     files = [PairFile(path, weight=weight, columns=columns) for path, weight in weighted]
     for source, text in parallel:
         target, weight = _weighted(text, "--parallel")
@@ -177,29 +187,33 @@ def pair_files(
     return files
 
 
-def _weighted(text: str, option: str) -> tuple[str, float]:
+def _weighted(text: str, name: str) -> tuple[str, float]:
     """Split ``FILE@WEIGHT``; without a weight it is 1."""
     match = re.fullmatch(r"(.+)@([0-9]+(?:\.[0-9]+)?)", text)
     if match is None:
         return text, 1.0
     if float(match[2]) == 0:
-        raise click.BadParameter(f"{text}: a weight must be above 0", param_hint=option)
+        raise click.BadParameter(f"{text}: a weight must be above 0", param_hint=name)
     return match[1], float(match[2])
 
 
 def run_environment(
     run: Run,
-    output: str | Path,
     error: str = "recovery error {:.2f} %",
     quantise: bool = False,
     resume: bool = False,
+    output: str | None = None,
 ) -> Environment:
-    """The environment of a training; ``error``: form of a validation's error."""
+    """The environment of a training; ``error``: form of a validation's error.
+
+    ``output``: folder of the model, if not that of -o.
+    """
     from bitextfilter.workflows.runs import Environment
 
     device, threads = run.common.device, run.common.threads
+    folder = Path(run.row_settings.output if output is None else output)
     report = TrainingReporter(run, error)
-    return Environment(Path(output), device, threads, quantise, resume, run.note, report)
+    return Environment(folder, device, threads, quantise, resume, run.note, report)
 
 
 class TrainingReporter:
@@ -226,93 +240,7 @@ class TrainingReporter:
         self._updates = progress.update
         if len(progress.history) > self._validations:
             self._validations = len(progress.history)
-            self._run.note(_described(progress.history[-1], self._error))
-
-
-def _described(row: Mapping[str, float], error: str) -> str:
-    """A validation in words."""
-    losses = (f", {name} {row[name]:.3f}" for name in row if name not in ("update", "error"))
-    return f"update {row['update']}: {error.format(row['error'])}{''.join(losses)}"
-
-
-_Pair = tuple[str, str]
-
-
-class NoisyCorpus:
-    """A file read from its beginning at each call; its rows are counted once."""
-
-    def __init__(self, run: Run, path: str) -> None:
-        self._run, self._path, self._again = run, path, False
-
-    def __call__(self) -> Iterator[list[_Pair]]:
-        """Return the pairs, many at a time."""
-        again, self._again = self._again, True
-        return _windows(self._run, self._path, again)
-
-
-def pairs_of(run: Run, path: str) -> list[_Pair]:
-    """Return the pairs of the file *path*, rejected rows aside."""
-    return [pair for window in _windows(run, path) for pair in window]
-
-
-def _windows(run: Run, path: str, again: bool = False) -> Iterator[list[_Pair]]:
-    """Yield the pairs of the file *path*, many at a time, rejected rows aside."""
-    for window in run.windows(run.rows(file=path), again):
-        yield [(row.source, row.target) for row in window if not isinstance(row, BadRow)]
-
-
-NEEDED = ("pivot", "source_pivot", "target_pivot")
-NOT_USED = ("pairs", "parallel", "source_text", "target_text")
-
-
-def pivot_options() -> list[click.Parameter]:
-    """Return --pivot and its files."""
-    return [
-        click.Option(
-            ["--pivot"],
-            metavar="LANGUAGE",
-            help="The third language of --architecture pivot, such as fr.",
-        ),
-        *(
-            click.Option(
-                [f"--{side}-pivot"],
-                multiple=True,
-                metavar="FILE[@WEIGHT]",
-                help=f"Instead of --pairs, a TSV of {side}s and the same in the third language;"
-                " may be repeated.",
-            )
-            for side in ("source", "target")
-        ),
-    ]
-
-
-def pivot_files(options: dict[str, Any], columns: Columns) -> PivotFiles:
-    """The files of --source-pivot and --target-pivot. Raises UsageError unless all is there."""
-    from bitextfilter.workflows.runs import PivotFiles
-
-    for name in NEEDED:
-        if not options[name]:
-            raise click.UsageError(f"--architecture pivot needs {_written(name)}")
-    for name in NOT_USED:
-        if options[name]:
-            raise click.UsageError(
-                f"--architecture pivot reads no {_written(name)}: give --source-pivot and"
-                " --target-pivot alone"
-            )
-    if options["pivot"] in options["languages"]:
-        raise click.UsageError(
-            f"--pivot is a third language, and {options['pivot']} is one of --languages"
-        )
-    source, target = (pair_files(options[name], (), columns, _written(name)) for name in NEEDED[1:])
-    return PivotFiles(options["pivot"], (source, target))
-
-
-def no_pivot(options: dict[str, Any]) -> None:
-    """Raise UsageError where an option is given that is for --architecture pivot alone."""
-    for name in NEEDED:
-        if options[name]:
-            raise click.UsageError(f"{_written(name)} is for --architecture pivot alone")
-
-
-def _written(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+            row = progress.history[-1]
+            losses = (f", {n} {row[n]:.3f}" for n in row if n not in ("update", "error"))
+            error = self._error.format(row["error"])
+            self._run.note(f"update {row['update']}: {error}{''.join(losses)}")

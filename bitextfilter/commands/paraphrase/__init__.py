@@ -1,3 +1,22 @@
-"""The subcommands of bitext-paraphrase, one module each."""
+"""``bitext-paraphrase``: make paraphrases, and tell good ones from bad.
+
+Each subcommand is a module of its name.
+"""
 
 from __future__ import annotations
+
+from bitextfilter.commands.frame.command import group
+
+main = group(
+    "bitext-paraphrase",
+    """Make paraphrases, and tell good ones from bad.
+
+    Example:
+
+        bitext-paraphrase make --translator de-en < de-en.tsv > paraphrases.tsv
+        bitext-paraphrase train -o references paraphrases.tsv
+        bitext-paraphrase generate --model en-en < text > other-words
+    """,
+    __name__,
+    ("make", "train", "score", "analyse", "generate", "lexicon"),
+)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
-import click
-
-from bitextfilter.commands.evaluate.options import json_option
-from bitextfilter.commands.evaluate.rows import blank, extra_columns, good_windows, optional
+from bitextfilter.commands.evaluate.options import blank, extra_columns, optional
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import column, row_options
+from bitextfilter.commands.frame.options import as_column, json_flag, option, rows
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.rows import number_of
@@ -20,14 +18,20 @@ if TYPE_CHECKING:
     from bitextfilter.evaluation.corpus_statistics import Comparison
 
 
-@command("analyse", row_options(), json_option(), uses="rows")
-@click.option(
-    "--probability",
-    type=column,
-    metavar="COLUMN",
-    help="Column of the probability that the translation is a reference.",
-)
-def main(run: Run, probability: int | str | None, as_json: bool) -> None:
+@dataclass(frozen=True)
+class _Settings:
+    """The column of probabilities, and the form of the result."""
+
+    probability: int | str | None = option(
+        "--probability COLUMN",
+        "Column of the probability that the translation is a reference.",
+        as_column,
+    )
+    as_json: bool = json_flag()
+
+
+@command("analyse", _Settings, rows(), uses="batch_size")
+def main(run: Run, settings: _Settings) -> None:
     """Compare references and machine translations: variety, repetition, rarity, length.
 
     Reads pairs of a reference (--scol) and a translation (--tcol). A line for each figure,
@@ -55,12 +59,12 @@ def main(run: Run, probability: int | str | None, as_json: bool) -> None:
     from bitextfilter.evaluation.result import Result, signature
 
     output = run.output()
-    figures = _figures(run, probability)
+    figures = _figures(run, settings.probability)
     records = [{"figure": name, **values} for name, values in figures.items()]
     pairs = run.counts["rows"] - run.counts["rejected"]
     facts = {"signature": signature(unit="tokens", case="lower", pairs=pairs)}
     shown = dict.fromkeys((*records[0], "signature"), ".4f")
-    output.write(Result("analyse", shown, {"results": records}, facts, "").text(as_json))
+    output.write(Result("analyse", shown, {"results": records}, facts, "").text(settings.as_json))
 
 
 def _figures(run: Run, probability: int | str | None) -> dict[str, Comparison]:
@@ -72,7 +76,7 @@ def _figures(run: Run, probability: int | str | None) -> dict[str, Comparison]:
     tallies = statistics.CorpusTally(units), statistics.CorpusTally(units)
     single, probabilities = statistics.SentenceTally(units), array("d")
     columns = extra_columns(run, last=optional("probability", "--probability", probability))
-    for window in good_windows(run, columns, None, blank(columns, "source", "target")):
+    for window in run.good_windows(columns, None, blank(columns, "source", "target")):
         for place, tally in enumerate(tallies):
             tally.add([row.texts[place] for row in window])
         if probability is not None:

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import (
-    error_options,
-    input_option,
-    numbered_column,
-    output_option,
-    pop_settings,
-)
+from bitextfilter.commands.frame.options import ERRORS, as_numbered_column, option, rows
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.searching import (
     SearchOptions,
+    TranslatorName,
     found_windows,
     load_translation_model,
     output_lines,
@@ -37,9 +32,17 @@ if TYPE_CHECKING:
 class _Templates:
     """The column of sentences, and the templates to write by."""
 
-    template: str | None
-    template_column: int | str | None
-    column: int | str | None
+    template: str | None = option(
+        "--template PARSE", 'Write so, such as "( S ( NP ) ( VP ) ( . ) )".'
+    )
+    template_column: int | None = option(
+        "--template-column COLUMN", "Read a TSV with parses here.", as_numbered_column
+    )
+    column: int | str | None = option(
+        "--column COLUMN",
+        "Column of the sentence.  [default: the whole line; with --template-column 1]",
+        as_numbered_column,
+    )
 
     def columns(self) -> TextColumn:
         """Return the columns to read; UsageError for options that contradict each other."""
@@ -52,23 +55,13 @@ class _Templates:
 
 @command(
     "generate",
-    input_option(),
-    output_option(),
-    error_options(),
+    _Templates,
     search_options("paraphrase", "5, or --n-best + 1"),
+    rows("input output", ERRORS),
+    TranslatorName,
     batch_size=2048,
 )
-@click.option("--template", metavar="PARSE", help='Write so, such as "( S ( NP ) ( VP ) ( . ) )".')
-@click.option(
-    "--template-column", type=numbered_column, metavar="COLUMN", help="Read a TSV with parses here."
-)
-@click.option(
-    "--column",
-    type=numbered_column,
-    metavar="COLUMN",
-    help="Column of the sentence.  [default: the whole line; with --template-column 1]",
-)
-def main(run: Run, **options: Any) -> None:
+def main(run: Run, templates: _Templates, search: SearchOptions) -> None:
     """Paraphrase sentences, one a line: one line out for each line in, in their order.
 
     The model is one of bitext-train-translator with --languages en,en or the like, trained on
@@ -90,15 +83,14 @@ def main(run: Run, **options: Any) -> None:
 
         bitext-paraphrase generate --model en-en --n-best 5 -i text.gz -o five.tsv
     """
-    search, templates = pop_settings(SearchOptions, options), pop_settings(_Templates, options)
     settings = search.settings(spare=1)
-    rows = run.rows(templates.columns())
+    reader = run.rows(templates.columns())
     output = run.output()
     generator = _Generator(
         run, load_translation_model(run, run.model_name, settings), settings, templates
     )
-    output.write(rows.first_line())
-    for window in found_windows(run, rows, generator.find):
+    output.write(reader.first_line())
+    for window in found_windows(run, reader, generator.find):
         for row, translation in window:
             output.writelines(output_lines(row, translation, search))
 

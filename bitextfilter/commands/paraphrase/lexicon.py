@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-import click
-
-from bitextfilter.commands.evaluate.rows import good_windows
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import row_options
+from bitextfilter.commands.frame.options import COUNT, DIGITS, option, rows
 from bitextfilter.commands.frame.run import Run
 
 if TYPE_CHECKING:
     from bitextfilter.mining.word_alignment import Entries
 
 
-@command("lexicon", row_options(), uses="rows")
-@click.option(
-    "--min-count",
-    type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
-    metavar="N",
-    help="Leave out rarer entries.",
-)
-@click.option(
-    "--max-words",
-    type=click.IntRange(min=1),
-    default=60,
-    show_default=True,
-    metavar="N",
-    help="Leave out pairs with a longer side.",
-)
-@click.option(
-    "--digits", type=click.IntRange(0, 9), default=4, show_default=True, help="Decimals of scores."
-)
-def main(run: Run, min_count: int, max_words: int, digits: int) -> None:
+@dataclass(frozen=True)
+class _Settings:
+    """The entries to keep, and the form of scores."""
+
+    min_count: int = option("--min-count N", "Leave out rarer entries.", COUNT, 2)
+    max_words: int = option("--max-words N", "Leave out pairs with a longer side.", COUNT, 60)
+    digits: int = option("--digits", "Decimals of scores.", DIGITS, 4)
+
+
+@command("lexicon", _Settings, rows(), uses="batch_size")
+def main(run: Run, settings: _Settings) -> None:
     """Extract phrases of one to three words and their paraphrases from paraphrase pairs.
 
     The words of each pair are aligned (IBM model 1 with a preference for the diagonal, both ways,
@@ -58,14 +46,14 @@ def main(run: Run, min_count: int, max_words: int, digits: int) -> None:
     from bitextfilter.mining.word_alignment import entries_of, extract
     from bitextfilter.text.vocabulary import NumberedWords
 
-    windows, output, words = good_windows(run), run.output(), NumberedWords()
+    windows, output, words = run.good_windows(), run.output(), NumberedWords()
     for row in chain.from_iterable(windows):
-        words.add(row.source, row.target, max_words)
+        words.add(row.source, row.target, settings.max_words)
     run.counts["left out"] = words.left
     if not words.pairs:
         return
-    entries = entries_of(extract(*words.sides(), words.readable()), min_count)
-    for line in _lines(entries, words.words, digits):
+    entries = entries_of(extract(*words.sides(), words.readable()), settings.min_count)
+    for line in _lines(entries, words.words, settings.digits):
         output.write(line)
     run.counts["entries"] = len(entries.counts)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import click
+from typing import TYPE_CHECKING, NamedTuple
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import pop_settings, row_options
+from bitextfilter.commands.frame.options import option, options_of, rows
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.searching import (
     SearchOptions,
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from bitextfilter.translation.translator import Hypothesis, Translation
 
 
-TEXTS = ("reference", "translation", "rank", "score")
+_TEXTS = ("reference", "translation", "rank", "score")
 """The names of the first columns; those of the rules follow."""
 
 
@@ -37,38 +36,34 @@ class _Pair(NamedTuple):
     found: Hypothesis
 
 
-@command("make", row_options(), batch_size=2048)
-@click.option(
-    "--translator", required=True, metavar="DIR", help="The folder of bitext-train-translator."
+@dataclass(frozen=True)
+class _Settings:
+    """The translator, and the encoder of the paraphrase score, if any."""
+
+    translator: str = option(
+        "--translator DIR", "The folder of bitext-train-translator.", required=True
+    )
+    model: str | None = option(
+        "--model NAME|DIR", "Also append the paraphrase score, by this encoder."
+    )
+
+
+_SEARCH = options_of(
+    SearchOptions,
+    "n_best beam max_length digits",
+    {
+        "n_best": {"help": "Pair each reference with its K best translations.  [default: 1]"},
+        "beam": {
+            "help": "Hypotheses kept while searching; 1 is greedy search.  "
+            "[default: 5, or --n-best]"
+        },
+        "max_length": {"help": "Most subwords of a sentence that are read, and of a translation."},
+    },
 )
-@click.option(
-    "--n-best",
-    type=click.IntRange(1, 100),
-    default=1,
-    show_default=True,
-    metavar="K",
-    help="Pair each reference with its K best translations.",
-)
-@click.option(
-    "--beam",
-    type=click.IntRange(1, 100),
-    metavar="N",
-    help="Hypotheses kept while searching; 1 is greedy search.  [default: 5, or --n-best]",
-)
-@click.option(
-    "--max-length",
-    type=click.IntRange(min=1),
-    default=256,
-    show_default=True,
-    metavar="N",
-    help="Most subwords of a sentence that are read, and of a translation.",
-)
-@click.option(
-    "--model", metavar="NAME|DIR", help="Also append the paraphrase score, by this encoder."
-)
-@click.option("--digits", type=click.IntRange(0, 9), default=4, show_default=True,
-              help="Decimals of scores.")  # fmt: skip
-def main(run: Run, translator: str, **options: Any) -> None:
+
+
+@command("make", _Settings, _SEARCH, rows(), batch_size=2048)
+def main(run: Run, models: _Settings, search: SearchOptions) -> None:
     """Translate the foreign side of sentence pairs, and pair it with the other, the reference.
 
     Reads pairs of a foreign sentence (--scol) and its reference (--tcol). Writes a row for each
@@ -91,24 +86,23 @@ def main(run: Run, translator: str, **options: Any) -> None:
         bitext-paraphrase make --translator de-en --scol 2 --tcol 1 < en-de.tsv > pairs.tsv
         bitext-paraphrase make --translator de-en --n-best 10 --beam 50 -i de-en.tsv.gz -o ten.tsv
     """
-    search = pop_settings(SearchOptions, options)
     settings = search.settings()
-    rules = _rules(run)
-    rows, output = run.rows(), run.output()
-    model = load_translation_model(run, translator, settings)
+    rules = _rules(run, models.model)
+    reader, output = run.rows(), run.output()
+    model = load_translation_model(run, models.translator, settings)
 
     def find(window: Sequence[Row | BadRow]) -> list[Translation]:
         return model.translate([text_of(row) for row in window], settings)
 
-    output.write(_first_line(rows, rules))
+    output.write(_first_line(reader, rules))
     run.counts["pairs"] = 0
-    for window in found_windows(run, rows, find):
-        pairs = list(_pairs(run, rows, window, search.n_best or 1))
+    for window in found_windows(run, reader, find):
+        pairs = list(_pairs(run, reader, window, search.n_best or 1))
         run.counts["pairs"] += len(pairs)
         output.writelines(_lines(pairs, rules, search.digits))
 
 
-def _rules(run: Run) -> dict[str, Bounded]:
+def _rules(run: Run, model: str | None) -> dict[str, Bounded]:
     """Return the prepared rules by the names of their columns."""
     from bitextfilter.filters.length import Length
     from bitextfilter.filters.likeness import NgramOverlap, ParaphraseScore, SentenceBleu
@@ -117,25 +111,25 @@ def _rules(run: Run) -> dict[str, Bounded]:
     rules: dict[str, Bounded] = {"length": Length()}
     rules |= {f"overlap{order}": NgramOverlap(order=order) for order in (1, 2, 3)}
     rules["bleu"] = SentenceBleu()
-    if run.model_name is not None:
-        rules["paraphrase"] = ParaphraseScore(model=run.model_name)
+    if model is not None:
+        rules["paraphrase"] = ParaphraseScore(model=model)
         rules["paraphrase"].prepare(None)
-        run.facts["paraphrase_model"] = Path(run.model_name).name
-        run.facts["paraphrase_digest"] = model_digest(find_model(run.model_name))
+        run.facts["paraphrase_model"] = Path(model).name
+        run.facts["paraphrase_digest"] = model_digest(find_model(model))
     return rules
 
 
-def _first_line(rows: RowReader, names: Mapping[str, object]) -> bytes:
+def _first_line(reader: RowReader, names: Mapping[str, object]) -> bytes:
     """Return the BOM, if any, and the new header."""
-    first = rows.first_line()
-    if rows.header is None:
+    first = reader.first_line()
+    if reader.header is None:
         return first
     mark = BOM if first.startswith(BOM) else b""
-    return mark + "\t".join([*TEXTS, *names]).encode() + (rows.header_ending or b"\n")
+    return mark + "\t".join([*_TEXTS, *names]).encode() + (reader.header_ending or b"\n")
 
 
 def _pairs(
-    run: Run, rows: RowReader, window: Sequence[tuple[Row | BadRow, Translation]], n_best: int
+    run: Run, reader: RowReader, window: Sequence[tuple[Row | BadRow, Translation]], n_best: int
 ) -> Iterator[_Pair]:
     """Yield the references of a window with their translations; a row without any is bad."""
     for row, translation in window:
@@ -143,7 +137,7 @@ def _pairs(
             continue
         if not translation.hypotheses:
             problem = "nothing in the source to translate"
-            run.reject(BadRow(row.number, row.line, row.ending, problem, REMEDY, rows.name))
+            run.reject(BadRow(row.number, row.line, row.ending, problem, REMEDY, reader.name))
         for rank, found in enumerate(translation.hypotheses[:n_best], 1):
             yield _Pair(row, rank, found)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import column, error_options, input_option, output_option
+from bitextfilter.commands.frame.options import DIGITS, ERRORS, as_column, option, rows
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.rows import BadRow, TextColumn
 
@@ -15,23 +14,22 @@ NAME = "p_reference"
 """The name of the column."""
 
 
-@command("score", input_option(), output_option(), error_options(), batch_size=8192)
-@click.option(
-    "--model", required=True, metavar="DIR", help="The folder of bitext-paraphrase train."
-)
-@click.option(
-    "--column",
-    "where",
-    type=column,
-    default=2,
-    show_default=True,
-    metavar="COLUMN",
-    help="Column of the sentences: a number, -1 the last, or a name of the header.",
-)
-@click.option("--header", is_flag=True, help="The first line names the columns.")
-@click.option("--digits", type=click.IntRange(0, 9), default=4, show_default=True,
-              help="Decimals of the probability.")  # fmt: skip
-def main(run: Run, where: int | str, digits: int) -> None:
+@dataclass(frozen=True)
+class _Settings:
+    """The model, the column of sentences, and the form of the probability."""
+
+    model: str = option("--model DIR", "The folder of bitext-paraphrase train.", required=True)
+    where: int | str = option(
+        "--column COLUMN",
+        "Column of the sentences: a number, -1 the last, or a name of the header.",
+        as_column,
+        2,
+    )
+    digits: int = option("--digits", "Decimals of the probability.", DIGITS, 4)
+
+
+@command("score", _Settings, rows("input output header", ERRORS))
+def main(run: Run, settings: _Settings) -> None:
     """Append the probability that a sentence is a reference, not a machine translation: 0 to 1.
 
     One line for each line of the input, in the same order. A rejected row has an empty
@@ -45,14 +43,14 @@ def main(run: Run, where: int | str, digits: int) -> None:
     from bitextfilter.encoders.reference_classifier import load_reference_classifier
     from bitextfilter.models.folders import model_digest
 
-    rows, output = run.rows(TextColumn(where)), run.output()
-    folder = Path(run.model_name or "")
+    reader, output = run.rows(TextColumn(settings.where)), run.output()
+    folder = Path(settings.model)
     classifier = load_reference_classifier(folder, run.common.device, run.common.threads)
     run.facts.update(model=folder.name, digest=model_digest(folder))
-    output.write(rows.first_line([NAME]))
-    for window in run.windows(rows):
+    output.write(reader.first_line([NAME]))
+    for window in run.windows(reader):
         sentences = [row.text for row in window if not isinstance(row, BadRow)]
         found = iter(classifier.probabilities(sentences).tolist())
         for row in window:
-            cell = "" if isinstance(row, BadRow) else f"{next(found):.{digits}f}"
+            cell = "" if isinstance(row, BadRow) else f"{next(found):.{settings.digits}f}"
             output.write(row.line + b"\t" + cell.encode() + row.ending)

@@ -3,42 +3,45 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from bitextfilter.commands.evaluate.options import json_option
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import device_options, row_options
+from bitextfilter.commands.frame.options import ERRORS, TEXTS, argument, json_flag, option, rows
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
-    pairs_of,
+    TrainingOptions,
     run_environment,
-    settings_options,
-    settings_values,
+    training_settings,
 )
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
 
-_ROW_OPTIONS = [option for option in row_options() if option.name not in ("input", "output")]
+
+@dataclass(frozen=True)
+class _Settings:
+    """The pairs, the new model, and the form of its figures."""
+
+    files: tuple[str, ...] = argument("FILE...", nargs=-1, required=True)
+    folder: str = option("-o --output DIR", "The new model.", required=True)
+    architecture: str | None = option(
+        "--architecture",
+        "An LSTM's last state, or the mean of the token vectors.  [default: lstm]",
+        ["lstm", "averaging"],
+    )
+    as_json: bool = json_flag()
 
 
 @command(
     "train",
-    _ROW_OPTIONS,
-    settings_options("workflows.reference_training.ReferenceConfig"),
-    device_options(),
-    json_option(),
-    batch_size=None,
+    _Settings,
+    rows(TEXTS, ERRORS),
+    training_settings("workflows.reference_training.ReferenceConfig"),
+    uses="threads device",
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("-o", "--output", "folder", required=True, metavar="DIR", help="The new model.")
-@click.option(
-    "--architecture",
-    type=click.Choice(["lstm", "averaging"]),
-    help="An LSTM's last state, or the mean of the token vectors.  [default: lstm]",
-)
-def main(run: Run, files: tuple[str, ...], folder: str, as_json: bool, **options: Any) -> None:
+def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     """Train a classifier of references and machine translations.
 
     Reads pairs of a reference (--scol) and a machine translation of the same sentence (--tcol), as
@@ -56,13 +59,14 @@ def main(run: Run, files: tuple[str, ...], folder: str, as_json: bool, **options
     """
     from bitextfilter.workflows.reference_training import ReferenceConfig, train_references
 
-    config = ReferenceConfig.from_dict(settings_values(options))
-    environment = run_environment(run, folder, "error {:.2f} %")
-    output, data = run.output("-"), _read(run, files)
+    config = ReferenceConfig.from_dict(chosen.values(settings.architecture))
+    environment = run_environment(run, "error {:.2f} %", output=settings.folder)
+    output, data = run.output("-"), _read(run, settings.files)
     run.facts["seed"] = config.training.seed
     run.counts["references"] = len(data)
     record = train_references(data, config, environment)
-    output.write((json.dumps(record, indent=2) + "\n" if as_json else _table(record)).encode())
+    text = json.dumps(record, indent=2) + "\n" if settings.as_json else _table(record)
+    output.write(text.encode())
 
 
 def _read(run: Run, files: tuple[str, ...]) -> dict[str, list[str]]:
@@ -70,7 +74,7 @@ def _read(run: Run, files: tuple[str, ...]) -> dict[str, list[str]]:
     if files.count("-") > 1:
         raise click.UsageError("only one file can be stdin")
     data: dict[str, dict[str, None]] = {}
-    for reference, translation in (pair for file in files for pair in pairs_of(run, file)):
+    for reference, translation in (pair for file in files for pair in run.pairs(file)):
         data.setdefault(reference, {})[translation] = None
     if not data:
         raise InputError("no rows", file=stream_name(files[0]))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from bitextfilter.commands.evaluate.main import main
+from bitextfilter.commands.evaluate import main
 
 GOLD = b"[0]:[0]\n[1,2]:[1]\n[]:[2]\n[3]:[3,4]\n"
 FOUND = b"[0]:[0]:0.9\n[1]:[1]:0.7\n[2]:[]:\n[]:[2]:\n[3]:[3,4]:0.8\n"

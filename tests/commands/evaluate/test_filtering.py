@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from toys import sentences, toy_model
 
 from bitextfilter import __version__
-from bitextfilter.commands.evaluate.main import main
+from bitextfilter.commands.evaluate import main
 from bitextfilter.corpus.noise import CLEAN, NoiseSettings, even_rates, noisy_pairs
 from bitextfilter.evaluation.filtering import Labelled, measure_filtering
 from bitextfilter.evaluation.result import Bootstrap

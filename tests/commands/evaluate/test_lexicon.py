@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from bitextfilter.commands.evaluate.main import main
+from bitextfilter.commands.evaluate import main
 
 LEXICON = """big\tlarge\t9\t1.0\t0.6\t0.5
 big\tgreat\t3\t3.0\t0.3\t0.2

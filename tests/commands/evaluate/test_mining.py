@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from bitextfilter.commands.evaluate.main import main
+from bitextfilter.commands.evaluate import main
 from bitextfilter.evaluation.mining import compare_pairs, measure_mining
 from bitextfilter.evaluation.result import Bootstrap
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
-from bitextfilter.commands.evaluate.main import main
+from bitextfilter.commands.evaluate import main
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.similarity.vectors import cosine_matrix
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
-from bitextfilter.commands.evaluate.main import main
+from bitextfilter.commands.evaluate import main
 from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.scoring.model import load
 from bitextfilter.training.labelled_pairs import LabelledVectors

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 from translators import saved
 
-from bitextfilter.commands.evaluate.main import main
+from bitextfilter.commands.evaluate import main
 from bitextfilter.commands.evaluate.recovery import _BASELINES, _TRANSLATED, _VECTORS
 from bitextfilter.evaluation.recovery import BASELINES, MATRICES, recover
 from bitextfilter.models.folders import model_digest

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
-from bitextfilter.commands.evaluate.main import main
+from bitextfilter.commands.evaluate import main
 from bitextfilter.commands.evaluate.sts import set_name
 from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.evaluation.sts import RatedSet, grade_means, measure_correlations

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from bitextfilter.commands.paraphrase.main import main
+from bitextfilter.commands.paraphrase import main
 
 WORDS = ["the", "of", "tree", "wood", "river", "bridge", "to", "old", "stone", "mill"]
 RANDOM = np.random.default_rng(3)

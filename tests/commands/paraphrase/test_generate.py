@@ -11,7 +11,7 @@ import torch
 from click.testing import CliRunner, Result
 from translators import CASES, network, processor
 
-from bitextfilter.commands.paraphrase.main import main
+from bitextfilter.commands.paraphrase import main
 from bitextfilter.commands.translate import main as translate
 from bitextfilter.models.folders import writing_folder
 from bitextfilter.translation.registry import TRANSLATORS, load_translator

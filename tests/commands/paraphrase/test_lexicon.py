@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from bitextfilter.commands.paraphrase.main import main
+from bitextfilter.commands.paraphrase import main
 
 NAMES = ["fox", "dog", "cat", "owl", "bee", "ant", "elk", "hen"]
 OTHERS = ["vixen", "hound", "feline", "bird of night", "bee", "insect", "deer", "chicken"]

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from toys import toy_model
 from translators import CASES, network, processor
 
-from bitextfilter.commands.paraphrase.main import main
+from bitextfilter.commands.paraphrase import main
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import make_rule

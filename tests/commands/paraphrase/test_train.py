@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from toys import toy_model
 
-from bitextfilter.commands.paraphrase.main import main
+from bitextfilter.commands.paraphrase import main
 from bitextfilter.encoders.reference_classifier import load_reference_classifier
 from bitextfilter.models.folders import model_digest
 from bitextfilter.training.references import ReferenceTraining
