@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from bitextfilter.commands.frame.command import command, fill_lists
-from bitextfilter.commands.frame.model_scorers import ScorerOptions, load_scorers
 from bitextfilter.commands.frame.options import (
     DIGITS,
     FILES,
@@ -25,6 +24,7 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
+from bitextfilter.commands.frame.translators import ScorerOptions, load_scorers
 from bitextfilter.io.rows import BadRow, Row, RowReader
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 
@@ -198,7 +198,7 @@ def _columns(
         processor = model.processor
     if others:
         languages = processor.languages if processor else None
-        scorers, first = load_scorers(run, options, others, languages)
+        scorers, first, _ = load_scorers(run, options, others, languages)
         groups.append(ModelScorerColumns(scorers, others))
         processor = processor or first
     columns = ScoreColumns(settings.names or own, groups, run.counts, cached)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import ERRORS, rows
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.searching import (
+from bitextfilter.commands.frame.translators import (
     SearchOptions,
     TranslatorName,
     found_windows,

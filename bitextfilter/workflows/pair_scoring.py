@@ -1,18 +1,28 @@
-"""Scores of sentence pairs by a model, in any of its languages, and of pairs made noise."""
+"""Scores of sentence pairs by an encoder or model scorers, and of pairs made noise."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import log
+from pathlib import Path
+from typing import NamedTuple
 
-from bitextfilter.arrays import Scores
+from bitextfilter.arrays import Floats, Scores
 from bitextfilter.corpus.noise import CLEAN, NOISE_KINDS, NoiseSettings, even_rates, noisy_pairs
 from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.filtering import LabelledRows
+from bitextfilter.filters.fluency import load_language_model
+from bitextfilter.models.folders import full_model_digest
 from bitextfilter.scoring.model import Model, check_measures
+from bitextfilter.scoring.model_scorers import WEIGHTS, Fluency, ModelScorers, check_scorers
 from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
 from bitextfilter.text.language import check_columns
+from bitextfilter.text.processor import TextProcessor
+from bitextfilter.translation.registry import load_translator
+from bitextfilter.translation.translator import Translator
+from bitextfilter.workflows.fingerprints import file_digest
 
 _ANY_LANGUAGES = {"cosine": cosine_pairs, "euclidean": euclidean_pairs}
 """The measures for pairs in any of the model's languages."""
@@ -114,3 +124,96 @@ def noise_test(
         for score, label, texts in zip(scores.tolist(), labels, counted, strict=True):
             collected.add(round(score, _DIGITS), label, texts)
     return collected
+
+
+class ScorerFiles(NamedTuple):
+    """Folders of at most two translators, language models of both sides, and weights."""
+
+    translators: Sequence[str]
+    language_models: tuple[str, str]
+    """Files of the source's and the target's model; empty for none."""
+    weights: tuple[float, float, float, float] = WEIGHTS
+    """The weights of the log-linear measure."""
+
+
+class LoadedScorers(NamedTuple):
+    """Model scorers, the text processing of the first translator, and names with digests."""
+
+    scorers: ModelScorers
+    processor: TextProcessor | None
+    facts: dict[str, str]
+
+
+def load_model_scorers(
+    files: ScorerFiles,
+    measures: Sequence[str],
+    languages: tuple[str, str] | None,
+    device: str,
+    threads: int,
+) -> LoadedScorers:
+    """Load translators and language models for the columns of a pair.
+
+    ``languages``: of the columns; None for those of the first translator. Raises SettingsError for
+    models of other languages, and for measures that lack a model.
+    """
+    folders = files.translators
+    translators = [load_translator(Path(folder), device, threads) for folder in folders]
+    digests = [full_model_digest(Path(folder)) for folder in folders]
+    processor = translators[0].processor if translators else None
+    languages = languages or (processor.languages if processor else ("", ""))
+    directions = _directions([*zip(folders, translators, strict=True)], languages)
+    by_direction = dict(zip((one.processor.languages for one in translators), digests, strict=True))
+    source, target = files.language_models
+    contents = file_digest(source) if source else "", file_digest(target) if target else ""
+    forward, backward = languages, languages[::-1]
+    scorers = ModelScorers(
+        forward=directions.get(forward),
+        backward=directions.get(backward),
+        fluency=(_language_model(source), _language_model(target)),
+        weights=files.weights,
+        digests=(by_direction.get(forward, ""), by_direction.get(backward, ""), *contents),
+    )
+    check_scorers(scorers, measures)
+    named = {
+        "translators": _named(folders, digests),
+        "language_models": _named(files.language_models, contents),
+    }
+    facts = {name: text for name, text in named.items() if text}
+    return LoadedScorers(scorers, processor, facts)
+
+
+def _directions(
+    translators: Sequence[tuple[str, Translator]], languages: tuple[str, str]
+) -> dict[tuple[str, str], Translator]:
+    """Return the translators of folders by their languages; SettingsError for other languages."""
+    found: dict[tuple[str, str], Translator] = {}
+    for folder, translator in translators:
+        own = translator.processor.languages
+        left = [pair for pair in dict.fromkeys((languages, languages[::-1])) if pair not in found]
+        if own not in left:
+            wanted = " or ".join(f"{one} into {other}" for one, other in left)
+            raise SettingsError(
+                f"--translator {folder} is from {own[0]} into {own[1]}, "
+                + (f"not {wanted}" if wanted else "as the first is: one is enough")
+            )
+        found[own] = translator
+    return found
+
+
+def _named(paths: Sequence[str], digests: Sequence[str]) -> str:
+    """Return the names of models, without folders, with their digests."""
+    pairs = zip(paths, digests, strict=True)
+    return ", ".join(f"{Path(path).name} {digest[:12]}" for path, digest in pairs if path)
+
+
+def _language_model(path: str) -> Fluency | None:
+    """Return the mean natural-log probability of a token by a file's model; None for no file."""
+    if not path:
+        return None
+    model = load_language_model(path)
+
+    def fluency(sentences: Sequence[str]) -> Floats:
+        logarithms, tokens = model.scores(sentences)
+        return log(10) * logarithms / tokens
+
+    return fluency

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.model_scorers import ScorerOptions, load_scorers
 from bitextfilter.commands.frame.options import (
     COUNT,
     ERRORS,
@@ -22,6 +21,7 @@ from bitextfilter.commands.frame.options import (
     rows,
 )
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.translators import ScorerOptions, load_scorers
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import stream_name
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
@@ -134,7 +134,7 @@ def _scorers(
         scorer_of = _vector_scorers(run, model, sides, settings.neighbours)
     asked = [name for name in names if name in _TRANSLATED]
     if asked:
-        scorers, _ = load_scorers(run, options, asked, languages)
+        scorers = load_scorers(run, options, asked, languages).scorers
         translated_by: _Facts = {
             fact: str(run.facts[fact]).replace(", ", ",").replace(" ", ":")
             for fact in ("translators", "language_models")

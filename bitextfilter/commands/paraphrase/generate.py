@@ -11,7 +11,7 @@ import click
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import ERRORS, as_numbered_column, option, rows
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.searching import (
+from bitextfilter.commands.frame.translators import (
     SearchOptions,
     TranslatorName,
     found_windows,

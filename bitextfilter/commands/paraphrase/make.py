@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import option, options_of, rows
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.searching import (
+from bitextfilter.commands.frame.translators import (
     SearchOptions,
     found_windows,
     load_translation_model,

@@ -11,11 +11,7 @@ import click
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import ERRORS, TEXTS, argument, json_flag, option, rows
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.training import (
-    TrainingOptions,
-    run_environment,
-    training_settings,
-)
+from bitextfilter.commands.frame.training import TrainingOptions, run_environment, training_settings
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
 

@@ -1,9 +1,10 @@
-"""Options of commands that translate: the model, the search, and the lines they write."""
+"""Options of commands that translate, or score pairs by translators and language models."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,11 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.rows import BadRow, Row, RowReader, is_blank
+from bitextfilter.scoring.measures import TRANSLATION_MEASURES
 
 if TYPE_CHECKING:
     from bitextfilter.translation.translator import SearchSettings, Translation, Translator
+    from bitextfilter.workflows.pair_scoring import LoadedScorers, ScorerFiles
 
 _NAMED = 5
 """Lines longer than --max-length that are named; the summary counts all."""
@@ -153,3 +156,76 @@ def output_lines(
     for rank, found in enumerate(translation.hypotheses[: options.n_best], 1):
         cells = f"{row.number}\t{rank}\t{found.score:.{options.digits}f}\t{found.text}"
         yield cells.encode() + ending
+
+
+@dataclass(frozen=True)
+class ScorerOptions:
+    """The models of measures by translators and language models."""
+
+    translator: str | None = option(
+        "--translator DIR[,DIR]",
+        "For translation, dual and log-linear: models of bitext-train-translator, from "
+        "source to target, or of both directions.",
+    )
+    language_models: str | None = option(
+        "--language-models FILE,FILE",
+        "For language-model and log-linear: models of bitext-train-language-model of "
+        "source and target; of one side: FILE, or ,FILE.",
+    )
+    weights: str | None = option(
+        "--weights W,W,W,W",
+        "For log-linear: weights of translators forward and backward, and of language "
+        "models of source and target.  [default: 0.25 each]",
+    )
+
+    def check(self, measures: Sequence[str]) -> None:
+        """Raise UsageError for an option that no measure needs."""
+        known = TRANSLATION_MEASURES
+        users = {
+            "translator": [name for name in known if known[name].translators],
+            "language_models": [name for name in known if known[name].language_models],
+            "weights": ["log-linear"],
+        }
+        for name, names in users.items():
+            if getattr(self, name) is not None and not set(names) & set(measures):
+                *some, last = names
+                either = f"{', '.join(some)} or {last}" if some else last
+                raise click.UsageError(f"--{name.replace('_', '-')} is for --similarity {either}")
+
+    def files(self) -> ScorerFiles:
+        """Return the files of the models, and the weights; UsageError for too many of them."""
+        from bitextfilter.workflows.pair_scoring import ScorerFiles
+
+        folders = self.translator.split(",") if self.translator else []
+        if len(folders) > 2:
+            raise click.UsageError("--translator takes one folder, or two")
+        names = (self.language_models or "").split(",")
+        if len(names) > 2:
+            raise click.UsageError("--language-models takes one file a side")
+        source, target = (*names, "")[:2]
+        if self.weights is None:
+            return ScorerFiles(folders, (source, target))
+        try:
+            one, two, three, four = map(float, self.weights.split(","))
+            if not isfinite(one + two + three + four):
+                raise ValueError
+        except ValueError:
+            message = f"--weights {self.weights}: four numbers, such as 1,1,0.5,0.5"
+            raise click.UsageError(message) from None
+        return ScorerFiles(folders, (source, target), (one, two, three, four))
+
+
+def load_scorers(
+    run: Run, options: ScorerOptions, measures: Sequence[str], languages: tuple[str, str] | None
+) -> LoadedScorers:
+    """Load the models of the options; summary and manifest carry their digests.
+
+    ``languages``: of the columns; None for those of the first translator. Raises SettingsError for
+    models of other languages, and for measures that lack a model.
+    """
+    from bitextfilter.workflows.pair_scoring import load_model_scorers
+
+    files, common = options.files(), run.common
+    loaded = load_model_scorers(files, measures, languages, common.device, common.threads)
+    run.facts.update(loaded.facts)
+    return loaded
