@@ -25,7 +25,7 @@ class _Encoders(Registry[Network, TextProcessor]):
 
     def find(self, name: str) -> Architecture:
         """See :meth:`Registry.find`."""
-        if name in self:
+        if name in self._architectures:
             return super().find(name)
         parse(name)
         return Architecture(CombinationSettings, partial(CombinationNetwork, name))

@@ -62,21 +62,6 @@ MARGINS: dict[str, Margin] = {"csls": csls, "ratio": ratio, "distance": distance
 """The margins by name, in their elementwise forms."""
 
 
-def csls_matrix(a: Vectors, b: Vectors, k: int = NEIGHBOURS) -> Scores:
-    """CSLS of every row of ``a`` with every row of ``b`` → ``(n, m)``."""
-    return margin_matrix(csls, a, b, k)
-
-
-def ratio_matrix(a: Vectors, b: Vectors, k: int = NEIGHBOURS) -> Scores:
-    """Ratio margin of every row of ``a`` with every row of ``b`` → ``(n, m)``."""
-    return margin_matrix(ratio, a, b, k)
-
-
-def distance_matrix(a: Vectors, b: Vectors, k: int = NEIGHBOURS) -> Scores:
-    """Distance margin of every row of ``a`` with every row of ``b`` → ``(n, m)``."""
-    return margin_matrix(distance, a, b, k)
-
-
 def margin_matrix(margin: Margin, a: Vectors, b: Vectors, k: int = NEIGHBOURS) -> Scores:
     """Apply a margin to every row of ``a`` with every row of ``b`` → ``(n, m)``.
 
@@ -131,9 +116,15 @@ def scan(
     k = min(k, len(base))
 
     def block(first: int) -> tuple[Scores, Indices]:
-        return _scan(queries[first : first + QUERY_ROWS], base, k)
+        rows = queries[first : first + QUERY_ROWS]
+        best = Best(len(rows), k)
+        for start in range(0, len(base), BASE_ROWS):
+            best.add(unit_products(rows, base[start : start + BASE_ROWS]))
+        return best.values, best.columns
 
-    return _joined(map_blocks(block, range(0, len(queries), QUERY_ROWS), threads), k)
+    found = map_blocks(block, range(0, len(queries), QUERY_ROWS), threads)
+    cosines, numbers = zip(no_neighbours(0, k), *found, strict=True)
+    return np.concatenate(cosines), np.concatenate(numbers)
 
 
 def mean_similarity(
@@ -145,14 +136,6 @@ def mean_similarity(
     is 0.
     """
     return highest_means(scan(unit_rows(queries), unit_rows(base), k, threads)[0], k)
-
-
-def _scan(queries: Vectors, base: Vectors, k: int) -> tuple[Scores, Indices]:
-    """The k nearest of one block of queries, tile by tile of the base."""
-    best = Best(len(queries), k)
-    for first in range(0, len(base), BASE_ROWS):
-        best.add(unit_products(queries, base[first : first + BASE_ROWS]))
-    return best.values, best.columns
 
 
 class Best:
@@ -174,13 +157,6 @@ class Best:
         self.values, order = highest(joined, min(self._k, joined.shape[1]))
         self.columns = np.take_along_axis(numbers, order, axis=1)
         self._seen += values.shape[1]
-
-
-def _joined(blocks: list[tuple[Scores, Indices]], k: int) -> tuple[Scores, Indices]:
-    """Join blocks of rows into one array of k columns each."""
-    similarities = [np.zeros((0, k), dtype=np.float32)] + [block[0] for block in blocks]
-    indices = [np.zeros((0, k), dtype=np.int64)] + [block[1] for block in blocks]
-    return np.concatenate(similarities), np.concatenate(indices)
 
 
 def highest(values: Scores, k: int) -> tuple[Scores, Indices]:
@@ -216,27 +192,21 @@ def no_neighbours(rows: int, k: int) -> Neighbours:
 def merge_neighbours(one: Neighbours, other: Neighbours, k: int) -> Neighbours:
     """Return each row's k nearest of those in either, each ``(n, any)``, as ``(n, k)``.
 
-    Among equals the lower number comes first; a neighbour in both counts once.
+    The lower number comes first among equals, and what is in both counts once.
     """
     empty = no_neighbours(len(one[0]), k)
     cosines: Scores = np.hstack([one[0], other[0], empty[0]])
     numbers: Indices = np.hstack([one[1], other[1], empty[1]])
     order = np.lexsort((numbers, -cosines), axis=1)
-    cosines, numbers = _ordered(cosines, numbers, order)
+    rows = np.arange(len(order))[:, None]
+    cosines, numbers = cosines[rows, order], numbers[rows, order]
     again = np.zeros(numbers.shape, np.bool_)
     again[:, 1:] = (numbers[:, 1:] == numbers[:, :-1]) & (numbers[:, 1:] != NO_ROW)
     if again.any():
         cosines[again], numbers[again] = -np.inf, NO_ROW
         order = np.argsort(-cosines, axis=1, kind="stable")
-        cosines, numbers = _ordered(cosines, numbers, order)
+        cosines, numbers = cosines[rows, order], numbers[rows, order]
     return cosines[:, :k], numbers[:, :k]
-
-
-def _ordered(cosines: Scores, numbers: Indices, order: Indices) -> Neighbours:
-    return np.take_along_axis(cosines, order, axis=1), np.take_along_axis(numbers, order, axis=1)
-
-
-_BLOCK_ROWS = 512
 
 
 def neighbourhood_means(queries: Vectors, base: Vectors, k: int = NEIGHBOURS) -> Scores:
@@ -273,6 +243,6 @@ def matches(
 
 def _blocks(queries: Vectors, base: Vectors) -> Iterator[tuple[slice, Scores]]:
     """Some queries after others with their cosines to the base."""
-    for first in range(0, len(queries), _BLOCK_ROWS):
-        rows = slice(first, first + _BLOCK_ROWS)
+    for first in range(0, len(queries), QUERY_ROWS):
+        rows = slice(first, first + QUERY_ROWS)
         yield rows, queries[rows] @ base.T

@@ -54,7 +54,8 @@ _LADDER = np.array(
 _LONG = 128
 """Sentences of more words come in blocks of one pair."""
 _BLOCK_WORDS, _BLOCK_PAIRS = 1024, 32
-"""Words of a block of pairs; its number of pairs is a multiple of 32."""
+"""Words of a block of pairs; its number of pairs is a multiple of 32: vector units hold powers of
+two, and compute a remainder in another way."""
 
 
 class WordCache:
@@ -207,9 +208,9 @@ class WordClassifier(PairClassifier):
         logits = np.empty((len(longest), self.settings.logits), dtype=np.float32)
         tables = [side.table for side in windows]
 
-        def run(block: tuple[int, Indices]) -> None:
-            words, pairs = block
-            rows = np.resize(pairs, _block_pairs(words))
+        def run(block: tuple[int, Indices, int]) -> None:
+            words, pairs, size = block
+            rows = np.resize(pairs, size)
             with torch.inference_mode():
                 sides = [
                     side.words.padded(side.places[rows], words, side.vectors[side.places[rows]])
@@ -219,24 +220,15 @@ class WordClassifier(PairClassifier):
                 logits[pairs] = self(tables, sides)[: len(pairs)].numpy()
 
         steps = np.searchsorted(_LADDER, longest)
-        blocks: list[tuple[int, Indices]] = []
+        blocks: list[tuple[int, Indices, int]] = []
         for step in np.unique(steps)[::-1]:
             places, words = np.flatnonzero(steps == step), int(_LADDER[step])
-            size = _block_pairs(words)
-            blocks += [(words, places[at : at + size]) for at in range(0, len(places), size)]
+            size = max(1, _BLOCK_WORDS // words // _BLOCK_PAIRS) * _BLOCK_PAIRS
+            size = 1 if words > _LONG else size
+            blocks += [(words, places[at : at + size], size) for at in range(0, len(places), size)]
         with one_torch_thread():
             map_blocks(run, blocks, threads)
         return self.scores(logits)
-
-
-def _block_pairs(words: int) -> int:
-    """Return the number of pairs of a block by its number of words: 1, or a multiple of 32.
-
-    Vector units hold powers of two, and compute a remainder in another way.
-    """
-    if words > _LONG:
-        return 1
-    return max(1, _BLOCK_WORDS // words // _BLOCK_PAIRS) * _BLOCK_PAIRS
 
 
 @dataclass(frozen=True)

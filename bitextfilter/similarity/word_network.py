@@ -117,7 +117,12 @@ def coverage(scores: Tensor, alike: Tensor, side: Extent, other: Extent) -> Cove
     attention = torch.softmax(_ATTENTION_SCALE * scores + outside, dim=2)
     spelling, figures = alike[:2].amax(dim=3)
     nearest = [*(cosines + outside).amax(dim=3), *(cosines * attention).sum(dim=3)]
-    step, lag = _places(attention, side, other)
+    places = torch.arange(attention.shape[2], device=attention.device, dtype=attention.dtype)
+    expected = attention @ places
+    # From each word's counterpart to the next one's, in words; and its lag behind the word, as
+    # parts of their sentences.
+    step = torch.cat([expected.diff(dim=1) * side.inside[:, 1:], expected[:, :1] * 0], dim=1)
+    lag = (expected / other.lengths[:, None] - places / side.lengths[:, None]) * _SPREAD
     sure = attention.amax(dim=2)
     far = step.abs().clamp(max=_FARTHEST) / _FARTHEST
     features = [_triangular(torch.stack(nearest, dim=2), _COSINES).flatten(2)]
@@ -125,18 +130,6 @@ def coverage(scores: Tensor, alike: Tensor, side: Extent, other: Extent) -> Cove
     features.append(torch.stack([spelling, figures, sure, far], dim=2))
     scalars = [spelling, figures, sure, lag.clamp(-6, 6), step.clamp(-3, 3), *nearest]
     return Coverage(attention, torch.cat(features, dim=2), torch.stack(scalars, dim=2))
-
-
-def _places(attention: Tensor, side: Extent, other: Extent) -> tuple[Tensor, Tensor]:
-    """Step from each word's counterpart to the next one's, and its lag, each ``(n, t)``.
-
-    The step is in words; the lag is of the places as parts of their sentences, times ``_SPREAD``.
-    """
-    places = torch.arange(attention.shape[2], device=attention.device, dtype=attention.dtype)
-    expected = attention @ places
-    step = torch.cat([expected.diff(dim=1) * side.inside[:, 1:], expected[:, :1] * 0], dim=1)
-    lag = expected / other.lengths[:, None] - places / side.lengths[:, None]
-    return step, lag * _SPREAD
 
 
 def _triangular(values: Tensor, scale: tuple[float, float, int]) -> Tensor:

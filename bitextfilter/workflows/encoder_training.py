@@ -16,7 +16,7 @@ from bitextfilter.evaluation.recovery import recover
 from bitextfilter.models.folders import read_config
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
 from bitextfilter.settings import read_settings
-from bitextfilter.similarity.neighbours import csls_matrix
+from bitextfilter.similarity.neighbours import csls, margin_matrix
 from bitextfilter.similarity.vectors import cosine_matrix
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import TRIGRAMS, Ragged
@@ -80,8 +80,8 @@ class EncoderTraining(TrainingRun):
         sources, targets = self._development
         vectors = _both(self._encoder(network), (sources, targets))
         errors = [
-            recover(sources, targets, matrix(*vectors)).mean
-            for matrix in (csls_matrix, cosine_matrix)
+            recover(sources, targets, scores).mean
+            for scores in (margin_matrix(csls, *vectors), cosine_matrix(*vectors))
         ]
         return sum(errors) / len(errors)
 

@@ -20,7 +20,7 @@ from bitextfilter.mining.comparable import (
     scorer_for,
 )
 from bitextfilter.similarity.bidirectional import bidirectional_search
-from bitextfilter.similarity.neighbours import csls_matrix, distance_matrix, ratio_matrix
+from bitextfilter.similarity.neighbours import MARGINS, margin_matrix
 from bitextfilter.similarity.pair_classifier import PairScorer
 from bitextfilter.similarity.vectors import cosine_matrix, euclidean_matrix, unit_rows
 
@@ -51,8 +51,7 @@ def matrix(similarity: str, source: Vectors, target: Vectors, k: int) -> Scores:
         case "mlp":
             rows = [probabilities(np.repeat(row[None], len(target), 0), target) for row in source]
             return np.stack(rows)
-    margins = {"csls": csls_matrix, "ratio": ratio_matrix, "distance": distance_matrix}
-    return margins[similarity](source, target, k)
+    return margin_matrix(MARGINS[similarity], source, target, k)
 
 
 def naive_mine(source: Vectors, target: Vectors, settings: MiningSettings) -> list[Pair]:

@@ -7,19 +7,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from bitextfilter.arrays import Scores, Vectors
+from bitextfilter.arrays import Vectors
 from bitextfilter.similarity.neighbours import (
     MARGINS,
     csls,
-    csls_matrix,
     distance,
-    distance_matrix,
     highest_means,
+    margin_matrix,
     ratio,
-    ratio_matrix,
 )
-
-Matrix = Callable[[Vectors, Vectors, int], Scores]
 
 GENERATOR = np.random.default_rng(0)
 SOURCE = (GENERATOR.standard_normal((9, 6)) + 0.8).astype(np.float32)
@@ -48,28 +44,29 @@ def naive_matrix(margin: Callable[[float, float, float], float], k: int) -> list
 
 @pytest.mark.parametrize("k", [1, 4, 10])
 @pytest.mark.parametrize(
-    ("matrix", "formula"),
+    ("name", "formula"),
     [
-        (csls_matrix, lambda c, s, t: 2 * c - s - t),
-        (ratio_matrix, lambda c, s, t: c / ((s + t) / 2)),
-        (distance_matrix, lambda c, s, t: c - (s + t) / 2),
+        ("csls", lambda c, s, t: 2 * c - s - t),
+        ("ratio", lambda c, s, t: c / ((s + t) / 2)),
+        ("distance", lambda c, s, t: c - (s + t) / 2),
     ],
 )
 def test_agrees_with_a_double_loop(
-    matrix: Matrix, formula: Callable[[float, float, float], float], k: int
+    name: str, formula: Callable[[float, float, float], float], k: int
 ) -> None:
     expected = naive_matrix(formula, k)
-    values = matrix(SOURCE, TARGET, k)
+    values = margin_matrix(MARGINS[name], SOURCE, TARGET, k)
     np.testing.assert_allclose(values, expected, rtol=1e-5, atol=1e-6)
     assert values.dtype == np.float32
 
 
 @pytest.mark.parametrize("name", MARGINS)
 def test_lines_of_a_matrix_follow_its_vectors(name: str) -> None:
-    matrices = {"csls": csls_matrix, "ratio": ratio_matrix, "distance": distance_matrix}
-    whole = matrices[name](SOURCE, TARGET, 3)
+    whole = margin_matrix(MARGINS[name], SOURCE, TARGET, 3)
     i, j = np.random.default_rng(1).permutation(9), np.random.default_rng(2).permutation(7)
-    assert np.array_equal(matrices[name](SOURCE[i], TARGET[j], 3), whole[np.ix_(i, j)])
+    assert np.array_equal(
+        margin_matrix(MARGINS[name], SOURCE[i], TARGET[j], 3), whole[np.ix_(i, j)]
+    )
 
 
 def test_known_values() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.similarity import neighbours
-from bitextfilter.similarity.neighbours import csls_matrix, matches, neighbourhood_means
+from bitextfilter.similarity.neighbours import csls, margin_matrix, matches, neighbourhood_means
 from bitextfilter.similarity.vectors import unit_rows
 
 
@@ -18,7 +18,7 @@ def sides(n: int = 23, m: int = 31) -> tuple[Vectors, Vectors]:
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "_BLOCK_ROWS", 5)
+    monkeypatch.setattr(neighbours, "QUERY_ROWS", 5)
 
 
 @pytest.mark.parametrize("k", [1, 4, 40])
@@ -38,7 +38,7 @@ def test_matches_by_cosine_against_sorting(k: int) -> None:
 def test_matches_by_csls_are_those_of_the_matrix() -> None:
     a, b = sides()
     means = neighbourhood_means(a, b, 3), neighbourhood_means(b, a, 3)
-    naive = np.argsort(-csls_matrix(a, b, 3), axis=1)[:, :2]
+    naive = np.argsort(-margin_matrix(csls, a, b, 3), axis=1)[:, :2]
     found = matches(a, b, 2, means)
     assert found.tolist() == naive.tolist()
     assert found.tolist() != matches(a, b, 2).tolist()
