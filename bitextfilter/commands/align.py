@@ -381,7 +381,7 @@ def main(run: Run, settings: _Settings, documents: DocumentSettings, form: RowFo
 
     - cosine (-1 to 1), euclidean (up to 0: negative distance)
     - csls (-4 to 4): 2 cosine - the mean cosines of both sides to their K nearest
-    - distance (-2 to 2): half of csls; ratio: cosine / the mean of those means, 1 is plain
+    - distance (-2 to 2): half of csls; ratio: cosine / mean of these means, unrelated pairs 1
     - mlp (0 to 1): probability of a good translation, by the model's classifier
     - joint (-5 to 5): pairs chosen by csls, scored by csls + classifier + length
 

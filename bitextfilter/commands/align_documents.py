@@ -1,4 +1,4 @@
-"""``bitext-align-documents``: link the sentences of a document with those of its translation."""
+"""``bitext-align-documents``: link the sentences of a document and of its translation."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class DocumentSettings:
     )
     skip: float = option(
         "--skip C",
-        "Cost of leaving out a sentence; linking unrelated ones costs 1.",
+        "Cost of leaving out a sentence; a link of unrelated ones costs 1.",
         click.FloatRange(0, 100),
         0.9,
     )
@@ -152,9 +152,9 @@ class _Settings:
     RowForm,
 )
 def main(run: Run, settings: _Settings, documents: DocumentSettings, form: RowForm) -> None:
-    """Link the sentences of a document with those of its translation, in their order.
+    """Link the sentences of a document and of its translation, in their order.
 
-    A document is a file of sentences, one a line; blank lines are none. One or more neighbouring
+    A document is a file of sentences, one a line; blank lines are skipped. One or more neighbouring
     sentences are linked with one or more. Writes source, target and score, separated by tabs;
     joined sentences have spaces between them. With --links, each line has the numbers of the
     source lines and of the target lines, from 0, and the score, higher is better.
@@ -162,7 +162,7 @@ def main(run: Run, settings: _Settings, documents: DocumentSettings, form: RowFo
     --by names the evidence for links:
 
     - model: vectors of neighbouring sentences joined, and lengths (score: cosine, -1 to 1)
-    - words: words that are linked again and again, and lengths (score: cosine, -1 to 1)
+    - words: words that often occur in linked sentences, and lengths (score: cosine, -1 to 1)
     - length: numbers of characters (score: probability of such lengths, 0 to 1)
 
     Documents are held in memory; time and memory grow with the number of sentences. Documents

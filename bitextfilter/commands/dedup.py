@@ -137,15 +137,15 @@ class _Settings:
 def main(run: Run, settings: _Settings) -> None:
     """Keep one of the pairs that are duplicates of each other, in input order.
 
-    A row is dropped if it matches one that is kept, and --rejects FILE says which. Rows match
+    A row is dropped if it matches a kept row; --rejects FILE names that row. Rows match
 
-        exact        if the texts are the same, byte for byte
-        normalised   if they are but for case, punctuation, digits and white space (--ignore)
-        near         if their character n-grams, normalised, have a Jaccard similarity of
-                     --similarity or more, in each side; needs bitextfilter[near]
+        exact        if their texts are equal, byte for byte
+        normalised   if they are equal but for case, punctuation, digits, white space (--ignore)
+        near         if their normalised character n-grams have a Jaccard similarity of
+                     --similarity or more, on each side; needs bitextfilter[near]
 
-    Kept are the first rows, or, with --keep best, those with the highest scores, the first of
-    equals. A row without a score comes last.
+    The first row of equals is kept, or, with --keep best, the row with the highest score. Rows
+    without a score come last.
 
     The first rows are kept as they come, in one pass, while their keys fit in half of --memory:
     some 9 million kept rows in 1G (by either, 4). Later rows, and all rows with --keep best,
@@ -153,7 +153,7 @@ def main(run: Run, settings: _Settings) -> None:
     row, by either 100; near, the text twice and some 400). Memory stays near --memory for any
     number of rows, mapped files aside.
 
-    Keys have 128 bits: the odds that two of 100 million different texts share one are 1 to 10^22.
+    Keys have 128 bits: two of 100 million texts have the same key with a probability of 10^-23.
     Near duplicates are found by MinHash with a probability of 99 % or more; each is checked by
     its exact similarity.
 

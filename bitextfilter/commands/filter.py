@@ -1,4 +1,4 @@
-"""``bitext-filter``: keep the pairs that pass rules, and say why the others went."""
+"""``bitext-filter``: keep the pairs that pass rules, with reasons for the others."""
 
 from __future__ import annotations
 
@@ -133,12 +133,12 @@ def _recommended(run: Run, folder: str | None, similarity: str | None, column: s
 def main(run: Run, settings: _Settings, cut: CutMeasure) -> None:
     """Keep the pairs that pass every rule; count on stderr the pairs that each rule drops.
 
-    A kept row is written as it came, byte for byte. --rejects FILE takes the others: number,
+    A kept row is written unchanged, byte for byte. --rejects FILE gets the others: number,
     reasons, the row. With --explain all rows are written, in order, with one more column: keep,
     or every rule that the pair fails, with its value and the bound, as length-ratio=4.2>3.
 
-    The summary counts for each rule the rows that it drops, and those that no other rule drops.
-    For that, every rule checks every row; --fast is quicker, and keeps the same rows.
+    The summary counts for each rule the rows that it drops, and the rows that it alone drops. For
+    that, every rule checks every row; --fast is quicker, and keeps the same rows.
 
     A rule of --rule replaces the default rule of its name. The minimum of a column may be
     recommended: the cut of --model for the measure that names the column, or for --similarity;

@@ -39,10 +39,10 @@ class _Settings:
 @command("bitext-fix", _Settings, rows(), uses="batch_size threads")
 @fill_lists(REPAIRS=first_lines(REPAIRS))
 def main(run: Run, settings: _Settings) -> None:
-    """Repair text where no guessing is needed: one line for each line, in the same order.
+    """Repair text where the right text is certain: a line for each input line, in order.
 
-    Only the two text columns change, and only where they are damaged: all else stays as it is,
-    byte for byte. A second run changes nothing. A rejected row is written as it came.
+    Only damaged text of the two columns changes; all else stays, byte for byte. A second run
+    changes nothing. A rejected row is written unchanged.
 
     Repairs, in their order; the first six are the default:
 

@@ -135,7 +135,7 @@ def main(run: Run, settings: _Settings, cut: CutMeasure) -> None:
     --top-words counts words between white space; for languages without spaces, --count characters
     (without white space) or subwords. Only this reads --scol and --tcol.
 
-    --rejects takes the other rows, with their rank or score as the reason. All rows wait in a
+    --rejects gets the other rows, with their rank or score as the reason. All rows wait in a
     temporary file (in TMPDIR) as large as the input, with at most 24 bytes a row in memory.
 
     Example:

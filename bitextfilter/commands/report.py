@@ -68,7 +68,7 @@ class _Settings:
     manifests: tuple[str, ...] = option(
         "--manifests FILE", "Show this manifest; repeat it for more.", multiple=True
     )
-    title: str | None = option("--title TEXT", "Title of the page  [default: that of the input]")
+    title: str | None = option("--title TEXT", "Title of the page  [default: the input's name]")
     languages: tuple[str, str] | None = languages_option()
     count: str = option("--count", "The unit of lengths.", ["words", "characters"], "words")
     pairs: int = option(
@@ -84,7 +84,7 @@ def main(run: Run, settings: _Settings) -> None:
 
     Writes one HTML file that needs no other file and no network: each score over the sorted
     corpus and its histogram, lengths, their ratio, pairs at each tenth of the corpus, and a
-    slider that shows how much a threshold keeps and the pairs next to it. The manifest of
+    slider for a threshold, with the share that it keeps and the pairs next to it. The manifest of
     bitext-filter adds the rows dropped by each rule; any other manifest is shown as a table.
 
     Rows without a score (no number, or infinite) are counted and left out. Memory: 9 bytes a row

@@ -103,7 +103,7 @@ class _Settings:
 def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
     """Score sentence pairs: the higher, the more likely a translation.
 
-    Appends the scores to each row as the last columns: one line out for each line in, in order. A
+    Appends the scores to each row as the last columns: a line for each input line, in order. A
     rejected row has empty scores.
 
     Measures of --model. Higher is better; bitext-models show lists thresholds:

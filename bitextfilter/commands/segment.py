@@ -115,7 +115,7 @@ class _Cutting:
 
 @command("apply", _Cutting, rows("input output"), uses="", parent=main)
 def apply(run: Run, settings: _Cutting) -> None:
-    """Normalise text by the settings of FOLDER and cut it into pieces, one line for each line.
+    """Normalise text by the settings of FOLDER and cut it into pieces, line by line.
 
     Spaces separate pieces; a piece at the start of a word begins with U+2581 (except with the
     kind none). A blank line stays blank, and a tab is white space. --join turns pieces back into

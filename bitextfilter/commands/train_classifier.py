@@ -42,7 +42,7 @@ class _Settings:
     positives: tuple[str, ...] = argument("FILE...", nargs=-1, required=True)
     folder: str | None = option("-o --output FOLDER", "The new model's folder.")
     in_place: bool = flag("--in-place", "Write into the model's own folder.")
-    noisy: str | None = option("--noisy FILE", "Noisy pairs: where negatives come from.")
+    noisy: str | None = option("--noisy FILE", "Noisy pairs, the source of negatives.")
     negatives: str = option(
         "--negatives worst[:P%]|random|repaired|given",
         "Of --noisy: the worst by cosine (of its best P %), random ones, or all; or the "
@@ -51,7 +51,7 @@ class _Settings:
     )
     count: int | None = option(
         "--count N",
-        "How many negatives; not with given.  [default: one for each translation]",
+        "Number of negatives; not with given.  [default: one for each translation]",
         COUNT,
     )
     nearly: tuple[str, ...] = option(
@@ -79,11 +79,10 @@ class _Settings:
 def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     """Train a classifier of pairs on the translations in the FILEs, for the score mlp.
 
-    The model gets a network over the vectors of both sentences, or of all their words, and a
-    score from 0 to 1: how surely they are good translations. One part of the pairs is held
-    out, and accuracy, AUC, calibration error and the scores' distribution over it are written,
-    tab-separated: before and after a temperature is fitted. Memory holds the pairs used and their
-    vectors.
+    The model gets a network over the vectors of both sentences, or of all their words. Its score
+    is the probability of a good translation, 0 to 1. Writes accuracy, AUC, calibration error and
+    the scores' distribution over a held-out part of the pairs, tab-separated: before and after a
+    temperature is fitted. Memory holds the pairs used and their vectors.
 
     Example:
 

@@ -59,7 +59,7 @@ class _Settings:
     )
     lowercase: bool = option(
         "--lowercase/--keep-case",
-        "Lower-case text, or not; with --segmenter, as that says.",
+        "Lower-case text, or not; with --segmenter, its own setting.",
         default=True,
     )
     first: str = option(
@@ -106,10 +106,10 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     r"""Learn word vectors of two languages in one space, for bitext-train-encoder --embeddings.
 
     Skip-gram with subwords gives each language its vectors (fastText; both at the same time). An
-    orthogonal map brings the source's into the space of the target's, and is refined by mutual
-    nearest neighbours; the best map is chosen by the mean cosine of the translations of frequent
-    words (-1 to 1, higher is better). Vectors have length 1, and a word of both languages the
-    mean of its two, weighted by its counts in each where both are learnt from text.
+    orthogonal map from the source's space to the target's is refined by mutual nearest
+    neighbours; the best map is chosen by the mean cosine of the translations of frequent words
+    (-1 to 1, higher is better). Vectors have length 1. A word of both languages has the mean of its
+    two vectors, weighted by its counts where both are learnt from text.
 
     Tokens are words and punctuation marks, or the pieces of --segmenter. The output is word2vec's
     text format. Memory holds the vectors, and for each language's skip-gram (2 x words + buckets)

@@ -81,13 +81,12 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions, columns: PairCo
 
     Without settings this is the recipe of the models that come with the package: averages of
     subwords and of character trigrams, trained with the hardest negatives among 4,000 pairs. The
-    model is kept whenever its sentence alignment recovery
-    error on --development (%, mean of CSLS and cosine) is the lowest so far. The state of the
-    training lies in DIR.training, saved at each validation and every five minutes; --resume goes
-    on from there with the very same curve.
+    model is kept whenever its sentence alignment recovery error on --development (%, mean of CSLS
+    and cosine) is the lowest so far. The state of the training lies in DIR.training, saved at
+    each validation and every five minutes; --resume goes on from there with the same result.
 
     With --architecture pivot the decoder writes a third language, from sources and from targets
-    (--source-pivot, --target-pivot): no pair of the two languages is needed but to validate on.
+    (--source-pivot, --target-pivot): pairs of the two languages are only for --development.
 
     Architectures of parts (word, trigram, weighted, lstm, blstm, max-blstm, gran, gran-gru) are
     added with + and set side by side with a comma. By default they train without a decoder:

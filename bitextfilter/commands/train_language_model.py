@@ -43,11 +43,11 @@ class _Settings:
 def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     """Estimate a language model from sentences, one a line, and write it in the ARPA format.
 
-    The probabilities are those of interpolated modified Kneser-Ney smoothing, as KenLM's lmplz
-    estimates them. Text is normalised as for an encoder. A comment line of the file has the
-    normalisation and the unit: the rules of bitext-filter read it, KenLM passes over it.
+    Probabilities are smoothed by interpolated modified Kneser-Ney, as by KenLM's lmplz. Text is
+    normalised as for an encoder. A comment line of the file has the normalisation and the unit:
+    the rules of bitext-filter read it, KenLM ignores it.
 
-    Blank lines are passed over. Memory grows with the text: some 30 bytes a token and 50 an
+    Blank lines are skipped. Memory grows with the text: some 30 bytes a token and 50 an
     n-gram; 300,000 sentences take 0.3 GiB (tokens, order 3) to 0.7 GiB (characters, order 5).
 
     Example:

@@ -40,7 +40,7 @@ class _Settings(PairTraining):
     )
     dev_template_column: int | None = option(
         "--dev-template-column COLUMN",
-        "That of --development.  [default: --template-column]",
+        "The same of --development.  [default: --template-column]",
         as_numbered_column,
     )
 
@@ -60,7 +60,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions, columns: PairCo
     whenever its error on --development is the lowest so far: cross-entropy in nats a subword
     (from 0 up), or with --set training.validation=bleu, which needs sacreBLEU, 100 less BLEU. The
     state of the training lies in DIR.training; --resume goes on from the state saved last, with
-    the very same curve.
+    the same result.
 
     With --architecture controlled the model writes by a template, the two upper levels of the
     target's parse: --template-column has parses such as (S (NP (PRP It)) (VP (VBZ works)) (. .)).

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     batch_size=2048,
 )
 def main(run: Run, search: SearchOptions) -> None:
-    """Translate sentences, one a line: one line out for each line in, in order.
+    """Translate sentences, one a line: a line for each input line, in order.
 
     With --n-best K each line gives up to K rows instead, best first, tab-separated: its number,
     the rank, the score and the translation. A score is the mean natural-log probability of a
     subword, the end mark included: from -inf to 0, higher is better. The translations of a line
-    are distinct. A beam never finds a worse one than greedy search. --sample draws them from the
-    model by --seed; the same line gives the same samples.
+    are distinct. A beam never ends with a lower score than greedy search. --sample draws them from
+    the model by --seed; the same line gives the same samples.
 
     A blank line stays blank (with --n-best: rank 1, no score). A line is truncated to
     --max-length subwords, and a message on stderr names it. A line that is not UTF-8 or holds a

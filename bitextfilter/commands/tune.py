@@ -82,14 +82,15 @@ def main(run: Run, settings: _Settings, columns: PairColumns) -> None:
     r"""Train and measure an encoder at every point of a grid, and write one table, best first.
 
     GRID is a TOML file: the settings of bitext-train-encoder in tables, rules of bitext-filter
-    that training pairs must pass, and how many of those to draw. A value that is a list is tried
-    value by value, and all lists in all combinations. The figure of a point is the recovery error
+    that training pairs must pass, and the number of pairs to draw from these. The values of a
+    list are tried one by one, several lists in all combinations. The figure of a point is the
+    recovery error
     on --development (%, 0 to 100, lower is better), or with --sts the unweighted mean over files
     of Pearson's correlation of cosine and score (times 100, -100 to 100, higher is better).
 
-    The table is written anew, whole, whenever a point is finished. Run again, it goes on with
-    the points that have no figure yet: one belongs to settings, to the content of all files
-    and models, and to the version of this program.
+    The table is rewritten, whole, whenever a point is finished. The same command goes on with
+    the points without a figure. A figure holds for its settings, the content of all files and
+    models, and the version of this program.
 
     Each process holds the text of its point in memory.
 

@@ -34,12 +34,12 @@ MEASURES: dict[str, Measure] = {
     ),
     "ratio": Measure(
         "-100 to 100",
-        "cosine / the mean of those two means; 1 is unremarkable",
+        "cosine / the mean of these two means; unrelated pairs about 1",
         "neighbours",
     ),
     "distance": Measure(
         "-2 to 2",
-        "cosine - the mean of those two means: half of csls",
+        "cosine - the mean of these two means: half of csls",
         "neighbours",
     ),
     # The model's classifier, of either kind; named after the multilayer perceptron of Kim et al.

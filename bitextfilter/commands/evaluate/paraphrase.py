@@ -63,7 +63,7 @@ class _Pairs:
 
 @command("paraphrase", _Settings, bootstrap_options(), RATED, ModelName)
 def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
-    """Measure how well the model's vectors tell paraphrases from other pairs.
+    """Measure how well the model's vectors separate paraphrases from other pairs.
 
     Rows of TEST are a label, 1 or 0, and two sentences. Decision rules, chosen on --development:
 

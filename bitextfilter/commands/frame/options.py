@@ -220,7 +220,7 @@ class Common:
     device: str = option(
         "--device auto|cpu|cuda[:N]", "Where to compute.", as_device, "auto", "cpu"
     )
-    quiet: bool = flag("-q --quiet", "Say nothing but errors.")
+    quiet: bool = flag("-q --quiet", "Write only errors.")
     verbose: bool = flag("-v --verbose", "Show the traceback of any error.")
     manifest: str | None = option("--manifest FILE", "Write the facts of this run as JSON.")
 
@@ -380,7 +380,7 @@ class Scaling:
     workers: int | None = option(
         "--workers N",
         "Workers on the cluster, of --threads CPUs each (1 if not given), and a GPU with "
-        "--device cuda  [default: as many as fit]",
+        "--device cuda  [default: all that fit]",
         COUNT,
     )
 

@@ -46,11 +46,11 @@ class TrainingOptions:
     """The settings of a training; ``seed`` is short for that of ``seed_name``."""
 
     settings: Path | None = option(
-        "--settings FILE", "Settings (JSON), such as those that a model keeps.", FILE
+        "--settings FILE", "Settings (JSON), such as a model's own file of them.", FILE
     )
     overrides: tuple[str, ...] = option(
         "--set NAME=VALUE",
-        "One setting; may be repeated, and goes before --settings.",
+        "One setting, which overrides --settings; may be repeated.",
         multiple=True,
     )
     seed: int | None = option("--seed N", "Short for --set training.seed=N.  [default: 1]", NATURAL)
@@ -121,7 +121,7 @@ class PairTraining:
     )
     parallel: tuple[tuple[str, str], ...] = option(
         "--parallel SOURCE TARGET[@WEIGHT]",
-        "Training pairs in two files of as many lines; may be repeated.",
+        "Training pairs in two files with equal numbers of lines; may be repeated.",
         multiple=True,
         nargs=2,
     )

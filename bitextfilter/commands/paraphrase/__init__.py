@@ -1,4 +1,4 @@
-"""``bitext-paraphrase``: make paraphrases, and tell good ones from bad.
+"""``bitext-paraphrase``: make paraphrases, and score their quality.
 
 Each subcommand is a module of its name.
 """
@@ -9,7 +9,7 @@ from bitextfilter.commands.frame.command import group
 
 main = group(
     "bitext-paraphrase",
-    """Make paraphrases, and tell good ones from bad.
+    """Make paraphrases, and score their quality.
 
     Example:
 

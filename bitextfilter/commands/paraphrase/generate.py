@@ -62,7 +62,7 @@ class _Templates:
     batch_size=2048,
 )
 def main(run: Run, templates: _Templates, search: SearchOptions) -> None:
-    """Paraphrase sentences, one a line: one line out for each line in, in their order.
+    """Paraphrase sentences, one a line: a line for each input line, in order.
 
     The model is one of bitext-train-translator with --languages en,en or the like, trained on
     paraphrases. Copies of the sentence, but for case, spaces and punctuation, are left out, unless

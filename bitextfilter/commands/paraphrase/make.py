@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _TEXTS = ("reference", "translation", "rank", "score")
-"""The names of the first columns; those of the rules follow."""
+"""The names of the first columns; the columns of the rules follow."""
 
 
 class _Pair(NamedTuple):
