@@ -178,79 +178,6 @@ _END = (1 << 62, 0)
 """Behind the last dropped line."""
 
 
-class _WaitingRows:
-    """Rows on disk that are decided when all are read."""
-
-    def __init__(self, settings: DedupSettings, stack: ExitStack) -> None:
-        """Keep rows in files that are closed with *stack*."""
-        self._settings = settings
-        self._stack = stack
-        self._near: NearTexts | None = None
-        kinds = ["u8", "u8", "i8"]
-        if settings.match == "near":
-            try:
-                from bitextfilter.corpus.near_duplicates import NearTexts
-            except ModuleNotFoundError as error:
-                remedy = "pip install 'bitextfilter[near]'"
-                raise DeviceError(f"near duplicates need {error.name}: {remedy}") from error
-            self._near = stack.enter_context(NearTexts(settings))
-            kinds = ["u8", "i8"]
-        elif settings.keys == 1:
-            kinds = ["u8", "u8", "u8", "i8"]
-        self._entries = self._sort(kinds)
-        self._preferences = self._sort(["u8", "i8"])
-        self._gone = self._sort(["i8", "i8"])
-        self._order = _Order()
-
-    def settle(self, lines: Integers, keepers: Integers) -> None:
-        """Drop the rows that duplicate a decided one: those with a keeper other than 0."""
-        self._gone.add(lines[keepers > 0], keepers[keepers > 0])
-
-    def add(self, lines: Integers, keys: Keys, preferences: Keys) -> None:
-        """Add rows by their keys."""
-        if self._settings.keys == 1:
-            self._entries.add(keys[:, 0], keys[:, 1], preferences, lines)
-        else:
-            self._entries.add(keys[:, 0], keys[:, 1], np.repeat(lines, self._settings.keys))
-            self._prefer(preferences, lines)
-
-    def add_near(self, lines: Integers, texts: Sequence[Sequence[str]], preferences: Keys) -> None:
-        """Add rows by their normalised texts."""
-        assert self._near is not None
-        keys = self._near.add(lines, texts)
-        self._entries.add(keys.ravel(), np.repeat(lines, keys.shape[1]))
-        self._prefer(preferences, lines)
-
-    def resolved(self) -> ExternalSort:
-        """Return the lines dropped, ascending, and the lines kept instead."""
-        if self._near is None and self._settings.keys == 1:
-            dropped = _first_of_each(self._entries)
-        else:
-            if self._settings.keep == "best":
-                self._order.prefer(self._preferences, self._stack)
-            matches = (lambda *_: True) if self._near is None else self._near.similar
-            memory = self._settings.memory // 8
-            dropped = _one_of_matching(self._entries, self._order, matches, memory)
-        for lines, keepers in dropped:
-            self._gone.add(lines, keepers)
-        return self._gone
-
-    def by_keeper(self) -> ExternalSort:
-        """Return the resolved lines by keeper: lines kept, ascending, and their duplicates."""
-        turned = self._sort(["i8", "i8"])
-        for lines, keepers in self._gone.parts():
-            turned.add(keepers, lines)
-        return turned
-
-    def _prefer(self, preferences: Keys, lines: Integers) -> None:
-        self._order.extend(lines)
-        if self._settings.keep == "best":
-            self._preferences.add(preferences, lines)
-
-    def _sort(self, kinds: Sequence[str]) -> ExternalSort:
-        return self._stack.enter_context(ExternalSort(kinds, self._settings.memory // 8))
-
-
 def _preferences(scores: Sequence[float] | None, count: int) -> Keys:
     """Return numbers that order rows by descending score; NaN, no score, comes last."""
     if scores is None:
@@ -271,10 +198,20 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
 
     def __init__(self, settings: DedupSettings, wait: bool = False) -> None:
         """Compare rows by *settings*; with *wait*, all are decided at the end."""
-        self._settings = settings
+        self._settings, self._stack, self._order = settings, ExitStack(), _Order()
         self._normalise = str if settings.match == "exact" else normaliser(settings.ignore)
-        self._stack = ExitStack()
-        self._rows = _WaitingRows(settings, self._stack)
+        self._near: NearTexts | None = None
+        kinds = ["u8", "u8", "u8", "i8"] if settings.keys == 1 else ["u8", "u8", "i8"]
+        if settings.match == "near":
+            try:
+                from bitextfilter.corpus.near_duplicates import NearTexts
+            except ModuleNotFoundError as error:
+                remedy = "pip install 'bitextfilter[near]'"
+                raise DeviceError(f"near duplicates need {error.name}: {remedy}") from error
+            self._near = self._stack.enter_context(NearTexts(settings))
+            kinds = ["u8", "i8"]
+        self._entries, self._gone = self._sort(kinds), self._sort(["i8", "i8"])
+        self._preferences = self._sort(["u8", "i8"])
         self.waiting = wait or settings.match == "near" or settings.keep == "best"
         self._table = KeyTable(1 if self.waiting else settings.memory // 2)
 
@@ -299,8 +236,9 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
         elif scores is None:
             raise SettingsError("keeping the best row needs scores")
         texts = [[self._normalise(text) for text in row] for row in texts]
-        if self._settings.match == "near":
-            self._rows.add_near(numbers, texts, _preferences(scores, len(texts)))
+        if self._near is not None:
+            near = self._near.add(numbers, texts)
+            self._hold([near.ravel()], numbers, _preferences(scores, len(texts)))
             return None
         digests = self._digests(texts)
         keys = np.frombuffer(b"".join(digests), "<u8").astype(np.uint64).reshape(-1, 2)
@@ -308,24 +246,50 @@ class Deduplicator(AbstractContextManager["Deduplicator"]):
         seen = self._seen(keys)
         if not self.waiting:
             return self._decide(lines, digests, keys, seen)
-        self._rows.settle(numbers, seen)
+        self._gone.add(numbers[seen > 0], seen[seen > 0])
         new = seen == 0
         order = _preferences(scores, len(texts))[new]
-        self._rows.add(numbers[new], keys[np.repeat(new, self._settings.keys)], order)
+        self._hold(list(keys[np.repeat(new, self._settings.keys)].T), numbers[new], order)
         return None
+
+    def _hold(self, keys: Sequence[Keys], lines: Integers, preferences: Keys) -> None:
+        """Keep rows until all are read; the columns of *keys* have one or more keys of each."""
+        if self._near is None and self._settings.keys == 1:
+            self._entries.add(*keys, preferences, lines)
+            return
+        self._entries.add(*keys, np.repeat(lines, len(keys[0]) // max(1, len(lines))))
+        self._order.extend(lines)
+        if self._settings.keep == "best":
+            self._preferences.add(preferences, lines)
+
+    def _sort(self, kinds: Sequence[str]) -> ExternalSort:
+        return self._stack.enter_context(ExternalSort(kinds, self._settings.memory // 8))
 
     def finish(self) -> ExternalSort:
         """Return the waiting rows dropped: their lines, ascending, and the lines they duplicate."""
         self._table = KeyTable(1)
-        return self._rows.resolved()
+        if self._near is None and self._settings.keys == 1:
+            dropped = _first_of_each(self._entries)
+        else:
+            if self._settings.keep == "best":
+                self._order.prefer(self._preferences, self._stack)
+            matches = (lambda *_: True) if self._near is None else self._near.similar
+            memory = self._settings.memory // 8
+            dropped = _one_of_matching(self._entries, self._order, matches, memory)
+        for lines, keepers in dropped:
+            self._gone.add(lines, keepers)
+        return self._gone
 
     def groups(self) -> Iterator[tuple[int, int, bool]]:
         """Yield each row of each group after ``finish``: the group, the line, True if kept.
 
         Groups are numbered from 1, in the order of the lines kept, which come first.
         """
+        by_keeper = self._sort(["i8", "i8"])
+        for lines, keepers in self._gone.parts():
+            by_keeper.add(keepers, lines)
         group = last = 0
-        for keepers, lines in self._rows.by_keeper().parts():
+        for keepers, lines in by_keeper.parts():
             for keeper, line in zip(keepers.tolist(), lines.tolist(), strict=True):
                 if keeper != last:
                     group, last = group + 1, keeper

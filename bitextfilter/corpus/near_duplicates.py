@@ -40,12 +40,6 @@ def shingles(text: str, size: int) -> set[str]:
     return {text[start : start + size] for start in range(len(text) - size + 1)}
 
 
-def jaccard(one: set[str], other: set[str]) -> float:
-    """Return the Jaccard similarity of two sets: intersection over union, 0 to 1."""
-    common = len(one & other)
-    return common / (len(one) + len(other) - common)
-
-
 def recall(similarity: float, bands: int, rows: int) -> float:
     """Return the probability that sets of this *similarity* agree in all *rows* of a band."""
     return float(1 - (1 - similarity**rows) ** bands)
@@ -162,14 +156,17 @@ class NearTexts(AbstractContextManager["NearTexts"]):
 
     def similar(self, one: int, other: int) -> bool:
         """Return True if the rows of two lines are similar enough: in all sides, or either."""
-        found = (self._are_similar(one, other, side) for side in range(self._settings.sides))
-        return any(found) if self._settings.by == "either" else all(found)
 
-    def _are_similar(self, one: int, other: int, side: int) -> bool:
-        mine, its = self._text(one, side), self._text(other, side)
-        if mine == its:
-            return True
-        return jaccard(self._shingles(mine), self._shingles(its)) >= self._settings.similarity
+        def jaccard(side: int) -> float:
+            texts = self._text(one, side), self._text(other, side)
+            if texts[0] == texts[1]:
+                return 1.0
+            first, second = map(self._shingles, texts)
+            common = len(first & second)
+            return common / (len(first) + len(second) - common)
+
+        found = (jaccard(side) >= self._settings.similarity for side in range(self._settings.sides))
+        return any(found) if self._settings.by == "either" else all(found)
 
     def _read(self, line: int, side: int) -> str:
         record = self._texts[(line - self._first) * self._settings.sides + side]

@@ -26,7 +26,7 @@ from bitextfilter.corpus.duplicate_keys import (
     normaliser,
     text_key,
 )
-from bitextfilter.corpus.near_duplicates import banding, jaccard, recall, shingle_hashes, shingles
+from bitextfilter.corpus.near_duplicates import banding, recall, shingle_hashes, shingles
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.spill import ExternalSort, KeyTable, Records
 
@@ -412,12 +412,6 @@ def test_shingle_hashes_are_those_of_the_shingles(texts: list[str], size: int) -
     for i, one in enumerate(sets):
         for j, other in enumerate(sets):
             assert len(one & other) == len(names[i] & names[j])
-
-
-def test_jaccard() -> None:
-    assert jaccard({"a", "b"}, {"b", "c"}) == 1 / 3
-    assert jaccard({"a"}, {"a"}) == 1
-    assert jaccard({"a"}, {"b"}) == 0
 
 
 @pytest.mark.parametrize(
