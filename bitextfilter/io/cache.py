@@ -117,8 +117,12 @@ class Cache(AbstractContextManager["Cache"]):
         """Return the table, None if there is none; InputError if the folder is something else."""
         if self._file.exists():
             return self._connected()
-        if self._folder.exists() and not _is_empty(self._folder):
-            raise self._refusal()
+        if self._folder.exists():
+            drafts_alone = self._folder.is_dir() and all(
+                path.suffix == ".partial" for path in self._folder.iterdir()
+            )
+            if not drafts_alone:
+                raise self._refusal()
         return None
 
     def _connected(self) -> sqlite3.Connection:
@@ -186,8 +190,3 @@ def _sealed(keys: Sequence[bytes], bits: NDArray[np.uint32]) -> NDArray[np.int64
     checks = np.fromiter(map(zlib.crc32, keys, bits.tolist()), dtype=np.uint64, count=len(keys))
     entries: NDArray[np.uint64] = checks << np.uint64(32) | bits
     return entries.view(np.int64)
-
-
-def _is_empty(folder: Path) -> bool:
-    """Return whether a path is a folder with nothing but drafts of killed processes."""
-    return folder.is_dir() and all(path.suffix == ".partial" for path in folder.iterdir())

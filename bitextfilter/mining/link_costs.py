@@ -385,9 +385,14 @@ def _learned(sentences: Sequence[str], link_of: Indices, vectors: Vectors) -> Ve
     Sums of 1 and -1 are exact, so that the share of a link can be taken away without a rest.
     """
     (table,) = _word_tables([map(word_forms, sentences)])
-    sums = table.transposed().sums(lambda _, rows: vectors[link_of[rows]])
+    order = np.argsort(table.words, kind="stable")
+    by_word = _WordTable(table.size, table.count, table.words[order], table.rows[order])
+    sums = by_word.sums(lambda _, rows: vectors[link_of[rows]])
     weights = (table.rarity() / np.sqrt(table.counts())).astype(np.float32)
-    own = table.counts_in_groups(link_of)
+    # For each occurrence, the number of sentences of its link with the word.
+    of_link = link_of[table.rows] * table.size + table.words
+    _, where, counts = np.unique(of_link, return_inverse=True, return_counts=True)
+    own = np.asarray(counts[where], dtype=np.float32)
 
     def others(part: slice, words: Indices) -> Vectors:
         itself = vectors[link_of[table.rows[part]]] * own[part, None]
@@ -402,28 +407,20 @@ def _spellings(sentence: str) -> set[str]:
     return words | {word[:BEGINNING] + " " for word in words if len(word) > BEGINNING}
 
 
+@dataclass(frozen=True)
 class _WordTable:
     """Words by row: the row and the word of each occurrence, ``(t,)`` each, sorted by row."""
 
-    def __init__(self, count: int, size: int, rows: Indices, words: Indices) -> None:
-        """Take the occurrences of *size* words in *count* rows."""
-        self.count, self.size = count, size
-        self.rows, self.words = rows, words
-
-    def transposed(self) -> _WordTable:
-        """Return the table with rows and words exchanged."""
-        order = np.argsort(self.words, kind="stable")
-        return _WordTable(self.size, self.count, self.words[order], self.rows[order])
+    count: int
+    """Rows."""
+    size: int
+    """Words of the vocabulary."""
+    rows: Indices
+    words: Indices
 
     def counts(self) -> Floats:
         """Return the number of rows with each word, ``(size,)``."""
         return np.bincount(self.words, minlength=self.size).astype(np.float64)
-
-    def counts_in_groups(self, group_of: Indices) -> NDArray[np.float32]:
-        """Return for each occurrence the number of rows of its group with the word, ``(t,)``."""
-        both = group_of[self.rows] * self.size + self.words
-        _, where, counts = np.unique(both, return_inverse=True, return_counts=True)
-        return np.asarray(counts[where], dtype=np.float32)
 
     def rarity(self) -> Floats:
         """Return log((1 + rows) / rows with it) of each word, ``(size,)``."""

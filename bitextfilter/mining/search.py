@@ -242,7 +242,6 @@ class _Blocks:
     def read(self, block: int) -> Vectors:
         """Return the unit rows of a block."""
         if self._last is None or self._last[0] != block:
-            self._last = None
-            rows = self._file[block * BLOCK : (block + 1) * BLOCK]
-            self._last = block, unit_rows(rows)
+            self._last = None  # frees its memory first
+            self._last = block, unit_rows(self._file[block * BLOCK : (block + 1) * BLOCK])
         return self._last[1]
