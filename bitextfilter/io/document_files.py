@@ -90,8 +90,9 @@ def _object(line: bytes) -> ListedPair:
 def _lines(text: object, side: str) -> list[bytes]:
     """Return the lines of a text or the sentences of a list, each with an ending."""
     lines = text.removesuffix("\n").split("\n") if isinstance(text, str) and text else text or []
-    usable = isinstance(text, str | list) and isinstance(lines, list)
-    if not usable or not all(isinstance(line, str) for line in lines):
+    if not isinstance(text, str | list) or not isinstance(lines, list):
+        raise ValueError(f"no {side}")
+    if not all(isinstance(line, str) for line in lines):
         raise ValueError(f"no {side}")
     if any("\n" in line for line in lines):
         raise ValueError(f"a sentence of the {side} has a line end in it")
