@@ -264,8 +264,8 @@ def _least_score(run: Run, similarity: str, asked: MinScore | str | None) -> flo
     except SettingsError as error:
         if asked == RECOMMENDED:
             raise
-        doubt = f"all candidates are written, most are wrong: {error}"
-        run.afterwards(partial(run.note, doubt))
+        doubt = f"wrong pairs are written, too: {error}"
+        run.afterwards(partial(run.warn, doubt))
         return -inf
 
 

@@ -79,9 +79,9 @@ def make_rule(name: str, values: Mapping[str, Any], recommend: Recommend | None 
 
     Names, values and errors are those of ``parse_rule``.
     """
+    rule = _rule("column" if name == "score" else name)
     if name == "score":
-        name, values = "column", {"column": "score", **values}
-    rule = _rule(name)
+        values = {"column": "score", **values}
     hints = typing.get_type_hints(rule)
     known = {key: typing.get_args(hints[key]) or (hints[key],) for key in defaults(rule)}
     made: dict[str, Any] = {}
@@ -89,6 +89,8 @@ def make_rule(name: str, values: Mapping[str, Any], recommend: Recommend | None 
         where = str(values.get("column", rule.column))
         least = (key for key in ("minimum", "min") if values.get(key) == _RECOMMENDED)
         values = {**values, **{key: recommend(where) for key in least}}
+        if values.get("maximum", values.get("max")) == _RECOMMENDED:
+            raise SettingsError(f"rule {name!r}: the recommended cut is a minimum, not a maximum")
     for key, value in values.items():
         field = _SHORT.get(key, key).replace("-", "_")
         if field not in known:

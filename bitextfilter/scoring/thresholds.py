@@ -177,16 +177,18 @@ def recommended_threshold(
     or it is one of several; ModelError as :func:`read_thresholds` does.
     """
     use = use or ("mining" if measure == "joint" else "filtering")
-    own, _ = own_thresholds(folder, digest)
+    own, others = own_thresholds(folder, digest)
     found = [threshold for threshold in own if (threshold.use, threshold.measure) == (use, measure)]
     best = [threshold for threshold in found if threshold.goal == "f1"] or found
     if len(best) == 1:
         return best[0]
-    several = f"several cuts ({', '.join(t.goal for t in best)})" if best else "no cut"
-    known = ", ".join(t.measure for t in own if t.use == use) or "nothing"
+    cuts = f"several cuts ({', '.join(t.goal for t in best)})" if best else "no cut"
+    known = ", ".join(dict.fromkeys(t.measure for t in own if t.use == use))
+    only = f", only by {known}" if known and not best else ""
+    stale = f" ({others} are of other weights)" if others and not known else ""
     raise SettingsError(
-        f"the model {folder.name} recommends {several} for {use} by {measure} (it does by {known}):"
-        " give a number, or see bitext-models recommend --help"
+        f"the model {folder.name} recommends {cuts} for {use} by {measure}{only}{stale}:"
+        " give a number, or estimate a cut (bitext-models recommend --help)"
     )
 
 

@@ -17,7 +17,7 @@ from bitextfilter.scoring.thresholds import Threshold, write_thresholds
 MODULES = {"rank": rank, "filter": filtering, "align": align}
 ROWS = "a1\tb1\t0.3\na2\tb2\t0.25\na3\tb3\t0.2\n"
 HEADED = "source\ttarget\t{}\n" + ROWS
-CUT = "the recommended cut is {} ({}, f1, toy {})"
+CUT = "the recommended cut is {} (for {}, by f1, model toy {})"
 
 
 def cut(model: str, use: str, measure: str, least: float, goal: str = "f1") -> Threshold:
@@ -67,7 +67,7 @@ def test_rank_takes_the_default_measure_or_the_one_that_is_named(
     assert kept(usual) == ["0.3", "0.25"]
     assert said(model, "mlp>=0.25") in usual.stderr
     facts = json.loads((tmp_path / "run.json").read_text())["facts"]
-    assert facts["recommended mlp"].startswith("mlp>=0.25 (filtering")
+    assert facts["recommended mlp"].startswith("mlp>=0.25 (for filtering")
     named = run("rank", model, *words, "--similarity", "csls", text=ROWS)
     assert kept(named) == ["0.3"]
     assert said(model, "csls>=0.3") in named.stderr
@@ -92,8 +92,8 @@ def test_rank_reads_the_measure_in_the_header(model: Path) -> None:
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
-        ("euclidean", "recommends no cut for filtering by euclidean (it does by mlp, "),
-        ("ratio", "recommends no cut for filtering by ratio"),
+        ("euclidean", "no cut for filtering by euclidean, only by mlp, csls, cosine: give"),
+        ("ratio", "recommends no cut for filtering by ratio, only by mlp"),
         ("cosine", "several cuts (recall>=0.9, precision>=0.9) for filtering by cosine"),
     ],
 )
@@ -146,7 +146,9 @@ def test_filter_by_a_measure_that_is_named(model: Path, tmp_path: Path) -> None:
             "the measure of the column 'quality' is unknown",
         ),
         (["--rule", "-1>=recommended", "--header"], "use its name in the header"),
-        (["--rule", "score<=recommended"], "maximum=recommended is not a number"),
+        (["--rule", "score<=recommended"], "the recommended cut is a minimum, not a maximum"),
+        (["--rule", "score:max=recommended"], "rule 'score': the recommended cut is a minimum"),
+        (["--rule", "score:min=recomended"], "rule 'score': min=recomended is not a number"),
         (["--rule", "length:min=recommended"], "min=recommended is not a number"),
         (["--rule", "score:min=1,minimum=2"], "minimum is given twice"),
         (["--rule", "ratio>=recommended", "--header"], "no cut for filtering by ratio"),
@@ -188,7 +190,7 @@ def test_align_is_joint_and_cut_where_the_model_says(
 def test_align_without_a_recommendation(model: Path, files: tuple[Path, Path]) -> None:
     result = run("align", model, *files, "--similarity", "csls")
     assert len(kept(result)) >= 40
-    assert "all candidates are written, most are wrong: the model toy" in result.stderr
+    assert "warning: wrong pairs are written, too: the model toy" in result.stderr
     asked = run("align", model, *files, "--similarity", "csls", "--min-score", "recommended")
     assert (asked.exit_code, asked.stdout) == (78, "")
     links = run("align", model, *files, "--monotonic", "--min-score", "recommended")

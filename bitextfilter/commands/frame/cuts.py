@@ -62,7 +62,8 @@ def recommended_cut(run: Run, model: str, measure: str, use: str | None = None) 
     folder = find_model(model)
     found = recommended_threshold(folder, model_digest(folder), measure, use)
     name = folder.name
-    cut = f"{measure}>={found.threshold!r} ({found.use}, {found.goal}, {name} {found.model})"
+    origin = f"for {found.use}, by {found.goal}, model {name} {found.model}"
+    cut = f"{measure}>={found.threshold!r} ({origin})"
     run.facts[f"recommended {measure}"] = cut
     run.note(f"the recommended cut is {cut}")
     return found.threshold
