@@ -161,7 +161,10 @@ def seed_pairs(
         (at[0][one], at[1][other]) for one, other in dictionary if one in at[0] and other in at[1]
     )
     if not known:
-        raise InputError("no entry of the dictionary has a vector on both sides")
+        raise InputError(
+            "no entry of the dictionary has a vector on both sides",
+            remedy="add entries of more frequent tokens",
+        )
     return np.array(list(known), dtype=np.int64)
 
 
