@@ -69,7 +69,7 @@ def train(variant: str, updates: int, threads: int) -> None:
     from bitextfilter.training.loop import update
     from bitextfilter.training.settings import TranslatorSettings
     from bitextfilter.training.translator import TranslationLearner, translation_stream
-    from bitextfilter.translation.registry import TRANSLATORS
+    from bitextfilter.translation.translator import TRANSLATORS
 
     torch.manual_seed(1)
     torch.set_num_threads(threads)

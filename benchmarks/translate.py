@@ -34,8 +34,7 @@ def random_translator(name: str, threads: int) -> Translator:
     from bitextfilter.text.normalise import Normalisation
     from bitextfilter.text.processor import TextProcessor
     from bitextfilter.text.segment import SegmenterSettings
-    from bitextfilter.translation.registry import TRANSLATORS
-    from bitextfilter.translation.translator import Translator
+    from bitextfilter.translation.translator import TRANSLATORS, Translator
 
     torch.manual_seed(1)
     words = [f"w{number}" for number in range(WORDS)]
@@ -119,7 +118,7 @@ def main() -> None:
     options = parser.parse_args()
     from bitextfilter.commands.frame.command import steady_speed_and_memory
     from bitextfilter.io.files import read_lines
-    from bitextfilter.translation.registry import load_translator
+    from bitextfilter.translation.translator import load_translator
 
     steady_speed_and_memory()
     sentences = random_sentences(options.sentences)

@@ -384,7 +384,7 @@ def align_documents(
     Raises SettingsError for a value that is unknown, out of range, or impossible with the model.
     """
     from bitextfilter.mining.link_costs import LinkSettings
-    from bitextfilter.workflows.document_alignment import aligner
+    from bitextfilter.workflows.model_alignment import aligner
 
     if not 1 <= largest <= 10 or not 0 <= skip <= 100:
         raise SettingsError(f"largest is 1 to 10 and skip 0 to 100, not {largest} and {skip:g}")

@@ -20,7 +20,7 @@ from console import command as command_of
 from warm import warm
 
 from bitextfilter.encoders.combination import PARTS
-from bitextfilter.workflows.encoder_config import EncoderConfig
+from bitextfilter.workflows.encoder_training import EncoderConfig
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from bitextfilter.mining.index import SavedIndex
     from bitextfilter.mining.search import MapTasks
     from bitextfilter.scoring.model import Model
-    from bitextfilter.workflows.collection_mining import CollectionMiner
+    from bitextfilter.workflows.model_alignment import CollectionMiner
 
 _RETRIEVALS = ["forward", "backward", "intersect", "max"]
 
@@ -207,7 +207,7 @@ def _mine(run: Run, files: Sequence[str], settings: _Settings, form: RowForm) ->
 
 def _mine_stream(run: Run, files: Sequence[str], settings: _Settings, form: RowForm) -> None:
     """Write the best pair of each sentence with an index, in input order, window by window."""
-    from bitextfilter.workflows.collection_mining import IndexMiner
+    from bitextfilter.workflows.model_alignment import IndexMiner
 
     output, reader, model = run.output(), run.rows(TextColumn(), files[0]), run.model()
     mining = _mining_settings(run, model, settings)
@@ -271,7 +271,7 @@ def _least_score(run: Run, similarity: str, asked: MinScore | str | None) -> flo
 
 def _miner(run: Run, model: Model, settings: _Settings) -> CollectionMiner:
     """Open the folder of the search, the index, and the workers."""
-    from bitextfilter.workflows.collection_mining import (
+    from bitextfilter.workflows.model_alignment import (
         CollectionMiner,
         NeighbourSettings,
         SearchHooks,

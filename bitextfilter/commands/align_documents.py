@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
     from bitextfilter.mining.monotonic import Link
     from bitextfilter.scoring.model import Model
-    from bitextfilter.workflows.document_alignment import Align
+    from bitextfilter.workflows.model_alignment import Align
 
 _TABS = f"replace it by a space (its columns would shift); or {REMEDY}"
 _TOGETHER = "links of several documents in one file cannot be told apart"
@@ -233,7 +233,7 @@ def _read(run: Run, pair: _DocumentPair, keep_going: bool) -> _Sides | None:
 def _aligner(run: Run, model: Model | None, settings: DocumentSettings) -> Align:
     """Return the function that aligns two documents, as --by says."""
     from bitextfilter.mining.link_costs import LinkSettings
-    from bitextfilter.workflows.document_alignment import aligner
+    from bitextfilter.workflows.model_alignment import aligner
 
     costs = LinkSettings(settings.largest, settings.skip)
     encode = None if model is None else partial(_encode, run, model)

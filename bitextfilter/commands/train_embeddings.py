@@ -25,9 +25,8 @@ from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import TrainingOptions, training_settings
 
 if TYPE_CHECKING:
-    from bitextfilter.training.mapping import Induced
+    from bitextfilter.training.mapping import EmbeddingConfig, Induced, Seeds
     from bitextfilter.training.word_vectors import WordVectors
-    from bitextfilter.workflows.embedding_training import EmbeddingConfig, Seeds
 
 
 _WINDOW = 8192
@@ -99,7 +98,7 @@ class _Settings:
     "bitext-train-embeddings",
     _Settings,
     rows("output"),
-    training_settings("workflows.embedding_training.EmbeddingConfig", "adversarial.seed"),
+    training_settings("training.mapping.EmbeddingConfig", "adversarial.seed"),
     uses="device",
 )
 def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
@@ -122,7 +121,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     """
     from bitextfilter.io.vector_file import write_word_vectors
     from bitextfilter.models.device import resolve_device
-    from bitextfilter.workflows.embedding_training import joint_table, map_sides
+    from bitextfilter.training.mapping import joint_table, map_sides
 
     both = settings.separate or ()
     for path, other in zip(both, both[::-1], strict=True):
@@ -146,7 +145,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
 
 def _plan(settings: _Settings, chosen: TrainingOptions) -> EmbeddingConfig:
     """Return the settings. Raises UsageError for those without effect beside the others."""
-    from bitextfilter.workflows.embedding_training import EmbeddingConfig
+    from bitextfilter.training.mapping import EmbeddingConfig
 
     plan, usual = EmbeddingConfig.from_dict(chosen.values()), EmbeddingConfig()
     text = bool(settings.source_text or settings.target_text)

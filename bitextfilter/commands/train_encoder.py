@@ -72,7 +72,7 @@ class _Settings(PairTraining):
     "bitext-train-encoder",
     _Settings,
     NEW_MODEL,
-    training_settings("workflows.encoder_config.EncoderConfig"),
+    training_settings("workflows.encoder_training.EncoderConfig"),
     PairColumns,
     uses="threads device",
 )
@@ -100,14 +100,13 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions, columns: PairCo
         bitext-train-encoder --languages en,de --pairs train.tsv.gz --development dev.tsv \
             -o my-model
     """
-    from bitextfilter.workflows.encoder_config import EncoderConfig
-    from bitextfilter.workflows.encoder_training import EncoderTraining, PivotTraining
+    from bitextfilter.workflows import encoder_training as workflow
 
-    config = EncoderConfig.from_dict(chosen.values(settings.architecture))
+    config = workflow.EncoderConfig.from_dict(chosen.values(settings.architecture))
     run.facts["seed"] = config.training.seed
     environment = run_environment(run, quantise=settings.quantise, resume=settings.resume)
     files = _files(config.architecture, settings, columns)
-    training = EncoderTraining if files.pivot is None else PivotTraining
+    training = workflow.EncoderTraining if files.pivot is None else workflow.PivotTraining
     progress = training(config, files, environment).run()
     run.counts["updates"] = progress.update
     run.note(f"lowest recovery error {progress.best:.2f} % (mean of CSLS and cosine)")

@@ -22,7 +22,7 @@ from bitextfilter.io.shards import Shard
 
 PLAN = "plan.json"
 
-_OURS = re.compile(r"\.?\d{6,}\.(output|rejects|input|json)(\..+\.partial)?|\.plan\.json\..+")
+_OURS = r"\.?\d{6,}\.(output|rejects|input|json)(\..+\.partial)?|\.plan\.json\..+"
 
 
 def read_plan(folder: Path) -> dict[str, Any] | None:
@@ -37,6 +37,32 @@ def read_plan(folder: Path) -> dict[str, Any] | None:
     if not isinstance(plan, dict):
         raise InputError("damaged", file=str(path), remedy="remove the folder")
     return plan
+
+
+def claim(folder: Path, plan: Mapping[str, Any], ours: str = "") -> None:
+    """Take a folder, new, empty, or of the same run, for the run that *plan* describes.
+
+    Args:
+        folder: made where it is missing.
+        plan: all that the result depends on.
+        ours: pattern of the names that may be in a folder without a plan.
+
+    Raises:
+        SettingsError: it is of another run, or holds anything else.
+        InputError: its plan is damaged.
+        OutputError: it cannot be written.
+    """
+    with naming_output(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    before = read_plan(folder)
+    if before is not None:
+        check_plan(folder, before, plan)
+    elif any(not re.fullmatch(ours, other.name) for other in folder.iterdir()):
+        raise SettingsError(
+            f"{folder} is not empty, and holds no earlier run: name a new folder, or an empty one"
+        )
+    else:
+        write_plan(folder, plan)
 
 
 def write_plan(folder: Path, plan: Mapping[str, Any]) -> None:
@@ -103,7 +129,7 @@ class WorkFolder:
     def empty(self) -> None:
         """Remove all files of the run, the plan last, and the folder if nothing else is in it."""
         for path in self.path.iterdir():
-            if _OURS.fullmatch(path.name):
+            if re.fullmatch(_OURS, path.name):
                 path.unlink(missing_ok=True)
         (self.path / PLAN).unlink(missing_ok=True)
         with suppress(OSError):
@@ -137,11 +163,5 @@ def kept_folder(path: Path, plan: Mapping[str, Any]) -> Iterator[WorkFolder]:
         path.mkdir(parents=True, exist_ok=True)
     folder = WorkFolder(path)
     with locked(folder.path):
-        before = read_plan(folder.path)
-        if before is not None:
-            check_plan(folder.path, before, plan)
-        elif any(not _OURS.fullmatch(other.name) for other in folder.path.iterdir()):
-            raise SettingsError(f"{path} is no folder of parts: name a new one, or an empty one")
-        else:
-            write_plan(folder.path, plan)
+        claim(folder.path, plan, _OURS)
         yield folder

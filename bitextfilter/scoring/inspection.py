@@ -136,7 +136,7 @@ def _scores(folder: Path) -> Iterator[tuple[str, float]]:
 
 def _translations(folder: Path) -> Iterator[tuple[str, float]]:
     """Translate a sentence, and score a pair."""
-    from bitextfilter.translation.registry import load_translator
+    from bitextfilter.translation.translator import load_translator
 
     translator = load_translator(folder)
     templates = None if translator.processor.templates is None else [_TEMPLATE]

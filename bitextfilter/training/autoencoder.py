@@ -1,4 +1,4 @@
-"""The whole network as it is trained: the encoders, the decoder they share, the objectives.
+"""Training of encoders on pairs: the network with its objectives, and its mini-batches.
 
 Every mini-batch holds as many translations as autoencodings (Kim et al. 2019, section 3.2).
 """
@@ -6,16 +6,22 @@ Every mini-batch holds as many translations as autoencodings (Kim et al. 2019, s
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from bitextfilter.arrays import Indices
 from bitextfilter.encoders.base import Inputs, Network, Padded
 from bitextfilter.text.ragged import PIECES
+from bitextfilter.training.data import Corpus, Sentences, endless_batches, pad
 from bitextfilter.training.encoder_learner import EncoderLearner
+from bitextfilter.training.loop import Stream
 from bitextfilter.training.negatives import hardest_negatives, random_partners, taken
 from bitextfilter.training.objectives import (
     HardNegatives,
@@ -23,7 +29,7 @@ from bitextfilter.training.objectives import (
     margin_loss,
     ranking_loss,
 )
-from bitextfilter.training.settings import TrainingSettings
+from bitextfilter.training.settings import TrainingSettings, run_length
 
 LARGEST_SCALE = 100.0
 """Bound of the learnt scale of the cosines (Radford et al. 2021, section 2.5)."""
@@ -45,8 +51,8 @@ class Batch:
     same: Tensor
     monolingual: dict[int, Inputs]
     """By side; a side without an entry autoencodes its half of the pairs."""
-    negatives: tuple[NegativeBatch, NegativeBatch] | None = None
-    """Of the sources and of the targets; None: they are searched for among the pairs."""
+    negatives: Sequence[NegativeBatch] = ()
+    """Of the sources and of the targets; empty: they are searched for among the pairs."""
 
 
 class BilingualTraining(EncoderLearner):
@@ -66,6 +72,7 @@ class BilingualTraining(EncoderLearner):
         the network has no vectors of pieces, and a decoder is to write them.
         """
         super().__init__(network, settings, one_language)
+        self.negative_sides = (0, 1) if settings.negatives == "same" else (1, 0)
         if settings.ranking:
             self.log_scale = nn.Parameter(torch.tensor(math.log(settings.scale)))
         if settings.decodes:
@@ -94,17 +101,15 @@ class BilingualTraining(EncoderLearner):
     def _triplet(self, batch: Batch, vectors: list[Tensor]) -> Tensor:
         """The margin loss, with negatives from the batch or searched for among the pairs."""
         settings = self.settings
-        of_side = (0, 1) if settings.negatives == "same" else (1, 0)
         sides = (0, 1) if settings.triplet_sides == "both" else (0,)
-        if batch.negatives is None:
-            places = hardest_negatives(vectors[0], vectors[1], batch.same, settings.negatives)
-            found = [taken(vectors[of_side[side]], places[side]) for side in sides]
-        else:
-            given = [batch.negatives[side] for side in sides]
+        if batch.negatives:
             found = [
-                HardNegatives(self.encode(each.sentences, of_side[side]), each.present)
-                for side, each in zip(sides, given, strict=True)
+                HardNegatives(self.encode(each.sentences, self.negative_sides[side]), each.present)
+                for side, each in zip(sides, batch.negatives, strict=False)
             ]
+        else:
+            places = hardest_negatives(vectors[0], vectors[1], batch.same, settings.negatives)
+            found = [taken(vectors[self.negative_sides[side]], places[side]) for side in sides]
         second = found[1] if len(found) > 1 else None
         return margin_loss(vectors[0], vectors[1], found[0], second, settings.triplet_margin)
 
@@ -137,3 +142,79 @@ class BilingualTraining(EncoderLearner):
         """Loss of writing ``sentences`` of a side from ``embedding (n, d)``."""
         table = self.network.piece_tables()[-self.read_as[side]]
         return self.written(embedding, sentences, table, side)
+
+
+def pair_stream(model: BilingualTraining, data: tuple[Corpus, dict[int, Sentences]]) -> Stream:
+    """Mini-batches of pairs, on the device that the network lies on.
+
+    ``data``: the pairs and, by side, the sentences to autoencode instead of the pairs' side.
+    """
+    block = model.settings.mega_batch
+    updates, interval = run_length(model.settings, float(data[0].weights.sum()), block)
+    return Stream(updates, partial(mini_batches, model, data), interval, block)
+
+
+def mini_batches(
+    model: BilingualTraining, data: tuple[Corpus, dict[int, Sentences]], skip: int
+) -> Iterator[Batch]:
+    """Endless batches from the ``skip``-th on; monolingual lines are mixed with their side's."""
+    (corpus, monolingual), settings = data, model.settings
+    size, device = settings.batch_size, model.device
+    read = partial(pad, views=model.network.views, device=device)
+    pairs = corpus.batches(size, settings.seed, skip)
+    extra = {
+        side: endless_batches(
+            sentences.lengths, np.ones(len(sentences)), size, settings.seed + 1 + side, skip
+        )
+        for side, sentences in monolingual.items()
+    }
+    while True:
+        mega = list(islice(pairs, settings.mega_batch))
+        searched = settings.triplet > 0 and settings.mega_batch > 1
+        found = mega_negatives(model, corpus, mega) if searched else [()] * len(mega)
+        for rows, places in zip(mega, found, strict=True):
+            yield Batch(
+                (read(corpus.source, rows), read(corpus.target, rows)),
+                shared_text(corpus, rows).to(device),
+                {side: read(monolingual[side], next(rest)) for side, rest in extra.items()},
+                [
+                    NegativeBatch(
+                        read(corpus.side(model.negative_sides[side]), np.maximum(some, 0)),
+                        torch.from_numpy(some >= 0).to(device),
+                    )
+                    for side, some in enumerate(places)
+                ],
+            )
+
+
+def shared_text(corpus: Corpus, rows: Indices) -> Tensor:
+    """Whether two of these pairs share a text, on any sides: bool ``(n, n)``."""
+    source, target = (torch.from_numpy(keys[rows]) for keys in corpus.keys)
+    across = source[:, None] == target
+    return (source[:, None] == source) | (target[:, None] == target) | across | across.T
+
+
+@torch.no_grad()
+def mega_negatives(
+    model: BilingualTraining, corpus: Corpus, mega: Sequence[Indices]
+) -> list[tuple[Indices, Indices]]:
+    """Search the hardest negatives of a mega-batch's pairs (Wieting & Gimpel 2018, section 5).
+
+    Returns:
+        For each mini-batch the places in the corpus of the sentences that the sources and the
+        targets must not be like, -1 for none.
+    """
+    model.eval()
+    views, device = model.network.views, model.device
+    vectors = [
+        torch.cat(
+            [model.encode(pad(corpus.side(side), rows, views, device), side) for rows in mega]
+        )
+        for side in (0, 1)
+    ]
+    every = np.concatenate(mega)
+    same = shared_text(corpus, every).to(device)
+    found = hardest_negatives(vectors[0], vectors[1], same, model.settings.negatives)
+    places = [np.where(p >= 0, every[p], -1) for p in (side.cpu().numpy() for side in found)]
+    bounds = np.cumsum([len(rows) for rows in mega])[:-1]
+    return list(zip(*(np.split(side, bounds) for side in places), strict=True))

@@ -13,7 +13,6 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import torch
@@ -258,7 +257,8 @@ def train_classifier(
     _check_kinds(pairs, *parts)
     classifier, losses, epoch = fit_classifier(pairs, parts[:2], shape, training, report)
     rescale_translation_logit(classifier, training.logit_scale, training.logit_bias)
-    with one_torch_thread():
+    with torch.random.fork_rng(devices=[]), one_torch_thread():
+        torch.manual_seed(training.seed)
         tuning, held_out = (_logits(classifier, pairs, p, training.batch_size) for p in parts[1:])
     if training.calibrate:
         classifier.temperature.fill_(fit_temperature(tuning, pairs.qualities[parts[1]]))
@@ -304,25 +304,20 @@ def fit_classifier(
         while True:
             yield from pairs.batches(parts[0], size)
 
+    def tuning_loss(classifier: PairClassifier) -> float:
+        logits = torch.from_numpy(_logits(classifier, pairs, parts[1], size))
+        qualities = torch.from_numpy(pairs.qualities[parts[1]].astype(np.float64))
+        return float(binary_cross_entropy_with_logits(logits, qualities))
+
     with torch.random.fork_rng(devices=[]), one_torch_thread():
         torch.manual_seed(training.seed)
         classifier = build_classifier(shape)
         pairs.prepare(classifier)
         learner = parallel_learner(classifier, pairs, training, threads)
         stream = Stream(training.epochs * epoch, batches, epoch)
-        tuning_loss = partial(_cross_entropy, pairs=pairs, rows=parts[1], size=size)
         progress = learn_in_memory(learner, stream, tuning_loss, report)
     losses = [row["error"] for row in progress.history]
     return classifier, losses, progress.best_update // epoch
-
-
-def _cross_entropy(
-    classifier: PairClassifier, pairs: LabelledPairs, rows: Indices, size: int
-) -> float:
-    """Return the mean cross-entropy of the expected quality of some pairs, in nats."""
-    logits = torch.from_numpy(_logits(classifier, pairs, rows, size))
-    qualities = torch.from_numpy(pairs.qualities[rows].astype(np.float64))
-    return float(binary_cross_entropy_with_logits(logits, qualities))
 
 
 @torch.no_grad()

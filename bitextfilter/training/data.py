@@ -13,9 +13,12 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from bitextfilter.arrays import Ids
+from bitextfilter.encoders.base import Inputs, Padded
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import open_input, read_lines
 from bitextfilter.io.rows import Columns, RowReader, is_blank, strict
@@ -29,8 +32,8 @@ POOL_BATCHES = 32
 class Sentences:
     """Many sentences as ids of their pieces, and of their words' trigrams if needed."""
 
-    def __init__(self, rows: Iterable[Ids], trigrams: Ragged | None = None) -> None:
-        self.views = {PIECES: Ragged.of(rows)}
+    def __init__(self, rows: Ragged | Iterable[Ids], trigrams: Ragged | None = None) -> None:
+        self.views = {PIECES: rows if isinstance(rows, Ragged) else Ragged.of(rows)}
         if trigrams is not None:
             self.views[TRIGRAMS] = trigrams
         self.lengths = self.views[PIECES].lengths
@@ -45,16 +48,24 @@ class Sentences:
 
     def take(self, rows: NDArray[np.int64]) -> Sentences:
         """The sentences of these places."""
-        trigrams = self.views.get(TRIGRAMS)
-        return Sentences(self.views[PIECES].take(rows), trigrams and trigrams.take(rows))
+        return Sentences(*(view.take(rows) for view in self.views.values()))
 
     def followed_by(self, other: Sentences) -> Sentences:
-        """These sentences and then the others."""
-        trigrams = [each.views[TRIGRAMS] for each in (self, other) if TRIGRAMS in each.views]
-        rows = [*self.views[PIECES], *other.views[PIECES]]
-        return Sentences(
-            rows, Ragged.of(r for each in trigrams for r in each) if trigrams else None
-        )
+        """These sentences and then the others, with the same views."""
+        return Sentences(*(own.followed_by(other.views[name]) for name, own in self.views.items()))
+
+
+def padded(texts: Ragged, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor]:
+    """The ids ``(n, t)`` of some rows, filled up with 0, and their lengths ``(n,)``."""
+    ids, lengths = texts.padded(rows)
+    return torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device)
+
+
+def pad(
+    sentences: Sentences, rows: NDArray[np.int64], views: Iterable[str], device: torch.device
+) -> Inputs:
+    """The chosen sentences as an encoder reads them."""
+    return {view: Padded(*padded(sentences.views[view], rows, device)) for view in views}
 
 
 @dataclass(frozen=True)
@@ -75,10 +86,18 @@ class Corpus:
         """Source (0) or target (1)."""
         return self.target if side else self.source
 
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The pieces of the longer side of each pair, ``(n,)``."""
+        return np.maximum(self.source.lengths, self.target.lengths)
+
+    def batches(self, size: int, seed: int, skip: int) -> Iterator[NDArray[np.int64]]:
+        """Mini-batches of pairs of similar length: see :func:`endless_batches`."""
+        return endless_batches(self.lengths, self.weights, size, seed, skip)
+
     def up_to(self, length: int) -> Corpus:
         """The pairs whose sides both have at most *length* pieces."""
-        longer = np.maximum(self.source.lengths, self.target.lengths)
-        kept = np.flatnonzero(longer <= length)
+        kept = np.flatnonzero(self.lengths <= length)
         templates = self.templates and self.templates.take(kept)
         return Corpus(self.source.take(kept), self.target.take(kept), self.weights[kept], templates)
 
@@ -162,14 +181,11 @@ class PairFile:
             return
         with open_input(self.source) as stream:
             for row in strict(RowReader(stream, self.source, self.columns, remedy="mend the row")):
-                templates = (self._template(row.number, text) for text in row.texts[2:])
+                try:
+                    templates = [template_of(text) for text in row.texts[2:]]
+                except InputError as error:
+                    raise InputError(error.message, file=self.source, line=row.number) from error
                 yield (*row.texts[:2], *templates)
-
-    def _template(self, number: int, text: str) -> str:
-        try:
-            return template_of(text)
-        except InputError as error:
-            raise InputError(error.message, file=self.source, line=number) from error
 
 
 def _two_files(source: str, target: str) -> Iterator[tuple[str, str]]:

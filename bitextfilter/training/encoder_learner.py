@@ -19,7 +19,7 @@ from bitextfilter.models.recurrent import RecurrentDecoder
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.vocabulary import END
 from bitextfilter.training.loop import Learner
-from bitextfilter.training.output import OutputLayer
+from bitextfilter.training.objectives import OutputLayer
 from bitextfilter.training.settings import TrainingSettings
 
 
@@ -63,21 +63,9 @@ def variational_mask(n: int, width: int, rate: float, generator: torch.Generator
     return kept / (1 - rate)
 
 
-def drift_penalty(parameter: Tensor, initial: Tensor, weight: float) -> Tensor:
-    """``weight`` times the squared distance of subword vectors from where they started.
-
-    λ_w ‖W_initial − W‖² of Wieting, Mallinson & Gimpel 2017 (0 in all their experiments).
-    """
-    return weight * (parameter - initial).square().sum()
-
-
-def weight_penalty(parameters: Iterable[Tensor], weight: float) -> Tensor:
-    """``weight`` times the sum of the squares of at least one parameter.
-
-    λ_c ‖W_c‖² over the composition's parameters, that is all but the subword vectors (Wieting,
-    Mallinson & Gimpel 2017; 0 in all their experiments).
-    """
-    return weight * torch.stack([parameter.square().sum() for parameter in parameters]).sum()
+def squared_norm(parameters: Iterable[Tensor]) -> Tensor:
+    """Sum of the squares of at least one parameter."""
+    return torch.stack([parameter.square().sum() for parameter in parameters]).sum()
 
 
 class VariationalDropout(nn.Module):
@@ -107,10 +95,8 @@ class EncoderLearner(Learner):
         self.network = network
         self.settings = settings
         self.read_as = (0, 0) if one_language else (0, 1)
-        rate = settings.dropout
-        network.dropout = nn.Dropout(rate)
-        if settings.dropout_kind == "variational":
-            network.dropout = VariationalDropout(rate)
+        dropout = VariationalDropout if settings.dropout_kind == "variational" else nn.Dropout
+        network.dropout = dropout(settings.dropout)
         for table in network.piece_tables():  # of trigrams, a mini-batch holds most
             table.sparse = settings.optimiser == "lazy-adam"
         for number, table in enumerate(network.tables() if settings.drift else ()):
@@ -136,11 +122,9 @@ class EncoderLearner(Learner):
     def encode(self, sentences: Inputs, side: int) -> Tensor:
         """Sentence vectors ``(n, d)`` of one side, with the noise of training while it trains."""
         if self.training and self.settings.scramble and PIECES in sentences:
-            pieces = sentences[PIECES]
-            mixed = scrambled(
-                pieces.ids, pieces.lengths, self.settings.scramble, torch.default_generator
-            )
-            sentences = {**sentences, PIECES: Padded(mixed, pieces.lengths)}
+            ids, lengths = sentences[PIECES].ids, sentences[PIECES].lengths
+            mixed = scrambled(ids, lengths, self.settings.scramble, torch.default_generator)
+            sentences = {**sentences, PIECES: Padded(mixed, lengths)}
         vectors: Tensor = self.network(sentences, self.read_as[side])
         return vectors
 
@@ -165,19 +149,22 @@ class EncoderLearner(Learner):
         return loss
 
     def penalties(self) -> dict[str, Tensor]:
-        """The penalties of the parameters themselves, unweighted."""
+        """The penalties of the parameters themselves, unweighted.
+
+        ‖W_initial − W‖² of the vectors of tokens and ‖W_c‖² of all other parameters (Wieting,
+        Mallinson & Gimpel 2017; their weights are 0 in all their experiments).
+        """
         tables, penalties = self.network.tables(), {}
         if self.settings.drift:
-            each = [
-                drift_penalty(table.weight, self.get_buffer(f"initial{number}"), 1.0)
+            penalties["drift"] = squared_norm(
+                table.weight - self.get_buffer(f"initial{number}")
                 for number, table in enumerate(tables)
-            ]
-            penalties["drift"] = torch.stack(each).sum()
+            )
         if self.settings.composition:
             aside = {id(table.weight) for table in tables}
             rest = [p for p in self.network.parameters() if id(p) not in aside]
             if rest:
-                penalties["composition"] = weight_penalty(rest, 1.0)
+                penalties["composition"] = squared_norm(rest)
         return penalties
 
     def weighted(self, losses: dict[str, Tensor]) -> Tensor:
@@ -186,5 +173,4 @@ class EncoderLearner(Learner):
 
     def weight(self, name: str) -> float:
         """The weight of an objective or a penalty."""
-        weight: float = getattr(self.settings, name)
-        return weight
+        return float(getattr(self.settings, name))

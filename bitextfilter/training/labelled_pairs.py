@@ -77,18 +77,14 @@ class LabelledVectors(LabelledPairs):
         sides = [torch.from_numpy(side[rows]) for side in (self.source, self.target)]
         if noise is not None:
             dim = classifier.settings.dim
-            sides = [_blurred_rows(side, dim, noise) for side in sides]
+            most = noise.training.vector_noise / dim**0.5
+            for number, side in enumerate(sides):
+                vectors = normalize(side[:, :dim], dim=1)
+                lengths = torch.rand(len(rows), 1, generator=noise.generator) * most
+                blur = torch.randn(vectors.shape, generator=noise.generator)
+                sides[number] = torch.hstack([vectors + blur * lengths, side[:, dim:]])
         logits: Tensor = classifier(*sides)
         return logits
-
-
-def _blurred_rows(rows: Tensor, dim: int, noise: Noise) -> Tensor:
-    """Add noise to the vectors of rows, of a length from 0 to *noise* drawn for each row."""
-    vectors = torch.nn.functional.normalize(rows[:, :dim], dim=1)
-    most = noise.training.vector_noise / dim**0.5
-    lengths = torch.rand(len(rows), 1, generator=noise.generator) * most
-    blur = torch.randn(vectors.shape, generator=noise.generator)
-    return torch.hstack([vectors + blur * lengths, rows[:, dim:]])
 
 
 _JITTER = 3.0
@@ -115,11 +111,15 @@ class WordSide:
         different = list(places)
         reader = WordReader()
         words = reader.read(different)
+        vectors = _encoded(different, encode)
+        for start in range(0, len(vectors), _WINDOW):
+            part = torch.from_numpy(vectors[start : start + _WINDOW].astype(np.float32))
+            vectors[start : start + _WINDOW] = normalize(part, dim=1).half().numpy()
         return cls(
             np.array(rows, dtype=np.int64),
             WordRows.of(words, spellings(reader.words)),
             _encoded(reader.words, encode),
-            _units(_encoded(different, encode)),
+            vectors,
         )
 
     def sentences(self, pairs: Indices, size: int) -> WordSentences:
@@ -138,13 +138,6 @@ def _encoded(
     starts = range(0, len(sentences), _WINDOW)
     parts = [encode(sentences[start : start + _WINDOW]).astype(np.float16) for start in starts]
     return np.concatenate(parts)
-
-
-def _units(vectors: NDArray[np.float16]) -> NDArray[np.float16]:
-    for start in range(0, len(vectors), _WINDOW):
-        rows = torch.from_numpy(vectors[start : start + _WINDOW].astype(np.float32))
-        vectors[start : start + _WINDOW] = normalize(rows, dim=1).half().numpy()
-    return vectors
 
 
 @dataclass(frozen=True)

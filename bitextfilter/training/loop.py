@@ -7,7 +7,6 @@ adversarial mapping alone stands apart: its two optimisers learn against each ot
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import json
 import math
@@ -35,6 +34,11 @@ class Learner(nn.Module, ABC):
     """Validated and kept."""
     settings: LoopSettings
 
+    @property
+    def device(self) -> torch.device:
+        """The device that the network lies on."""
+        return next(self.parameters()).device
+
     @abstractmethod
     def forward(self, batch: Any) -> dict[str, Tensor]:
         """The losses of a mini-batch by name, as scalars."""
@@ -59,7 +63,8 @@ class Learner(nn.Module, ABC):
 
     def backward(self, part: Any, share: float) -> dict[str, float]:
         """Add the gradients of *share* times the loss of a part; returns the losses times it."""
-        with _autocast(self.settings, next(self.parameters()).device):
+        narrow = self.settings.precision == "bfloat16"
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=narrow):
             losses = self(part)
         (self.weighted(losses) * share).backward()  # type: ignore[no-untyped-call]
         return {name: share * loss.item() for name, loss in losses.items()}
@@ -72,15 +77,6 @@ class Learner(nn.Module, ABC):
         if kind == "lazy-adam":
             return LazyAdam(self.parameters(), rate)
         return torch.optim.Adam(self.parameters(), lr=rate, fused=True)
-
-
-def _autocast(
-    settings: LoopSettings, device: torch.device
-) -> contextlib.AbstractContextManager[object]:
-    """bfloat16 arithmetic where it is safe, if the settings ask for it."""
-    if settings.precision == "bfloat16":
-        return torch.autocast(device.type, dtype=torch.bfloat16)
-    return contextlib.nullcontext()
 
 
 TENSORS = "state.safetensors"
@@ -128,19 +124,15 @@ def save_state(
     tensors["random"] = torch.get_rng_state()
     if torch.cuda.is_available():
         tensors["random_cuda"] = torch.cuda.get_rng_state()
-    number = 1 - _last_saved(folder)
+    try:
+        last = int(json.loads((folder / PROGRESS).read_text(encoding="utf-8"))["tensors"])
+    except (OSError, ValueError, KeyError, TypeError):
+        last = 1
+    number = 1 - last
     save_tensors(folder / f"{number}.{TENSORS}", tensors)
     draft = folder / f".{PROGRESS}"
     draft.write_text(json.dumps({"tensors": number, **asdict(progress)}), encoding="utf-8")
     draft.rename(folder / PROGRESS)
-
-
-def _last_saved(folder: Path) -> int:
-    """Number of the file of tensors, of two, that belongs to the progress file."""
-    try:
-        return int(json.loads((folder / PROGRESS).read_text(encoding="utf-8"))["tensors"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return 1
 
 
 def load_state(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Progress:

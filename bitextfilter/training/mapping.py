@@ -1,4 +1,4 @@
-"""Maps of word vectors between languages: Procrustes, self-refined, or adversarial.
+"""Bilingual word vectors: a map between the languages (Procrustes, self-refined or adversarial).
 
 An orthogonal map is found from pairs of words (Procrustes), new pairs from the mapped vectors
 (mutual nearest neighbours by CSLS), and so on: Artetxe et al. 2017, Conneau et al. 2018. The first
@@ -16,24 +16,28 @@ the most frequent first. A map is ``(d, d)``, and maps source vectors ``x`` to `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 from bitextfilter.arrays import Floats, Integers, Vectors
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.models.device import one_torch_thread
-from bitextfilter.settings import Settings, setting
+from bitextfilter.models.device import one_torch_thread, resolve_device
+from bitextfilter.settings import Settings, from_groups, group_rows, setting
 from bitextfilter.similarity.neighbours import NEIGHBOURS, matches, neighbourhood_means
 from bitextfilter.similarity.vectors import unit_rows
+from bitextfilter.training.word_vectors import SkipGram, WordVectors
 
 _STEPS = ("unit", "centre")
+_CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
@@ -242,7 +246,7 @@ def adversarial_map(
     target: Vectors,
     settings: tuple[Adversarial, MappingSettings],
     notify: Callable[[int, Induced], object],
-    device: torch.device | None = None,
+    device: torch.device = _CPU,
 ) -> Floats:
     """Learn a map from normalised vectors ``(n, d)`` and ``(m, d)`` of words by frequency.
 
@@ -253,7 +257,7 @@ def adversarial_map(
         target: of the other.
         settings: of the training, and of the criterion.
         notify: called with the epoch, from 1 on over all starts, and the dictionary of its map.
-        device: where to compute; the CPU if None.
+        device: where to compute.
 
     Returns:
         The best by the criterion, of all starts and epochs, made orthogonal.
@@ -264,9 +268,7 @@ def adversarial_map(
         torch.set_num_threads(training.threads)
         torch.manual_seed(training.seed)
         for start in range(training.starts):
-            run = _AdversarialRun(source, target, training, device or torch.device("cpu"))
-            if start:
-                run.rotate()
+            run = _AdversarialRun((source, target), training, start > 0, device)
             before = -np.inf
             for _ in range(training.epochs):
                 current = run.epoch()
@@ -282,42 +284,47 @@ class _AdversarialRun:
     """The map, the discriminator, and the words they learn from."""
 
     def __init__(
-        self, source: Vectors, target: Vectors, settings: Adversarial, device: torch.device
+        self,
+        sides: tuple[Vectors, Vectors],
+        settings: Adversarial,
+        rotated: bool,
+        device: torch.device,
     ) -> None:
+        """Start from the identity, or *rotated*: from a random orthogonal map."""
         self._settings = settings
-        self._sides = [
-            torch.from_numpy(side[: settings.words]).to(device) for side in (source, target)
-        ]
-        dim = source.shape[1]
+        self._sides = [torch.from_numpy(side[: settings.words]).to(device) for side in sides]
+        dim = self._sides[0].shape[1]
         self._discriminator = Discriminator(dim, settings).to(device)
-        self._map = nn.Parameter(torch.eye(dim, device=device))
+        first = torch.linalg.qr(torch.randn(dim, dim))[0] if rotated else torch.eye(dim)
+        self._map = nn.Parameter(first.to(device))
         labels = torch.arange(2.0, device=device).repeat_interleave(settings.batch_size)
         self._labels = labels.clamp(settings.smoothing, 1 - settings.smoothing)[:, None]
         parameters = self._discriminator.parameters(), [self._map]
         self._optimisers = [torch.optim.SGD(p, lr=settings.learning_rate) for p in parameters]
-        self._loss = nn.BCEWithLogitsLoss()
-
-    def rotate(self) -> None:
-        """Start from a random orthogonal map instead of the identity."""
-        with torch.no_grad():
-            self._map.copy_(torch.linalg.qr(torch.randn(self._map.shape))[0])
 
     def epoch(self) -> Floats:
-        """Train for an epoch; returns the map (:meth:`map`)."""
-        for _ in range(self._settings.updates):
-            self._step()
-        return self.map()
+        """Train for an epoch; returns the orthogonal map that is nearest to the one learnt.
 
-    def _step(self) -> None:
-        """Update the discriminator some times, then the map once."""
-        self._discriminator.train()
-        for _ in range(self._settings.discriminator_updates):
+        Each update of the map comes after some of the discriminator. Raises SettingsError if the
+        map diverged.
+        """
+        settings, b, w = self._settings, self._settings.orthogonality, self._map
+        for _ in range(settings.updates):
+            self._discriminator.train()
+            for _ in range(settings.discriminator_updates):
+                with torch.no_grad():
+                    words = self._words()
+                self._update(0, words, self._labels)
+            self._discriminator.eval()
+            self._update(1, self._words(), 1 - self._labels)
             with torch.no_grad():
-                words = self._words()
-            self._update(0, self._loss(self._discriminator(words), self._labels))
-        self._discriminator.eval()
-        self._update(1, self._loss(self._discriminator(self._words()), 1 - self._labels))
-        self._orthogonalise()
+                w.copy_((1 + b) * w - b * (w @ w.T) @ w)
+        learnt = w.detach().cpu().numpy()
+        if not np.isfinite(learnt).all():
+            raise SettingsError(
+                "the adversarial training diverged: set adversarial.learning_rate lower"
+            )
+        return procrustes(np.eye(len(learnt)), learnt)
 
     def _words(self) -> Tensor:
         """A mini-batch, of target words, then of mapped source words ``(2b, d)``."""
@@ -327,19 +334,13 @@ class _AdversarialRun:
         )
         return torch.cat([target, source @ self._map])
 
-    def _update(self, which: int, loss: Tensor) -> None:
+    def _update(self, which: int, words: Tensor, labels: Tensor) -> None:
         """One step of the discriminator's (0) or the map's (1) optimiser."""
+        loss = binary_cross_entropy_with_logits(self._discriminator(words), labels)
         for optimiser in self._optimisers:
             optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self._optimisers[which].step()
-
-    def _orthogonalise(self) -> None:
-        """Move the map towards an orthogonal one."""
-        beta = self._settings.orthogonality
-        with torch.no_grad():
-            w = self._map
-            w.copy_((1 + beta) * w - beta * (w @ w.T) @ w)
 
     def scale_rate(self, factor: float) -> None:
         """Multiply the learning rates."""
@@ -347,11 +348,97 @@ class _AdversarialRun:
             for group in optimiser.param_groups:
                 group["lr"] *= factor
 
-    def map(self) -> Floats:
-        """The orthogonal map that is nearest to the one learnt; SettingsError if it diverged."""
-        learnt = self._map.detach().cpu().numpy()
-        if not np.isfinite(learnt).all():
-            raise SettingsError(
-                "the adversarial training diverged: set adversarial.learning_rate lower"
-            )
-        return procrustes(np.eye(len(learnt)), learnt)
+
+Seeds = Sequence[tuple[str, str]]
+"""Entries of a dictionary."""
+
+Notify = Callable[[str, int, Induced], object]
+"""Called with the step (``epoch`` of the adversarial training, or ``refinement``), its number, and
+the dictionary that its map induces."""
+
+
+@dataclass(frozen=True)
+class EmbeddingConfig:
+    """All settings of a run, in groups."""
+
+    skip_gram: SkipGram = field(default_factory=SkipGram)
+    mapping: MappingSettings = field(default_factory=MappingSettings)
+    adversarial: Adversarial = field(default_factory=Adversarial)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> EmbeddingConfig:
+        """Build from names and values by group; SettingsError for an unknown one."""
+        kinds = {"skip_gram": SkipGram, "mapping": MappingSettings, "adversarial": Adversarial}
+        return cls(**from_groups(kinds, values))
+
+    @staticmethod
+    def rows() -> list[tuple[str, str, str, str]]:
+        """Every setting as a row."""
+        config = EmbeddingConfig()
+        groups = [group_rows(getattr(config, part.name), part.name) for part in fields(config)]
+        return [row for group in groups for row in group if not row[0].endswith(".threads")]
+
+    def on_threads(self, threads: int) -> EmbeddingConfig:
+        """The same, computed by some threads."""
+        return replace(
+            self,
+            skip_gram=replace(self.skip_gram, threads=threads),
+            adversarial=replace(self.adversarial, threads=threads),
+        )
+
+
+def map_sides(
+    sides: tuple[WordVectors, WordVectors],
+    seeds: Seeds | str,
+    config: EmbeddingConfig,
+    notify: Notify,
+    device: str = "cpu",
+) -> tuple[WordVectors, WordVectors]:
+    """Bring both languages into one space, that of the target's normalised vectors.
+
+    Args:
+        sides: source and target: words by frequency, with vectors as wide on either side.
+        seeds: a dictionary, ``identical`` or ``adversarial``.
+        config: the settings.
+        notify: see :data:`Notify`.
+        device: where the adversarial training computes.
+
+    Raises:
+        DeviceError: there is no such device.
+        InputError: the vectors differ in width, or there are no seeds.
+        SettingsError: the adversarial training diverged.
+    """
+    where = resolve_device(device)
+    source, target = sides
+    widths = source.vectors.shape[1], target.vectors.shape[1]
+    if widths[0] != widths[1]:
+        raise InputError(f"source vectors of {widths[0]} numbers, target vectors of {widths[1]}")
+    x, z = (normalised(side.vectors, config.mapping.normalise) for side in sides)
+    if seeds == "adversarial":
+        settings = config.adversarial, config.mapping
+        start = adversarial_map(x, z, settings, partial(notify, "epoch"), where)
+    elif isinstance(seeds, str):
+        start = map_of_pairs(x, z, identical_pairs(source.words, target.words))
+    else:
+        start = map_of_pairs(x, z, seed_pairs(seeds, source.words, target.words))
+    best = refine(x, z, start, config.mapping, partial(notify, "refinement"))
+    return source._replace(vectors=mapped(x, best)), target._replace(vectors=z)
+
+
+def joint_table(source: WordVectors, target: WordVectors) -> tuple[list[str], Vectors]:
+    """Put the words of both, in one space, into one table: the source's, then the target's others.
+
+    A word of both has the mean of its two vectors, weighted by how often each language has it;
+    where that is not known of both, they weigh the same.
+    """
+    words = list(dict.fromkeys([*source.words, *target.words]))
+    at = {word: place for place, word in enumerate(words)}
+    total = np.zeros((len(words), source.vectors.shape[1]))
+    weight = np.zeros(len(words))
+    known = source.counts is not None and target.counts is not None
+    for side in (source, target):
+        places = np.array([at[word] for word in side.words], dtype=np.int64)
+        counts = np.ones(len(places)) if side.counts is None or not known else side.counts
+        total[places] += side.vectors * counts[:, None]
+        weight[places] += counts
+    return words, (total / weight[:, None]).astype(np.float32)

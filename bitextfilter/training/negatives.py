@@ -93,9 +93,6 @@ def repaired(pairs: Sequence[_Pair], count: int, seed: int) -> list[_Pair]:
 _BLOCK_ROWS = 4096
 """Rows searched at a time: a mega-batch of 40 times 100 pairs is one block of 64 MB."""
 
-_NONE = -1
-"""The place of a missing negative."""
-
 
 @torch.no_grad()
 def hardest_negatives(
@@ -122,29 +119,21 @@ def hardest_negatives(
     """
     units = [functional.normalize(side.float(), dim=1) for side in (source, target)]
     candidates = {"same": units, "other": units[::-1]}[negatives]
-    found = [_hardest(units[side], candidates[side], same) for side in (0, 1)]
-    return found[0], found[1]
-
-
-def _hardest(units: Tensor, candidates: Tensor, same: Tensor) -> Tensor:
-    """Place of the candidate with the highest cosine to each row, ``(m,)``.
-
-    Blocks of a fixed number of rows bound the memory to ``_BLOCK_ROWS`` times m numbers.
-    """
-    rows = torch.arange(len(units), device=units.device)
-    places = []
+    rows = torch.arange(len(source), device=source.device)
+    places: tuple[list[Tensor], list[Tensor]] = ([], [])
     for block in torch.split(rows, _BLOCK_ROWS):
-        with torch.autocast(units.device.type, enabled=False):
-            cosine = units[block] @ candidates.T
-        cosine = cosine.masked_fill(same[block] | (block[:, None] == rows), float("-inf"))
-        places.append(_first_highest(cosine))
-    return torch.cat(places)
+        own = same[block] | (block[:, None] == rows)
+        for side in (0, 1):
+            with torch.autocast(source.device.type, enabled=False):
+                cosine = units[side][block] @ candidates[side].T
+            places[side].append(_first_highest(cosine.masked_fill(own, float("-inf"))))
+    return torch.cat(places[0]), torch.cat(places[1])
 
 
 def _first_highest(values: Tensor) -> Tensor:
     """Column of each row's highest value, the first of equal ones; -1 where all are -inf."""
     place = values.argmax(1, keepdim=True)
-    return place.masked_fill(values.gather(1, place).isneginf(), _NONE).squeeze(1)
+    return place.masked_fill(values.gather(1, place).isneginf(), -1).squeeze(1)
 
 
 def taken(vectors: Tensor, places: Tensor) -> HardNegatives:

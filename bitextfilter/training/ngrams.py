@@ -67,9 +67,6 @@ class TokenCorpus:
                 ids.append(END)
         self.words = list(numbers)
         self.ids: NDArray[np.int32] = np.frombuffer(ids, dtype=np.int32)
-        self._check()
-
-    def _check(self) -> None:
         if not self.sentences:
             raise InputError("there is no text to learn a language model from")
         if int((self.ids <= END).sum()) != 2 * self.sentences:
@@ -113,7 +110,10 @@ def estimate(
     lower = np.full(1, 1 / (size - 1))  # <s> is never predicted
     kept = np.ones(1, dtype=bool)
     for n, level in enumerate(counts, 1):
-        adjusted = _adjusted(level, counts[n] if n < len(counts) else None)
+        adjusted: NDArray[np.int64] = level.seen.copy()
+        if n < len(counts):  # Kneser-Ney: the number of distinct words before it, if there are any
+            before = np.bincount(counts[n].suffixes, minlength=len(adjusted))
+            np.copyto(adjusted, before, where=before > 0)
         found = discounts_of(adjusted)
         if found is None:
             fallbacks.append(n)
@@ -121,8 +121,13 @@ def estimate(
         contexts, last = np.divmod(level.keys, size)
         places, kept_contexts = np.cumsum(kept) - 1, kept
         kept = level.seen >= (settings.minimum_count if n >= _PRUNED_FROM else 0)
-        smoothing = _Smoothing(adjusted, kept, discounts[n - 1])
-        weights, lower = _smooth(smoothing, contexts, lower, level.suffixes)
+        # Chen & Goodman 1998, equations (20) to (22). The counts of n-grams that are not kept go to
+        # the back-off whole.
+        taken = np.append(0, discounts[n - 1])[np.minimum(adjusted, 3)]
+        totals = np.bincount(contexts, adjusted, len(lower))
+        freed = np.bincount(contexts, np.where(kept, taken, adjusted), len(lower))
+        weights = np.divide(freed, totals, out=np.ones_like(freed), where=totals > 0)
+        lower = (adjusted - taken) / totals[contexts] + weights[contexts] * lower[level.suffixes]
         if n == 1:
             lower[BEGIN] = 1  # as lmplz writes it: it is always there
         else:
@@ -173,47 +178,6 @@ def _count(corpus: TokenCorpus, order: int) -> list[_Counts]:
         ends = np.full(len(ends), -1, dtype=np.int32)
         ends[by_key] = np.repeat(np.arange(len(starts), dtype=np.int32), times)
     return counts
-
-
-def _adjusted(level: _Counts, longer: _Counts | None) -> NDArray[np.int64]:
-    """Return the adjusted counts of Kneser-Ney smoothing.
-
-    An n-gram's is the number of distinct words before it; its plain count if it has the greatest
-    length or begins with ``<s>``, since no word stands before that.
-    """
-    adjusted: NDArray[np.int64] = level.seen.copy()
-    if longer is not None:
-        before = np.bincount(longer.suffixes, minlength=len(adjusted))
-        np.copyto(adjusted, before, where=before > 0)
-    return adjusted
-
-
-class _Smoothing(NamedTuple):
-    """Counts and discounts of the n-grams of one length."""
-
-    adjusted: NDArray[np.int64]
-    kept: NDArray[np.bool_]
-    discounts: NDArray[np.float64]
-
-
-def _smooth(
-    smoothing: _Smoothing,
-    contexts: NDArray[np.int64],
-    lower: NDArray[np.float64],
-    suffixes: NDArray[np.int32],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the back-off weight of each context, and the probability of each n-gram.
-
-    Chen & Goodman 1998, equations (20) to (22), with *lower* the probabilities of the level
-    before. The counts of n-grams that are not kept go to the back-off whole.
-    """
-    adjusted, kept, discounts = smoothing
-    taken = np.append(0, discounts)[np.minimum(adjusted, 3)]
-    totals = np.bincount(contexts, adjusted, len(lower))
-    freed = np.bincount(contexts, np.where(kept, taken, adjusted), len(lower))
-    weights = np.divide(freed, totals, out=np.ones_like(freed), where=totals > 0)
-    own = (adjusted - taken) / totals[contexts]
-    return weights, own + weights[contexts] * lower[suffixes]
 
 
 def _log10(probabilities: NDArray[np.float64]) -> NDArray[np.float32]:

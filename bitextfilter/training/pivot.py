@@ -14,19 +14,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bitextfilter.encoders.base import (
-    Inputs,
-    Network,
-    Padded,
-    piece_vectors,
-)
+from bitextfilter.encoders.base import Inputs, Network, Padded, piece_vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.text.ragged import PIECES
-from bitextfilter.training.batches import moved, pad
-from bitextfilter.training.data import Corpus, endless_batches
+from bitextfilter.training.data import Corpus, pad, padded
 from bitextfilter.training.encoder_learner import EncoderLearner
 from bitextfilter.training.loop import Stream
-from bitextfilter.training.settings import TrainingSettings, count_updates, validation_interval
+from bitextfilter.training.settings import TrainingSettings, run_length
 
 LOSSES = ("source_pivot", "target_pivot")
 """Names of the two sides' cross-entropies in a history."""
@@ -101,22 +95,15 @@ def pivot_stream(
         device: where the mini-batches go.
     """
 
-    def rows_of(side: int, skip: int) -> Iterator[NDArray[np.int64]]:
+    def kind(side: int, skip: int) -> Iterator[tuple[Inputs, Padded]]:
         corpus = corpora[side]
-        lengths = np.maximum(corpus.source.lengths, corpus.target.lengths)
-        seed = settings.seed + side
-        return endless_batches(lengths, corpus.weights, settings.batch_size, seed, skip)
-
-    def part(side: int, rows: NDArray[np.int64]) -> tuple[Inputs, Padded]:
-        sentences = pad(corpora[side].source, rows, views)
-        pivots = pad(corpora[side].target, rows, (PIECES,))
-        return moved(sentences, device), moved(pivots, device)[PIECES]
+        for rows in corpus.batches(settings.batch_size, settings.seed + side, skip):
+            pivots = padded(corpus.target.views[PIECES], rows, device)
+            yield pad(corpus.source, rows, views, device), Padded(*pivots)
 
     def batches(skip: int) -> Iterator[PivotBatch]:
-        for first, second in zip(rows_of(0, skip), rows_of(1, skip), strict=True):
-            yield part(0, first), part(1, second)
+        return zip(kind(0, skip), kind(1, skip), strict=True)
 
     rows = sum(float(corpus.weights.sum()) for corpus in corpora) / len(corpora)
-    updates = count_updates(rows, settings.passes, settings.batch_size)
-    interval = settings.validate_every or validation_interval(updates, settings.passes)
+    updates, interval = run_length(settings, rows)
     return Stream(updates, batches, interval)

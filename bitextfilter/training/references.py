@@ -21,7 +21,8 @@ from bitextfilter.encoders.base import Padded
 from bitextfilter.encoders.reference_classifier import ReferenceNetwork
 from bitextfilter.settings import setting
 from bitextfilter.text.ragged import PIECES, Ragged
-from bitextfilter.training.encoder_learner import weight_penalty
+from bitextfilter.training.data import padded
+from bitextfilter.training.encoder_learner import squared_norm
 from bitextfilter.training.loop import Learner, Stream
 from bitextfilter.training.settings import LoopSettings
 
@@ -119,7 +120,7 @@ class ReferenceLearner(Learner):
         losses = {"classification": binary_cross_entropy_with_logits(logits, labels)}
         if self.settings.penalty:
             vectors = [table.weight for table in self.network.tables()]
-            losses["penalty"] = weight_penalty(vectors, self.settings.penalty)
+            losses["penalty"] = self.settings.penalty * squared_norm(vectors)
         return losses
 
     @torch.no_grad()
@@ -175,9 +176,6 @@ def _examples(
     else:
         chosen, counts = corpus.drawn(places, random), np.ones(len(places), dtype=np.int64)
     sides = ((corpus.references, places), (corpus.translations, chosen))
-    rows = [
-        Padded(*(torch.from_numpy(part).to(device) for part in side.padded(some)))
-        for side, some in sides
-    ]
+    rows = [Padded(*padded(side, some, device)) for side, some in sides]
     owners = torch.from_numpy(np.repeat(np.arange(len(places)), counts)).to(device)
     return ReferenceBatch(rows[0], rows[1], owners)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.settings import Settings, setting
@@ -37,13 +38,49 @@ class LoopSettings(Settings):
     learning_rate: float
     """The highest of the schedule."""
     optimiser: str = "adam"
+    schedule: str = "constant"
+    warmup: int = 0
     clip: float = 0.0
     precision: str = "float32"
     patience: int = 0
+    updates: int = 0
+    """Of a run; 0: as many as its passes have."""
 
     def learning_rate_at(self, update: int, updates: int) -> float:
         """Learning rate of an update, counted from 0, in a run of *updates*."""
-        return self.learning_rate
+        rise = min(1.0, (update + 1) / self.warmup) if self.warmup else 1.0
+        if self.schedule == "linear":
+            rise = min(rise, (updates - update) / max(1, updates - self.warmup))
+        elif self.schedule == "inverse-root" and update >= self.warmup:
+            rise = (max(1, self.warmup) / (update + 1)) ** 0.5
+        return self.learning_rate * max(0.0, rise)
+
+
+def run_length(
+    settings: TrainingSettings | TranslatorSettings, rows: float, block: int = 1
+) -> tuple[int, int]:
+    """Updates of a run over some (weighted) rows, and those between its validations."""
+    updates = settings.updates or count_updates(rows, settings.passes, settings.batch_size)
+    return updates, settings.validate_every or validation_interval(updates, settings.passes, block)
+
+
+def _clip(default: float) -> Any:
+    meaning = "largest norm of the gradient; a larger one is scaled down; 0: never"
+    return setting(default, meaning, within=">= 0")
+
+
+def _patience(default: int) -> Any:
+    meaning = "validations without a better one after which training stops; 0: never"
+    return setting(default, meaning, within=">= 0")
+
+
+def _validate_every() -> Any:
+    return setting(
+        0,
+        "updates between validations; 0: four times a pass, and at least ten times a run and every"
+        " 1,000 updates",
+        within=">= 0",
+    )
 
 
 @dataclass(frozen=True)
@@ -166,9 +203,7 @@ class TrainingSettings(LoopSettings):
     )
     decay_start: int = setting(100_000, "in updates", within=">= 0", needs="schedule=paper")
     decay_every: int = setting(50_000, "in updates", within=">= 1", needs="schedule=paper")
-    clip: float = setting(
-        5.0, "largest norm of the gradient; a larger one is scaled down; 0: never", within=">= 0"
-    )
+    clip: float = _clip(5.0)
     dropout: float = setting(
         0.0, "share of the token vectors' numbers zeroed in training", within=">= 0, < 1"
     )
@@ -195,15 +230,8 @@ class TrainingSettings(LoopSettings):
         choices=("float32", "bfloat16"),
     )
     seed: int = setting(1, "of everything that is drawn", within=">= 0")
-    validate_every: int = setting(
-        0,
-        "updates between validations; 0: four times a pass, and at least ten times a run and every"
-        " 1,000 updates",
-        within=">= 0",
-    )
-    patience: int = setting(
-        0, "validations without a better one after which training stops; 0: never", within=">= 0"
-    )
+    validate_every: int = _validate_every()
+    patience: int = _patience(0)
 
     def __post_init__(self) -> None:
         """Raise SettingsError for values that do not fit."""
@@ -233,15 +261,11 @@ class TrainingSettings(LoopSettings):
 
     def learning_rate_at(self, update: int, updates: int) -> float:
         """See :meth:`LoopSettings.learning_rate_at`."""
-        if self.schedule == "paper":
-            steps = max(0, update - self.decay_start) // self.decay_every
-            steps += update >= self.decay_start
-            return float(self.learning_rate * 0.9**steps)
-        rise = min(1.0, (update + 1) / self.warmup) if self.warmup else 1.0
-        if self.schedule == "constant":
-            return self.learning_rate * rise
-        fall = (updates - update) / max(1, updates - self.warmup)
-        return self.learning_rate * min(rise, max(0.0, fall))
+        if self.schedule != "paper":
+            return super().learning_rate_at(update, updates)
+        steps = max(0, update - self.decay_start) // self.decay_every
+        steps += update >= self.decay_start
+        return float(self.learning_rate * 0.9**steps)
 
 
 @dataclass(frozen=True)
@@ -322,9 +346,7 @@ class TranslatorSettings(LoopSettings):
         choices=("inverse-root", "linear", "constant"),
     )
     warmup: int = setting(1000, "updates over which the learning rate rises from 0", within=">= 0")
-    clip: float = setting(
-        1.0, "largest norm of the gradient; a larger one is scaled down; 0: never", within=">= 0"
-    )
+    clip: float = _clip(1.0)
     dropout: float = setting(
         0.1,
         "share of numbers zeroed in the vectors and in the output of each layer",
@@ -336,27 +358,10 @@ class TranslatorSettings(LoopSettings):
         choices=("float32", "bfloat16"),
     )
     seed: int = setting(1, "of everything that is drawn", within=">= 0")
-    validate_every: int = setting(
-        0,
-        "updates between validations; 0: four times a pass, and at least ten times a run and every"
-        " 1,000 updates",
-        within=">= 0",
-    )
+    validate_every: int = _validate_every()
     validation: str = setting(
         "cross-entropy",
         "the error on the development pairs: nats a subword; or 100 less the BLEU of greedy search",
         choices=("cross-entropy", "bleu"),
     )
-    patience: int = setting(
-        10, "validations without a better one after which training stops; 0: never", within=">= 0"
-    )
-
-    def learning_rate_at(self, update: int, updates: int) -> float:
-        """See :meth:`LoopSettings.learning_rate_at`."""
-        warmup = max(1, self.warmup)
-        rise = min(1.0, (update + 1) / warmup)
-        if self.schedule == "linear":
-            rise = min(rise, (updates - update) / max(1, updates - warmup))
-        elif self.schedule == "inverse-root" and update >= warmup:
-            rise = (warmup / (update + 1)) ** 0.5
-        return self.learning_rate * max(0.0, rise)
+    patience: int = _patience(10)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from bitextfilter.models.layers import padding_mask
-from bitextfilter.text.ragged import PIECES, Ragged
-from bitextfilter.training.data import Corpus, endless_batches
+from bitextfilter.text.ragged import PIECES
+from bitextfilter.training.data import Corpus, padded
 from bitextfilter.training.loop import Learner, Stream
-from bitextfilter.training.output import output_loss
-from bitextfilter.training.settings import TranslatorSettings, count_updates, validation_interval
+from bitextfilter.training.objectives import output_loss
+from bitextfilter.training.settings import TranslatorSettings, run_length
 from bitextfilter.translation.network import TokenRows, TranslationNetwork
 from bitextfilter.translation.translator import shifted
 
@@ -61,30 +59,21 @@ class TranslationLearner(Learner):
         return [(pair, count / sum(tokens)) for pair, count in zip(pairs, tokens, strict=True)]
 
 
-def padded_rows(texts: Ragged, places: NDArray[np.int64], device: torch.device) -> TokenRows:
-    """The texts of these places."""
-    ids, lengths = texts.padded(places)
-    return TokenRows(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
-
-
 def translation_stream(
     corpus: Corpus, settings: TranslatorSettings, device: torch.device
 ) -> Stream:
     """Mini-batches of pairs of like length, anew in each pass, by the seed."""
 
     def batches(skip: int) -> Iterator[_Pairs]:
-        lengths = np.maximum(corpus.source.lengths, corpus.target.lengths)
-        size, seed = settings.batch_size, settings.seed
-        for places in endless_batches(lengths, corpus.weights, size, seed, skip):
+        for places in corpus.batches(settings.batch_size, settings.seed, skip):
             source, target = (
-                padded_rows(corpus.side(side).views[PIECES], places, device) for side in (0, 1)
+                TokenRows(*padded(corpus.side(side).views[PIECES], places, device))
+                for side in (0, 1)
             )
             if corpus.templates is not None:
-                templates = padded_rows(corpus.templates, places, device)
+                templates = TokenRows(*padded(corpus.templates, places, device))
                 source = source._replace(templates=templates)
             yield _Pairs(source, target)
 
-    total = float(corpus.weights.sum())
-    updates = settings.updates or count_updates(total, settings.passes, settings.batch_size)
-    interval = settings.validate_every or validation_interval(updates, settings.passes)
+    updates, interval = run_length(settings, float(corpus.weights.sum()))
     return Stream(updates, batches, interval)

@@ -123,25 +123,21 @@ def skip_gram(text: TokenisedText, settings: SkipGram) -> Iterator[Callable[[], 
             file.writelines(" ".join(tokens) + "\n" for tokens in text if tokens)
         values = json.dumps(dataclasses.asdict(settings))
         (folder / "settings.json").write_text(values, encoding="utf-8")
-        with _child(folder) as child:
-            yield partial(_result, folder, child)
-
-
-@contextmanager
-def _child(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the training in a process of its own, which does not outlive this context."""
-    command = [sys.executable, "-c", _CHILD, str(folder), *sys.path]
-    environment = os.environ | _ZEROS
-    with (
-        open(folder / "errors", "wb") as errors,
-        subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors
-        ) as child,
-    ):
-        try:
-            yield child
-        finally:
-            child.kill()
+        command = [sys.executable, "-c", _CHILD, str(folder), *sys.path]
+        with (
+            open(folder / "errors", "wb") as errors,
+            subprocess.Popen(
+                command,
+                env=os.environ | _ZEROS,
+                stdin=subprocess.DEVNULL,
+                stdout=errors,
+                stderr=errors,
+            ) as child,
+        ):
+            try:
+                yield partial(_result, folder, child)
+            finally:
+                child.kill()
 
 
 def _result(folder: Path, child: subprocess.Popen[bytes]) -> WordVectors:

@@ -78,7 +78,10 @@ class Beam(Chooser):
 
     def choose(self, now: Hypotheses, steps: Tensor, position: int) -> tuple[Tensor, Tensor]:
         """See :meth:`Chooser.choose`."""
-        greedy = first_highest(steps[:, 0])[:, None]
+        if steps.device.type == "cpu":  # numpy takes a tenth of the time
+            greedy = torch.from_numpy(steps[:, 0].numpy().argmax(axis=1))[:, None]
+        else:
+            greedy = steps[:, 0].argmax(dim=1)[:, None]
         if self.width == 1:
             return torch.zeros_like(greedy), greedy
         lengths = (now.lengths + ~now.ended)[:, :, None]
@@ -143,7 +146,10 @@ def search_translations(
         forbid(steps, now.ended, tokens, position, limits)
         parents, tokens = chooser.choose(now, steps, position)
         flat = parents * steps.shape[2] + tokens
-        now = extended(now.taken(parents), steps.flatten(1).gather(1, flat), tokens)
+        now = now.taken(parents)
+        sums = now.sums + steps.flatten(1).gather(1, flat)
+        ended = now.ended | (tokens == END) | sums.isneginf()
+        now = Hypotheses(sums, now.lengths + ~now.ended, ended)
         if chooser.width > 1:
             state.select(parents)
             ids = ids.gather(1, parents[:, :, None].expand_as(ids))
@@ -152,7 +158,10 @@ def search_translations(
             whole = tokens == PAD
         elif now.ended.all():
             break
-    return ranked(ids, now, whole)
+    scores = now.sums / now.lengths
+    order = scores.sort(dim=1, descending=True, stable=True).indices
+    ids = ids.masked_fill(ids == END, PAD).gather(1, order[:, :, None].expand_as(ids))
+    return SearchResult(ids, scores.gather(1, order), whole.gather(1, order))
 
 
 def forbid(steps: Tensor, ended: Tensor, before: Tensor, position: int, limits: Limits) -> None:
@@ -175,25 +184,3 @@ def forbid(steps: Tensor, ended: Tensor, before: Tensor, position: int, limits: 
         steps[:, :, END + 1 :] = float("-inf")
     steps[ended] = float("-inf")
     steps[:, :, PAD].masked_fill_(ended, 0.0)
-
-
-def first_highest(rows: Tensor) -> Tensor:
-    """Return the first place of the highest number of each row: ``(n, v)`` → ``(n,)``."""
-    if rows.device.type == "cpu":  # numpy takes a tenth of the time
-        return torch.from_numpy(rows.numpy().argmax(axis=1))
-    return rows.argmax(dim=1)
-
-
-def extended(before: Hypotheses, costs: Tensor, tokens: Tensor) -> Hypotheses:
-    """Append a token to each hypothesis; ``costs``: the tokens' log-probabilities."""
-    sums = before.sums + costs
-    ended = before.ended | (tokens == END) | sums.isneginf()
-    return Hypotheses(sums, before.lengths + ~before.ended, ended)
-
-
-def ranked(ids: Tensor, now: Hypotheses, whole: Tensor) -> SearchResult:
-    """Order the hypotheses of each sentence by score; equal ones keep their order."""
-    scores = now.sums / now.lengths
-    order = scores.sort(dim=1, descending=True, stable=True).indices
-    ids = ids.masked_fill(ids == END, PAD).gather(1, order[:, :, None].expand_as(ids))
-    return SearchResult(ids, scores.gather(1, order), whole.gather(1, order))

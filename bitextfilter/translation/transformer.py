@@ -147,10 +147,8 @@ class TransformerNetwork(TranslationNetwork):
         for layer in self.encoder:
             rows = layer(rows, mask)
         rows = self.encoder_norm(rows)
-        return [layer.across.project(rows) for layer in self._decoder()], mask
-
-    def _decoder(self) -> list[DecoderLayer]:
-        return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
+        layers = (layer for layer in self.decoder if isinstance(layer, DecoderLayer))
+        return [layer.across.project(rows) for layer in layers], mask
 
     def states(self, sources: TokenRows, inputs: Tensor) -> Tensor:
         """See :meth:`TranslationNetwork.states`."""

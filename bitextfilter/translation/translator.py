@@ -1,10 +1,14 @@
-"""Translators: sentences in, translations with scores out; the cost of a given target."""
+"""Translators: sentences in, translations with scores out; the cost of a given target.
+
+The architectures by name, and translators loaded from model folders.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,10 +18,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from bitextfilter.arrays import Ids
-from bitextfilter.errors import SettingsError
+from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.models.device import one_torch_thread, resolve_device
+from bitextfilter.models.device import one_torch_thread, product_type, resolve_device
 from bitextfilter.models.layers import padding_mask
+from bitextfilter.models.registry import Registry
 from bitextfilter.text.parses import template_sides
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import WORD_START
@@ -269,13 +274,9 @@ class Translator:
     def _sides(self, sides: Sequence[Sequence[Ids]], block: ShapedBlock) -> list[TokenRows]:
         return [token_rows(side, block, number, self.device) for number, side in enumerate(sides)]
 
-    def _map(self, run: object, blocks: list[ShapedBlock]) -> None:
-        def inferring(block: ShapedBlock) -> None:
-            with torch.inference_mode():
-                run(block)  # type: ignore[operator]
-
+    def _map(self, run: Callable[[ShapedBlock], None], blocks: list[ShapedBlock]) -> None:
         with one_torch_thread():
-            map_blocks(inferring, blocks, self._threads)
+            map_blocks(torch.inference_mode()(run), blocks, self._threads)
 
     def _search(
         self, sides: Sequence[Sequence[Ids]], block: ShapedBlock, settings: SearchSettings
@@ -327,3 +328,34 @@ def _chances(sentences: Sequence[Ids], rows: int, longest: int, settings: Search
         random = np.random.default_rng(int.from_bytes(content[:16], "big"))
         out[row] = random.random(out.shape[1:])
     return torch.from_numpy(out)
+
+
+TRANSLATORS: Registry[TranslationNetwork, TextProcessor] = Registry(
+    "translator",
+    {
+        "transformer": "bitextfilter.translation.transformer:TRANSFORMER",
+        "recurrent": "bitextfilter.translation.recurrent:RECURRENT",
+        "controlled": "bitextfilter.translation.recurrent:CONTROLLED",
+    },
+    TextProcessor.load,
+)
+
+TEMPLATED = ("controlled",)
+"""Architectures that follow templates; their settings have ``symbols``, the size of the table."""
+
+
+def load_translator(folder: Path, device: str = "cpu", threads: int = 1) -> Translator:
+    """Load the translator of a model folder. Errors as :meth:`Registry.load`.
+
+    On devices that multiply bfloat16 fast, matrices are multiplied in bfloat16: scores then change
+    by some thousandths, reproducibly.
+    """
+    model = TRANSLATORS.load(folder)
+    known = model.processor.templates
+    if (known is not None) != (model.architecture in TEMPLATED):
+        raise ModelError(f"{folder}: symbols of templates are missing, or belong to another model")
+    if known is not None and len(known) > model.settings.symbols:
+        raise ModelError(f"{folder}: more symbols of templates than the table of them has rows")
+    if product_type(resolve_device(device)) == torch.bfloat16:
+        model.network.eval().narrow()
+    return Translator(model.processor, model.network, device, threads)

@@ -37,7 +37,6 @@ from bitextfilter.training.negatives import Negatives, drawn, last_of_best, repa
 from bitextfilter.training.settings import ClassifierTraining
 
 if TYPE_CHECKING:
-    from bitextfilter.training.classifier import Metrics
     from bitextfilter.training.loop import Progress
 
 
@@ -159,25 +158,15 @@ def _from_corpus(
     if kind == "random":
         places = drawn(sum(len(window) for window in noisy()), wanted, config.training.seed)
     else:
-        windows = [_cosines(model, window) for window in noisy()]
-        scores = np.concatenate([np.empty(0, dtype=np.float32), *windows])
+        cosines = [
+            model.score([pair[0] for pair in window], [pair[1] for pair in window], "cosine")
+            for window in noisy()
+        ]
+        scores = np.concatenate([np.empty(0, dtype=np.float32), *(c["cosine"] for c in cosines)])
         places = last_of_best(scores, config.negatives.percent, wanted)
-    return list(_at(noisy(), set(places.tolist())))
-
-
-def _at(windows: Iterable[Sequence[_Pair]], places: set[int]) -> Iterable[_Pair]:
-    """Yield the rows at some places of consecutive windows."""
-    place = 0
-    for window in windows:
-        for pair in window:
-            if place in places:
-                yield pair
-            place += 1
-
-
-def _cosines(model: Model, pairs: Sequence[_Pair]) -> np.ndarray[Any, np.dtype[np.float32]]:
-    sources, targets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    return model.score(sources, targets, ("cosine",))["cosine"]
+    chosen = set(places.tolist())
+    every = (pair for window in noisy() for pair in window)
+    return [pair for place, pair in enumerate(every) if place in chosen]
 
 
 @dataclass(frozen=True)
@@ -290,17 +279,14 @@ def described(
 
 def table(report: ClassifierReport) -> str:
     """Return figures and distributions, before and after, a line each."""
-    columns = [_column(figures) for figures in (report.before, report.after)]
+    both = report.before, report.after
     rows = [["held-out pairs", "before", "after"]]
-    rows += [[name, columns[0][name], columns[1][name]] for name in columns[0]]
+    for name in ("accuracy", "auc", "calibration_error"):
+        cells = (f"{getattr(figures, name):.4f}" for figures in both)
+        rows.append([name.replace("_", " "), *cells])
+    for kind in ("positives", "negatives"):
+        for tenth, counts in enumerate(zip(*(getattr(f, kind) for f in both), strict=True)):
+            tenths = f"{tenth / 10:.1f}-{(tenth + 1) / 10:.1f}"
+            rows.append([f"{kind} {tenths}", *map(str, counts)])
     rows.append(["temperature", "1.0000", f"{report.temperature:.4f}"])
     return "".join("\t".join(row) + "\n" for row in rows)
-
-
-def _column(figures: Metrics) -> dict[str, str]:
-    names = ("accuracy", "auc", "calibration_error")
-    cells = {name.replace("_", " "): f"{getattr(figures, name):.4f}" for name in names}
-    for kind, counts in (("positives", figures.positives), ("negatives", figures.negatives)):
-        for tenth, count in enumerate(counts):
-            cells[f"{kind} {tenth / 10:.1f}-{(tenth + 1) / 10:.1f}"] = str(count)
-    return cells

@@ -26,10 +26,8 @@ from bitextfilter.io.files import write_whole
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.training.data import PairFile
 from bitextfilter.training.settings import count_updates
-from bitextfilter.translation.registry import load_translator
-from bitextfilter.translation.translator import SearchSettings, Translation
-from bitextfilter.workflows.fingerprints import file_digest
-from bitextfilter.workflows.runs import Environment, TrainingFiles
+from bitextfilter.translation.translator import SearchSettings, load_translator
+from bitextfilter.workflows.runs import Environment, TrainingFiles, file_digest
 from bitextfilter.workflows.subsets import (
     CorpusSample,
     ScoredFile,
@@ -162,7 +160,14 @@ class Experiment:
         )
         search = SearchSettings(self._task.beam)
         found = [translator.translate([pair[0] for pair in test], search) for test in self.tests]
-        self._note_cut_lines(system, [row for test in found for row in test])
+        rows = [row for test in found for row in test]
+        cut = sum(row.left > 0 for row in rows)
+        unfinished = sum(not row.hypotheses[0].whole for row in rows if row.hypotheses)
+        if cut or unfinished:
+            self._environment.note(
+                f"{system.name}: {cut} lines of the test sets were too long to be read to their "
+                f"end, {unfinished} translations were ended at the greatest length"
+            )
         outcome = SystemResult(
             subset.rows,
             subset.words,
@@ -176,15 +181,6 @@ class Experiment:
         for left in (training.environment.state, *folder.glob(".model.*")):
             shutil.rmtree(left, ignore_errors=True)
         return outcome
-
-    def _note_cut_lines(self, system: System, found: list[Translation]) -> None:
-        cut = sum(row.left > 0 for row in found)
-        unfinished = sum(not row.hypotheses[0].whole for row in found if row.hypotheses)
-        if cut or unfinished:
-            self._environment.note(
-                f"{system.name}: {cut} lines of the test sets were too long to be read to their "
-                f"end, {unfinished} translations were ended at the greatest length"
-            )
 
     def _training(self, folder: Path, subset: Subset, seed: int) -> TranslatorTraining:
         """Begin a training, or go on with the one that was interrupted."""
@@ -272,25 +268,18 @@ def result_lines(
         for place, (test, references) in enumerate(tests.items()):
             measured = []
             for seed in seeds:
-                ours, first = outcomes[system, seed], outcomes[systems[0], seed]
-                baseline = None if system == systems[0] else first.translations[place]
-                line = _line((system, str(seed), test), ours, place, references)
-                if baseline is not None:
-                    found = ours.translations[place], baseline, references
-                    line = replace(line, difference=bleu_difference(*found, bootstrap))
-                measured.append(line)
+                outcome = outcomes[system, seed]
+                written, difference = outcome.translations[place], None
+                if system != systems[0]:
+                    baseline = outcomes[systems[0], seed].translations[place]
+                    difference = bleu_difference(written, baseline, references, bootstrap)
+                first, second = bleu(written, references), chrf(written, references)
+                counts = (outcome.rows, outcome.words, outcome.subwords)
+                figures = (first.score, second.score, difference)
+                signatures = (first.signature, second.signature)
+                measured.append(_Line(system, str(seed), test, *counts, *figures, *signatures))
             lines += [*measured, *_over_seeds(measured)]
     return lines
-
-
-def _line(
-    names: tuple[str, str, str], outcome: SystemResult, place: int, references: Sequence[str]
-) -> _Line:
-    written = outcome.translations[place]
-    first, second = bleu(written, references), chrf(written, references)
-    counts = (outcome.rows, outcome.words, outcome.subwords)
-    signatures = (first.signature, second.signature)
-    return _Line(*names, *counts, first.score, second.score, None, *signatures)
 
 
 def _over_seeds(lines: Sequence[_Line]) -> list[_Line]:

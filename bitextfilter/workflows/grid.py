@@ -19,7 +19,7 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.filters.registry import make_rule
 from bitextfilter.filters.rule import Rule
 from bitextfilter.io.files import read_toml
-from bitextfilter.workflows.encoder_config import EncoderConfig
+from bitextfilter.workflows.encoder_training import EncoderConfig
 
 MOST_POINTS = 100_000
 """A grid of more points is taken for a mistake."""

@@ -20,9 +20,8 @@ from bitextfilter.scoring.model_scorers import WEIGHTS, Fluency, ModelScorers, c
 from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
 from bitextfilter.text.language import check_columns
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.translation.registry import load_translator
-from bitextfilter.translation.translator import Translator
-from bitextfilter.workflows.fingerprints import file_digest
+from bitextfilter.translation.translator import Translator, load_translator
+from bitextfilter.workflows.runs import file_digest
 
 _ANY_LANGUAGES = {"cosine": cosine_pairs, "euclidean": euclidean_pairs}
 """The measures for pairs in any of the model's languages."""

@@ -6,8 +6,7 @@ import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.training.classifier import split_groups
-from bitextfilter.training.loop import Progress, learn_in_memory, start_torch
+from bitextfilter.training.loop import learn_in_memory, start_torch
 from bitextfilter.training.references import (
     ReferenceCorpus,
     ReferenceLearner,
@@ -40,9 +39,6 @@ _LANGUAGES = ("und", "und")
 
 _Translations = Mapping[str, Sequence[str]]
 """Distinct references, each with its distinct translations, the best first."""
-
-_Sides = tuple[Sequence[str], Sequence[str]]
-
 
 RESULTS = ("references", "translations", "epoch", "development", "test")
 """The names of a record that are no settings."""
@@ -86,8 +82,7 @@ class ReferenceConfig(Settings):
         ]
 
 
-@dataclass(frozen=True)
-class Accuracy:
+class _Accuracy(NamedTuple):
     """Part of the sentences that is decided rightly, in percent."""
 
     references: float
@@ -102,15 +97,7 @@ class Accuracy:
 
     def to_dict(self) -> dict[str, float]:
         """Return the figures by name."""
-        return {**dataclasses.asdict(self), "total": self.total}
-
-
-def accuracy_of(
-    classifier: ReferenceClassifier, references: Sequence[str], translations: Sequence[str]
-) -> Accuracy:
-    """Measure decisions: a probability above 1/2 decides for a reference."""
-    person, machine = (classifier.probabilities(side) > 0.5 for side in (references, translations))
-    return Accuracy(100 * float(person.mean()), 100 * float((~machine).mean()), len(person))
+        return {**self._asdict(), "total": self.total}
 
 
 def train_references(
@@ -118,39 +105,37 @@ def train_references(
 ) -> dict[str, Any]:
     """Train a classifier, write its model folder, and return how that went.
 
-    The references are split by the seed into a part to train on, one to choose the epoch by, and
-    one to measure on; translations stand where their reference does. Of the last two parts, the
-    first translation of each reference counts.
-
-    Raises InputError where there are too few references for each part to have one.
+    The seed splits the references into a part to train on, one to choose the epoch by, and one to
+    measure on; of the last two, the first translation of each reference counts. Raises InputError
+    where there are too few references for each part to have one.
     """
-    parts, settings = _parts(data, config.training), config.training
+    settings = config.training
+    training, development, test = parts = _parts(data, settings)
     check_replaceable(environment.output)
     start_torch(settings.seed, environment.threads)
-    processor = _processor(data, parts[0], config)
-    network = ReferenceNetwork(config.shape, processor.sizes())
-    development, test = ((part, [data[each][0] for each in part]) for part in parts[1:])
+    processor, corpus = _read(data, training, config)
+    network, device = ReferenceNetwork(config.shape, processor.sizes()), environment.device
 
-    def measure(trained: ReferenceNetwork, sides: _Sides) -> Accuracy:
-        return accuracy_of(
-            ReferenceClassifier(processor, trained, environment.device, environment.threads), *sides
-        )
+    def measure(trained: ReferenceNetwork, references: list[str]) -> _Accuracy:
+        classifier = ReferenceClassifier(processor, trained, device, environment.threads)
+        return _accuracy(classifier, references, [data[each][0] for each in references])
 
-    device = resolve_device(environment.device)
+    learner = ReferenceLearner(network.to(resolve_device(device)), settings)
+    stream = reference_stream(corpus, settings, learner.device)
     progress = learn_in_memory(
-        ReferenceLearner(network.to(device), settings),
-        reference_stream(_corpus(processor, data, parts[0]), settings, device),
-        lambda trained: 100 - measure(trained, development).total,
-        environment.report,
+        learner, stream, lambda net: 100 - measure(net, development).total, environment.report
     )
     record = {
         **dataclasses.asdict(config),
-        "references": [len(part) for part in parts],
+        "references": list(map(len, parts)),
         "translations": sum(map(len, data.values())),
-        **_course(progress),
+        "epoch": progress.best_update // stream.interval,
+        "development": [100 - row["error"] for row in progress.history],
         "test": measure(network, test).to_dict(),
     }
-    _write(environment.output, network, processor, record)
+    with writing_folder(environment.output) as folder:
+        save_reference_classifier(folder, network, processor)
+        (folder / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     return record
 
 
@@ -163,35 +148,22 @@ def _parts(data: _Translations, settings: ReferenceTraining) -> list[list[str]]:
     return [[references[place] for place in part] for part in parts]
 
 
-def _write(
-    output: Path, network: ReferenceNetwork, processor: TextProcessor, record: dict[str, Any]
-) -> None:
-    """Write the model folder, with how it was trained."""
-    with writing_folder(output) as folder:
-        save_reference_classifier(folder, network, processor)
-        (folder / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+def _accuracy(
+    classifier: ReferenceClassifier, references: list[str], translations: list[str]
+) -> _Accuracy:
+    """Measure decisions: a probability above 1/2 decides for a reference."""
+    person, machine = (classifier.probabilities(side) > 0.5 for side in (references, translations))
+    return _Accuracy(100 * float(person.mean()), 100 * float((~machine).mean()), len(person))
 
 
-def _course(progress: Progress) -> dict[str, Any]:
-    """Return the epoch that was kept, from 1, and the accuracy after each, in percent."""
-    errors = [row["error"] for row in progress.history]
-    kept = len(errors) - errors[::-1].index(min(errors))
-    return {"epoch": kept, "development": [100 - error for error in errors]}
-
-
-def _processor(
-    data: _Translations, training: Sequence[str], config: ReferenceConfig
-) -> TextProcessor:
-    """Learn the vocabulary of some references and their translations."""
-    machine = [text for reference in training for text in data[reference]]
-    words = SegmenterSettings("none", vocabulary_size=config.vocabulary_size)
-    return TextProcessor.learn(training, machine, _LANGUAGES, Normalisation(apart=True), words)
-
-
-def _corpus(
-    processor: TextProcessor, data: _Translations, references: Sequence[str]
-) -> ReferenceCorpus:
-    """Return some references and their translations as ids."""
+def _read(
+    data: _Translations, references: Sequence[str], config: ReferenceConfig
+) -> tuple[TextProcessor, ReferenceCorpus]:
+    """Learn the vocabulary of some references and their translations; return them as ids."""
     machine = [text for reference in references for text in data[reference]]
+    words = SegmenterSettings("none", vocabulary_size=config.vocabulary_size)
+    normal = Normalisation(apart=True)
+    processor = TextProcessor.learn(references, machine, _LANGUAGES, normal, words)
     one, other = (Ragged.of(processor.ids(side, _LANGUAGES[0])) for side in (references, machine))
-    return ReferenceCorpus(one, other, np.array([len(data[reference]) for reference in references]))
+    counts = np.array([len(data[reference]) for reference in references])
+    return processor, ReferenceCorpus(one, other, counts)

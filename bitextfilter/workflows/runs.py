@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -9,8 +11,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bitextfilter.errors import InputError, OutputError, SettingsError
-from bitextfilter.io.work_folder import PLAN, check_plan, read_plan, write_plan
+from bitextfilter.errors import InputError, NotFoundError, SettingsError
+from bitextfilter.io.files import naming_output
+from bitextfilter.io.work_folder import PLAN, claim
 from bitextfilter.models.device import resolve_device
 from bitextfilter.models.folders import check_replaceable, writing_folder
 from bitextfilter.text.normalise import Normalisation
@@ -85,10 +88,6 @@ class TrainingFiles:
         return described
 
 
-def _no_note(_: str) -> None:
-    """Ignore a message."""
-
-
 @dataclass(frozen=True)
 class Environment:
     """Run-time environment: output folder, device, threads, callbacks."""
@@ -99,7 +98,7 @@ class Environment:
     quantise: bool = False
     """Keep matrices as int8 in the model."""
     resume: bool = False
-    note: Callable[[str], None] = _no_note
+    note: Callable[[str], None] = lambda _: None
     report: Callable[[Progress, int], None] = lambda *_: None
 
     @property
@@ -112,21 +111,18 @@ class Environment:
         """Whether there is a state to resume."""
         return (self.state / PLAN).is_file() and (self.state / PROGRESS).is_file()
 
-    def begin_state(self, plan: Mapping[str, Any]) -> None:
-        """Make the state's folder, without the state of an earlier run, and write the plan."""
-        try:
-            self.state.mkdir(parents=True, exist_ok=True)
-            (self.state / PROGRESS).unlink(missing_ok=True)
-        except OSError as error:
-            raise OutputError(f"{self.state}: cannot be made: {error.strerror}") from error
-        write_plan(self.state, plan)
+    def claim_state(self, plan: Mapping[str, Any]) -> None:
+        """Take the state of the run to resume, or the state's folder without an earlier run's.
 
-    def check_resumable(self, plan: Mapping[str, Any]) -> None:
-        """Raise SettingsError unless the run to resume has this plan."""
-        before = read_plan(self.state)
-        if before is None or not self.has_state:
+        Raises SettingsError where there is nothing to resume, or the state is of another run.
+        """
+        if self.resume and not self.has_state:
             raise SettingsError(f"{self.state}: nothing to resume; leave out --resume")
-        check_plan(self.state, before, plan)
+        if not self.resume:
+            with naming_output(self.state):
+                for name in (PROGRESS, PLAN):
+                    (self.state / name).unlink(missing_ok=True)
+        claim(self.state, plan, ".*")
 
 
 @dataclass(frozen=True)
@@ -166,7 +162,7 @@ class TrainingRun(ABC):
         self._device = resolve_device(environment.device)
         check_replaceable(environment.output)
         if environment.resume:
-            environment.check_resumable(self._plan())
+            environment.claim_state(self._plan())
         start_torch(config.training.seed, environment.threads)
         self._development = [list(side) for side in zip(*files.development.texts(), strict=True)]
         if not self._development:
@@ -203,7 +199,7 @@ class TrainingRun(ABC):
         learner, stream = self.make_learner()
         where = self.environment
         if not where.resume:
-            where.begin_state(self._plan())
+            where.claim_state(self._plan())
         hooks = Hooks(self.validate, self.keep, where.report)
         return learn(learner, stream, hooks, where.state, where.resume)
 
@@ -241,3 +237,22 @@ class TrainingRun(ABC):
         with writing_folder(self.environment.output) as folder:
             self.save(folder, network)
             (folder / RECORD).write_text(text, encoding="utf-8")
+
+
+def file_digest(path: str) -> str:
+    """Return a digest of a file. Raises NotFoundError where it cannot be read."""
+    try:
+        status = Path(path).stat()
+        return _content(path, status.st_mtime_ns, status.st_size)
+    except OSError as error:
+        raise NotFoundError(f"{path}: cannot be opened: {error.strerror or error}") from error
+
+
+@functools.cache
+def _content(path: str, *_: int) -> str:
+    """Read a file once for as long as its time and size are the same."""
+    total = hashlib.sha256()
+    with open(path, "rb") as stream:
+        while block := stream.read(1 << 20):
+            total.update(block)
+    return total.hexdigest()

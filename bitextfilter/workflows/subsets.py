@@ -176,8 +176,12 @@ def write_subset(file: ScoredFile, system: System, words: int, seed: int, path: 
             ranking.add(lines, scores, words_of([row.target for row in rows]))
         ranked = ranking.finish()
         selection = ranked.select(SelectionSettings(size=words, min_score=-inf))
+        if not selection.count and eligible:
+            message = f"the first row that {system.name} chooses has more than {words} words"
+            raise InputError(message, file=file.path, remedy="raise --words")
         if not selection.count:
-            raise _nothing(file, system, eligible, words)
+            lacks = "score" if system.label is None else f"label {system.label!r}"
+            raise InputError(f"no row has a {lacks}", file=file.path, remedy="name another column")
         with open_output(path) as output:
             for part in ranked.read(selection):
                 output.write(b"".join(compress(part.lines, (part.decisions == 0).tolist())))
@@ -198,36 +202,20 @@ def _good(reader: RowReader) -> Iterator[Row]:
 
 
 def _scores(rows: Sequence[Row], system: System, chances: list[float], name: str) -> list[float]:
-    """Return the score of each row; NaN where it has none."""
+    """Return the score of each row, NaN where it has none; InputError for anything else."""
     if system.column is None:
         return chances
     found = [row.texts[2] for row in rows]
     if system.label is not None:
         pairs = zip(found, chances, strict=True)
         return [chance if text == system.label else nan for text, chance in pairs]
-    return [_score(text, row, name) for text, row in zip(found, rows, strict=True)]
+    scores = [number_of(text.encode()) for text in found]
+    for score, text, row in zip(scores, found, rows, strict=True):
+        if isnan(score) and not is_blank(text):
+            message = f"the score {text[:40]!r} is not a number"
+            raise InputError(message, file=name, line=row.number, remedy=_REMEDY)
+    return scores
 
-
-def _score(text: str, row: Row, name: str) -> float:
-    """Return a score, NaN if there is none; InputError where there is something else."""
-    score = number_of(text.encode())
-    if isnan(score) and not is_blank(text):
-        message = f"the score {text[:40]!r} is not a number"
-        raise InputError(message, file=name, line=row.number, remedy=_REMEDY)
-    return score
-
-
-def _nothing(file: ScoredFile, system: System, eligible: int, words: int) -> InputError:
-    """Return the error of a system that chooses no row."""
-    if eligible:
-        message = f"the first row that {system.name} chooses has more than {words} words"
-        return InputError(message, file=file.path, remedy="raise --words")
-    lacks = "score" if system.label is None else f"label {system.label!r}"
-    return InputError(f"no row has a {lacks}", file=file.path, remedy="name another column")
-
-
-WINDOW_ROWS = 8192
-"""Rows that the rules check at a time."""
 
 _NUMBER = re.compile(r"[-+]?0*[1-9][0-9]*")
 
@@ -240,7 +228,7 @@ def select_pairs(
     Raises NotFoundError, and InputError at the first bad row.
     """
     with open_input(path) as stream:
-        reader = RowReader(stream, path, columns, remedy="mend the row")
+        reader = RowReader(stream, path, columns, remedy=_REMEDY)
         pipeline = Pipeline(rules, fast=True)
         line_filter = LineFilter(reader.parser, pipeline, languages, rule_columns(rules))
         for window in reader.lines(WINDOW_ROWS):

@@ -17,14 +17,13 @@ from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.parses import TemplateSymbols
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import Ragged
-from bitextfilter.text.segment import SegmenterSettings, load_segmenter
+from bitextfilter.text.segment import Segmenter, SegmenterSettings, load_segmenter
 from bitextfilter.training.data import Corpus, Sentences, read_pairs
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.settings import TranslatorSettings
 from bitextfilter.training.translator import TranslationLearner, translation_stream
 from bitextfilter.translation.network import TranslationNetwork
-from bitextfilter.translation.registry import TEMPLATED, TRANSLATORS
-from bitextfilter.translation.translator import SearchSettings, Translator
+from bitextfilter.translation.translator import TEMPLATED, TRANSLATORS, SearchSettings, Translator
 from bitextfilter.workflows.runs import Environment, NetworkConfig, TrainingFiles, TrainingRun
 
 CASED: Mapping[str, Any] = {"lowercase": False}
@@ -96,12 +95,23 @@ class TranslatorTraining(TrainingRun):
         """See :meth:`TrainingRun.check`; DeviceError where sacreBLEU is needed and missing."""
         if self.config.training.validation == "bleu":
             check_bleu()
-        _check_templates(self.config, self.files)
+        name, wanted = self.config.architecture, self.config.architecture in TEMPLATED
+        for file in (*self.files.pairs, self.files.development):
+            given = file.target is None and isinstance(file.columns, TemplatedColumns)
+            if given != wanted:
+                raise SettingsError(
+                    f"{file.source}: the architecture {name} "
+                    + ("needs a column of parses" if wanted else "follows no templates")
+                    + " (--template-column)"
+                )
 
     def read(self) -> None:
         """See :meth:`TrainingRun.read`."""
         sources, targets, weights, templates = read_pairs(self.files.pairs)
-        self.processor = self._known or self._make_processor(sources, targets)
+        segmentation: SegmenterSettings | Segmenter = self.config.segmentation
+        if self.files.segmenter is not None:
+            segmentation = load_segmenter(self.files.segmenter)
+        self.processor = self._known or self.learn_text(sources, targets, segmentation)
         source, target = (
             Sentences(self.processor.ids(texts, language))
             for texts, language in zip((sources, targets), self.processor.languages, strict=True)
@@ -147,22 +157,3 @@ class TranslatorTraining(TrainingRun):
         """See :meth:`TrainingRun.save`."""
         kind = (self.config.architecture, self.config.shape)
         TRANSLATORS.save(folder, kind, network, self.processor, self.environment.quantise)
-
-    def _make_processor(self, sources: list[str], targets: list[str]) -> TextProcessor:
-        """Learn the text processing; the segmentation may be given."""
-        given = self.files.segmenter
-        segmentation = self.config.segmentation if given is None else load_segmenter(given)
-        return self.learn_text(sources, targets, segmentation)
-
-
-def _check_templates(config: TranslatorConfig, files: TrainingFiles) -> None:
-    """Raise SettingsError unless all files have templates, or none, as the architecture wants."""
-    wanted = config.architecture in TEMPLATED
-    for file in (*files.pairs, files.development):
-        given = file.target is None and isinstance(file.columns, TemplatedColumns)
-        if given != wanted:
-            raise SettingsError(
-                f"{file.source}: the architecture {config.architecture} needs a column of parses"
-                " (--template-column)" if wanted else
-                f"the architecture {config.architecture} follows no templates (--template-column)"
-            )  # fmt: skip

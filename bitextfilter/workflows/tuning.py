@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import math
@@ -12,23 +13,29 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from bitextfilter import __version__
 from bitextfilter.encoders.registry import PIVOT, views
 from bitextfilter.errors import InputError, ModelError, OutputError, SettingsError
 from bitextfilter.evaluation.sts import pearson, read_rated_pairs
+from bitextfilter.filters.rule import Rule
 from bitextfilter.io.files import locked, read_lines, write_whole
 from bitextfilter.io.rows import Columns
-from bitextfilter.models.folders import writing_folder
+from bitextfilter.models.folders import (
+    CONFIG,
+    find_model,
+    model_digest,
+    shipped_models,
+    writing_folder,
+)
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.similarity.vectors import cosine_pairs
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.training.data import PairFile
 from bitextfilter.workflows.encoder_training import EncoderTraining
-from bitextfilter.workflows.fingerprints import file_digest, rule_parameters
 from bitextfilter.workflows.grid import Point
-from bitextfilter.workflows.runs import Environment, TrainingFiles
+from bitextfilter.workflows.runs import Environment, TrainingFiles, file_digest
 from bitextfilter.workflows.subsets import rule_columns, sample_lines, select_pairs
 
 
@@ -211,6 +218,39 @@ def mean_pearson(
     return 100 * sum(known) / len(known) if len(known) == len(figures) else None
 
 
+def rule_parameters(rule: Rule) -> dict[str, list[Any]]:
+    """Return each parameter of a rule, with digests of the file and the model that it names."""
+    parameters = {name: [value] for name, value in dataclasses.asdict(cast(Any, rule)).items()}
+    for found in parameters.values():
+        if isinstance(value := found[0], str):
+            if _is_file(Path(value)):
+                found.append(file_digest(value))
+            if value in shipped_models() or _is_file(Path(value) / CONFIG):
+                found.append(_model(find_model(value)))
+    return parameters
+
+
+def _is_file(path: Path) -> bool:
+    """Whether a file exists; False for a text that cannot be a name."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _model(folder: Path) -> str:
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    stats = ((str(path), path.stat()) for path in files)
+    seen = tuple((name, status.st_mtime_ns, status.st_size) for name, status in stats)
+    return _model_digest(folder, seen)
+
+
+@functools.cache
+def _model_digest(folder: Path, _: tuple[tuple[str, int, int], ...]) -> str:
+    """Read a model once for as long as its files are the same."""
+    return model_digest(folder)
+
+
 HIGHER_IS_BETTER = {"recovery_error": False, "pearson": True}
 """The measures, and their direction."""
 
@@ -279,22 +319,18 @@ class ResultTable:
                 self._read()
             if row[self.figure] or not self.finished(outcome.key):
                 self._rows[outcome.key] = row
-            self._write()
+            columns = ["point", self.figure, *_COUNTS, *self._names]
+            rows = [[row.get(name, "") for name in columns] for row in self.best_first()]
+            text = "".join("\t".join(cells) + "\n" for cells in [columns, *rows])
+            write_whole(self.path, text.encode())
 
     def try_folder(self) -> None:
         """Raise OutputError where the table could not be written."""
         with locked(self.path):
             pass
 
-    def _write(self) -> None:
-        """Write the table, best first; points without a figure come last."""
-        columns = ["point", self.figure, *_COUNTS, *self._names]
-        rows = [[row.get(name, "") for name in columns] for row in self.best_first()]
-        text = "".join("\t".join(cells) + "\n" for cells in [columns, *rows])
-        write_whole(self.path, text.encode())
-
     def best_first(self) -> list[dict[str, str]]:
-        """The lines, by column."""
+        """The lines, by column; points without a figure come last."""
         sign = -1 if HIGHER_IS_BETTER[self.figure] else 1
 
         def order(row: dict[str, str]) -> tuple[float, str]:

@@ -101,7 +101,7 @@ def test_stopped_while_encoding(
     most: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bitextfilter.workflows.collection_mining._SAFE_ROWS", 100)
+    monkeypatch.setattr("bitextfilter.workflows.model_alignment._SAFE_ROWS", 100)
     options = ("--batch-size", "60", "--resume", tmp_path / "kept")
     whole = output(model, *files)
     encoded.count, encoded.most = 0, most
@@ -159,7 +159,7 @@ def test_another_search_is_refused(model: Path, files: tuple[Path, Path], tmp_pa
     (tmp_path / "full" / "mine").touch()
     refused = run(model, *files, "--resume", tmp_path / "full")
     assert refused.exit_code == 78
-    assert "is not empty, and holds no search" in refused.stderr
+    assert "is not empty, and holds no earlier run" in refused.stderr
     (folder / "plan.json").write_text("{")
     refused = run(model, *files, "--resume", folder)
     assert refused.exit_code == 65
@@ -214,7 +214,7 @@ def test_vectors_that_are_gone_are_made_again(
 def test_a_folder_that_cannot_be(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:
     refused = run(model, *files, "--resume", files[0])
     assert refused.exit_code == 74
-    assert f"{files[0]}: cannot be made a folder" in refused.stderr
+    assert f"{files[0]}: cannot be written" in refused.stderr
 
 
 def test_stopped_while_reading(model: Path, files: tuple[Path, Path], tmp_path: Path) -> None:

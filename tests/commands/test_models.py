@@ -26,7 +26,7 @@ from bitextfilter.models.checkpoint import load_tensors, save_tensors
 from bitextfilter.models.folders import model_digest, writing_folder
 from bitextfilter.scoring.measures import MEASURES
 from bitextfilter.scoring.thresholds import Threshold, write_thresholds
-from bitextfilter.translation.registry import load_translator
+from bitextfilter.translation.translator import load_translator
 
 
 @pytest.fixture

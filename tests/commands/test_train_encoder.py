@@ -18,7 +18,7 @@ from bitextfilter.commands.train_encoder import main
 from bitextfilter.encoders.combination import PARTS
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.scoring.model import load
-from bitextfilter.workflows.encoder_config import EncoderConfig
+from bitextfilter.workflows.encoder_training import EncoderConfig
 
 TINY = {
     "architecture": "autoencoder",

@@ -23,7 +23,7 @@ from bitextfilter.scoring.model import load
 from bitextfilter.text.vocabulary import END
 from bitextfilter.training.data import PairFile
 from bitextfilter.training.pivot import PivotLearner
-from bitextfilter.workflows.encoder_config import EncoderConfig
+from bitextfilter.workflows.encoder_training import EncoderConfig
 from bitextfilter.workflows.runs import PivotFiles, TrainingFiles
 
 WORDS = 30

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 
 from bitextfilter.commands.train_translator import main
 from bitextfilter.models.folders import model_digest
-from bitextfilter.translation import registry
-from bitextfilter.translation.registry import load_translator
+from bitextfilter.translation import translator
+from bitextfilter.translation.translator import load_translator
 
 TINY = {
     "shape": {"width": 8, "heads": 2, "layers": 1, "feed_forward": 8},
@@ -64,7 +64,7 @@ def test_a_model_is_written_with_all_it_needs(home: Path) -> None:
 def test_the_error_is_the_cross_entropy_of_a_subword_of_the_development_pairs(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "product_type", lambda device: torch.float32)
+    monkeypatch.setattr(translator, "product_type", lambda device: torch.float32)
     train(home)
     kept = json.loads((home / "model" / "training.json").read_text())
     rows = [line.split("\t") for line in (home / "dev.tsv").read_text().splitlines()]

@@ -14,8 +14,7 @@ from translators import CASES, network, processor
 
 from bitextfilter.commands.translate import main
 from bitextfilter.models.folders import model_digest, writing_folder
-from bitextfilter.translation.registry import TRANSLATORS, load_translator
-from bitextfilter.translation.translator import SearchSettings
+from bitextfilter.translation.translator import TRANSLATORS, SearchSettings, load_translator
 
 RANDOM = np.random.default_rng(1)
 LINES = [

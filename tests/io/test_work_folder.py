@@ -43,7 +43,7 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").touch()
     folder.empty()
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-    with pytest.raises(SettingsError, match="is no folder of parts"), kept_folder(tmp_path, PLAN):
+    with pytest.raises(SettingsError, match="holds no earlier run"), kept_folder(tmp_path, PLAN):
         pass
 
 

@@ -13,7 +13,7 @@ from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.vocabulary import END
 from bitextfilter.translation.network import TokenRows, TranslationNetwork
-from bitextfilter.translation.registry import TEMPLATED, TRANSLATORS
+from bitextfilter.translation.translator import TEMPLATED, TRANSLATORS
 
 SHAPES: dict[str, list[dict[str, object]]] = {
     "transformer": [

@@ -9,8 +9,7 @@ import numpy as np
 
 from bitextfilter.io.rows import TemplatedColumns
 from bitextfilter.training.data import PairFile
-from bitextfilter.translation.registry import load_translator
-from bitextfilter.translation.translator import SearchSettings
+from bitextfilter.translation.translator import SearchSettings, load_translator
 from bitextfilter.workflows.runs import Environment, TrainingFiles
 from bitextfilter.workflows.translator_training import TranslatorConfig, TranslatorTraining
 

@@ -13,7 +13,7 @@ import pytest
 from console import BIN, ROOT
 
 from bitextfilter.settings import read_settings
-from bitextfilter.workflows.encoder_config import EncoderConfig
+from bitextfilter.workflows.encoder_training import EncoderConfig
 
 PAPERS = ROOT / "examples" / "papers"
 COMMANDS = [str(BIN), str(Path(sys.executable).parent)]

@@ -19,7 +19,7 @@ from console import BIN, ROOT
 from bitextfilter.corpus.noise import NOISE_KINDS
 from bitextfilter.scoring.model import load
 from bitextfilter.settings import read_settings
-from bitextfilter.workflows.encoder_config import EncoderConfig
+from bitextfilter.workflows.encoder_training import EncoderConfig
 
 EXAMPLES = ROOT / "examples"
 OPEN = (EXAMPLES / "train-a-pair" / "open.txt").read_text(encoding="utf-8").split()

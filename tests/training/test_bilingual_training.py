@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from bitextfilter.encoders.registry import ENCODERS
-from bitextfilter.training.autoencoder import Batch, BilingualTraining
-from bitextfilter.training.batches import pad, shared_text
-from bitextfilter.training.data import Corpus, Sentences
+from bitextfilter.training.autoencoder import Batch, BilingualTraining, shared_text
+from bitextfilter.training.data import Corpus, Sentences, pad
 from bitextfilter.training.encoder_learner import VariationalDropout
 from bitextfilter.training.negatives import random_partners
 from bitextfilter.training.settings import TrainingSettings
@@ -32,7 +31,8 @@ def made(
     rows[5] = rows[2]  # two pairs that share a source
     corpus = Corpus(Sentences(rows[:9]), Sentences(rows[9:]), np.ones(9))
     every = np.arange(9)
-    sides = tuple(pad(corpus.side(side), every, ("pieces",)) for side in (0, 1))
+    cpu = torch.device("cpu")
+    sides = tuple(pad(corpus.side(side), every, ("pieces",), cpu) for side in (0, 1))
     batch = Batch((sides[0], sides[1]), shared_text(corpus, every), {})
     model.eval()
     with torch.no_grad():

@@ -15,15 +15,14 @@ from bitextfilter.encoders.combination import PARTS
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.text.ragged import PIECES
-from bitextfilter.training.autoencoder import BilingualTraining
-from bitextfilter.training.batches import (
+from bitextfilter.training.autoencoder import (
+    BilingualTraining,
+    mega_negatives,
     mini_batches,
-    pad,
     pair_stream,
-    search_in,
     shared_text,
 )
-from bitextfilter.training.data import Corpus, Sentences
+from bitextfilter.training.data import Corpus, Sentences, pad
 from bitextfilter.training.loop import Hooks, Progress, learn
 from bitextfilter.training.settings import TrainingSettings, validation_interval
 from bitextfilter.training.start import start_small
@@ -224,10 +223,8 @@ def test_every_part_learns_by_every_loss(
 def test_the_negatives_of_a_mega_batch_are_the_nearest_of_all_its_pairs(negatives: str) -> None:
     settings = replace(SETTINGS, **TRIPLET, mega_batch=3, validate_every=3, negatives=negatives)
     made, data = model(settings, "word"), corpus()
-    search = search_in(made, data, torch.device("cpu"))
     mega = [np.array([3, 8, 1]), np.array([30, 2]), np.array([7, 17, 9])]
-    found = search(mega)
-    assert found is not None
+    found = mega_negatives(made, data, mega)
     every = np.concatenate(mega)
     vectors = []
     for side in (0, 1):
@@ -250,9 +247,7 @@ def test_the_negatives_of_a_mega_batch_are_the_nearest_of_all_its_pairs(negative
 def test_the_negatives_of_a_mega_batch_reach_its_mini_batches() -> None:
     settings = replace(SETTINGS, **TRIPLET, mega_batch=2)
     made, data = model(settings, "word"), corpus()
-    search = search_in(made, data, torch.device("cpu"))
-    batch = next(mini_batches((data, {}), settings, ("pieces",), search, 0))
-    assert batch.negatives is not None
+    batch = next(mini_batches(made, (data, {}), 0))
     given = batch.negatives[1]
     assert given.sentences["pieces"].ids.shape[0] == len(batch.same) == len(given.present)
     own = batch.sides[1]["pieces"]
@@ -279,7 +274,7 @@ def test_one_language_is_read_one_way() -> None:
     network = ENCODERS.build("gran", values, {"pieces": VOCABULARY})
     counts = np.ones(VOCABULARY, dtype=np.int64)
     made = BilingualTraining(network, "lstm", counts, replace(SETTINGS, **TRIPLET), True).eval()
-    sentences = pad(corpus().source, np.arange(5), ("pieces",))
+    sentences = pad(corpus().source, np.arange(5), ("pieces",), torch.device("cpu"))
     assert torch.equal(made.encode(sentences, 0), made.encode(sentences, 1))
     made.read_as = (0, 1)
     assert not torch.equal(made.encode(sentences, 0), made.encode(sentences, 1))

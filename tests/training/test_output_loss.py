@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from bitextfilter.training import output as module
-from bitextfilter.training.output import output_loss
+from bitextfilter.training import objectives as module
+from bitextfilter.training.objectives import output_loss
 
 
 def made(kind: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:

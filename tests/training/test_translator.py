@@ -18,7 +18,7 @@ from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.vocabulary import BEGIN, END
 from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.loop import Hooks, Progress, learn, update
-from bitextfilter.training.output import output_loss
+from bitextfilter.training.objectives import output_loss
 from bitextfilter.training.settings import TranslatorSettings
 from bitextfilter.training.translator import TranslationLearner, translation_stream
 from bitextfilter.translation.translator import log_probabilities

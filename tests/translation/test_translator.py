@@ -21,8 +21,14 @@ from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
 from bitextfilter.text.vocabulary import END
 from bitextfilter.translation.network import shaped_blocks
-from bitextfilter.translation.registry import TEMPLATED, TRANSLATORS, load_translator
-from bitextfilter.translation.translator import SearchSettings, Translation, Translator
+from bitextfilter.translation.translator import (
+    TEMPLATED,
+    TRANSLATORS,
+    SearchSettings,
+    Translation,
+    Translator,
+    load_translator,
+)
 
 TEXTS = {False: processor(), True: processor(symbols=True)}
 SEARCHES = [

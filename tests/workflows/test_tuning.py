@@ -15,8 +15,7 @@ from bitextfilter.filters.registry import parse_rule
 from bitextfilter.io.rows import Columns
 from bitextfilter.scoring.model import load
 from bitextfilter.training.data import PairFile
-from bitextfilter.workflows.encoder_config import EncoderConfig
-from bitextfilter.workflows.encoder_training import EncoderTraining
+from bitextfilter.workflows.encoder_training import EncoderConfig, EncoderTraining
 from bitextfilter.workflows.grid import Point
 from bitextfilter.workflows.tuning import TuningTask, mean_pearson
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bitextfilter.errors import InputError, OutputError, SettingsError
-from bitextfilter.workflows.encoder_config import EncoderConfig
+from bitextfilter.workflows.encoder_training import EncoderConfig
 from bitextfilter.workflows.grid import Point
 from bitextfilter.workflows.tuning import PointResult, ResultTable
 

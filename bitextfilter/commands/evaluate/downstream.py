@@ -180,7 +180,7 @@ def _test_names(paths: tuple[str, ...]) -> list[str]:
 def _task(run: Run, settings: _Settings, theirs: Columns, values: dict[str, Any]) -> DownstreamTask:
     """Return the settings that all systems share."""
     from bitextfilter.training.data import PairFile
-    from bitextfilter.translation.registry import TEMPLATED
+    from bitextfilter.translation.translator import TEMPLATED
     from bitextfilter.workflows.downstream import DownstreamTask
     from bitextfilter.workflows.subsets import ScoredFile
     from bitextfilter.workflows.translator_training import TranslatorConfig

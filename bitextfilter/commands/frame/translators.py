@@ -100,7 +100,7 @@ class TranslatorName(ModelName):
 def load_translation_model(run: Run, name: str | None, settings: SearchSettings) -> Translator:
     """Load a translator; summary and manifest carry its name and digest, and the seed in use."""
     from bitextfilter.models.folders import model_digest
-    from bitextfilter.translation.registry import load_translator
+    from bitextfilter.translation.translator import load_translator
 
     folder = Path(name or "")
     translator = load_translator(folder, run.common.device, run.common.threads)

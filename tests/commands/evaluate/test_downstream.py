@@ -19,7 +19,7 @@ from bitextfilter.commands.evaluate import main
 from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.models.folders import model_digest
 from bitextfilter.training import loop
-from bitextfilter.translation.registry import load_translator
+from bitextfilter.translation.translator import load_translator
 from bitextfilter.workflows.downstream import SystemResult, result_lines
 
 pytest.importorskip("sacrebleu")
@@ -306,7 +306,7 @@ def test_a_folder_of_another_input_and_no_folder_of_ours_are_refused(
     assert "pairs was" in downstream(tmp_path, whole[0], *more, code=78).stderr
     copied(files, tmp_path, lambda row: [row[0], "x", *row[2:]])
     assert "pairs was" in downstream(tmp_path, whole[0], *more, code=78).stderr
-    assert "is no folder of parts" in downstream(files, tmp_path, *more, code=78).stderr
+    assert "holds no earlier run" in downstream(files, tmp_path, *more, code=78).stderr
 
 
 def copied(files: Path, place: Path, change: Callable[[list[str]], list[str]]) -> None:

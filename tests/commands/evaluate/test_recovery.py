@@ -16,7 +16,7 @@ from bitextfilter.commands.evaluate.recovery import _BASELINES, _TRANSLATED, _VE
 from bitextfilter.evaluation.recovery import BASELINES, MATRICES, recover
 from bitextfilter.models.folders import model_digest
 from bitextfilter.scoring.measures import TRANSLATION_MEASURES
-from bitextfilter.translation.registry import load_translator
+from bitextfilter.translation.translator import load_translator
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,12 @@ from translators import CASES, network, processor
 from bitextfilter.commands.paraphrase import main
 from bitextfilter.commands.translate import main as translate
 from bitextfilter.models.folders import writing_folder
-from bitextfilter.translation.registry import TRANSLATORS, load_translator
-from bitextfilter.translation.translator import SearchSettings, Translator
+from bitextfilter.translation.translator import (
+    TRANSLATORS,
+    SearchSettings,
+    Translator,
+    load_translator,
+)
 
 WORDS = ("a0", "a1", "b0", "b1")
 

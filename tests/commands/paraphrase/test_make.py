@@ -18,8 +18,7 @@ from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.registry import make_rule
 from bitextfilter.models.folders import model_digest, writing_folder
-from bitextfilter.translation.registry import TRANSLATORS, load_translator
-from bitextfilter.translation.translator import SearchSettings
+from bitextfilter.translation.translator import TRANSLATORS, SearchSettings, load_translator
 
 RANDOM = np.random.default_rng(1)
 

@@ -1,19 +1,31 @@
-"""Mining of two collections by a model, in a folder, so that a stopped run can go on."""
+"""Mining of two collections by a model, and alignment of two documents.
+
+A search has a folder, so that a stopped run can go on: the sentences and vectors of either side, a
+folder for each search of their neighbours, and the plan, all that the result depends on.
+"""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from bitextfilter.arrays import Scores, Vectors
+from bitextfilter.errors import SettingsError
 from bitextfilter.io.manifest import Fact
-from bitextfilter.io.sentence_file import SentenceFile
+from bitextfilter.io.sentence_file import SentenceFile, gather
 from bitextfilter.io.vector_file import VectorWriter, as_kept
+from bitextfilter.io.work_folder import claim, read_plan, write_plan
+from bitextfilter.mining import documents
 from bitextfilter.mining import index as indexes
 from bitextfilter.mining.comparable import Mined, MiningSettings, choose_pairs, scorer_for
+from bitextfilter.mining.documents import Alignment, DocumentModel
 from bitextfilter.mining.index import EXACT, SavedIndex
+from bitextfilter.mining.link_costs import LinkSettings
 from bitextfilter.mining.search import (
     MapTasks,
     NeighbourFiles,
@@ -25,13 +37,15 @@ from bitextfilter.mining.search import (
     find_neighbours,
     nearest_in_file,
 )
-from bitextfilter.mining.workspace import Workspace
 from bitextfilter.scoring.model import Model
 from bitextfilter.similarity.index import require_faiss
 from bitextfilter.similarity.neighbours import Neighbours, highest_means, no_neighbours
 
 _FORMAT = 1
 """Of the folder of a search."""
+_SIDES = ("source", "target")
+_DIGESTS = ("source text", "target text")
+"""Names in a plan."""
 _SAFE_ROWS = 1 << 16
 """Vectors that are written before they are made safe against a kill."""
 
@@ -87,6 +101,15 @@ class _Encoding:
         return lambda window: model.encode(sentences[slice(*window)], self.language)
 
 
+def _remove_drafts(folder: Path) -> None:
+    """Remove the half-written files of a run that was killed."""
+    for draft in [*folder.glob(".*.partial"), *folder.glob(".again.*")]:
+        if draft.is_dir():
+            shutil.rmtree(draft)
+        else:
+            draft.unlink()
+
+
 class CollectionMiner:
     """Mines two collections of sentences, or one against a saved index."""
 
@@ -100,26 +123,48 @@ class CollectionMiner:
     ) -> None:
         """Take a folder, new, empty, or of the same search.
 
-        Raises SettingsError where it is of another search, DeviceError without faiss for an index.
+        Raises SettingsError where it is of another search, OutputError where it cannot be made,
+        DeviceError without faiss for an index.
         """
         if settings.index not in ("auto", EXACT):
             require_faiss()
         self._model, self._settings, self._hooks, self._index = model, settings, hooks, index
-        plan = {
+        self._plan = {
             "format": _FORMAT,
             "model": model.digest,
             "index loaded": None if index is None else index.digest(),
             "dtype": settings.dtype,
         }
-        self._workspace = Workspace(folder, plan)
+        self._folder = folder
+        _remove_drafts(folder)
+        before = read_plan(folder) or {}
+        texts = {name: before[name] for name in _DIGESTS if name in before}
+        claim(folder, {**self._plan, **texts})
+        self._gathered = bool(texts)
         self.sentences: list[SentenceFile] = []
 
     def gather(self, windows: Sequence[Iterable[list[str]]]) -> list[SentenceFile]:
-        """Keep the distinct sentences of either collection; that of an index has them already."""
-        self.sentences = self._workspace.gather(windows)
+        """Keep the distinct sentences of either collection; that of an index has them already.
+
+        Raises SettingsError where the folder has other sentences.
+        """
+        kept = [self._folder / f"{name}.sentences" for name in _SIDES[: len(windows)]]
+        if self._gathered:
+            with tempfile.TemporaryDirectory(prefix=".again.", dir=self._folder) as again:
+                paths = [Path(again, path.name) for path in kept]
+                claim(self._folder, self._plan_with(list(map(gather, paths, windows))))
+            self.sentences = list(map(SentenceFile, kept))
+        else:
+            self.sentences = list(map(gather, kept, windows))
+            write_plan(self._folder, self._plan_with(self.sentences))
         if self._index is not None:
             self.sentences.append(self._index.sentences)
         return self.sentences
+
+    def _plan_with(self, texts: Sequence[SentenceFile]) -> dict[str, Any]:
+        """The plan with digests of the sentences."""
+        digests = [side.digest() for side in texts]
+        return {**self._plan, **dict(zip(_DIGESTS, digests, strict=False))}
 
     def mine(self, settings: MiningSettings) -> Mined:
         """Encode the sentences, search the nearest, and choose pairs among them, best first."""
@@ -148,7 +193,7 @@ class CollectionMiner:
     def _encoded(self) -> Sides:
         """Encode the sentences that the folder lacks vectors of."""
         settings, dim = self._settings, self._model.encoder.dim
-        files = self._workspace.vectors(0), self._workspace.vectors(1)
+        files = self._folder / "source.vectors", self._folder / "target.vectors"
         forms = settings.dtype, settings.dtype
         new = list(zip(files, self.sentences, self._model.languages, strict=True))
         if self._index is not None:
@@ -160,10 +205,13 @@ class CollectionMiner:
             self._encode(path, sentences, language)
         sizes = len(self.sentences[0]), len(self.sentences[1])
         self._kind = indexes.search_kind(settings.index, sizes)
-        name = f"{settings.neighbours}.{self._kind}"
+        name = f"nearest.{settings.neighbours}.{self._kind}"
         if self._kind != EXACT:
             name += f".{settings.recall:g}"
-        neighbours = NeighbourFiles(self._workspace.search(name), sizes, settings.neighbours)
+        search = self._folder / name
+        search.mkdir(exist_ok=True)
+        _remove_drafts(search)
+        neighbours = NeighbourFiles(search, sizes, settings.neighbours)
         return Sides(files, dim, forms, neighbours, self._hooks.threads)
 
     def _encode(self, path: Path, sentences: SentenceFile, language: str) -> None:
@@ -241,3 +289,51 @@ class IndexMiner:
         mined = choose_pairs(nearest, settings, scorer, self._means)
         rows = zip(mined.source.tolist(), mined.target.tolist(), mined.score.tolist(), strict=True)
         return {distinct[i]: (index.sentences[j], score) for i, j, score in rows}
+
+
+Align = Callable[[Sequence[str], Sequence[str]], Alignment]
+"""Function that aligns the sentences of two documents."""
+_Encode = Callable[[str, Sequence[str]], Vectors]
+"""Function from a language and ``n`` sentences to their vectors ``(n, dim)``."""
+
+
+def aligner(
+    by: str,
+    settings: LinkSettings,
+    model: Model | None = None,
+    classifier: bool = False,
+    encode: _Encode | None = None,
+) -> Align:
+    """Return the function that aligns two documents.
+
+    Args:
+        by: ``model``, ``words`` or ``length``.
+        settings: sizes and costs of links; not for ``length``.
+        model: needed by ``model``.
+        classifier: let the model's classifier re-score links.
+        encode: encodes by the model; None for ``model.encode``.
+
+    Raises:
+        SettingsError: *by* is unknown, or the model or its classifier is missing.
+    """
+    if by == "length":
+        return documents.align_by_lengths
+    if by == "words":
+        return partial(documents.align_by_words, settings=settings)
+    if by != "model":
+        raise SettingsError(f"{by!r} is none of model, words, length")
+    if model is None:
+        raise SettingsError("alignment by a model needs one; by words or length does not")
+    if classifier and model.classifier is None:
+        raise SettingsError(f"--classifier: the model {model.name} has none")
+    encode = encode or (lambda language, sentences: model.encode(sentences, language))
+    first, second = (partial(encode, language) for language in model.languages)
+    sample = model.background
+    background = None if sample is None else (sample.source, sample.target)
+
+    def probabilities(sources: list[str], targets: list[str]) -> Scores:
+        return model.score(sources, targets, "mlp")["mlp"]
+
+    scorer = probabilities if classifier else None
+    resources = DocumentModel((first, second), background, scorer)
+    return partial(documents.align_by_vectors, model=resources, settings=settings)
