@@ -399,12 +399,18 @@ def read_dates(text: str, language: str | None) -> list[Date]:
 
     The names are those of *language*, or of any known language without it.
     """
-    found = [_in_figures(match) for match in _FIGURES.finditer(text)]
-    found += [_date(match[0], match.group("y", "m", "d")) for match in _SIGNS.finditer(text)]
+    found = []
+    for match in _FIGURES.finditer(text):
+        orders = ("ymd", "ydm") if match["t"] == "/" else ("ymd",)
+        found.append((match[0], [match.group(*order) for order in orders]))
+    found += [(match[0], [match.group(*"ymd")]) for match in _SIGNS.finditer(text)]
     names = _names(language)
     if names is not None and names.word.search(text):
-        found += [_with_name(match, names) for match in names.date.finditer(text)]
-    return [date for date in found if date.readings]
+        for match in names.date.finditer(text):
+            year, day = match.group("year", "day")
+            found.append((match[0], [(year, month, day) for month in names.of(match["month"])]))
+    dates = [Date(date.strip(), frozenset(_days(readings))) for date, readings in found]
+    return [date for date in dates if date.readings]
 
 
 def named_months(text: str, language: str | None) -> set[str]:
@@ -418,7 +424,7 @@ def named_months(text: str, language: str | None) -> set[str]:
 _FIGURES = regex.compile(
     r"(?<![0-9.,:/-])(?:"
     r"(?P<y>[0-9]{4})(?P<s>[./-])\s?(?P<m>[0-9]{1,2})(?P=s)\s?(?P<d>[0-9]{1,2})"
-    r"|(?P<a>[0-9]{1,2})(?P<t>[./-])\s?(?P<b>[0-9]{1,2})(?P=t)\s?(?P<c>[0-9]{4}|[0-9]{2})"
+    r"|(?P<d>[0-9]{1,2})(?P<t>[./-])\s?(?P<m>[0-9]{1,2})(?P=t)\s?(?P<y>[0-9]{4}|[0-9]{2})"
     r")(?![0-9/-]|[.,:][0-9])"
 )
 _SIGNS = regex.compile(
@@ -465,26 +471,9 @@ def _names(language: str | None) -> _Names | None:
     return _Names([tables[language]]) if language in tables else None
 
 
-def _in_figures(match: regex.Match[str]) -> Date:
-    if match["y"]:
-        return _date(match[0], match.group("y", "m", "d"))
-    readings = [match.group("c", "b", "a")]
-    return _date(match[0], *readings, *([match.group("c", "a", "b")] if match["t"] == "/" else []))
-
-
-def _with_name(match: regex.Match[str], names: _Names) -> Date:
-    year, day = match.group("year", "day")
-    return _date(match[0], *((year, month, day) for month in names.of(match["month"])))
-
-
-def _date(text: str, *readings: tuple[str | None, ...]) -> Date:
-    """Make a date of the possible *readings* (year, month, day)."""
-    days = (
-        Day(year, (month or "").lstrip("0"), day and day.lstrip("0"))
-        for year, month, day in readings
-    )
-    return Date(text.strip(), frozenset(filter(_possible, days)))
-
-
-def _possible(day: Day) -> bool:
-    return 1 <= int(day.month or 0) <= 12 and (day.day is None or 1 <= int(day.day or 0) <= 31)
+def _days(readings: Iterable[tuple[str | None, ...]]) -> Iterator[Day]:
+    """Yield the possible days of *readings* (year, month, day)."""
+    for year, month, day in readings:
+        month, day = (month or "").lstrip("0"), day and day.lstrip("0")
+        if 1 <= int(month or 0) <= 12 and (day is None or 1 <= int(day or 0) <= 31):
+            yield Day(year, month, day)

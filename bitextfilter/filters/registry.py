@@ -142,14 +142,11 @@ def written(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def spelling(rule: Rule) -> str:
+def spelling(rule: Rule | type[Rule]) -> str:
     """Return *rule* in the syntax of rules, with all its parameters."""
-    return _spelt(rule.name, {name: getattr(rule, name) for name in defaults(type(rule))})
-
-
-def _spelt(name: str, values: Mapping[str, Any]) -> str:
-    texts = ",".join(f"{key}={written(value)}" for key, value in values.items())
-    return f"{name}:{texts}" if texts else name
+    names = [field.name for field in dataclasses.fields(cast(Any, rule))]
+    texts = ",".join(f"{name}={written(getattr(rule, name))}" for name in names)
+    return f"{rule.name}:{texts}" if texts else rule.name
 
 
 def listing(names: Sequence[str] = ()) -> str:
@@ -158,18 +155,12 @@ def listing(names: Sequence[str] = ()) -> str:
     Each has the text, parameters, value and source of a rule. Raises SettingsError for an unknown
     name.
     """
-    return "\n\n".join(section(_rule(name)) for name in names or RULES) + "\n"
-
-
-def section(rule: type[Rule]) -> str:
-    """Return the section on one rule."""
-    parts = [
-        f"### {rule.name}",
-        f"`{_spelt(rule.name, defaults(rule))}`",
-        (inspect.getdoc(rule) or "").replace("``", "`"),
-        f"Value: {rule.unit}.  \nSource: {rule.origin}.",
-    ]
-    return "\n\n".join(parts)
+    return "\n".join(
+        f"### {rule.name}\n\n`{spelling(rule)}`\n\n"
+        f"{(inspect.getdoc(rule) or '').replace('``', '`')}\n\n"
+        f"Value: {rule.unit}.  \nSource: {rule.origin}.\n"
+        for rule in map(_rule, names or RULES)
+    )
 
 
 DEFAULT = tuple(
