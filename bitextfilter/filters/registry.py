@@ -16,11 +16,9 @@ from bitextfilter.errors import DeviceError, SettingsError
 from bitextfilter.filters import (
     agreement,
     custom,
-    encoding,
     figures,
     fluency,
     language,
-    length,
     likeness,
     shape,
     web,
@@ -28,7 +26,7 @@ from bitextfilter.filters import (
 from bitextfilter.filters.rule import Rule
 from bitextfilter.io.files import read_toml
 
-_MODULES = (length, language, likeness, encoding, web, shape, agreement, figures, fluency, custom)
+_MODULES = (shape, language, likeness, web, agreement, figures, fluency, custom)
 
 RULES: dict[str, type[Rule]] = {
     rule.name: rule

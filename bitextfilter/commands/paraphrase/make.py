@@ -104,8 +104,8 @@ def main(run: Run, models: _Settings, search: SearchOptions) -> None:
 
 def _rules(run: Run, model: str | None) -> dict[str, Bounded]:
     """Return the prepared rules by the names of their columns."""
-    from bitextfilter.filters.length import Length
     from bitextfilter.filters.likeness import NgramOverlap, ParaphraseScore, SentenceBleu
+    from bitextfilter.filters.shape import Length
     from bitextfilter.models.folders import find_model, model_digest
 
     rules: dict[str, Bounded] = {"length": Length()}
