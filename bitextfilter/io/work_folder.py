@@ -1,4 +1,4 @@
-"""Work folders: the plan of a run and its finished parts, so that it can be resumed.
+"""Records of runs: manifests, and work folders, by which a run can be resumed.
 
 ``plan.json`` identifies the run. A shard leaves its outputs, ``000012.output`` and
 ``000012.rejects``, and, written last, ``000012.json``, which marks it as finished.
@@ -11,14 +11,37 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, TypeAlias
 
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import draft, locked, naming_output, write_whole
-from bitextfilter.io.manifest import Fact
 from bitextfilter.io.shards import Shard
+
+Fact: TypeAlias = "str | int | float | list[Fact] | dict[str, Fact] | None"
+"""A JSON value."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A run: version, command line, model, counts and speed."""
+
+    version: str
+    command: list[str]
+    """The command line, the command's name first."""
+    counts: dict[str, int]
+    seconds: float
+    rows_per_second: float
+    facts: dict[str, Fact] = field(default_factory=dict)
+    """The model and its digest, the seed, and everything else that the result depends on."""
+
+    def write(self, path: str | Path) -> None:
+        """Write it as JSON, whole or not at all."""
+        text = json.dumps(asdict(self), ensure_ascii=False, indent=2) + "\n"
+        write_whole(path, text.encode())
+
 
 PLAN = "plan.json"
 

@@ -16,10 +16,9 @@ from typing import Any
 
 from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.manifest import Fact
 from bitextfilter.io.sentence_file import SentenceFile, gather
 from bitextfilter.io.vector_file import VectorWriter, as_kept
-from bitextfilter.io.work_folder import claim, read_plan, write_plan
+from bitextfilter.io.work_folder import Fact, claim, read_plan, write_plan
 from bitextfilter.mining import documents
 from bitextfilter.mining import index as indexes
 from bitextfilter.mining.comparable import Mined, MiningSettings, choose_pairs, scorer_for

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from console import BIN
 
 from bitextfilter.commands import report
-from bitextfilter.io.manifest import Manifest
+from bitextfilter.io.work_folder import Manifest
 
 ROWS = [f"source {n} \u00e9\tZiel {n} x\t{n / 50:.4f}\tkind{n % 3}\n" for n in range(51)]
 DATA = "".join(ROWS).encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from bitextfilter.errors import InputError, OutputError, SettingsError
 from bitextfilter.io.shards import Shard
-from bitextfilter.io.work_folder import check_plan, kept_folder, passing_folder
+from bitextfilter.io.work_folder import Manifest, check_plan, kept_folder, passing_folder
 
 SHARD = Shard(3, "pairs.tsv", "/data/pairs.tsv", 0, 100, 50, 151, 151, digest="abc")
 PLAN = {"command": "bitext-score", "--digits": "4"}
@@ -106,3 +107,23 @@ def test_beside_a_file(tmp_path: Path) -> None:
         with passing_folder(str(tmp_path / name)) as folder:
             assert folder.path.parent == tmp_path.resolve()
         assert not folder.path.exists()
+
+
+MANIFEST = Manifest("0.1.0", ["bitext-score", "--scol", "de"], {"rows": 3}, 1.5, 2.0, {"seed": 1})
+
+
+def test_a_manifest_is_json(tmp_path: Path) -> None:
+    MANIFEST.write(tmp_path / "run.json")
+    assert json.loads((tmp_path / "run.json").read_bytes()) == {
+        "version": "0.1.0",
+        "command": ["bitext-score", "--scol", "de"],
+        "counts": {"rows": 3},
+        "seconds": 1.5,
+        "rows_per_second": 2.0,
+        "facts": {"seed": 1},
+    }
+
+
+def test_a_manifest_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="cannot be written"):
+        MANIFEST.write(tmp_path / "nowhere" / "run.json")

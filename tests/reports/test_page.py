@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from browser import Browser, browsing, found
 
-from bitextfilter.io.manifest import Manifest
+from bitextfilter.io.work_folder import Manifest
 from bitextfilter.reports.page import Report, SideLanguages
 from bitextfilter.reports.runs import FilterRun, read_run
 from bitextfilter.reports.survey import Sample, Survey

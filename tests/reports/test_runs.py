@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bitextfilter.errors import InputError, NotFoundError
-from bitextfilter.io.manifest import Manifest
+from bitextfilter.io.work_folder import Manifest
 from bitextfilter.reports.runs import FilterRun, fields_of, read_run
 
 COUNTS = {"rows": 10, "kept": 7, "dropped": 2, "rejected": 1}

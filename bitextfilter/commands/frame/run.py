@@ -24,7 +24,6 @@ from bitextfilter.commands.frame.exits import open_stdin
 from bitextfilter.commands.frame.options import Common, RowSettings, Scaling
 from bitextfilter.errors import InputError, OutputError
 from bitextfilter.io.files import open_input, open_output
-from bitextfilter.io.manifest import Fact, Manifest
 from bitextfilter.io.rows import (
     BadRow,
     Columns,
@@ -39,6 +38,7 @@ from bitextfilter.io.shards import JoinedFiles, Shard
 if TYPE_CHECKING:
     from tqdm import tqdm
 
+    from bitextfilter.io.work_folder import Fact
     from bitextfilter.scoring.model import Model
 
 T = TypeVar("T")
@@ -204,6 +204,8 @@ class Run:
         seconds = time.monotonic() - self._started
         speed = self.counts.get("rows", 0) / max(seconds, 1e-9)
         if self.common.manifest is not None:
+            from bitextfilter.io.work_folder import Manifest
+
             Manifest(
                 version=__version__,
                 command=self.arguments,

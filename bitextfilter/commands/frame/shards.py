@@ -21,9 +21,8 @@ from bitextfilter.commands.frame.command import steady_speed_and_memory
 from bitextfilter.commands.frame.options import Common, RowSettings
 from bitextfilter.commands.frame.run import Run, load_model
 from bitextfilter.errors import DeviceError, WorkerError
-from bitextfilter.io.manifest import Fact
 from bitextfilter.io.shards import Shard, cut, nth_part
-from bitextfilter.io.work_folder import WorkFolder, kept_folder, passing_folder
+from bitextfilter.io.work_folder import Fact, WorkFolder, kept_folder, passing_folder
 
 if TYPE_CHECKING:
     from bitextfilter.distributed.engine import Engine
