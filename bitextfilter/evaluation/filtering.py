@@ -16,7 +16,15 @@ import numpy as np
 
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.errors import InputError
-from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record, signature
+from bitextfilter.evaluation.result import (
+    Bootstrap,
+    Estimate,
+    Result,
+    Statistic,
+    estimates,
+    record,
+    signature,
+)
 from bitextfilter.io.files import stream_name
 from bitextfilter.similarity.separation import Contrast, best_counts, mean_precision, score_cells
 
@@ -143,7 +151,7 @@ def measure_filtering(
     rows = [score_cells(labelled.scores[labelled.of(i)]) for i in range(len(labelled.kinds) + 1)]
     found = estimates(
         [counts for _, counts in rows],
-        _Statistic([scores for scores, _ in rows], threshold),
+        _statistic([scores for scores, _ in rows], threshold),
         bootstrap,
     )
     clean, *noise = (int(counts.sum()) for _, counts in rows)
@@ -156,44 +164,37 @@ def measure_filtering(
     ]
 
 
-class _Statistic:
-    """Maps counts by score to the figures ``(kinds + 1, measures)``, all noise first."""
+def _statistic(scores: Sequence[Floats], threshold: float | None) -> Statistic:
+    """Return a function from counts by score to the figures ``(kinds + 1, measures)``.
 
-    def __init__(self, scores: Sequence[Floats], threshold: float | None) -> None:
-        """Take the distinct scores of the clean rows and of each kind."""
-        self._contrasts = [Contrast(scores[0], noise) for noise in scores[1:]]
-        self._kept: list[int] | None = None
-        if threshold is not None:
-            self._kept = [int(np.searchsorted(-each, -threshold, "right")) for each in scores]
+    All noise comes first. *scores*: the distinct ones of the clean rows and of each kind.
+    """
+    contrasts = [Contrast(scores[0], noise) for noise in scores[1:]]
+    ends = [int(np.searchsorted(-each, -(threshold or 0.0), "right")) for each in scores]
 
-    def __call__(self, strata: Sequence[Floats]) -> Floats:
-        """Return the figures of the clean rows and of each kind."""
+    def figures(strata: Sequence[Floats]) -> Floats:
         clean, *noise = strata
-        sizes = np.array([counts.sum() for counts in noise])
-        best = best_counts(clean)
-        aucs = [c.auc(best, n) for c, n in zip(self._contrasts, noise, strict=True)]
-        wrong = [c.not_below(n) for c, n in zip(self._contrasts, noise, strict=True)]
-        together = reduce(np.add, wrong)
+        sizes, best = np.array([counts.sum() for counts in noise]), best_counts(clean)
+        pairs = [*zip(contrasts, noise, strict=True)]
+        aucs = [contrast.auc(best, counts) for contrast, counts in pairs]
+        wrong = [contrast.not_below(counts) for contrast, counts in pairs]
+        every = [reduce(np.add, wrong), *wrong]
         columns = [
             np.array([aucs @ sizes / sizes.sum(), *aucs]),
-            np.array([mean_precision(clean, each, best[-1]) for each in (together, *wrong)]),
+            np.array([mean_precision(clean, each, best[-1]) for each in every]),
         ]
-        if self._kept is not None:
-            columns += self._at_threshold(strata, self._kept)
+        if threshold is not None:
+            right, *wrongs = (counts[:end].sum() for counts, end in zip(strata, ends, strict=True))
+            kept, rows = np.array([sum(wrongs), *wrongs]), best[-1]
+            columns += [
+                right / np.maximum(right + kept, 1),
+                np.full(len(kept), right / rows),
+                2 * right / (right + kept + rows),
+                1 - kept / np.array([sizes.sum(), *sizes]),
+            ]
         return np.stack(columns, axis=1)
 
-    @staticmethod
-    def _at_threshold(strata: Sequence[Floats], kept: Sequence[int]) -> list[Floats]:
-        """Return precision, recall, F1 and the part removed, each of all noise and each kind."""
-        rows = np.array([counts.sum() for counts in strata])
-        right, *wrongs = (counts[:end].sum() for counts, end in zip(strata, kept, strict=True))
-        wrong = np.array([sum(wrongs), *wrongs])
-        return [
-            right / np.maximum(right + wrong, 1),
-            np.full(len(wrong), right / rows[0]),
-            2 * right / (right + wrong + rows[0]),
-            1 - wrong / np.array([rows[1:].sum(), *rows[1:]]),
-        ]
+    return figures
 
 
 def filtering_result(

@@ -6,8 +6,7 @@ lines added at a time, or on threads. Memory holds the queries and their results
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,16 +23,6 @@ EDGES: NDArray[np.float64] = np.arange(-50, 51) / 50
 """The ends of the histogram's bins: 0.02 apart, from -1 to 1."""
 
 
-class _Collector(Protocol):
-    """Reduces a matrix that comes some columns at a time."""
-
-    def add(self, values: Scores) -> object:
-        """Take the next columns, ``(n, c)``."""
-
-
-_AnyCollector = TypeVar("_AnyCollector", bound=_Collector)
-
-
 def _blocks(queries: Vectors) -> list[Vectors]:
     """Return the unit rows in blocks."""
     units = unit_rows(queries)
@@ -41,15 +30,18 @@ def _blocks(queries: Vectors) -> list[Vectors]:
 
 
 def _compare(
-    queries: Sequence[Vectors], vectors: Vectors, collectors: Sequence[_AnyCollector], threads: int
+    queries: Sequence[Vectors],
+    vectors: Vectors,
+    collect: Sequence[Callable[[Scores], object]],
+    threads: int,
 ) -> None:
-    """Give each block's collector its cosines to *vectors* ``(c, d)``, tile by tile."""
+    """Give each block's function its cosines to *vectors* ``(c, d)``, tile by tile."""
     base = unit_rows(vectors)
 
     def compare(block: int) -> None:
         for first in range(0, len(base), BASE_ROWS):
             tile = base[first : first + BASE_ROWS]
-            collectors[block].add(unit_products(queries[block], tile))
+            collect[block](unit_products(queries[block], tile))
 
     map_blocks(compare, range(len(queries)), threads)
 
@@ -66,7 +58,7 @@ class NearestLines:
 
     def add(self, vectors: Vectors, lines: Sequence[Line]) -> None:
         """Add the next lines and their vectors ``(c, d)``; only near ones are kept."""
-        _compare(self._queries, vectors, self._best, self._threads)
+        _compare(self._queries, vectors, [best.add for best in self._best], self._threads)
         first, known = self._seen, self._lines
         wanted = np.unique(np.concatenate([best.columns.ravel() for best in self._best]))
         self._lines = {
@@ -103,7 +95,7 @@ class Histograms:
 
     def add(self, vectors: Vectors, _: Sequence[Line] = ()) -> None:
         """Count the next lines by their vectors ``(c, d)``."""
-        _compare(self._queries, vectors, self._counts, self._threads)
+        _compare(self._queries, vectors, [part.add for part in self._counts], self._threads)
 
     @property
     def counts(self) -> NDArray[np.int64]:

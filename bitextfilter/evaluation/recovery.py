@@ -151,16 +151,16 @@ def vector_scorer(
 
 def pair_rows(score: _PairScorer, sources: int, targets: int) -> RowScorer:
     """Return the scorer of rows made of a scorer of pairs."""
-    return lambda part: _all_pairs(score, np.arange(sources)[part], targets)
+    size = max(1, _PAIRS // targets)
 
+    def scored(part: slice) -> Scores:
+        rows = np.arange(sources)[part]
+        blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
+        pairs = ((np.repeat(block, targets), len(block)) for block in blocks)
+        parts = [score(rows, np.tile(np.arange(targets), count)) for rows, count in pairs]
+        return np.concatenate(parts).reshape(-1, targets)
 
-def _all_pairs(score: _PairScorer, rows: Indices, count: int) -> Scores:
-    """Score the sources at *rows* ``(n,)`` with each of *count* targets → ``(n, count)``."""
-    size = max(1, _PAIRS // count)
-    blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
-    targets = np.arange(count)
-    parts = [score(np.repeat(block, count), np.tile(targets, len(block))) for block in blocks]
-    return np.concatenate(parts).reshape(len(rows), count)
+    return scored
 
 
 def baseline(name: str, sources: Sequence[str], targets: Sequence[str], seed: int) -> RowScorer:

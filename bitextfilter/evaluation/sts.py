@@ -51,38 +51,27 @@ class Paired:
 
         Raises ValueError for series of different lengths, or with a number that is not finite.
         """
-        self._series = _Series(one), _Series(other)
-        if self._series[0].values.shape != self._series[1].values.shape:
+        series = [np.asarray(numbers, dtype=np.float64) for numbers in (one, other)]
+        for values in series:
+            if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+                raise ValueError("a series is one or more finite numbers")
+        if series[0].shape != series[1].shape:
             raise ValueError("series of different lengths")
+        self._values = [values / (np.abs(values).max() or 1.0) for values in series]
+        self._places = [np.unique(values, return_inverse=True)[1] for values in series]
 
     def __call__(self, counts: Floats) -> Floats:
         """Return Pearson's and Spearman's correlation, ``(2,)``, -1 to 1; NaN for undefined.
 
         *counts* ``(n,)`` are the weights of the rows: 1 each, or the counts of a resample.
         """
-        ranks = self._series[0].ranks(counts), self._series[1].ranks(counts)
+        ranks = []
+        for places in self._places:
+            copies = np.bincount(places, counts)
+            ranks.append((np.cumsum(copies) - (copies - 1) / 2)[places])
         if not all(np.ptp(each[counts > 0]) > 0 for each in ranks):
             return np.full(2, np.nan)
-        one, other = (series.values for series in self._series)
-        return np.array([_correlation(one, other, counts), _correlation(*ranks, counts)])
-
-
-class _Series:
-    """A series of numbers, and the places of equal ones."""
-
-    def __init__(self, numbers: ArrayLike) -> None:
-        values = np.asarray(numbers, dtype=np.float64)
-        if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-            raise ValueError("a series is one or more finite numbers")
-        self.values: Floats = values / (np.abs(values).max() or 1.0)
-        distinct, self._places = np.unique(values, return_inverse=True)
-        self._distinct = len(distinct)
-
-    def ranks(self, counts: Floats) -> Floats:
-        """Return the rank of each number from 1, ``(n,)``; ties have their mean rank."""
-        copies = np.bincount(self._places, counts, minlength=self._distinct)
-        ranks: Floats = (np.cumsum(copies) - (copies - 1) / 2)[self._places]
-        return ranks
+        return np.array([_correlation(one, other, counts) for one, other in (self._values, ranks)])
 
 
 def _correlation(one: Floats, other: Floats, counts: Floats) -> float:
@@ -106,7 +95,7 @@ def spearman(one: ArrayLike, other: ArrayLike) -> float | None:
 
 
 def _figure(one: ArrayLike, other: ArrayLike, place: int) -> float | None:
-    figure = float(Paired(one, other)(np.ones(len(np.asarray(one))))[place])
+    figure = float(Paired(one, other)(np.ones(np.size(one)))[place])
     return None if np.isnan(figure) else figure
 
 

@@ -23,6 +23,7 @@ from bitextfilter.evaluation.result import (
     Estimate,
     Record,
     Result,
+    Statistic,
     estimates,
     interval,
     signature,
@@ -159,7 +160,7 @@ def estimate_cuts(labelled: Labelled, words: NDArray[np.int64], settings: CutSet
     sought = _sought(figures, settings)
     places = {int(np.sum(figures[:, 1] >= recall)) - 1 for recall in RECALLS} - {-1}
     shown = sorted(places if sought is None else places | {sought})
-    strata, statistic = _cells(labelled, words, cuts[shown], share)
+    strata, statistic = _statistic(labelled, words, cuts[shown], share)
     found = estimates(strata, statistic, settings.bootstrap)
     return [
         Cut(
@@ -171,57 +172,35 @@ def estimate_cuts(labelled: Labelled, words: NDArray[np.int64], settings: CutSet
     ]
 
 
-def _cells(
+def _statistic(
     labelled: Labelled, words: NDArray[np.int64], cuts: Floats, share: float
-) -> tuple[list[Floats], _Statistic]:
-    """Return the strata, in cells of rows with equal cuts passed and words, and the statistic."""
+) -> tuple[list[Floats], Statistic]:
+    """Return the strata, in cells of rows that pass equal cuts and have equal numbers of words.
+
+    Also returns the function from strata to figures ``(5, cuts)``.
+    """
     passed, base = np.searchsorted(cuts, labelled.scores, "right"), int(words.max()) + 1
-    strata, cells = [], []
+    strata, values = [], []
     for label in range(len(labelled.kinds) + 1):
         rows = (passed * base + words)[labelled.of(label)]
         distinct, counts = np.unique(rows, return_counts=True)
+        last, lengths = np.divmod(distinct, base)
+        kept = last[:, None] > np.arange(len(cuts))
         strata.append(counts.astype(np.float64))
-        cells.append(np.stack(np.divmod(distinct, base)))
-    return strata, _Statistic(cells, len(cuts), share)
+        values.append((kept.astype(np.float64), kept * lengths[:, None], lengths))
 
+    def figures(drawn: Sequence[Floats]) -> Floats:
+        sizes = drawn[0].sum(), sum(counts.sum() for counts in drawn[1:])
+        means = []  # of the clean rows and of all noise: rows kept, words kept, and all words
+        for kind in range(3):
+            right, *wrong = (c @ each[kind] for c, each in zip(drawn, values, strict=True))
+            means.append((right / sizes[0], reduce(np.add, wrong) / sizes[1]))
+        clean, noise = means[0]
+        rows, words_kept, all_words = ((1 - share) * c + share * n for c, n in means)
+        part = words_kept / np.maximum(all_words, 1e-9)
+        return np.stack([*_quality(clean, noise, share), rows, part])
 
-class _Statistic:
-    """Maps strata to the figures ``(5, cuts)``."""
-
-    def __init__(self, cells: Sequence[NDArray[np.int64]], cuts: int, share: float) -> None:
-        """Take each stratum's cells ``(2, cells)``: numbers of *cuts* passed, and of words."""
-        kept = [passed[:, None] > np.arange(cuts) for passed, _ in cells]
-        self._rows = [each.astype(np.float64) for each in kept]
-        self._words = [each * words[:, None] for each, (_, words) in zip(kept, cells, strict=True)]
-        self._lengths = [words for _, words in cells]
-        self._share = share
-
-    def __call__(self, strata: Sequence[Floats]) -> Floats:
-        """Return the figures of the clean rows and of all kinds of noise."""
-        sizes = [strata[0].sum(), sum(counts.sum() for counts in strata[1:])]
-        clean, noise = self._parts(strata, self._rows, sizes)
-        words = self._parts(strata, self._words, sizes)
-        lengths = self._parts(strata, self._lengths, sizes)
-        kept_words, all_words = self._mixed(*words), self._mixed(*lengths)
-        return np.stack(
-            [
-                *_quality(clean, noise, self._share),
-                self._mixed(clean, noise),
-                kept_words / np.maximum(all_words, 1e-9),
-            ]
-        )
-
-    @staticmethod
-    def _parts(
-        strata: Sequence[Floats], values: Sequence[Floats], sizes: Sequence[float]
-    ) -> tuple[Floats, Floats]:
-        """Return the mean of the cells' values over the clean rows, and over all noise."""
-        clean, *noise = (c @ v for c, v in zip(strata, values, strict=True))
-        return clean / sizes[0], reduce(np.add, noise) / sizes[1]
-
-    def _mixed(self, clean: Floats, noise: Floats) -> Floats:
-        """Return the mean over rows with the assumed noise share."""
-        return (1 - self._share) * clean + self._share * noise
+    return strata, figures
 
 
 def cuts_result(

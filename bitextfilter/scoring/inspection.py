@@ -39,13 +39,13 @@ def describe_model(name_or_folder: str | Path) -> dict[str, Any]:
     of the files read is damaged. Tensors are not read.
     """
     folder = find_model(name_or_folder)
-    config = read_config(folder)
+    config, files = read_config(folder), file_sizes(folder)
     sizes = TextProcessor.load(folder, config).sizes()
     kind = kind_of(config)
     architecture, shape = _architecture(folder, config, kind)
     classifier, background = config.get("classifier"), load_background(folder)
+    measures = possible_measures(classifier is not None, background is not None)
     dimension = (classifier or {}).get("dim", background.dim if background else None)
-    files = file_sizes(folder)
     return {
         "name": str(name_or_folder),
         "folder": str(folder),
@@ -61,18 +61,11 @@ def describe_model(name_or_folder: str | Path) -> dict[str, Any]:
         "megabytes": round(sum(files.values()) / 1e6, 1),
         "classifier": classifier,
         "neighbours": [len(background.source), len(background.target)] if background else None,
-        **_measures(kind, classifier is not None, background is not None),
+        "measures": measures if kind == "encoder" else [],
+        "default_measure": default_measure(classifier is not None) if kind == "encoder" else None,
         "card": CARD if CARD in files else None,
         "attribution": ATTRIBUTION if ATTRIBUTION in files else None,
     }
-
-
-def _measures(kind: str | None, classifier: bool, background: bool) -> dict[str, Any]:
-    """Return the measures of an encoder with or without these parts; others have none."""
-    if kind != "encoder":
-        return {"measures": [], "default_measure": None}
-    measures = possible_measures(classifier, background)
-    return {"measures": measures, "default_measure": default_measure(classifier)}
 
 
 def _architecture(

@@ -46,9 +46,8 @@ def bidirectional_search(
         threads: blocks of rows computed side by side.
         progress: called with the number of newly finished rows of ``a``, unless a side is small.
     """
-    if min(len(a), len(b)) < fewest(k):
-        return scan(a, b, k, threads), scan(b, a, k, threads)
-    return _search(a, b, SearchRequest(k, threads=threads, progress=progress))
+    wanted = SearchRequest(k, threads=threads, progress=progress)
+    return bidirectional_part_search(a, b, wanted)
 
 
 class SearchRequest(NamedTuple):
@@ -69,14 +68,9 @@ def bidirectional_part_search(
 
     Otherwise as :func:`bidirectional_search`.
     """
-    if min(len(a), len(b)) < fewest(wanted.k):
-        return scan(a, b, wanted.k, wanted.threads), scan(b, a, wanted.k, wanted.threads)
-    return _search(a, b, wanted)
-
-
-def _search(a: Vectors, b: Vectors, wanted: SearchRequest) -> tuple[Neighbours, Neighbours]:
-    """Search two sides that are not small."""
     k, threads = wanted.k, wanted.threads
+    if min(len(a), len(b)) < fewest(k):
+        return scan(a, b, k, threads), scan(b, a, k, threads)
     forward, backward = _Nearest(a, b, k), _Nearest(b, a, k)
     with one_torch_thread():
         rounded = Rounded(a, b, product_type(CPU))

@@ -42,8 +42,17 @@ class Rounded:
         """Take rows ``(n, d)`` and ``(m, d)`` made by ``unit_rows``."""
         self.sides = tuple(torch.from_numpy(side).to(form) for side in (a, b))
         self._form = form
-        self._error = _bound(*(_distance(*pair) for pair in zip((a, b), self.sides, strict=True)))
-        self._error += 2 * a.shape[1] * 2.0**-24
+        errors = []
+        for exact, rounded in zip((a, b), self.sides, strict=True):
+            squares = [0.0]
+            for first in range(0, len(exact), VECTOR_ROWS):
+                rows = slice(first, first + VECTOR_ROWS)
+                difference = rounded[rows].float().numpy() - exact[rows]
+                squares.append(float(np.einsum("nd,nd->n", difference, difference).max()))
+            errors.append(1.0001 * math.sqrt(max(squares)))
+        one, other = errors
+        # Of products of rows of length 1 or so, from the greatest errors of the rows.
+        self._error = 1.0001 * (one + other + one * other) + 2 * a.shape[1] * 2.0**-24
 
     def products(self, left: Tensor, right: Tensor, room: Tensor) -> Bits:
         """Products ``(n, m)`` of some rows of either side, each rounded to the format.
@@ -78,21 +87,6 @@ class Rounded:
         lowest = values.astype(np.float64) * (1 - half_step) - 2 * self._error
         floors = torch.from_numpy(lowest).float().to(self._form).float().numpy()
         return np.where(floors > 0, floors, np.float32(np.inf))
-
-
-def _distance(exact: Vectors, rounded: Tensor) -> float:
-    """Return the greatest length of the difference between a row and its rounding."""
-    squares = [0.0]
-    for first in range(0, len(exact), VECTOR_ROWS):
-        rows = slice(first, first + VECTOR_ROWS)
-        difference = rounded[rows].float().numpy() - exact[rows]
-        squares.append(float(np.einsum("nd,nd->n", difference, difference).max()))
-    return 1.0001 * math.sqrt(max(squares))
-
-
-def _bound(a: float, b: float) -> float:
-    """Bound the error of products of rows of length 1 or so, from the errors of the rows."""
-    return 1.0001 * (a + b + a * b)
 
 
 TILE_COLUMNS = 4096
