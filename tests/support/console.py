@@ -38,7 +38,11 @@ def leaves(name: str) -> Iterator[tuple[list[str], click.Command]]:
     found = command(name)
     yield [name], found
     if isinstance(found, click.Group):
-        yield from (([name, word], sub) for word, sub in found.commands.items())
+        context = click.Context(found)
+        for word in found.list_commands(context):
+            sub = found.get_command(context, word)
+            assert sub is not None
+            yield [name, word], sub
 
 
 def options(name: str) -> set[str]:

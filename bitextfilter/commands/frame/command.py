@@ -170,7 +170,7 @@ class Command(_Framed):
 
 
 class _Group(_Framed, click.Group):
-    """A command of subcommands, of which those in ``modules`` are imported when they are named."""
+    """A command of subcommands; the ones in ``modules`` are imported when they are named."""
 
     modules: Mapping[str, str] = {}
 
