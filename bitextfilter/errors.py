@@ -1,14 +1,5 @@
 """The errors that a user can correct.
 
-    BitextError
-    ├── InputError       bad data: names the file, the line and the remedy
-    ├── NotFoundError    no such input file or model
-    ├── ModelError       a model folder that is damaged, or of a newer version
-    ├── SettingsError    settings that are unknown, out of range, or contradict each other
-    ├── DeviceError      a missing accelerator or optional package
-    ├── OutputError      a result that could not be written
-    └── WorkerError      work that failed on every worker
-
 Only ``commands/`` turns them into exit codes. Any other exception is a bug, and is shown with its
 traceback.
 """
@@ -17,7 +8,7 @@ from __future__ import annotations
 
 
 class BitextError(Exception):
-    """The root of the tree: ``str(error)`` is one line for the user."""
+    """The base of all: ``str(error)`` is one line for the user."""
 
 
 class InputError(BitextError):

@@ -28,8 +28,12 @@ _FORMER_NAMES = {
 }
 """Settings of files and models by their names in former versions."""
 
-_KINDS = {"int": "a whole number", "float": "a number", "str": "a word", "bool": "true or false"}
-
+_KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "int": ("a whole number", lambda value: type(value) is int),
+    "float": ("a number", lambda value: type(value) in (int, float) and math.isfinite(value)),
+    "str": ("a word", lambda value: isinstance(value, str)),
+    "bool": ("true or false", lambda value: isinstance(value, bool)),
+}
 
 _BOUNDS: dict[str, tuple[str, Callable[[Any, float], bool]]] = {
     ">": ("above", operator.gt),
@@ -103,20 +107,15 @@ class Settings:
         """Raise SettingsError for a value of another type, none of the choices, or out of range."""
         for name, kind, _, declared in _declared(self):
             value = getattr(self, name)
-            number = type(value) in (int, float) and math.isfinite(value)
-            fits = {
-                "int": type(value) is int,
-                "float": number,
-                "str": isinstance(value, str),
-                "bool": isinstance(value, bool),
-            }
-            if not fits[kind]:
-                raise SettingsError(f"{name} must be {_KINDS[kind]}, not {value!r}")
-            if not declared.fits(value) and declared.choices:
+            needed, is_one = _KINDS[kind]
+            if not is_one(value):
+                raise SettingsError(f"{name} must be {needed}, not {value!r}")
+            if declared.fits(value):
+                continue
+            if declared.choices:
                 near = _nearest(value, declared.choices)
                 raise SettingsError(f"{name} {value!r} is none of {declared.range}{near}")
-            if not declared.fits(value):
-                raise SettingsError(f"{name} must be {declared.range}, not {value!r}")
+            raise SettingsError(f"{name} must be {declared.range}, not {value!r}")
 
 
 def _nearest(name: object, known: Iterable[str]) -> str:
@@ -233,7 +232,8 @@ def _known(kind: Any, values: Mapping[str, Any], before: str) -> dict[str, Any]:
                 f"{before}{name} is no setting{_nearest(name, types) or ';'} there are"
                 f" {', '.join(types)}"
             )
-    return {n: _whole(v) if types[n] == "int" else v for n, v in values.items()}
+    whole = {n for n, v in values.items() if types[n] == "int" and isinstance(v, float)}
+    return {n: int(v) if n in whole and v.is_integer() else v for n, v in values.items()}
 
 
 def current_names(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -245,13 +245,6 @@ def _defaults(kind: Any) -> dict[str, Any]:
     """Return the defaults of a dataclass by name."""
     fields = dataclasses.fields(kind)
     return {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
-
-
-def _whole(value: Any) -> Any:
-    """Return a whole float as an int, anything else unchanged."""
-    if type(value) is float and math.isfinite(value) and value == int(value):
-        return int(value)
-    return value
 
 
 def read_settings(path: Path) -> dict[str, Any]:

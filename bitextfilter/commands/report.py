@@ -82,7 +82,7 @@ class _Settings:
 def main(run: Run, settings: _Settings) -> None:
     """Show scored pairs on one page: figures, samples, and a movable threshold.
 
-    Writes one HTML file that needs no other file and no network: each score over the sorted
+    Writes one HTML file, which opens without the internet: each score over the sorted
     corpus and its histogram, lengths, their ratio, pairs at each tenth of the corpus, and a
     slider for a threshold, with the share that it keeps and the pairs next to it. The manifest of
     bitext-filter adds the rows dropped by each rule; any other manifest is shown as a table.
@@ -132,8 +132,7 @@ def _check(run: Run, settings: _Settings) -> None:
 def _report(run: Run, settings: _Settings, reader: RowReader) -> Report:
     """Read the manifests, and then all rows."""
     from bitextfilter.reports.page import Report, SideLanguages
-    from bitextfilter.reports.runs import FilterRun, read_run
-    from bitextfilter.reports.survey import Survey
+    from bitextfilter.reports.survey import FilterRun, Survey, read_run
 
     path = settings.filter_manifest
     filter_run = None if path is None else FilterRun(path)

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Generic
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -67,16 +66,11 @@ class RayEngine:
                 wanted = f"{self._cpus} CPUs" + f" and {self._gpus} GPUs" * bool(self._gpus)
                 raise DeviceError(f"no node of the cluster has {wanted} for a worker (--threads)")
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Leave the cluster, or end it if it was started here."""
         if self._joined:
             ray.shutdown()
@@ -102,7 +96,9 @@ class RayEngine:
         handler = signal.getsignal(signal.SIGTERM)
         here: dict[str, Any] = {"address": "local", "object_store_memory": STORE_BYTES}
         if not self._address:
-            _share_package()
+            # child processes import this package from its present place
+            paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+            os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
         if self._workers:
             here["num_cpus"] = self._workers * self._cpus
         where = {"address": self._address} if self._address else here
@@ -127,12 +123,6 @@ class RayEngine:
             min(int(node.get(name, 0) // need) for name, need in wanted.items() if need)
             for node in nodes
         )
-
-
-def _share_package() -> None:
-    """Let child processes import this package from its present place."""
-    paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
 
 
 _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "CRITICAL"}

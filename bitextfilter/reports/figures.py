@@ -16,6 +16,7 @@ from bitextfilter.reports.charts import (
     Axis,
     Boxes,
     Chart,
+    ChartValues,
     Curve,
     Segments,
     Table,
@@ -44,11 +45,15 @@ def short_score(value: float) -> str:
     return "0" if text == "-0" else text
 
 
+def _corners(*sides: ChartValues | NDArray[np.int64] | float) -> NDArray[np.float64]:
+    """Return the rows of x0, y0, x1 and y1 (n, 4); a number is the same in each."""
+    return np.stack(np.broadcast_arrays(*sides), axis=1).astype(np.float64)
+
+
 def _bars(edges: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the corners of a histogram's bars (n, 4), from *edges* (k + 1,) and *counts* (k,)."""
     filled = counts > 0
-    zeros = np.zeros(int(filled.sum()))
-    return np.stack([edges[:-1][filled], zeros, edges[1:][filled], counts[filled]], axis=1)
+    return _corners(edges[:-1][filled], 0, edges[1:][filled], counts[filled])
 
 
 def sorted_chart(name: str, ordered: NDArray[np.float32], file: str) -> Chart:
@@ -108,9 +113,9 @@ def spread_chart(name: str, spreads: Sequence[Spread], file: str) -> Chart:
     """Make the box plot of a score by label: 5 to 95 %, the middle half, the median."""
     levels = np.array([spread.levels for spread in spreads])
     rows = np.arange(len(spreads), dtype=np.float64)
-    whiskers = np.stack([levels[:, 0], rows + 0.5, levels[:, 4], rows + 0.5], axis=1)
-    halves = np.stack([levels[:, 1], rows + 0.25, levels[:, 3], rows + 0.75], axis=1)
-    medians = np.stack([levels[:, 2], rows + 0.15, levels[:, 2], rows + 0.85], axis=1)
+    whiskers = _corners(levels[:, 0], rows + 0.5, levels[:, 4], rows + 0.5)
+    halves = _corners(levels[:, 1], rows + 0.25, levels[:, 3], rows + 0.75)
+    medians = _corners(levels[:, 2], rows + 0.15, levels[:, 2], rows + 0.85)
     table = tuple(
         (s.label, number(s.rows), *(short_score(level) for level in s.levels)) for s in spreads
     )
@@ -144,9 +149,8 @@ def drops_chart(rules: Mapping[str, tuple[int, int]]) -> Chart:
     busy = [name for name in names if rules[name][0]] or names[:1]
     counts = np.array([rules[name] for name in busy], dtype=np.float64)
     rows = np.arange(len(busy), dtype=np.float64)
-    zeros = np.zeros(len(busy))
-    total = np.stack([zeros, rows + 0.15, counts[:, 0], rows + 0.85], axis=1)
-    unique = np.stack([zeros, rows + 0.3, counts[:, 1], rows + 0.7], axis=1)
+    total = _corners(0, rows + 0.15, counts[:, 0], rows + 0.85)
+    unique = _corners(0, rows + 0.3, counts[:, 1], rows + 0.7)
     table = tuple((name, number(rules[name][0]), number(rules[name][1])) for name in names)
     return Chart(
         "drops",
@@ -160,15 +164,10 @@ def drops_chart(rules: Mapping[str, tuple[int, int]]) -> Chart:
     )
 
 
-def _most(lengths: NDArray[np.uint32]) -> int:
-    place = int(SHOWN * (len(lengths) - 1))
-    return int(np.partition(lengths, place)[place])
-
-
 def length_charts(survey: Survey) -> list[Chart]:
     """Make the charts of lengths, of their ratio, and of both sides together; n > 0 rows."""
-    most = max(_most(survey.lengths(side)) for side in (0, 1))
-    most = max(1, most)
+    place = int(SHOWN * (len(survey) - 1))
+    most = max(1, *(int(np.partition(survey.lengths(side), place)[place]) for side in (0, 1)))
     width = int(np.ceil(most / _CELLS))
     return [
         _lengths_chart(survey, width, most),
@@ -249,9 +248,10 @@ def _density_chart(survey: Survey, width: int, most: int) -> Chart:
     )
     inside = found.sum() / len(survey)
     order = np.argsort(-found, kind="stable")[:20]
+    firsts = places[order] * width + 1
     rows = tuple(
-        (*(_span(place * width + 1, width) for place in places[i].tolist()), number(int(found[i])))
-        for i in order
+        (*(str(n) if width == 1 else f"{n} to {n + width - 1}" for n in both), number(count))
+        for both, count in zip(firsts.tolist(), found[order].tolist(), strict=True)
     )
     return Chart(
         "density",
@@ -263,7 +263,3 @@ def _density_chart(survey: Survey, width: int, most: int) -> Chart:
         (Boxes(corners, strength=strength), Segments(guides, GUIDE)),
         Table((f"source {survey.unit}", f"target {survey.unit}", "rows"), rows),
     )
-
-
-def _span(first: int, width: int) -> str:
-    return str(first) if width == 1 else f"{first} to {first + width - 1}"

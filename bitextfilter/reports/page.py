@@ -1,7 +1,6 @@
-"""The report as one self-contained HTML file.
+"""The report as one HTML file, which loads nothing.
 
-Its content security policy allows only its own style and script, by their digests: no network, no
-other script, no markup made of strings.
+Its content security policy allows its own style and script, by their digests, and nothing else.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from numpy.typing import NDArray
 
 from bitextfilter import __version__
-from bitextfilter.reports.charts import Chart, xml_text
+from bitextfilter.reports.charts import Chart, Frame, fitted, short, xml_text
 from bitextfilter.reports.figures import (
     drops_chart,
     histogram_chart,
@@ -29,26 +28,26 @@ from bitextfilter.reports.figures import (
     sorted_chart,
     spread_chart,
 )
-from bitextfilter.reports.runs import Fields, FilterRun, fields_of
 from bitextfilter.reports.survey import (
+    Fields,
+    FilterRun,
     Sample,
     Spread,
     Survey,
     at_tenths,
     cuts_of,
+    fields_of,
     near_thresholds,
     ordered_by,
     spreads_of,
     thresholds_of,
 )
-from bitextfilter.reports.svg import Frame, fitted, short
 
 _Fact = tuple[str, int, str | None]
 """A name, a count, and its share of the rows, if shown."""
 
 
-@dataclass(frozen=True)
-class SideLanguages:
+class SideLanguages(NamedTuple):
     """The languages of both sides, such as ``en``; empty if unknown."""
 
     source: str = ""
@@ -204,11 +203,10 @@ class Report:
     def facts(self) -> list[_Fact]:
         """The counts at the top of the page."""
         survey = self.survey
-        sums = [int(survey.lengths(side).sum(dtype="int64")) for side in (0, 1)]
-        shown = [("rows", len(survey))]
-        shown += [(f"source {survey.unit}", sums[0]), (f"target {survey.unit}", sums[1])]
-        shown += [(f"rows {reason}", count) for reason, count in self.left_out.items() if count]
-        return [(name, count, None) for name, count in shown]
+        source, target = (int(survey.lengths(side).sum(dtype="int64")) for side in (0, 1))
+        left = ((f"rows {reason}", count) for reason, count in self.left_out.items() if count)
+        sums = (f"source {survey.unit}", source), (f"target {survey.unit}", target)
+        return [(name, count, None) for name, count in (("rows", len(survey)), *sums, *left)]
 
     @property
     def outcome(self) -> list[_Fact]:

@@ -1,4 +1,4 @@
-"""One pass over scored rows, and the numbers behind the charts.
+"""The data of a report: one pass over scored rows, the numbers of its charts, and manifests.
 
 A row takes 4 bytes a score, 8 for its two lengths and 1 for its label; only a random sample keeps
 its texts.
@@ -6,16 +6,20 @@ its texts.
 
 from __future__ import annotations
 
+import json
 import math
+import shlex
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers
+from bitextfilter.errors import InputError
+from bitextfilter.io.files import open_input
 from bitextfilter.reports.charts import ChartValues, multiples, nice_step
 from bitextfilter.text.words import Counter, count_characters, count_words
 
@@ -220,15 +224,13 @@ def thresholds_of(ordered: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.unique(np.concatenate([hundredths, inside]))
 
 
-@dataclass(frozen=True)
-class Cuts:
+class Cuts(NamedTuple):
     """The rows kept by each of t thresholds: those that score at least as high.
 
     ``rows``, ``source`` and ``target`` (t,) count rows and their lengths; ``labels``
     (t, labels) the rows with each label.
     """
 
-    thresholds: NDArray[np.float32]
     rows: Integers
     source: Integers
     target: Integers
@@ -251,29 +253,26 @@ def cuts_of(survey: Survey, score: int, thresholds: NDArray[np.float32]) -> Cuts
     from_above = totals[:, ::-1].cumsum(axis=1)[:, ::-1].astype(np.int64)
     by_label = labels.reshape(size, kinds)[::-1].cumsum(axis=0)[::-1]
     rows, source, target = from_above[:, 1:]
-    return Cuts(thresholds, rows, source, target, by_label[1:])
+    return Cuts(rows, source, target, by_label[1:])
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(NamedTuple):
     """The scores of the rows with one label: their number, and their 5, 25, 50, 75 and 95 %."""
 
     place: int
     """The place of the label in ``Survey.labels``."""
     label: str
     rows: int
-    levels: tuple[float, float, float, float, float]
+    levels: tuple[float, ...]
 
 
 def spreads_of(survey: Survey, score: int) -> list[Spread]:
     """Return the spread of one score for each label, the highest median first."""
-    spreads = []
+    spreads, portions = [], np.array([0.05, 0.25, 0.5, 0.75, 0.95])
     for code, label in enumerate(survey.labels):
         ordered = np.sort(survey.scores(score)[survey.codes() == code])
-        low, lower, middle, upper, high = quantiles(
-            ordered, np.array([0.05, 0.25, 0.5, 0.75, 0.95])
-        ).tolist()
-        spreads.append(Spread(code, label, len(ordered), (low, lower, middle, upper, high)))
+        levels = tuple(quantiles(ordered, portions).tolist())
+        spreads.append(Spread(code, label, len(ordered), levels))
     return sorted(spreads, key=lambda spread: (-spread.levels[2], spread.label))
 
 
@@ -305,3 +304,76 @@ def densities(survey: Survey, width: int, bins: int) -> Integers:
             source[inside].astype(np.int64) * bins + target[inside], minlength=bins * bins
         )
     return total.reshape(bins, bins)
+
+
+Fields = list[tuple[str, str]]
+
+MOST_LEVELS = 8
+_REMEDY = "give a file that --manifest wrote"
+
+
+def read_run(path: str) -> dict[str, Any]:
+    """Read a manifest written by any command's --manifest.
+
+    Raises NotFoundError, and InputError for other than a JSON object.
+    """
+    with open_input(path) as stream:
+        data = stream.read()
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"no JSON: {error}", file=path, remedy=_REMEDY) from error
+    if not isinstance(found, dict):
+        raise InputError("no manifest: a JSON object is expected", file=path, remedy=_REMEDY)
+    return found
+
+
+class FilterRun:
+    """The manifest of a bitext-filter run.
+
+    ``rules`` has the numbers of rows that each rule dropped, and that it alone dropped; ``counts``
+    those of rows read, kept, dropped and rejected.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Read *path*. Raises NotFoundError and InputError."""
+        self.name = Path(path).name
+        self.manifest = read_run(path)
+        facts = self.manifest.get("facts")
+        rules: Any = facts.get("rules") if isinstance(facts, dict) else None
+        try:
+            self.rules = {
+                name: (int(found["dropped"]), int(found["unique"])) for name, found in rules.items()
+            }
+            self.counts = {
+                name: int(self.manifest["counts"][name])
+                for name in ("rows", "kept", "dropped", "rejected")
+            }
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            message = "no drops of rules in it"
+            remedy = "give the file that bitext-filter --manifest wrote"
+            raise InputError(message, file=path, remedy=remedy) from error
+
+
+def fields_of(run: dict[str, Any]) -> Fields:
+    """Return each value of a manifest after its path: ``facts › seed``, 1."""
+    return [(" › ".join(place), text) for place, text in _leaves(run, ())]
+
+
+def _leaves(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    if len(place) == MOST_LEVELS:
+        yield place, json.dumps(value, ensure_ascii=False)
+    elif isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _leaves(inner, (*place, key))
+    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        for number, inner in enumerate(value, 1):
+            yield from _leaves(inner, (*place, str(number)))
+    elif isinstance(value, list):
+        yield place, shlex.join(map(_shown, value))
+    else:
+        yield place, _shown(value)
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

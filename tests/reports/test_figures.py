@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from bitextfilter.reports.charts import (
+    WIDTH,
     Boxes,
     Chart,
     Curve,
@@ -32,7 +33,6 @@ from bitextfilter.reports.figures import (
 from bitextfilter.reports.page import environment
 from bitextfilter.reports.plots import FORMATS, plotted
 from bitextfilter.reports.survey import Sample, Survey, spreads_of
-from bitextfilter.reports.svg import WIDTH
 
 ODD = "$\\no{such_$ </svg> & 漢字 \u202e"
 

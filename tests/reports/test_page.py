@@ -15,8 +15,7 @@ from browser import Browser, browsing, found
 
 from bitextfilter.io.work_folder import Manifest
 from bitextfilter.reports.page import Report, SideLanguages
-from bitextfilter.reports.runs import FilterRun, read_run
-from bitextfilter.reports.survey import Sample, Survey
+from bitextfilter.reports.survey import FilterRun, Sample, Survey, read_run
 
 pytestmark = pytest.mark.skipif(found() is None, reason="there is no Chromium here")
 

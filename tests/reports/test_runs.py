@@ -10,7 +10,7 @@ import pytest
 
 from bitextfilter.errors import InputError, NotFoundError
 from bitextfilter.io.work_folder import Manifest
-from bitextfilter.reports.runs import FilterRun, fields_of, read_run
+from bitextfilter.reports.survey import FilterRun, fields_of, read_run
 
 COUNTS = {"rows": 10, "kept": 7, "dropped": 2, "rejected": 1}
 RULES = {"length-ratio": {"dropped": 2, "unique": 1}, "identical": {"dropped": 1, "unique": 0}}
