@@ -97,7 +97,7 @@ def recovery(axes: Axes) -> None:
 
 def noise(axes: Axes) -> None:
     """Draw the AUC of the default score for each kind of noise."""
-    rows = table("notes/filtering.md", "Telling clean pairs from noise")
+    rows = table("notes/filtering.md", "Clean pairs and noise")
     rows.sort(key=lambda row: float(row[2]))
     series = {"en-de": column(rows, 2), "the former en-de": column(rows, 6)}
     bars(axes, [row[0] for row in rows], series, start=0.5)
@@ -115,7 +115,7 @@ def crawl(axes: Axes) -> None:
 
 def downstream(axes: Axes) -> None:
     """Draw the BLEU of translators trained on the best rows by each score."""
-    rows = table("notes/filtering.md", "What filtering is worth")
+    rows = table("notes/filtering.md", "Filtering for a translator")
     rows = [row for row in rows if re.match(r"\d", row[6])]
     rows.sort(key=lambda row: float(row[6]))
     bars(axes, [row[0].split(",")[0] for row in rows], {"": column(rows, 6)})
