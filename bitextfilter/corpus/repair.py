@@ -173,8 +173,9 @@ class Repairer:
 
     def __call__(self, text: str) -> tuple[str, tuple[str, ...]]:
         """Return *text* repaired, and the names of the repairs that changed it, in order."""
-        if _is_plain(text):
-            return text, ()
+        simple = text.isascii() and text.isprintable() and text == text.strip()
+        if simple and "&" not in text and "  " not in text:
+            return text, ()  # no repair changes it
         now, names = text, set[str]()
         for _ in range(_PASSES):
             before = now
@@ -187,15 +188,3 @@ class Repairer:
                 done = () if now == text else tuple(n for n in self._repairs if n in names)
                 return now, done
         return text, ()
-
-
-def _is_plain(text: str) -> bool:
-    """Return True for text that no repair changes: printable ASCII, no ``&``, single spaces."""
-    return (
-        text.isascii()
-        and text.isprintable()
-        and "&" not in text
-        and "  " not in text
-        and text[:1] != " "
-        and text[-1:] != " "
-    )

@@ -309,42 +309,29 @@ def open_outputs(
 ) -> Iterator[list[BinaryIO]]:
     """Open files as ``open_output`` does; no draft is renamed before all are complete."""
     with ExitStack() as drafts, ExitStack() as sinks:
-        places = [_Place(path, stdout, drafts) for path in paths]
-        yield [sinks.enter_context(place.sink()) for place in places]
+        streams, renames = [], []
+        for path in paths:
+            if stdout is not None and str(path) == "-":
+                streams.append(_stdout_sink(stdout))
+                continue
+            target = place = Path(os.path.realpath(path))
+            with naming_output(path):
+                if not target.exists() or target.is_file():
+                    place = drafts.enter_context(draft(target))
+                    renames.append((str(path), place, target))
+            streams.append(_file_sink(place, str(path)))
+        yield [sinks.enter_context(stream) for stream in streams]
         sinks.close()
-        for place in places:
-            place.commit()
+        for name, place, target in renames:
+            with naming_output(name):
+                os.replace(place, target)
 
 
-class _Place:
-    """The target of an output: stdout, a device, or a file, which is written as a draft."""
-
-    def __init__(self, path: str | Path, stdout: BinaryIO | None, drafts: ExitStack) -> None:
-        self._name = str(path)
-        self._stdout = stdout if self._name == "-" else None
-        self._target = self._place = Path(os.path.realpath(path))
-        if self._stdout is not None:
-            return
-        with naming_output(self._name):
-            if not self._target.exists() or self._target.is_file():
-                self._place = drafts.enter_context(draft(self._target))
-
-    @contextmanager
-    def sink(self) -> Iterator[BinaryIO]:
-        """Open it for writing."""
-        if self._stdout is None:
-            with _file_sink(self._place, self._name) as stream:
-                yield stream
-        else:
-            sink = _Sink(self._stdout, "stdout")
-            yield cast(BinaryIO, sink)
-            sink.flush()
-
-    def commit(self) -> None:
-        """Rename the draft to its target."""
-        if self._place != self._target:
-            with naming_output(self._name):
-                os.replace(self._place, self._target)
+@contextmanager
+def _stdout_sink(stdout: BinaryIO) -> Iterator[BinaryIO]:
+    sink = _Sink(stdout, "stdout")
+    yield cast(BinaryIO, sink)
+    sink.flush()
 
 
 def write_whole(path: str | Path, data: bytes) -> None:

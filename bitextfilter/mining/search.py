@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,21 +26,12 @@ from bitextfilter.similarity.vectors import unit_rows
 TaskId = tuple[int, int]
 """Two numbers that name a task; each kind of task defines them."""
 
-_Result = TypeVar("_Result")
 
+MapTasks = Callable[[Callable[[], Callable[[TaskId], Any]], Sequence[TaskId]], Iterator[Any]]
+"""Function that runs tasks, here or in other processes, and yields their results in order.
 
-class MapTasks(Protocol):
-    """A function that runs tasks, here or in other processes."""
-
-    def __call__(
-        self, prepare: Callable[[], Callable[[TaskId], _Result]], tasks: Sequence[TaskId], /
-    ) -> Iterator[_Result]:
-        """Yield the result of each task, in order.
-
-        *prepare* is called once in each worker, perhaps in other processes; it returns the
-        function that does a task.
-        """
-
+Its first argument is called once in each worker, and returns the function that does a task.
+"""
 
 BLOCK = 1 << 17
 """Rows of a side that are searched, and whose neighbours are kept, together."""
