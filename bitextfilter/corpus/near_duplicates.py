@@ -17,10 +17,10 @@ import rensa
 from bitextfilter.corpus.duplicate_keys import DedupSettings
 from bitextfilter.io.spill import Records
 
-HASHES = 128
+_HASHES = 128
 """Most MinHash values of a set of shingles."""
 
-RECALL = 0.99
+_RECALL = 0.99
 """Least probability that two texts of just the required similarity become candidates."""
 
 _SEED = 1
@@ -34,33 +34,33 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _Integers = npt.NDArray[np.uint64]
 
 
-def shingles(text: str, size: int) -> set[str]:
+def _shingles(text: str, size: int) -> set[str]:
     """Return the *size*-grams of characters of *text*; a shorter text is filled up to one."""
     text = text.ljust(size, "\0")
     return {text[start : start + size] for start in range(len(text) - size + 1)}
 
 
-def recall(similarity: float, bands: int, rows: int) -> float:
+def _recall(similarity: float, bands: int, rows: int) -> float:
     """Return the probability that sets of this *similarity* agree in all *rows* of a band."""
     return float(1 - (1 - similarity**rows) ** bands)
 
 
-def banding(similarity: float) -> tuple[int, int]:
+def _banding(similarity: float) -> tuple[int, int]:
     """Return the number of bands, and of rows in each, for a least *similarity*.
 
-    These are the most rows, hence the fewest false candidates, that reach ``RECALL`` with at most
-    ``HASHES`` values in all.
+    These are the most rows, hence the fewest false candidates, that reach ``_RECALL`` with at most
+    ``_HASHES`` values in all.
     """
-    choices = ((HASHES // rows, rows) for rows in range(HASHES, 0, -1))
-    return next((b, r) for b, r in choices if recall(similarity, b, r) >= RECALL or r == 1)
+    choices = ((_HASHES // rows, rows) for rows in range(_HASHES, 0, -1))
+    return next((b, r) for b, r in choices if _recall(similarity, b, r) >= _RECALL or r == 1)
 
 
-class Sketcher:
+class _Sketcher:
     """Computes keys of texts; similar texts probably share one."""
 
     def __init__(self, similarity: float, size: int) -> None:
         """Make keys for a least Jaccard *similarity* of *size*-grams."""
-        self.bands, self._rows = banding(similarity)
+        self.bands, self._rows = _banding(similarity)
         self._size = size
 
     def keys(self, texts: Sequence[str], sides: int, kind: int = 0) -> _Integers:
@@ -82,7 +82,7 @@ class Sketcher:
 
     def _signatures(self, texts: Sequence[str], sides: int) -> _Integers:
         """Return the MinHash values of each row: ``(n, bands, rows of a band)``."""
-        hashes, counts = shingle_hashes(texts, self._size)
+        hashes, counts = _shingle_hashes(texts, self._size)
         tags = np.arange(len(texts), dtype=np.uint64) % np.uint64(sides)
         hashes = _mixed(hashes + np.repeat(tags, counts))
         ends = np.cumsum(counts, dtype=np.uint64)[sides - 1 :: sides]
@@ -92,7 +92,7 @@ class Sketcher:
         return np.array(matrix.to_rows(), np.uint64).reshape(-1, self.bands, self._rows)
 
 
-def shingle_hashes(texts: Sequence[str], size: int) -> tuple[_Integers, npt.NDArray[np.int64]]:
+def _shingle_hashes(texts: Sequence[str], size: int) -> tuple[_Integers, npt.NDArray[np.int64]]:
     """Return hashes of all *size*-grams of *texts*, concatenated, and their number in each text.
 
     A hash is a polynomial of the characters, modulo 2⁶⁴.
@@ -129,11 +129,11 @@ class NearTexts(AbstractContextManager["NearTexts"]):
     def __init__(self, settings: DedupSettings) -> None:
         """Compare by the ``by``, ``similarity`` and ``shingle`` of *settings*."""
         self._settings = settings
-        self._sketcher = Sketcher(settings.similarity, settings.shingle)
+        self._sketcher = _Sketcher(settings.similarity, settings.shingle)
         self._texts = Records()
         self._first = 0
         self._text = lru_cache(_CACHED_TEXTS)(self._read)
-        self._shingles = lru_cache(_CACHED_TEXTS)(partial(shingles, size=settings.shingle))
+        self._shingles = lru_cache(_CACHED_TEXTS)(partial(_shingles, size=settings.shingle))
 
     def __exit__(self, *_: object) -> None:
         self._texts.__exit__()

@@ -25,14 +25,14 @@ _FORENAMES = "Anna Ben Carla David Emma Felix Hugo Julia Laura Marc Nina Paul Sa
 
 
 @functools.cache
-def boilerplate_templates() -> dict[str, dict[str, Any]]:
+def _boilerplate_templates() -> dict[str, dict[str, Any]]:
     """Return the templates of web pages' boilerplate in each language."""
     return read_toml(Path(__file__).with_name("boilerplate.toml"))
 
 
-def boilerplate_line(chooser: random.Random, language: str) -> str:
+def _boilerplate_line(chooser: random.Random, language: str) -> str:
     """Return a line of boilerplate in *language*, else in English, drawn by *chooser*."""
-    templates = boilerplate_templates()
+    templates = _boilerplate_templates()
     table = templates.get(language, templates["en"])
     return str(chooser.choice(table["lines"])).format_map(_Fields(chooser, table))
 
@@ -117,7 +117,7 @@ class _HeldPair(NamedTuple):
     size: int
 
 
-class PairWindow:
+class _PairWindow:
     """Iterates over pairs, and holds up to *reach* pairs before and after the current one.
 
     Only pairs of two texts that *fits* accepts are returned as neighbours and others.
@@ -176,7 +176,7 @@ class PairWindow:
 class _Context:
     """Material of the kinds of noise: other pairs, foreign sentences, random numbers."""
 
-    window: PairWindow
+    window: _PairWindow
     chooser: random.Random
     foreign: Sequence[str]
     languages: tuple[str, str]
@@ -302,7 +302,7 @@ def _negation(pair: _Pair, side: int, context: _Context) -> str | None:
 
 def _boilerplate(pair: _Pair, context: _Context) -> _Pair:
     """Boilerplate of web pages, on one side or both, by --languages."""
-    lines = [boilerplate_line(context.chooser, language) for language in context.languages]
+    lines = [_boilerplate_line(context.chooser, language) for language in context.languages]
     case = context.chooser.randrange(4)
     if case < len(lines):
         return _with_side(pair, case, lines[case])
@@ -408,7 +408,7 @@ class NoiseSettings:
 
     def context(self, pairs: Iterable[_Pair], seed: int) -> _Context:
         """Return the material for the noise of *pairs*."""
-        window = PairWindow(pairs, self.window, self.fits)
+        window = _PairWindow(pairs, self.window, self.fits)
         return _Context(window, random.Random(seed), self._foreign(), self.languages)
 
 

@@ -26,7 +26,7 @@ from bitextfilter.corpus.duplicate_keys import (
     normaliser,
     text_key,
 )
-from bitextfilter.corpus.near_duplicates import banding, recall, shingle_hashes, shingles
+from bitextfilter.corpus.near_duplicates import _banding, _recall, _shingle_hashes, _shingles
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.spill import ExternalSort, KeyTable, Records
 
@@ -256,9 +256,9 @@ def test_a_crowd_of_candidates(monkeypatch: pytest.MonkeyPatch, most: int) -> No
 def test_keys_are_the_same_in_every_process() -> None:
     program = """
 from bitextfilter.corpus.duplicate_keys import text_key
-from bitextfilter.corpus.near_duplicates import Sketcher
+from bitextfilter.corpus.near_duplicates import _Sketcher
 texts = ["the old dog", "der alte hund", "漢", ""]
-print(text_key(texts).hex(), Sketcher(0.8, 4).keys(texts, 2).tolist())
+print(text_key(texts).hex(), _Sketcher(0.8, 4).keys(texts, 2).tolist())
 """
     line = [sys.executable, "-c", program]
     runs = [
@@ -389,25 +389,25 @@ def test_records_come_back() -> None:
     ("similarity", "bands", "rows"), [(0.8, 21, 6), (0.9, 12, 10), (0.5, 42, 3), (1.0, 1, 128)]
 )
 def test_banding_promises_its_recall(similarity: float, bands: int, rows: int) -> None:
-    assert banding(similarity) == (bands, rows)
-    assert recall(similarity, bands, rows) >= near_duplicates.RECALL
+    assert _banding(similarity) == (bands, rows)
+    assert _recall(similarity, bands, rows) >= near_duplicates._RECALL
     more = rows + 1
-    assert more > 128 or recall(similarity, 128 // more, more) < near_duplicates.RECALL
+    assert more > 128 or _recall(similarity, 128 // more, more) < near_duplicates._RECALL
 
 
 def test_recall_by_throwing_dice() -> None:
     agree = np.random.default_rng(1).random((20_000, 21, 6)) < 0.7
-    assert abs(agree.all(2).any(1).mean() - recall(0.7, 21, 6)) < 0.01
+    assert abs(agree.all(2).any(1).mean() - _recall(0.7, 21, 6)) < 0.01
 
 
 @given(st.lists(st.text("abc", max_size=7), max_size=6), st.integers(1, 5))
 @settings(max_examples=50)
 def test_shingle_hashes_are_those_of_the_shingles(texts: list[str], size: int) -> None:
-    hashes, counts = shingle_hashes(texts, size)
+    hashes, counts = _shingle_hashes(texts, size)
     assert counts.tolist() == [max(1, len(text) - size + 1) for text in texts]
     ends = np.cumsum(counts)[:-1]
     sets = [set(part.tolist()) for part in np.split(hashes, ends)] if texts else []
-    names = [shingles(text, size) for text in texts]
+    names = [_shingles(text, size) for text in texts]
     assert [len(one) for one in sets] == [len(one) for one in names]
     for i, one in enumerate(sets):
         for j, other in enumerate(sets):

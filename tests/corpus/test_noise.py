@@ -16,9 +16,9 @@ from bitextfilter.corpus.noise import (
     CLEAN,
     NOISE_KINDS,
     NoiseSettings,
-    PairWindow,
-    boilerplate_line,
-    boilerplate_templates,
+    _boilerplate_line,
+    _boilerplate_templates,
+    _PairWindow,
     even_rates,
     noisy_pairs,
 )
@@ -382,7 +382,7 @@ def test_neighbours_and_others_are_those_around(lengths: list[int], reach: int) 
         places = range(max(0, place - far), min(len(pairs), place + far + 1))
         return [pairs[other] for other in places if other != place and fits[other]]
 
-    stream = PairWindow(iter(pairs), reach, FITS)
+    stream = _PairWindow(iter(pairs), reach, FITS)
     for place, pair in enumerate(stream):
         assert pair == pairs[place]
         assert stream.fits() == fits[place]
@@ -402,7 +402,7 @@ def test_long_text_shortens_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
             read.append(number)
             yield "ab " * 40, f"{number} {number}"
 
-    stream = PairWindow(long(), 20, bool)
+    stream = _PairWindow(long(), 20, bool)
     for number, _ in enumerate(stream):
         assert len(read) == min(50, number + 3)
         near = {number + step for step in (-2, -1, 1, 2)} & set(range(50))
@@ -411,17 +411,17 @@ def test_long_text_shortens_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
     assert number == 49
 
 
-@pytest.mark.parametrize("language", [*boilerplate_templates(), "xx"])
+@pytest.mark.parametrize("language", [*_boilerplate_templates(), "xx"])
 def test_lines_differ_and_have_no_gaps(language: str) -> None:
     chooser = random.Random(1)
-    lines = [boilerplate_line(chooser, language) for _ in range(2000)]
+    lines = [_boilerplate_line(chooser, language) for _ in range(2000)]
     assert len(set(lines)) > 1000
     assert all(line.isprintable() and not set(line) & set("{}") for line in lines)
 
 
 def test_languages_differ_and_others_are_english() -> None:
     lines = {
-        language: {boilerplate_line(random.Random(seed), language) for seed in range(200)}
+        language: {_boilerplate_line(random.Random(seed), language) for seed in range(200)}
         for language in ("en", "de", "fr", "xx")
     }
     assert lines["xx"] == lines["en"]
