@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -115,3 +117,14 @@ def test_parts_of_another_width(folder: Path) -> None:
     BackgroundSample(rows, rows).save(folder / "neighbours.npz")
     with pytest.raises(ModelError, match="width 5, the model's are 32"):
         load(folder)
+
+
+def test_only_the_architecture_of_the_model_is_imported() -> None:
+    others = ("encoders.recurrent_encoders", "models.recurrent", "similarity.sentence_classifier")
+    code = (
+        "import sys; from bitextfilter.scoring.model import load;"
+        "load('en-de').score(['one'], ['eins']);"
+        f"print([name for name in {others} if 'bitextfilter.' + name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert found.stdout == "[]\n"
