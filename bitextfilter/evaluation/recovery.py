@@ -73,7 +73,12 @@ def recover(sources: Sequence[str], targets: Sequence[str], scores: Scores | Row
     kept = distinct_pairs(sources, targets)
     if not kept:
         raise ValueError("no pairs to find")
-    forward, backward = _unfound(scores, np.array(kept), len(sources))
+    n = len(sources)
+    if not callable(scores):
+        if scores.shape != (n, n):
+            raise ValueError(f"scores of shape {scores.shape}, expected {(n, n)}")
+        scores = scores.__getitem__
+    forward, backward = _unfound(scores, np.array(kept), n)
     return Recovery(
         forward=100 * forward / len(kept),
         backward=100 * backward / len(kept),
@@ -82,35 +87,25 @@ def recover(sources: Sequence[str], targets: Sequence[str], scores: Scores | Row
     )
 
 
-def _unfound(scores: Scores | RowScorer, kept: NDArray[np.int64], n: int) -> tuple[int, int]:
+def _unfound(scores: RowScorer, kept: NDArray[np.int64], n: int) -> tuple[int, int]:
     """Count the sources, and the targets, with another text that scores as high as their own."""
     right = np.empty(len(kept), dtype=np.float32)
     row_rivals = np.empty(len(kept), dtype=np.float32)
     column_rivals = np.full(len(kept), -np.inf, dtype=np.float32)
     for start in range(0, len(kept), _BLOCK_ROWS):
         places = np.arange(start, min(start + _BLOCK_ROWS, len(kept)))
-        block = _rows(scores, kept[places], n)[:, kept]
+        rows = kept[places]
+        scored = scores(slice(int(rows[0]), int(rows[-1]) + 1))
+        if scored.shape != (rows[-1] + 1 - rows[0], n):
+            raise ValueError(f"rows of shape {scored.shape}, expected {n} columns")
+        block = scored[np.ix_(rows - rows[0], kept)]
         own = (np.arange(len(places)), places)
         right[places] = block[own]
         block[own] = -np.inf
         row_rivals[places] = block.max(axis=1)
         column_rivals = np.maximum(column_rivals, block.max(axis=0))
-    return len(kept) - int((right > row_rivals).sum()), len(kept) - int(
-        (right > column_rivals).sum()
-    )
-
-
-def _rows(scores: Scores | RowScorer, rows: NDArray[np.int64], n: int) -> Scores:
-    """Return the scores of ascending *rows*, ``(rows, n)``, in an array of their own."""
-    if not callable(scores):
-        if scores.shape != (n, n):
-            raise ValueError(f"scores of shape {scores.shape}, expected {(n, n)}")
-        return np.array(scores[rows])
-    first, last = int(rows[0]), int(rows[-1])
-    block = scores(slice(first, last + 1))
-    if block.shape != (last + 1 - first, n):
-        raise ValueError(f"rows of shape {block.shape}, expected {(last + 1 - first, n)}")
-    return block[rows - first]
+    found = [int((right > rivals).sum()) for rivals in (row_rivals, column_rivals)]
+    return len(kept) - found[0], len(kept) - found[1]
 
 
 _PairScorer = Callable[[Indices, Indices], Scores]

@@ -33,7 +33,6 @@ import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.folders import THRESHOLDS
@@ -154,7 +153,24 @@ def read_thresholds(folder: Path) -> list[Threshold]:
         return []
     except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path}: unreadable thresholds: {error}") from error
-    return _parsed(whole, path)
+    version = whole.get("format") if isinstance(whole, dict) else None
+    if type(version) is not int or not isinstance(whole.get("thresholds"), list):
+        raise ModelError(f"{path}: not a file of thresholds")
+    if version > _FORMAT:
+        raise ModelError(
+            f"{path}: format {version} is newer than {_FORMAT}, the newest this version reads;"
+            " update bitextfilter"
+        )
+    found: dict[tuple[str, str, str], Threshold] = {}
+    for number, record in enumerate(whole["thresholds"], 1):
+        try:
+            threshold = Threshold.of(record)
+        except ValueError as error:
+            raise ModelError(f"{path}: threshold {number}: {error}") from error
+        if threshold.key in found:
+            raise ModelError(f"{path}: threshold {number}: {' '.join(threshold.key)} stands twice")
+        found[threshold.key] = threshold
+    return list(found.values())
 
 
 def own_thresholds(folder: Path, digest: str) -> tuple[list[Threshold], int]:
@@ -190,25 +206,3 @@ def recommended_threshold(
         f"the model {folder.name} recommends {cuts} for {use} by {measure}{only}{stale}:"
         " give a number, or estimate a cut (bitext-models recommend --help)"
     )
-
-
-def _parsed(whole: Any, path: Path) -> list[Threshold]:
-    """Return the thresholds in the JSON of *path*."""
-    version = whole.get("format") if isinstance(whole, dict) else None
-    if type(version) is not int or not isinstance(whole.get("thresholds"), list):
-        raise ModelError(f"{path}: not a file of thresholds")
-    if version > _FORMAT:
-        raise ModelError(
-            f"{path}: format {version} is newer than {_FORMAT}, the newest this version reads;"
-            " update bitextfilter"
-        )
-    found: dict[tuple[str, str, str], Threshold] = {}
-    for number, record in enumerate(whole["thresholds"], 1):
-        try:
-            threshold = Threshold.of(record)
-        except ValueError as error:
-            raise ModelError(f"{path}: threshold {number}: {error}") from error
-        if threshold.key in found:
-            raise ModelError(f"{path}: threshold {number}: {' '.join(threshold.key)} stands twice")
-        found[threshold.key] = threshold
-    return list(found.values())

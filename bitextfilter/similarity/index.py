@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +19,15 @@ from bitextfilter.errors import DeviceError, ModelError, OutputError, SettingsEr
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
 from bitextfilter.similarity.vectors import unit_products_at
 
-
-@dataclass(frozen=True)
-class _Kind:
-    """A kind of index."""
-
-    name: str
-    """Its name in faiss."""
-    times: int
-    """Candidates per wanted neighbour."""
-
-
 INDEX_KINDS = {
-    "flat": _Kind("SQfp16", 2),
-    "ivf": _Kind("IVF{lists},SQfp16", 2),
-    "ivf-sq8": _Kind("IVF{lists},SQ8", 4),
-    "ivf-pq": _Kind("IVF{lists},PQ{parts}x4fs", 32),
+    "flat": ("SQfp16", 2),
+    "ivf": ("IVF{lists},SQfp16", 2),
+    "ivf-sq8": ("IVF{lists},SQ8", 4),
+    "ivf-pq": ("IVF{lists},PQ{parts}x4fs", 32),
 }
-"""Exhaustive in half precision; inverted lists of vectors in half precision, of vectors of 8 bits a
+"""Each kind of index with its name in faiss, and the candidates per wanted neighbour.
+
+Exhaustive in half precision; inverted lists of vectors in half precision, of vectors of 8 bits a
 number, and of codes of 4 bits for 4 numbers (fast scan)."""
 
 _GPU_MOST = 2048
@@ -83,7 +73,7 @@ def build_index(
     faiss.omp_set_num_threads(threads)
     lists = 1 << max(0, round(math.log2(_LISTS * math.sqrt(max(1, rows)))))
     lists = max(1, min(lists, rows // 39))  # the fewest rows a list that faiss learns from in peace
-    name = INDEX_KINDS[kind].name.format(lists=lists, parts=dim // 4)
+    name = INDEX_KINDS[kind][0].format(lists=lists, parts=dim // 4)
     index = faiss.index_factory(dim, name, faiss.METRIC_INNER_PRODUCT)
     index.train(_sample(blocks, rows, max(_POINTS * lists, 1 << 14)))
     for block in blocks():
@@ -114,7 +104,7 @@ class Index:
     def __init__(self, path: Path, kind: str, device: str = "cpu", threads: int = 1) -> None:
         """Open it. Raises ModelError if it is damaged, DeviceError for a missing device."""
         faiss = require_faiss()
-        self._faiss, self._kind = faiss, INDEX_KINDS[kind]
+        self._faiss, (_, self._times) = faiss, INDEX_KINDS[kind]
         try:
             self._index = faiss.read_index(str(path))
         except RuntimeError as error:
@@ -125,18 +115,15 @@ class Index:
         self._most = 1 << 62
         gpus = int(getattr(faiss, "get_num_gpus", int)())
         if device.startswith("cuda") or (device == "auto" and gpus and kind != "ivf-pq"):
-            self._to_gpu(kind, gpus, int(device.partition(":")[2] or 0))
-
-    def _to_gpu(self, kind: str, gpus: int, number: int) -> None:
-        """Search on a GPU, where lists and candidates have a limit."""
-        if number >= gpus:
-            raise DeviceError("faiss has no such GPU here: pip install 'bitextfilter[gpu]'")
-        if kind == "ivf-pq":
-            raise DeviceError("ivf-pq is for processors only: take --index ivf-sq8")
-        self._resources = self._faiss.StandardGpuResources()
-        self._index = self._faiss.index_cpu_to_gpu(self._resources, number, self._index)
-        self._most = _GPU_MOST
-        self.lists = min(self.lists, _GPU_MOST)
+            number = int(device.partition(":")[2] or 0)
+            if number >= gpus:
+                raise DeviceError("faiss has no such GPU here: pip install 'bitextfilter[gpu]'")
+            if kind == "ivf-pq":
+                raise DeviceError("ivf-pq is for processors only: take --index ivf-sq8")
+            self._resources = faiss.StandardGpuResources()
+            self._index = faiss.index_cpu_to_gpu(self._resources, number, self._index)
+            # On a GPU, lists and candidates have a limit.
+            self._most, self.lists = _GPU_MOST, min(self.lists, _GPU_MOST)
 
     def candidates(self, queries: Vectors, k: int, lists: int, more: int = 1) -> Indices:
         """Return candidates for the k nearest, row numbers ``(n, c)`` padded with ``NO_ROW``.
@@ -147,7 +134,7 @@ class Index:
             lists: how many lists to examine.
             more: factor on the usual number of candidates of the kind.
         """
-        wanted = min(k * self._kind.times * more, self._most)
+        wanted = min(k * self._times * more, self._most)
         if self.lists == 1:
             return np.asarray(self._index.search(queries, wanted)[1], np.int64)
         settings = self._faiss.SearchParametersIVF(nprobe=lists)
