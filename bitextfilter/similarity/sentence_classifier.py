@@ -211,7 +211,11 @@ class SentenceClassifier(PairClassifier):
 
         def block(first: int) -> Scores:
             rows = slice(first, first + _BLOCK_ROWS)
-            return self.scores(_exact_logits(self._exact_features(a[rows], b[rows]), layers))
+            hidden = self._exact_features(a[rows], b[rows])
+            for weight, bias in layers[:-1]:
+                hidden = np.maximum(on_grid(hidden) @ weight + bias, 0.0)
+            weight, bias = layers[-1]
+            return self.scores(np.asarray(on_grid(hidden) @ weight + bias))
 
         with one_torch_thread():
             parts = map_blocks(block, range(0, len(a), _BLOCK_ROWS), threads)
@@ -224,14 +228,3 @@ class SentenceClassifier(PairClassifier):
         surfaces = [torch.from_numpy(rows[:, dim:].astype(np.float64)) for rows in (a, b)]
         features: NDArray[np.float64] = self._input(units, surfaces).numpy()
         return features
-
-
-def _exact_logits(
-    features: NDArray[np.float64], layers: list[tuple[NDArray[np.float64], NDArray[np.float64]]]
-) -> NDArray[np.float64]:
-    """Run the layers on ``(n, width)`` → ``(n, 1 or 2)``, every sum exact."""
-    hidden = features
-    for weight, bias in layers[:-1]:
-        hidden = np.maximum(on_grid(hidden) @ weight + bias, 0.0)
-    weight, bias = layers[-1]
-    return np.asarray(on_grid(hidden) @ weight + bias)
