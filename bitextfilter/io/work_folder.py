@@ -53,7 +53,7 @@ def read_plan(folder: Path) -> dict[str, Any] | None:
     path = folder / PLAN
     try:
         plan = json.loads(path.read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except ValueError:
         plan = None

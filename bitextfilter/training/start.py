@@ -1,7 +1,4 @@
-"""Starting points of a network: random values, word vectors from a file, another model.
-
-They change a tensor in place, as the trailing underscore says in torch.
-"""
+"""Starting points of a network: random values, word vectors from a file, another model."""
 
 from __future__ import annotations
 
@@ -18,15 +15,6 @@ from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.vector_file import word_lines
 from bitextfilter.text.vocabulary import Vocabulary
 
-LARGEST_START = 0.01
-"""Subword vectors start uniform in ±0.01."""
-
-
-@torch.no_grad()
-def start_embeddings_(table: Tensor, generator: torch.Generator) -> None:
-    """Draw subword vectors ``(v, w)`` uniform in ±:data:`LARGEST_START`."""
-    table.uniform_(-LARGEST_START, LARGEST_START, generator=generator)
-
 
 def start_matrix_(matrix: Tensor, generator: torch.Generator, gates: int = 1) -> None:
     """Draw a matrix ``(out, in)`` uniform in ±√(6 / (in + out)) (Glorot & Bengio 2010, eq. 16).
@@ -39,15 +27,6 @@ def start_matrix_(matrix: Tensor, generator: torch.Generator, gates: int = 1) ->
     """
     for part in matrix.chunk(gates):
         nn.init.xavier_uniform_(part, generator=generator)
-
-
-def start_recurrent_(layer: nn.RNNBase, generator: torch.Generator) -> None:
-    """Draw every matrix of torch's recurrent layers gate by gate; the biases start at 0."""
-    for name, parameter in layer.named_parameters():
-        if name.startswith("weight"):
-            start_matrix_(parameter, generator, len(parameter) // layer.hidden_size)
-        else:
-            nn.init.zeros_(parameter)
 
 
 _SOURCE = re.compile(r"^(vectors|parts)\.0\.")
@@ -122,14 +101,21 @@ def use_vectors(network: Network, path: Path, vocabulary: Vocabulary) -> int:
     return len(ids)
 
 
-def start_small(network: Network, seed: int) -> None:
-    """Start as Sjöblom, Creutz & Aulamo 2018: vectors within 0.01, Xavier matrices."""
+def start_small(network: nn.Module, seed: int) -> None:
+    """Start as Sjöblom, Creutz & Aulamo 2018: vectors within 0.01, Xavier matrices.
+
+    Matrices of recurrent layers are drawn gate by gate; biases start at 0.
+    """
     generator = torch.Generator().manual_seed(seed)
     for module in network.modules():
         if isinstance(module, nn.Embedding):
-            start_embeddings_(module.weight, generator)
+            nn.init.uniform_(module.weight, -0.01, 0.01, generator)
         elif isinstance(module, nn.RNNBase):
-            start_recurrent_(module, generator)
+            for name, parameter in module.named_parameters():
+                if name.startswith("weight"):
+                    start_matrix_(parameter, generator, len(parameter) // module.hidden_size)
+                else:
+                    nn.init.zeros_(parameter)
         elif isinstance(module, nn.Linear):
             square = max(1, module.out_features // module.in_features)
             start_matrix_(module.weight, generator, square)

@@ -214,11 +214,15 @@ class EncoderTraining(TrainingRun):
         self.processor = self._make_processor(sources, targets)
         sides = self._sentences(sources, 0), self._sentences(targets, 1)
         self.corpus = self.short(Corpus(*sides, np.array(weights)))
-        self.monolingual = {
-            side: self._make_monolingual(read_monolingual(paths), side)
-            for side, paths in self.files.monolingual.items()
-            if paths
-        }
+        self.monolingual = {}
+        for side, paths in self.files.monolingual.items():
+            if paths:
+                every = self._sentences(read_monolingual(paths), side)
+                longest = self.config.training.maximum_length
+                short = every.take(np.flatnonzero(every.lengths <= longest))
+                language = self.processor.languages[side]
+                self.environment.note(f"{len(short)} monolingual sentences of {language}")
+                self.monolingual[side] = short.followed_by(self.corpus.side(side))
         self._sample = distinct_sample(sources, targets, self.config.training.seed)
 
     def make_learner(self) -> tuple[EncoderLearner, Stream]:
@@ -291,14 +295,6 @@ class EncoderTraining(TrainingRun):
         if self.processor.trigrams is None:
             return Sentences(rows)
         return Sentences(rows, Ragged.of(self.processor.ids(sentences, language, TRIGRAMS)))
-
-    def _make_monolingual(self, lines: list[str], side: int) -> Sentences:
-        """Sentences to autoencode: the given lines and the side of the pairs themselves."""
-        every = self._sentences(lines, side)
-        short = every.take(np.flatnonzero(every.lengths <= self.config.training.maximum_length))
-        language = self.processor.languages[side]
-        self.environment.note(f"{len(short)} monolingual sentences of {language}")
-        return short.followed_by(self.corpus.side(side))
 
     def make_network(self) -> Network:
         """See :meth:`TrainingRun.make_network`."""
@@ -380,11 +376,8 @@ class PivotTraining(EncoderTraining):
 
     def make_learner(self) -> tuple[EncoderLearner, Stream]:
         """See :meth:`TrainingRun.make_learner`."""
-        cell, training, counts = (
-            self.config.shape.cell,
-            self.config.training,
-            self._predicted_counts(),
-        )
+        cell, training = self.config.shape.cell, self.config.training
+        counts = self._predicted_counts()
         model = PivotLearner(self.network, cell, counts, training, self._one_language)
         views = self.network.views
         return model.to(self._device), pivot_stream(self.corpora, training, views, self._device)

@@ -104,7 +104,13 @@ class Grid:
                 raise SettingsError(f"{error} (at {said})" if said else str(error)) from error
 
     def _point(self, values: dict[str, Any]) -> Point:
-        _check_data(values)
+        pairs, sample = values.get("pairs", ""), values.get("sample", 1)
+        if not isinstance(pairs, str):
+            raise SettingsError(f"pairs are the name of a file, not {pairs!r}")
+        if pairs == "-":
+            raise SettingsError("pairs are read more than once, which stdin cannot be: name a file")
+        if type(sample) is not int or sample < 1:
+            raise SettingsError(f"sample must be a whole number of at least 1, not {sample!r}")
         settings: dict[str, Any] = {}
         parameters: dict[str, dict[str, Any]] = {label: {} for label in self.rules}
         for name, value in values.items():
@@ -172,26 +178,14 @@ def _axes(before: str, values: Mapping[str, Any]) -> Iterator[_Axis]:
         given = value if isinstance(value, list) else [value]
         if not given:
             raise SettingsError(f"{before}{key}: an empty list, expected values to try")
-        yield _Axis(names, tuple(_alternative(before + key, names, each) for each in given))
-
-
-def _alternative(key: str, names: tuple[str, ...], value: Any) -> tuple[Any, ...]:
-    """Return a value for each name; raises SettingsError where it has another number of them."""
-    values = tuple(value) if len(names) > 1 and isinstance(value, list) else (value,)
-    if len(values) != len(names) or any(isinstance(each, dict | list) for each in values):
-        expected = "a value" if len(names) == 1 else f"a list of {len(names)} values"
-        raise SettingsError(f"{key}: {value!r} is not {expected}")
-    return values
-
-
-def _check_data(values: Mapping[str, Any]) -> None:
-    pairs, sample = values.get("pairs", ""), values.get("sample", 1)
-    if not isinstance(pairs, str):
-        raise SettingsError(f"pairs are the name of a file, not {pairs!r}")
-    if pairs == "-":
-        raise SettingsError("pairs are read more than once, which stdin cannot be: name a file")
-    if type(sample) is not int or sample < 1:
-        raise SettingsError(f"sample must be a whole number of at least 1, not {sample!r}")
+        alternatives = []
+        for value in given:
+            each = tuple(value) if len(names) > 1 and isinstance(value, list) else (value,)
+            if len(each) != len(names) or any(isinstance(part, dict | list) for part in each):
+                expected = "a value" if len(names) == 1 else f"a list of {len(names)} values"
+                raise SettingsError(f"{before}{key}: {value!r} is not {expected}")
+            alternatives.append(each)
+        yield _Axis(names, tuple(alternatives))
 
 
 def cell(value: Any) -> str:

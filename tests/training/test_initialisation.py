@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from bitextfilter.training.start import start_embeddings_, start_matrix_, start_recurrent_
+from bitextfilter.training.start import start_matrix_, start_small
 
 
 def assert_uniform(values: Tensor, bound: float) -> None:
@@ -18,13 +18,11 @@ def assert_uniform(values: Tensor, bound: float) -> None:
 
 
 def test_embeddings_start_within_a_hundredth() -> None:
-    table = nn.Embedding(200, 20).weight
-    start_embeddings_(table, torch.Generator().manual_seed(1))
-    assert_uniform(table, 0.01)
-    assert table.requires_grad and table.grad_fn is None
-    again = torch.zeros(200, 20)
-    start_embeddings_(again, torch.Generator().manual_seed(1))
-    assert again.equal(table)
+    table, again = nn.Embedding(200, 20), nn.Embedding(200, 20)
+    start_small(table, 1), start_small(again, 1)
+    assert_uniform(table.weight, 0.01)
+    assert table.weight.requires_grad and table.weight.grad_fn is None
+    assert again.weight.equal(table.weight)
 
 
 @pytest.mark.parametrize("gates", [1, 3, 4])
@@ -37,7 +35,7 @@ def test_matrices_start_within_the_bound_of_their_gate(gates: int) -> None:
 @pytest.mark.parametrize(("kind", "gates"), [(nn.LSTM, 4), (nn.GRU, 3), (nn.RNN, 1)])
 def test_recurrent_layers_start_gate_by_gate(kind: type[nn.RNNBase], gates: int) -> None:
     layer = kind(30, 50, bidirectional=True)  # type: ignore[call-arg, arg-type]
-    start_recurrent_(layer, torch.Generator().manual_seed(1))
+    start_small(layer, 1)
     named = dict(layer.named_parameters())
     assert len(named["weight_ih_l0"]) == gates * 50
     assert_uniform(named["weight_ih_l0"], math.sqrt(6 / 80))
