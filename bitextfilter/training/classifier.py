@@ -288,13 +288,8 @@ def fit_classifier(
 ) -> tuple[PairClassifier, list[float], int]:
     """Train on the first part of the pairs, and stop by the second.
 
-    Returns:
-        The classifier after the epoch with the lowest tuning loss, with temperature 1; the tuning
-        losses of all epochs; and that epoch, from 1.
-
-    Raises:
-        SettingsError: too few pairs for each part to have both kinds.
-        ModelError: the loss is not a number.
+    Returns the classifier after the epoch with the lowest tuning loss, with temperature 1; the
+    tuning losses of all epochs; and that epoch, from 1. Raises as :func:`train_classifier`.
     """
     _check_kinds(pairs, *parts)
     threads, size = torch.get_num_threads(), training.batch_size

@@ -28,14 +28,9 @@ def scrambled(
 ) -> Tensor:
     """Put the tokens of some sentences into random order (Wieting & Gimpel 2018, section 4).
 
-    Args:
-        ids: padded, ``(n, t)``; ids behind a sentence's end stay there.
-        lengths: ``(n,)``.
-        probability: of each sentence to be scrambled, 0 to 1; theirs is 0.3.
-        generator: where the chance comes from, on its own device.
-
-    Returns:
-        A new tensor ``(n, t)``.
+    *ids* are padded, ``(n, t)``, and so is the new tensor; padding stays behind a sentence's end.
+    *probability* is that of each sentence to be scrambled, theirs is 0.3. The *generator* may lie
+    on another device.
     """
     count, longest = ids.shape
     chance = torch.rand(count, longest + 1, generator=generator, device=generator.device)
@@ -48,16 +43,10 @@ def scrambled(
 
 
 def variational_mask(n: int, width: int, rate: float, generator: torch.Generator) -> Tensor:
-    """A dropout mask that is the same at every position of a sentence (Gal & Ghahramani 2016).
+    """Dropout mask that is the same at every position of a sentence (Gal & Ghahramani 2016).
 
-    Args:
-        n: sentences.
-        width: numbers of the vectors that it is multiplied with.
-        rate: share of them that is zeroed, in [0, 1).
-        generator: where the chance comes from; the mask lies on its device.
-
-    Returns:
-        ``(n, 1, width)``: 0, or 1 / (1 - rate), so that the expected value stays.
+    ``(n, 1, width)``: 0 for a share of *rate*, in [0, 1), of the numbers, else 1 / (1 - rate), so
+    that the expected value stays. It lies on the generator's device.
     """
     kept = torch.rand(n, 1, width, generator=generator, device=generator.device) >= rate
     return kept / (1 - rate)
@@ -69,7 +58,7 @@ def squared_norm(parameters: Iterable[Tensor]) -> Tensor:
 
 
 class VariationalDropout(nn.Module):
-    """Dropout of the same numbers at every position of a sentence (Gal & Ghahramani 2016)."""
+    """Dropout by :func:`variational_mask`."""
 
     def __init__(self, rate: float) -> None:
         super().__init__()

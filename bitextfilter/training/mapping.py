@@ -126,14 +126,10 @@ def refine(
     settings: MappingSettings,
     notify: Callable[[int, Induced], object],
 ) -> Floats:
-    """Return the best map by the criterion: the first, or one of its refinements.
+    """Return the best map by the criterion: *start*, or one of its refinements.
 
-    Args:
-        source: normalised, ``(n, d)``.
-        target: normalised, ``(m, d)``.
-        start: the first map.
-        settings: when to end, over how many words.
-        notify: called with the number of each map, from 0, and its dictionary.
+    Both sides are normalised, ``(n, d)`` and ``(m, d)``. *notify* is called with the number of each
+    map, from 0, and its dictionary.
     """
     best, highest, current = start, -np.inf, start
     for round_ in range(settings.refinements + 1):
@@ -250,17 +246,10 @@ def adversarial_map(
 ) -> Floats:
     """Learn a map from normalised vectors ``(n, d)`` and ``(m, d)`` of words by frequency.
 
-    The same vectors and settings give the same map, on a CPU.
+    The same vectors and settings give the same map, on a CPU. *notify* is called with the epoch,
+    from 1 on over all starts, and the dictionary of its map.
 
-    Args:
-        source: of the language that is mapped.
-        target: of the other.
-        settings: of the training, and of the criterion.
-        notify: called with the epoch, from 1 on over all starts, and the dictionary of its map.
-        device: where to compute.
-
-    Returns:
-        The best by the criterion, of all starts and epochs, made orthogonal.
+    Returns the best by the criterion, of all starts and epochs, made orthogonal.
     """
     training, mapping = settings
     maps: list[tuple[float, Floats]] = []
@@ -397,16 +386,14 @@ def map_sides(
     """Bring both languages into one space, that of the target's normalised vectors.
 
     Args:
-        sides: source and target: words by frequency, with vectors as wide on either side.
+        sides: source and target, with vectors as wide on either side.
         seeds: a dictionary, ``identical`` or ``adversarial``.
         config: the settings.
         notify: see :data:`Notify`.
         device: where the adversarial training computes.
 
-    Raises:
-        DeviceError: there is no such device.
-        InputError: the vectors differ in width, or there are no seeds.
-        SettingsError: the adversarial training diverged.
+    Raises DeviceError without such a device; InputError where the vectors differ in width, or there
+    are no seeds; SettingsError where the adversarial training diverged.
     """
     where = resolve_device(device)
     source, target = sides

@@ -100,22 +100,19 @@ def hardest_negatives(
 ) -> tuple[Tensor, Tensor]:
     """Places of the hardest negative of each source and of each target: the highest cosine.
 
-    In a mega-batch (Wieting & Gimpel 2018) the search is over all its mini-batches, which are
-    then trained on one by one, each with the negatives found for its rows.
+    In a mega-batch (Wieting & Gimpel 2018) the search is over all its mini-batches, which are then
+    trained on one by one, each with the negatives found for its rows.
 
     Args:
         source, target: row-aligned vectors ``(m, d)``.
         same: ``(m, m)``, True where two pairs share a text: neither is a negative of the other.
             Nor is a pair ever its own.
-        negatives: ``same``: of the same side, sources for a source and targets for a target, as
-            in Wieting, Mallinson & Gimpel 2017 (with two languages, a negative is then a
-            sentence of the same language); ``other``: of the other side, as translations are
-            searched for.
+        negatives: ``same``: of the same side, and so language, as in Wieting, Mallinson &
+            Gimpel 2017; ``other``: of the other side, as translations are searched for.
 
     Returns:
-        For each source a place among the sources (``same``) or targets (``other``), and for
-        each target the reverse: int64 ``(m,)`` each, of equal cosines the first, -1 where no
-        negative is left.
+        For each source a place among the sources (``same``) or targets (``other``), and for each
+        target the reverse: int64 ``(m,)`` each, of equal cosines the first, -1 without a negative.
     """
     units = [functional.normalize(side.float(), dim=1) for side in (source, target)]
     candidates = {"same": units, "other": units[::-1]}[negatives]
@@ -144,15 +141,11 @@ def taken(vectors: Tensor, places: Tensor) -> HardNegatives:
 def random_partners(same: Tensor, generator: torch.Generator) -> Tensor:
     """A random wrong partner for each of the pairs: one negative a positive.
 
-    Every allowed partner is as likely as any other, and drawn anew for each row (Sjöblom, Creutz
-    & Aulamo 2018).
+    Every allowed partner is as likely as any other, and drawn anew for each row (Sjöblom, Creutz &
+    Aulamo 2018). ``same (m, m)`` is True where two pairs share a text; a row is never its own
+    partner. The generator may lie on another device.
 
-    Args:
-        same: ``(m, m)``, True where two pairs share a text; a row is never its own partner.
-        generator: where the chance comes from, on its own device.
-
-    Returns:
-        int64 ``(m,)``, on the device of ``same``; -1 for a row that has no possible partner.
+    Returns int64 ``(m,)``, -1 for a row that has no possible partner.
     """
     size = len(same)
     chance = torch.rand(size, size, generator=generator, device=generator.device).to(same.device)

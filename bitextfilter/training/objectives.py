@@ -164,7 +164,7 @@ ADAPTIVE_CUTOFFS = (2000, 10000)
 
 
 class OutputLayer(nn.Module):
-    """From decoder states to the loss of the words they should predict."""
+    """Layer from decoder states to the loss of the words they should predict."""
 
     def __init__(self, dim: int, counts: NDArray[np.int64], settings: TrainingSettings) -> None:
         super().__init__()

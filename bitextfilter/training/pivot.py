@@ -85,14 +85,11 @@ def pivot_stream(
     views: tuple[str, ...],
     device: torch.device,
 ) -> Stream:
-    """Mini-batches of both kinds, ``batch_size`` pairs of each.
+    """Mini-batches of both kinds, ``batch_size`` pairs of each, on a device.
 
-    Args:
-        corpora: sources with pivots, and targets with pivots. In a run as many pairs are read
-            as both have together, times ``passes``: of the smaller one each pair more often.
-        settings: size and number of mini-batches, and the seed.
-        views: inputs of the encoders.
-        device: where the mini-batches go.
+    *corpora* are sources with pivots, and targets with pivots. In a run as many pairs are read as
+    both have together, times ``passes``: of the smaller one each pair more often. Encoders read the
+    *views*.
     """
 
     def kind(side: int, skip: int) -> Iterator[tuple[Inputs, Padded]]:

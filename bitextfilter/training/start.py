@@ -19,11 +19,8 @@ from bitextfilter.text.vocabulary import Vocabulary
 def start_matrix_(matrix: Tensor, generator: torch.Generator, gates: int = 1) -> None:
     """Draw a matrix ``(out, in)`` uniform in ±√(6 / (in + out)) (Glorot & Bengio 2010, eq. 16).
 
-    Args:
-        matrix: changed in place.
-        generator: on the matrix's device.
-        gates: as how many matrices of equal size, one below the other, it counts: 4 for the
-            weights of torch's LSTM, 3 for its GRU.
+    It counts as several matrices of equal size, one below the other: *gates*, 4 for the weights of
+    torch's LSTM, 3 for its GRU.
     """
     for part in matrix.chunk(gates):
         nn.init.xavier_uniform_(part, generator=generator)

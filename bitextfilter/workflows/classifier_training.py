@@ -93,16 +93,10 @@ class ClassifierConfig(Settings):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], **choices: Any) -> ClassifierConfig:
-        """Build from names and values; missing ones have the defaults of the kind.
+        """Build from names and values, or from a record, with the defaults of the kind.
 
-        The settings of a record are taken, too.
-
-        Args:
-            values: the settings.
-            choices: the other fields, ``kind`` and so on.
-
-        Raises:
-            SettingsError: an unknown name, a value that does not fit, or one without effect.
+        *choices* are the other fields, ``kind`` and so on. Raises SettingsError for an unknown
+        name, a value that does not fit, or one without effect.
         """
         values = {n: v for n, v in values.items() if n not in _CHOICES}
         kind = choices.get("kind", "sentences")

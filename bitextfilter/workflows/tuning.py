@@ -109,11 +109,8 @@ class TuningTask:
     def prepare(self) -> int:
         """Make the folder of models, and read ``sts``, to fail before a training rather than after.
 
-        Returns how many rows of ``sts`` have no score, so that they are left out.
-
-        Raises:
-            NotFoundError, InputError: a file that :func:`mean_pearson` could not use.
-            OutputError: no model could be kept.
+        Returns how many rows of ``sts`` have no score, so that they are left out. Raises
+        OutputError where no model could be kept, and as :func:`mean_pearson`.
         """
         if self.models is not None:
             try:
@@ -196,17 +193,10 @@ def mean_pearson(
 ) -> float | None:
     """Return the unweighted mean over files of 100 times the correlation of cosine and humans.
 
-    Args:
-        model: encodes the sentences.
-        files: TSVs of score, sentence, sentence; a row whose score is blank is passed over.
-        languages: of the two sentences; None for those of the model.
-
-    Returns:
-        -100 to 100; None where a correlation is undefined.
-
-    Raises:
-        NotFoundError: a file cannot be opened.
-        InputError: a bad row, or fewer than two pairs with a score.
+    *files* are TSVs of score, sentence, sentence; a row whose score is blank is passed over.
+    *languages* are those of the two sentences, None for the model's. Returns -100 to 100, None
+    where a correlation is undefined. Raises NotFoundError where a file cannot be opened, InputError
+    for a bad row, or fewer than two pairs with a score.
     """
     figures = []
     for path in files:
@@ -299,11 +289,9 @@ class ResultTable:
     def add(self, point: Point, outcome: PointResult) -> None:
         """Add a line, and write the table anew, whole.
 
-        Lines that other runs have written meanwhile stay; a figure is never replaced by none.
-
-        Raises:
-            SettingsError, InputError: the file is no such table any more.
-            OutputError: it cannot be written.
+        What other runs have written meanwhile stays; a figure of theirs is not replaced by none.
+        Raises SettingsError or InputError where the file is no such table any more, OutputError
+        where it cannot be written.
         """
         row = {
             **point.cells(),
