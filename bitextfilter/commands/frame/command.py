@@ -222,20 +222,19 @@ def first_lines(functions: Mapping[str, object]) -> dict[str, tuple[str]]:
     return {name: ((f.__doc__ or "").split("\n")[0].rstrip("."),) for name, f in functions.items()}
 
 
-def _version_option(name: str) -> click.Option:
-    def show(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
-        if asked:
-            click.echo(f"{name} {__version__}")
-            ctx.exit()
+_Made = TypeVar("_Made", bound=click.Command)
 
-    return click.Option(
-        ["--version"],
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=show,
-        help="Show the version and exit.",
+
+def _made(kind: type[_Made], name: str, text: str, **details: Any) -> _Made:
+    """Return a command with help, exit codes and --version."""
+    made = kind(
+        name,
+        help=_keep_indented(text),
+        epilog=EXIT_HELP,
+        context_settings=dict(_CONTEXT),
+        **details,
     )
+    return click.version_option(__version__, prog_name=name, message="%(prog)s %(version)s")(made)
 
 
 def group(name: str, text: str, package: str = "", modules: Sequence[str] = ()) -> click.Group:
@@ -243,14 +242,7 @@ def group(name: str, text: str, package: str = "", modules: Sequence[str] = ()) 
 
     The subcommands in *modules* of a *package* are called as these, and imported when needed.
     """
-    made = _Group(
-        name,
-        help=_keep_indented(text),
-        epilog=EXIT_HELP,
-        params=[_version_option(name)],
-        context_settings=dict(_CONTEXT),
-        no_args_is_help=False,
-    )
+    made = _made(_Group, name, text, no_args_is_help=False)
     made.modules = {module: f"{package}.{module}" for module in modules}
     return made
 
@@ -279,14 +271,9 @@ def command(
     made = [one if isinstance(one, Options) else options_of(one) for one in (*groups, common)]
 
     def decorate(function: Callable[..., None]) -> click.Command:
-        new = kind(
-            name,
-            callback=_callback(function, made),
-            params=[*chain(*(one.parameters for one in made)), _version_option(name)],
-            help=_keep_indented(function.__doc__ or ""),
-            epilog=EXIT_HELP,
-            context_settings=dict(_CONTEXT),
-        )
+        parameters = [*chain(*(one.parameters for one in made))]
+        called = _callback(function, made)
+        new = _made(kind, name, function.__doc__ or "", callback=called, params=parameters)
         if parent is not None:
             parent.add_command(new)
         return new
