@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -166,14 +166,11 @@ def _samples(run: Run, reader: RowReader, scores: int) -> Iterator[list[Sample]]
             if all(abs(value) <= _LARGEST for value in values):
                 found.append(Sample(row.number, source, target, values, "".join(rest[scores:])))
             else:
-                _leave_out(run, row, rest[:scores])
+                run.counts["unscored"] += 1
+                if row.number == 1 and any(rest[:scores]):
+                    shown = ", ".join(rest[:scores])[:40]
+                    run.warn(f"line 1 has no score but {shown!r}: is it a --header?")
         yield found
-
-
-def _leave_out(run: Run, row: Row, scores: Sequence[str]) -> None:
-    run.counts["unscored"] += 1
-    if row.number == 1 and any(scores):
-        run.warn(f"line 1 has no score but {', '.join(scores)[:40]!r}: is it a --header?")
 
 
 def _names(settings: _Settings, reader: RowReader) -> list[str]:

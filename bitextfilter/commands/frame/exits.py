@@ -112,28 +112,22 @@ class Guard:
             return self._say("terminated", TERMINATED)
         if isinstance(error, KeyboardInterrupt):
             return self._say("interrupted", EXIT_CODES[KeyboardInterrupt])
-        if isinstance(error, ModuleNotFoundError) and _is_foreign(error.name):
-            message = f"the package {error.name} is not installed: pip install bitextfilter"
+        missing = isinstance(error, ModuleNotFoundError) and error.name
+        if missing and missing.split(".")[0] != "bitextfilter":
+            message = f"the package {missing} is not installed: pip install bitextfilter"
             return self._say(message, EXIT_CODES[DeviceError])
         known = isinstance(error, (BitextError, OSError))
         if self._verbose or not known:
             traceback.print_exception(error)
         if not known:
             return self._say("this is a bug: please report it with the lines above", BUG)
-        return self._say(str(error), _code_of(error))
+        codes = (code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
+        return self._say(str(error), next(codes, BUG))
 
     def _say(self, message: str, code: int) -> int:
         with suppress(OSError):
             click.echo(f"{self._name}: {message}", err=True)
         return code
-
-
-def _code_of(error: BaseException) -> int:
-    return next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), BUG)
-
-
-def _is_foreign(module: str | None) -> bool:
-    return module is not None and module.partition(".")[0] != __name__.partition(".")[0]
 
 
 def _flush(stream: TextIO | None) -> None:
