@@ -34,7 +34,6 @@ from bitextfilter.commands.frame.cuts import (
 )
 from bitextfilter.commands.frame.options import (
     COUNT,
-    ERRORS,
     ModelName,
     Scaling,
     argument,
@@ -367,7 +366,7 @@ _SCALING = options_of(
 @command(
     "bitext-align",
     _Settings,
-    rows("output", ERRORS),
+    rows("output errors"),
     ModelName,
     _SCALING,
     _DOCUMENTS,

@@ -14,7 +14,6 @@ from click.core import ParameterSource
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     DIGITS,
-    ERRORS,
     ModelName,
     argument,
     as_languages,
@@ -146,7 +145,7 @@ class _Settings:
 @command(
     "bitext-align-documents",
     _Settings,
-    rows("output", ERRORS),
+    rows("output errors"),
     ModelName,
     DocumentSettings,
     RowForm,

@@ -14,8 +14,6 @@ import click
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     COUNT,
-    FILES,
-    PAIRS,
     as_amount,
     as_column,
     needs_own_file,
@@ -133,7 +131,7 @@ class _Settings:
         return DedupSettings(**{name: value for name, value in given.items() if value is not None})
 
 
-@command("bitext-dedup", _Settings, rows(PAIRS, FILES, drops=True), uses="batch_size")
+@command("bitext-dedup", _Settings, rows("pairs files", drops=True), uses="batch_size")
 def main(run: Run, settings: _Settings) -> None:
     """Keep one of the pairs that are duplicates of each other, in input order.
 

@@ -15,8 +15,6 @@ from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.cuts import CutMeasure, measure_of, recommended_cut
 from bitextfilter.commands.frame.options import (
     DEFAULT_MODEL,
-    FILES,
-    PAIRS,
     Scaling,
     as_column,
     flag,
@@ -126,7 +124,7 @@ def _recommended(run: Run, folder: str | None, similarity: str | None, column: s
     "bitext-filter",
     _Settings,
     CutMeasure,
-    rows(PAIRS, FILES, drops=True),
+    rows("pairs files", drops=True),
     Scaling,
     uses="batch_size threads",
 )

@@ -24,9 +24,7 @@ from bitextfilter.commands.frame.cuts import (
     recommended_cut,
 )
 from bitextfilter.commands.frame.options import (
-    FILES,
     NATURAL,
-    PAIRS,
     ModelName,
     as_amount,
     as_column,
@@ -120,7 +118,7 @@ class _Settings:
         return choice if self.seed is None else replace(choice, seed=self.seed)
 
 
-@command("bitext-rank", _Settings, CutMeasure, rows(PAIRS, FILES, drops=True), ModelName, uses="")
+@command("bitext-rank", _Settings, CutMeasure, rows("pairs files", drops=True), ModelName, uses="")
 def main(run: Run, settings: _Settings, cut: CutMeasure) -> None:
     """Order rows by a score, the highest first, and keep the best.
 

@@ -13,8 +13,6 @@ import click
 from bitextfilter.commands.frame.command import command, fill_lists
 from bitextfilter.commands.frame.options import (
     DIGITS,
-    FILES,
-    PAIRS,
     ModelName,
     Scaling,
     flag,
@@ -88,7 +86,7 @@ class _Settings:
 @command(
     "bitext-score",
     _Settings,
-    rows(PAIRS, FILES),
+    rows("pairs files"),
     ScorerOptions,
     Scaling,
     ModelName,

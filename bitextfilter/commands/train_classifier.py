@@ -14,8 +14,6 @@ import click
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     COUNT,
-    ERRORS,
-    TEXTS,
     ModelName,
     argument,
     flag,
@@ -72,7 +70,7 @@ class _Settings:
 @command(
     "bitext-train-classifier",
     _Settings,
-    rows(TEXTS, ERRORS),
+    rows("texts errors"),
     training_settings("workflows.classifier_training.ClassifierConfig"),
     ModelName,
 )

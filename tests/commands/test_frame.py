@@ -30,8 +30,6 @@ from bitextfilter.commands.frame import run as running
 from bitextfilter.commands.frame.command import command, group
 from bitextfilter.commands.frame.exits import EXIT_CODES, Guard
 from bitextfilter.commands.frame.options import (
-    FILES,
-    PAIRS,
     Common,
     ModelName,
     flag,
@@ -74,7 +72,7 @@ def count(run: Run, settings: Settings) -> None:
             time.sleep(60)
 
 
-@command("bitext-count", rows(PAIRS, FILES), batch_size=3)
+@command("bitext-count", rows("pairs files"), batch_size=3)
 def several(run: Run) -> None:
     """Read rows of several files."""
     assert sum(map(len, run.windows(run.rows()))) == run.counts["rows"]

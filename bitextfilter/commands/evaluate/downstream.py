@@ -11,7 +11,6 @@ import click
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     FOLDER,
-    TEXTS,
     argument,
     as_amount,
     as_column,
@@ -107,7 +106,7 @@ class _Settings:
 @command(
     "downstream",
     _Settings,
-    rows("output", TEXTS),
+    rows("output texts"),
     options_of(PairColumns, "dev_scol dev_tcol"),
     _TRAINING,
     uses="threads device",

@@ -18,8 +18,6 @@ from bitextfilter.commands.evaluate.options import (
 )
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
-    ERRORS,
-    TEXTS,
     ModelName,
     argument,
     as_fraction,
@@ -117,7 +115,7 @@ class _Suggestion:
     Labelling,
     bootstrap_options(noise=True),
     _Suggestion,
-    rows("output", TEXTS, ERRORS, drops=True),
+    rows("output texts errors", drops=True),
     ModelName,
 )
 def main(

@@ -19,8 +19,6 @@ from bitextfilter.commands.evaluate.options import (
 )
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
-    ERRORS,
-    TEXTS,
     argument,
     as_column,
     as_score,
@@ -59,7 +57,7 @@ class _Settings:
     _Settings,
     ScoreColumn,
     bootstrap_options(),
-    rows("output", TEXTS, ERRORS, drops=True),
+    rows("output texts errors", drops=True),
     uses="batch_size",
 )
 def main(run: Run, settings: _Settings, where: ScoreColumn, bootstrap: Bootstrap) -> None:

@@ -13,7 +13,6 @@ from bitextfilter.commands.evaluate.options import Languages, language_option
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     COUNT,
-    ERRORS,
     ModelName,
     argument,
     as_column,
@@ -48,7 +47,7 @@ class _Settings:
     as_json: bool = json_flag()
 
 
-@command("neighbours", _Settings, rows("output header", ERRORS), ModelName)
+@command("neighbours", _Settings, rows("output header errors"), ModelName)
 def main(run: Run, settings: _Settings) -> None:
     """Show the lines of FILE nearest, by cosine, to each sentence of a file --of queries.
 

@@ -13,9 +13,7 @@ import click
 
 from bitextfilter.commands.frame.options import (
     COUNT,
-    ERRORS,
     NATURAL,
-    TEXTS,
     Options,
     as_column,
     option,
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from bitextfilter.evaluation.thresholds import Origin
 
 
-RATED = rows("output", TEXTS, ERRORS, scol={"default": 2}, tcol={"default": 3})
+RATED = rows("output texts errors", scol={"default": 2}, tcol={"default": 3})
 """Options of files of a rating or label and then two sentences; the files are arguments."""
 
 

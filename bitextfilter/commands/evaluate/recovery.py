@@ -11,9 +11,7 @@ import click
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import (
     COUNT,
-    ERRORS,
     NATURAL,
-    TEXTS,
     ModelName,
     argument,
     json_flag,
@@ -79,7 +77,7 @@ class _Settings:
     as_json: bool = json_flag()
 
 
-@command("recovery", _Settings, rows("output", TEXTS, ERRORS), ScorerOptions, ModelName)
+@command("recovery", _Settings, rows("output texts errors"), ScorerOptions, ModelName)
 def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
     """Measure the sentence alignment recovery error on the translations in FILE.
 

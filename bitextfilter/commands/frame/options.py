@@ -186,9 +186,10 @@ def options_of(
         changes: other details of ``click.Option``, by the name of the field.
         hidden: whether the help leaves the options out.
     """
-    parameters = []
+    parameters, wanted = [], names.split()
+    assert {one.name for one in fields(settings)}.issuperset(wanted), f"{settings}: {names}"
     for one in fields(settings):
-        if "parameter" in one.metadata and (not names or one.name in names.split()):
+        if "parameter" in one.metadata and (not wanted or one.name in wanted):
             kind, declared, details = one.metadata["parameter"]
             details = {**details, "hidden": hidden or None, **changes.get(one.name, {})}
             given = {name: value for name, value in details.items() if value is not None}
@@ -304,24 +305,25 @@ class RowSettings:
         return [stream_name(path) for path in self.inputs]
 
 
-PAIRS = "input output scol tcol header on_error max_bad rejects"
-"""The fields of ``RowSettings`` for a command that reads pairs."""
-FILES = "row_files"
-"""Files to read in turn instead of --input."""
-TEXTS = "scol tcol header"
-ERRORS = "on_error max_bad rejects"
+_GROUPS = {
+    "pairs": "input output scol tcol header on_error max_bad rejects",
+    "texts": "scol tcol header",
+    "errors": "on_error max_bad rejects",
+    "files": "row_files",
+}
+"""Fields of ``RowSettings``; files are read in turn instead of --input."""
 
 
-def rows(*names: str, drops: bool = False, **changes: Mapping[str, Any]) -> Options:
-    """Return the options of ``RowSettings`` called *names*, by default ``PAIRS``.
+def rows(names: str = "pairs", drops: bool = False, **changes: Mapping[str, Any]) -> Options:
+    """Return options of ``RowSettings``: the fields in *names*, or in the groups of these names.
 
     With *drops*, --rejects also takes the rows that the command drops. *changes* are those of
     ``options_of``.
     """
-
     text = "Write dropped and rejected rows to FILE: number, reason, the row as it was."
     changes |= {"rejects": {"help": text}} if drops else {}
-    parameters = options_of(RowSettings, " ".join(names or (PAIRS,)), changes).parameters
+    chosen = " ".join(_GROUPS.get(name, name) for name in names.split())
+    parameters = options_of(RowSettings, chosen, changes).parameters
     return Options(partial(_row_settings, drops=drops), parameters)
 
 
