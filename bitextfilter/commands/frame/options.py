@@ -139,7 +139,7 @@ def option(
     """
     names = [word for word in name.split() if word.startswith("-")]
     choices = click.Choice(list(kind)) if isinstance(kind, (Sequence, Mapping)) else kind
-    show = default not in (None, False, ()) and "[default: " not in text
+    show = default not in (None, False, "") and "[default: " not in text
     metavar = " ".join(name.split()[len(names) :]) or None
     own = {"type": choices, "default": default, "help": text, "metavar": metavar}
     details = {**own, "show_default": show, **details}
