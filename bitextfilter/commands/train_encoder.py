@@ -33,11 +33,13 @@ class _Settings(PairTraining):
     source_text: tuple[str, ...] = option(
         "--source-text FILE",
         "Plain source sentences for the decoder to autoencode; may be repeated.",
+        click.Path(dir_okay=False),
         multiple=True,
     )
     target_text: tuple[str, ...] = option(
         "--target-text FILE",
         "Plain target sentences for the decoder to autoencode; may be repeated.",
+        click.Path(dir_okay=False),
         multiple=True,
     )
     start: Path | None = option(
