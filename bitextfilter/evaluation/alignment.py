@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bitextfilter.arrays import Floats
-from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record, signature
+from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record
 from bitextfilter.io.document_files import LinkedIndices
 
 _FIGURES = [(how, what) for how in ("strict", "lax") for what in ("precision", "recall", "f1")]
@@ -99,6 +99,6 @@ def alignment_result(counts: LinkCounts, bootstrap: Bootstrap) -> Result:
     records = []
     for each in measure_alignment(counts, bootstrap):
         figure = f"{each.how}.{each.measure} = {each.estimate.value:.4f}"
-        records.append(record(each, signature(figure, **sizes, **bootstrap.facts)))
+        records.append(record(each, figure, **sizes, **bootstrap.facts))
     names = ("how", "measure", "value", "low", "high", "links", "gold", "signature")
     return Result("alignment", dict.fromkeys(names, ".4f"), {"results": records}, sizes)

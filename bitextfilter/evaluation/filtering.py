@@ -23,7 +23,6 @@ from bitextfilter.evaluation.result import (
     Statistic,
     estimates,
     record,
-    signature,
 )
 from bitextfilter.io.files import stream_name
 from bitextfilter.similarity.separation import Contrast, best_counts, mean_precision, score_cells
@@ -207,7 +206,7 @@ def filtering_result(
         if threshold is not None and each.measure not in RANKING:
             facts["threshold"] = threshold
         figure = f"{each.measure} = {each.estimate.value:.4f}"
-        line = signature(figure, n=each.clean + each.noise, **facts, **bootstrap.facts)
-        records.append(record(each, line))
+        n = each.clean + each.noise
+        records.append(record(each, figure, n=n, **facts, **bootstrap.facts))
     columns = dict.fromkeys(records[0], ".4f")
     return Result("filtering", columns, {"results": records}, {"file": file})

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats
-from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record, signature
+from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record
 from bitextfilter.evaluation.thresholds import Origin
 from bitextfilter.similarity.separation import best_counts, mean_precision
 
@@ -181,7 +181,8 @@ def mining_result(
     found = measure_mining(scored, threshold, bootstrap)
     records = []
     for each in found:
-        line = signature(
+        made = record(
+            each,
             f"{each.measure} = {each.estimate.value:.4f}",
             n=len(scored.scores),
             gold=scored.gold,
@@ -189,7 +190,7 @@ def mining_result(
             **({} if each.threshold is None else {"threshold": each.threshold}),
             **bootstrap.facts,
         )
-        records.append(record(each, line))
+        records.append(made)
     best = {each.measure: each for each in found if each.cut == "best"}
     cut, recommended = best["f1"].threshold, []
     if cut is not None and np.isfinite(cut):

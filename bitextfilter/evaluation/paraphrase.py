@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Mask
-from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record, signature
+from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record
 
 _CELLS = 4
 """True and false negatives, false and true positives: label + 2 · found."""
@@ -177,7 +177,7 @@ def lexicon_result(
     for order, scored in orders.items():
         facts: dict[str, str | float] = {"n": len(pairs), "order": order, **bootstrap.facts}
         for row in measure_lexicon(pairs, best_first(scored), bootstrap):
-            line = signature(f"recall@{row.rank} = {row.recall.value:.2f}", **facts)
-            records.append({"order": order, **record(row, line)})
+            figure = f"recall@{row.rank} = {row.recall.value:.2f}"
+            records.append({"order": order, **record(row, figure, **facts)})
     columns = dict.fromkeys(records[0], ".2f")
     return Result("lexicon", columns, {"results": records}, {"file": file})

@@ -140,8 +140,8 @@ def interval(*names: str, form: str) -> dict[str, str]:
     return {f"{name}{end}": form for name in names for end in ("", "_low", "_high")}
 
 
-def record(figure: object, signature: str) -> dict[str, Any]:
-    """Return the fields of a dataclass that has one estimate, and its signature.
+def record(figure: object, head: str, **facts: str | float) -> dict[str, Any]:
+    """Return the fields of a dataclass that has one estimate, and its ``signature(head, **facts)``.
 
     The estimate gives three values: its own, under the field's name (``value`` for a field called
     ``estimate``), ``low`` and ``high``.
@@ -153,7 +153,7 @@ def record(figure: object, signature: str) -> dict[str, Any]:
             fields |= {"value" if name == "estimate" else name: value.value, **ends}
         else:
             fields[name] = value
-    return fields | {"signature": signature}
+    return fields | {"signature": signature(head, **facts)}
 
 
 def signature(figure: str = "", **facts: str | float) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Floats, Vectors
 from bitextfilter.errors import InputError
-from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record, signature
+from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, estimates, record
 from bitextfilter.similarity.neighbours import NEIGHBOURS, matches, neighbourhood_means
 from bitextfilter.similarity.vectors import unit_rows
 
@@ -129,7 +129,8 @@ def word_translation_result(found: Translations, neighbours: int, bootstrap: Boo
     """Return a record for each similarity and rank."""
     records = []
     for each in found.precisions:
-        line = signature(
+        made = record(
+            each,
             f"precision@{each.rank} = {each.precision.value:.2f}",
             n=found.words,
             without=found.without,
@@ -137,7 +138,7 @@ def word_translation_result(found: Translations, neighbours: int, bootstrap: Boo
             **({"k": neighbours} if each.similarity == "csls" else {}),
             **bootstrap.facts,
         )
-        records.append(record(each, line))
+        records.append(made)
     names = "similarity", "rank", "precision", "low", "high", "words", "without", "signature"
     facts = {"words": found.words, "without": found.without}
     return Result("words", dict.fromkeys(names, ".2f"), {"results": records}, facts)

@@ -333,10 +333,6 @@ class CachedDirection:
             lengths,
         )
 
-    def highest(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """Return the maximum of the states of rows ``(n, t)``, ``(n, h)``."""
-        return _highest(self.states(ids, lengths), lengths)
-
     def mean(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Return the mean of the states of rows ``(n, t)``, ``(n, h)``."""
         shortest, total = int(lengths.min()), torch.empty(0)

@@ -85,6 +85,10 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recurrent, "product_type", lambda _: torch.float32)
 
 
+def highest(direction: CachedDirection) -> torch.Tensor:
+    return recurrent._highest(direction.states(IDS, LENGTHS), LENGTHS)
+
+
 def made(name: str) -> tuple[nn.Module, torch.Tensor]:
     """Cells, and the vectors of five tokens."""
     torch.manual_seed(5)
@@ -110,7 +114,7 @@ def test_states_are_those_of_the_whole_layer(
         for row, length in enumerate(LENGTHS):
             if step < length:
                 torch.testing.assert_close(hidden[row], expected[row, step])
-    torch.testing.assert_close(direction.highest(IDS, LENGTHS), max_pool(expected, LENGTHS))
+    torch.testing.assert_close(highest(direction), max_pool(expected, LENGTHS))
     torch.testing.assert_close(direction.mean(IDS, LENGTHS), mean_pool(expected, LENGTHS))
 
 
@@ -120,9 +124,9 @@ def test_bfloat16_rounds_the_factors_of_products_only(
 ) -> None:
     cells, vectors = made(name)
     exact(monkeypatch)
-    before = CachedDirection(cells, vectors).highest(IDS, LENGTHS)
+    before = highest(CachedDirection(cells, vectors))
     monkeypatch.setattr(recurrent, "product_type", lambda _: torch.bfloat16)
-    after = CachedDirection(cells, vectors).highest(IDS, LENGTHS)
+    after = highest(CachedDirection(cells, vectors))
     assert after.dtype == torch.float32
     assert not torch.equal(before, after)
     torch.testing.assert_close(before, after, atol=0.01, rtol=0)
