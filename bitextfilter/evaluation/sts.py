@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from math import isfinite
+from math import isfinite, isnan
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -234,7 +234,7 @@ def measure_correlations(sets: Sequence[RatedSet], bootstrap: Bootstrap) -> list
             tuple(sets[place].name for place in places),
             sum(len(sets[place].human) for place in places),
             sum(sets[place].skipped for place in places),
-            *(_estimate(found[:, row, kind]) for kind in range(2)),
+            *(_estimate(*(100 * found[:, row, kind]).tolist()) for kind in range(2)),
         )
         for row, ((_, name), places) in enumerate(groups.items())
     ]
@@ -252,12 +252,11 @@ def _groups(names: Sequence[str]) -> dict[tuple[int, str], list[int]]:
     return lines | several
 
 
-def _estimate(found: Floats) -> Estimate | None:
-    """Return a correlation and its interval, times 100."""
-    value, low, high = (100 * found).tolist()
-    if np.isnan(value):
+def _estimate(value: float, low: float, high: float) -> Estimate | None:
+    """Return a correlation and its interval, which is the whole range where it is undefined."""
+    if isnan(value):
         return None
-    return Estimate(value, -100.0, 100.0) if np.isnan(low) else Estimate(value, low, high)
+    return Estimate(value, -100.0, 100.0) if isnan(low) else Estimate(value, low, high)
 
 
 def grade_means(rated: RatedSet, step: float | None = None) -> list[Grade]:

@@ -1,27 +1,7 @@
 """Recommended thresholds of a model's scores, each with the data and goal it was chosen by.
 
-A model folder may hold them, in ``thresholds.json``::
-
-    {
-      "format": 1,
-      "thresholds": [
-        {
-          "use": "filtering",
-          "measure": "csls",
-          "threshold": 0.0328,
-          "goal": "f1",
-          "precision": 0.8471,
-          "recall": 0.9507,
-          "f1": 0.8959,
-          "noise_share": 0.3,
-          "rows": 2000,
-          "file": "clean.tsv",
-          "command": "bitext-evaluate filtering --suggest-threshold --json clean.tsv",
-          "model": "d5889d0474ba",
-          "version": "0.1.0"
-        }
-      ]
-    }
+A model folder may hold them in ``thresholds.json``: ``{"format": 1, "thresholds": [...]}``, each an
+object with the fields of :class:`Threshold`.
 
 No score depends on that file, and it is no part of a model's digest.
 """
