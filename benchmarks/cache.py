@@ -3,9 +3,9 @@
     python benchmarks/cache.py PAIRS.tsv.gz
     python benchmarks/cache.py PAIRS.tsv.gz --rows 0 --entries 50000 10000000
 
-PAIRS is a TSV of real sentence pairs. The whole process is timed, in turns; the medians count. What
-is written must be the same. Then windows of 12,288 random keys are looked up in and added to caches
-of the given numbers of entries.
+PAIRS is a TSV of real sentence pairs. The whole process is timed, in turns; the medians count. The
+outputs must be the same. Then windows of 12,288 random keys are looked up in and added to caches of
+the given numbers of entries.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Cost(NamedTuple):
 
 
 def run(words: list[str]) -> Cost:
-    """Run the command, and ask the system what it took."""
+    """Run the command, and measure its time and memory."""
     began = time.perf_counter()
     child = subprocess.Popen([sys.executable, str(LAUNCHER), *words])
     _, status, usage = os.wait4(child.pid, 0)

@@ -1,4 +1,4 @@
-"""CSLS between two large sets of sentences, beside nothing but the products it needs.
+"""CSLS between two large sets of sentences, beside its bare products.
 
     python benchmarks/csls.py SOURCE.txt.gz TARGET.txt.gz --rows 100000
 
@@ -7,11 +7,11 @@ have no neighbours. Of each the first distinct ones are encoded. Then, in turns 
 
 - the bare products of all with all in bfloat16, tile by tile, thrown away; and in float32;
 - CSLS: the 10 nearest of either side, exactly, the means of their cosines, each line's best match;
-- the 10 nearest of a sample of either side by exhaustive search in float64, and how long
-  that would take for all. What it finds must be what the search found, to the last bit.
+- the 10 nearest of a sample of either side by exhaustive search in float64, and its estimated time
+  for all. The results must be the same as the search's, to the last bit.
 
 The shortest of the turns counts, and ratios are to the bare products in bfloat16. CPU seconds are
-those of all threads.
+of all threads.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ ROWS, COLUMNS = 1024, 4096
 
 
 class Cost(NamedTuple):
-    """What a run took."""
+    """Time of a run."""
 
     seconds: float
     cpu: float
 
 
 def measure(function: Callable[[], Any]) -> tuple[Cost, Any]:
-    """Run it once; also returns what it returns."""
+    """Run it once; also return its result."""
     start, cpu = time.perf_counter(), time.process_time()
     result = function()
     return Cost(time.perf_counter() - start, time.process_time() - cpu), result
@@ -108,7 +108,7 @@ def csls_of_all(a: Vectors, b: Vectors, threads: int) -> Any:
 
 
 def check_sample(a: Vectors, b: Vectors, found: Any, options: argparse.Namespace) -> Cost:
-    """Search exhaustively for a sample of either side; returns what all would take."""
+    """Search exhaustively for a sample of either side; return the estimated time for all."""
     import numpy as np
 
     from bitextfilter.similarity.neighbours import scan

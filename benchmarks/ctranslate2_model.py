@@ -48,7 +48,7 @@ def set_attention(spec: Any, attention: MultiHeadAttention, own: bool) -> None:
 
 
 def set_side(spec: Any, network: TransformerNetwork, layers: Any, norm: torch.nn.LayerNorm) -> None:
-    """What encoder and decoder have in common."""
+    """Parts common to encoder and decoder."""
     embeddings = spec.embeddings[0] if isinstance(spec.embeddings, list) else spec.embeddings
     embeddings.weight = numbers(network.table.weight)
     spec.position_encodings.encodings = numbers(sinusoids(0, POSITIONS, network.table.weight))

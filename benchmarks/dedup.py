@@ -6,7 +6,7 @@ Each is a process of its own, reads one file and writes another. Of 20 rows, 11 
 copies of earlier ones, 2 differ from one in case, punctuation and a number, and 3 in one word of
 each side. Words are made up and as unequally frequent as real ones. GNU sort compares the same two
 columns in the C locale, and leaves the rows in its own order; the set holds those columns. The
-three must keep equally many rows.
+three must keep the same number of rows.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Pair = tuple[list[str], list[str]]
 
 
 class Cost(NamedTuple):
-    """What a process took, and how many rows it kept."""
+    """Time and memory of a process, and the number of rows it kept."""
 
     seconds: float
     cpu: float
@@ -59,7 +59,7 @@ class Cost(NamedTuple):
 
 
 def pairs(count: int, random: Random) -> Iterator[Pair]:
-    """Yield the words of *count* rows, some of which are like earlier ones."""
+    """Yield the words of *count* rows, some like earlier ones."""
     letters = "eeeeaaaiiionnnttrsslhdcumpgbfvwkyz"
     words = ["".join(random.choices(letters, k=random.randint(1, 10))) for _ in range(VOCABULARY)]
     weights = [1 / (rank + 3) for rank in range(VOCABULARY)]
@@ -120,7 +120,7 @@ def generate(path: Path, rows: int, seed: int = 1) -> None:
 
 
 def measure(line: list[str], output: Path) -> Cost:
-    """Run a command to its end, and ask the system what it took."""
+    """Run a command to its end, and measure its time and memory."""
     start = time.perf_counter()
     child = subprocess.Popen(line, env={**os.environ, "LC_ALL": "C"})
     _, status, usage = os.wait4(child.pid, 0)

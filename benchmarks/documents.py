@@ -4,8 +4,8 @@
 
 The pairs of the files, in their order, are made one document a side: of about every fourth, two or
 three sentences of a side are joined, and one in twenty (`--left-out`) is left out of a side; so the
-links are known. For each size: how long encoding took, how long the classifier, how long aligning,
-what that is for a thousand sentences, peak memory so far, and the strict F1 of the links.
+links are known. For each size: seconds of encoding, of the classifier and of aligning (also for a
+thousand sentences), peak memory so far, and the strict F1 of the links.
 
 The plain program aligns the beginning of the documents (`--plain` sentences) by the same costs, one
 cell after the other, in float64. Its path must cost the same.
@@ -68,7 +68,7 @@ def made_documents(pairs: list[tuple[str, str]], left_out: float = 0.05, seed: i
 
 
 def link_costs_of(model: Model, source: list[str], target: list[str]) -> VectorLinkCosts:
-    """What links cost by the model."""
+    """Costs of links by the model."""
     from bitextfilter.mining.link_costs import (
         LinkSettings,
         VectorLinkCosts,
@@ -87,7 +87,7 @@ def link_costs_of(model: Model, source: list[str], target: list[str]) -> VectorL
 
 
 def plain_cost(costs: VectorLinkCosts) -> float:
-    """What the cheapest path costs, one cell after the other."""
+    """Cost of the cheapest path, one cell after the other."""
     n, m = len(costs.skip_source), len(costs.skip_target)
     prices = costs.block(slice(0, n + 1), slice(0, m + 1)).astype(float)
     skips = costs.skip_source.astype(float), costs.skip_target.astype(float)

@@ -2,9 +2,9 @@
 
     python benchmarks/filter.py PAIRS.tsv.gz --opusfilter VENV/bin/python
 
-PAIRS is a TSV of real sentence pairs in Latin letters. OpusFilter is needed by nothing else:
-install it in an environment of its own and name that environment's Python; without it, ours
-alone is measured. Each runs in one process. Seconds are the processor's; the start-up, measured
+PAIRS is a TSV of real sentence pairs in Latin letters. Install OpusFilter in an environment of
+its own and name that environment's Python; without it, ours alone is measured. Each runs in one
+process. Seconds are the processor's; the start-up, measured
 with one pair, is taken off both. Then every filter's decision on every pair is compared.
 """
 
@@ -42,14 +42,14 @@ OURS += [word for rule in RULES.values() for word in ("--rule", rule)]
 
 
 class Cost(NamedTuple):
-    """What a run took: seconds of the processor, start-up aside, and its peak memory."""
+    """Seconds of the processor, start-up aside, and peak memory of a run."""
 
     seconds: float
     mebibytes: float
 
 
 def run(line: list[str]) -> Cost:
-    """Run a command, and ask the system what it took."""
+    """Run a command, and measure its time and memory."""
     child = subprocess.Popen(line)
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
@@ -60,7 +60,7 @@ def run(line: list[str]) -> Cost:
 
 
 def measured(command: list[str], pairs: Path, one: Path, output: Path) -> Cost:
-    """Run *command* on one pair and on all, and return what the rest took."""
+    """Run *command* on one pair and on all, and return the difference."""
     options = ["-i", "-o"] if command is OURS else [""]
     start, whole = (
         run([word for word in [*command, options[0], str(path), options[-1], str(output)] if word])
@@ -107,7 +107,7 @@ def compare(ours: list[set[str]], theirs: list[set[str]], pairs: list[str]) -> N
 
 
 def main() -> None:
-    """Measure both, and compare what they decide."""
+    """Measure both, and compare their decisions."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("pairs")
     parser.add_argument("--opusfilter", metavar="PYTHON", help="the Python that has OpusFilter")

@@ -1,17 +1,17 @@
-"""What an inverted file (IVF) gains over exhaustive search in a large database, and what it misses.
+"""Speed and recall of an inverted file (IVF) beside exhaustive search in a large database.
 
     python benchmarks/index.py de:QUERIES.txt en:DATABASE.txt de:MORE.txt --plot curve.svg
 
-All files are plain text, real sentences, each after the language it is in. The distinct lines of
-the databases are clustered by spherical k-means into `--lists` lists; a search looks through the
-`--probes` lists whose centres are nearest to the query. Two ways of looking:
+All files are plain text, real sentences, each after its language. The distinct lines of the
+databases are clustered by spherical k-means into `--lists` lists; a search reads the `--probes`
+lists with the centres nearest to the query. Two ways:
 
 - faiss: IndexIVFFlat, query by query, for the first `--few` queries (`pip install faiss-cpu`);
 - by list: all queries that a list concerns at once, products in bfloat16.
 
 Beside them two exhaustive searches: faiss's IndexFlatIP, and this package's, which is exact.
-Recall@1 is the share of queries for which a row is found that is as near as the nearest. Queries
-a second are those of one thread's CPU time, the choice of the lists included.
+Recall@1 is the share of queries for which a row as near as the nearest is found. Queries a second
+are by one thread's CPU time, the choice of the lists included.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mining two large collections, end to end, beside a naive flat search; and what more would cost.
+"""Mining two large collections, end to end, beside a naive flat search; and estimates for more.
 
     python benchmarks/mining.py --planted TEST.tsv... --source EN.txt TRAIN.tsv:1 ... \
         --target DE.txt TRAIN.tsv:2 ... --sizes 50000 100000 200000 500000 1000000 --check 350000
@@ -10,9 +10,9 @@ seconds up to the search (reading, encoding), seconds of search, of choosing and
 memory, disk.
 
 Beside it, brute force in numpy (float32 products of all with all, the highest of each row) for a
-sample of the planted sources, whose time is scaled up to all rows of both sides; and recall: of the
-sample, how many nearest neighbours that brute force finds `bitext-align` found, too. Of all planted
-pairs, the share that stands in the output.
+sample of the planted sources, with its time scaled up to all rows of both sides; recall: the share of
+the sample's nearest neighbours by brute force that `bitext-align` found, too; and the share of
+planted pairs in the output.
 
 From the sizes a model of cost is fitted, and held against `--check`.
 """
@@ -41,7 +41,7 @@ ALIGN = [sys.executable, "-c", "from bitextfilter.commands.align import main; ma
 
 
 class Cost(NamedTuple):
-    """What one size took."""
+    """Time and memory of one size."""
 
     rows: int
     encoding: float
@@ -108,7 +108,7 @@ def resident(process: int) -> int:
 
 
 def align(files: list[Path], folder: Path, options: argparse.Namespace) -> tuple[Cost, Path]:
-    """Run bitext-align on two files; the times are those of what it says on stderr."""
+    """Run bitext-align on two files; the times are from its messages."""
     output, work = folder / "pairs.tsv", folder / "work"
     words = [*map(str, files), "-o", str(output), "--resume", str(work), "--model", options.model]
     words += ["--index", options.index, "--recall", str(options.recall)]
@@ -145,7 +145,7 @@ def align(files: list[Path], folder: Path, options: argparse.Namespace) -> tuple
 
 
 class Naive(NamedTuple):
-    """What brute force took, and how it compares."""
+    """Time of brute force, and the recall against it."""
 
     seconds: float
     """For all rows of both sides, from a sample."""
@@ -189,7 +189,7 @@ def planted_pairs(paths: list[str]) -> list[tuple[str, str]]:
 
 
 def measured(rows: int, options: argparse.Namespace) -> Cost:
-    """Make two files of so many lines, mine them, and print a row of the table."""
+    """Make two files of this size, mine them, and print a row of the table."""
     pairs = planted_pairs(options.planted)[: rows // 4]
     with tempfile.TemporaryDirectory(dir=options.folder) as place:
         folder = Path(place)
@@ -228,7 +228,7 @@ def fitted(costs: list[Cost]) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def predicted(rows: float, model: tuple[NDArray[np.float64], NDArray[np.float64]]) -> str:
-    """What the model says of a size."""
+    """Predicted time of a size."""
     seconds = float(model[0] @ [1, rows, rows * rows])
     memory = float(model[1] @ [1, rows])
     return (

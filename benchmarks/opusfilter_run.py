@@ -33,7 +33,7 @@ def pairs(path: str) -> Iterator[list[str]]:
 
 
 def main(source: str, target: str, each: bool) -> None:
-    """Write what is kept, or the names of the filters that drop each pair."""
+    """Write the kept pairs, or the names of the filters that drop each pair."""
     pipeline = FilterPipeline.from_config(CONFIG)
     with open(target, "w", encoding="utf-8", newline="\n") as out:
         if not each:

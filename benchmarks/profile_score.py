@@ -1,12 +1,12 @@
-"""Where the time of bitext-score goes, stage by stage, and how far it is from a limit.
+"""Time of each stage of bitext-score, and its distance from a limit.
 
     python benchmarks/profile_score.py PAIRS.tsv.gz [--model en-de]
 
-The command runs here, in this process, on the first pairs of the file, with a stopwatch at the
-doors between its parts: what a part spends inside another is the other's. The medians of the
-rounds are printed. The limit of reading and writing is a bare copy of the file, line by line;
-that of a recurrent encoder is its matrix products alone, of the same shapes and number types,
-as many side by side: what its gates, look-ups and Python cost is the distance.
+The command runs here, in this process, on the first pairs of the file, with a stopwatch between
+its parts: time inside another part is the other's. The medians of the rounds are printed. The
+limit of reading and writing is a bare copy of the file, line by line; the limit of a recurrent
+encoder is its matrix products alone, of the same shapes and number types, with the same number
+side by side: the distance is the cost of gates, look-ups and Python.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Stopwatch:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Count what happens inside as the stage's."""
+        """Count the time inside as the stage's."""
         self._turn()
         self._stages.append(name)
         try:
@@ -82,7 +82,7 @@ class Stopwatch:
         return timed
 
     def on_each(self, name: str, function: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
-        """Return the generator function, what it does for each item counted as the stage's."""
+        """Return the generator function, its time for each item counted as the stage's."""
 
         @wraps(function)
         def timed(*arguments: Any, **named: Any) -> Iterator[Any]:
@@ -114,7 +114,7 @@ Shape = tuple[int, int, int, Any]
 
 
 def noting(shapes: list[Shape]) -> Callable[[Any], Any]:
-    """Wrap ``Product.add_to`` so that the shape of each product is noted, in whatever thread."""
+    """Wrap ``Product.add_to`` so that the shape of each product is noted, in any thread."""
 
     def wrap(add_to: Any) -> Any:
         def counted(product: Any, sums: Any, rows: Any) -> Any:
@@ -210,7 +210,7 @@ def report(rounds: list[dict[str, Times]], pairs: int) -> dict[str, float]:
 
 def report_limits(seconds: dict[str, float], copy: float, products: Counter[Shape],
                   bare: float) -> None:  # fmt: skip
-    """Print how far the stages are from what limits them."""
+    """Print the distances of the stages from their limits."""
     files = seconds["read"] + seconds["write"]
     print(f"\nread and write: {files:.3f} s; a bare copy of the file {copy:.3f} s")
     if not products:

@@ -4,9 +4,9 @@
 
 Each is a process of its own, reads one file and writes another. GNU sort orders the same column
 as general numbers, stably, in the C locale; for a word budget its output goes through awk, which
-counts. What both write is compared, byte for byte. A row has two sides, each of 50,000 that have
-3 to 29 made-up words, and a score of four decimals. Memory is the peak of the largest process;
-bytes a row are what that of bitext-rank grows by from the first tenth of the rows to all.
+counts. Both outputs are compared, byte for byte. A row has two sides, each one of 50,000 texts of 3
+to 29 made-up words, and a score of four decimals. Memory is the peak of the largest process; bytes
+a row are the growth of bitext-rank's from the first tenth of the rows to all.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BLOCK = 10_000
 
 
 class Cost(NamedTuple):
-    """What a process took, and its children where it is a shell."""
+    """Time and memory of a process, and of its children where it is a shell."""
 
     seconds: float
     cpu: float
@@ -43,7 +43,7 @@ class Cost(NamedTuple):
 
 
 def generate(path: Path, rows: int, seed: int = 1) -> None:
-    """Write *rows* pairs of random words, with scores of which many are equal.
+    """Write *rows* pairs of random words, many with equal scores.
 
     To be run in a process of its own: the peak of a child counts its parent's memory at birth.
     """
@@ -68,7 +68,7 @@ def generate(path: Path, rows: int, seed: int = 1) -> None:
 
 
 def measure(line: list[str]) -> Cost:
-    """Run a command to its end, and ask the system what it took."""
+    """Run a command to its end, and measure its time and memory."""
     start = time.perf_counter()
     child = subprocess.Popen(line, env={**os.environ, "LC_ALL": "C"})
     _, status, usage = os.wait4(child.pid, 0)

@@ -1,14 +1,14 @@
-"""How fast the steps of a recurrent encoder are, beside torch's own layer and bare products.
+"""Speed of the steps of a recurrent encoder, beside torch's own layer and bare products.
 
     python benchmarks/recurrent.py PAIRS.tsv.gz --model MODEL
 
 The model is one of the `autoencoder` architecture with LSTM cells. Its bidirectional layer reads
 the source sentences of the first pairs, from subword ids to max-pooled vectors, in four ways:
 torch's LSTM over packed batches of 32 sentences of like length, and the steps of this package in
-blocks of 32 to 256; each with products in float32 and in bfloat16. Operations are those of the
-recurrent products of the tokens, 2 x 2 x h x 4h a token, and no others: padding, projections,
-look-ups and gates are overhead. Bare products are what the machine does with matrices of that
-shape and nothing else. All use as many threads; medians of the rounds, taken in turns.
+blocks of 32 to 256; each with products in float32 and in bfloat16. Only operations of the recurrent
+products of the tokens count, 2 x 2 x h x 4h a token: padding, projections, look-ups and gates are
+overhead. Bare products are the speed of the machine for matrices of that shape alone. All use the
+same number of threads; medians of the rounds, taken in turns.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Bench:
         self.hidden = layers.directions(0)[0].hidden_size
 
     def batches(self, rows: int, full: bool) -> list[tuple[Tensor, Tensor, int]]:
-        """Places and lengths of sentences, so many together, as the encoder does if *full*."""
+        """Places and lengths of sentences in blocks, as in the encoder if *full*."""
         sizes = ((LONG, rows), (LONGEST, rows // 8)) if full else ((1 << 30, rows),)
         batches = []
         for block in blocks_by_length(self.rows.lengths, sizes):

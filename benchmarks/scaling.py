@@ -1,16 +1,16 @@
-"""What it costs to score by shards: bitext-score here and on Ray, on equal cores, in one run.
+"""Cost of scoring by shards: bitext-score here and on Ray, on equal cores, in one run.
 
     python benchmarks/scaling.py PAIRS.tsv.gz... --pairs 1000000
 
-The rows of PAIRS, one file after the other, are repeated from the start until there are so many
-pairs: a window of bitext-score, in which a sentence that comes twice is encoded once, must be
-shorter than all of them. For each number of cores, bitext-score runs as a user would have it, as a
+The rows of PAIRS, one file after the other, are repeated up to this number of pairs: a window of
+bitext-score, in which a repeated sentence is encoded once, must be shorter than all of
+them. For each number of cores, bitext-score runs as a user would have it, as a
 process of its own, start and end included: as a stream with that many threads, shard by shard
 (--resume), and on a Ray cluster that it starts, with that many workers of one thread. All outputs
-are compared, byte by byte. The ratio is to the stream on as many cores.
+are compared, byte by byte. The ratio is to the stream on the same number of cores.
 
-The last lines are what does not grow with the workers: a pass that cuts the input into shards, and
-one that puts the parts together.
+The last lines are the parts that do not grow with the workers: a pass that cuts the input into
+shards, and one that puts the parts together.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LAUNCHER = Path(__file__).parents[1] / "bin" / "bitext-score"
 
 
 def write_pairs(sources: list[str], target: Path, pairs: int) -> int:
-    """Write so many rows, all of *sources* again and again; returns how many are different."""
+    """Write this number of rows, repeating *sources*; return the number of different ones."""
     period = written = 0
     with target.open("wb") as out:
         while written < pairs:
@@ -54,7 +54,7 @@ def seconds(line: list[str]) -> float:
 
 
 def ways(cores: int, rows: int, parts: Path) -> dict[str, list[str]]:
-    """Return the options of each way to score on so many cores."""
+    """Return the options of each way to score on this number of cores."""
     shards = ["--shard-rows", str(rows)]
     ray = ["--engine", "ray", "--workers", str(cores), "--threads", "1", *shards]
     threads = ["--threads", str(cores)]

@@ -2,14 +2,13 @@
 
     python benchmarks/score.py PAIRS.tsv.gz [--model en-de --model FOLDER ...]
 
-PAIRS is a TSV of real sentence pairs, for sentences that repeat would be encoded once and
-flatter the figures. If it holds fewer than asked, what it holds is measured. Each model scores
-them as a user would have it: a process of its own that reads, segments, encodes, scores and
-writes. The encoders beside it (shapes.py) have random weights: their speed means something,
-their vectors nothing. They get pairs of the same lengths, without the cost of reading and
-segmenting, and no scores are made of their vectors, so the ratios favour them.
+PAIRS is a TSV of real sentence pairs: repeated sentences would be encoded once, and flatter the
+figures. A shorter file is measured as it is. Each model scores them as a user would have it: a
+process of its own that reads, segments, encodes, scores and writes. The encoders beside it
+(shapes.py) have random weights: only their speed counts. They get pairs of the same lengths,
+without the cost of reading and segmenting, and compute no scores, so the ratios favour them.
 
-Everything uses as many threads. All is measured in turns, and the median of the turns counts.
+Everything uses the same number of threads, in turns; the median of the turns counts.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ PRECISIONS = ("fp32", "bf16", "int8")
 
 
 class Cost(NamedTuple):
-    """What a process took, its start included."""
+    """Time and memory of a process, its start included."""
 
     seconds: float
     mebibytes: float
@@ -56,7 +55,7 @@ def copy_pairs(source: str, target: Path, number: int) -> int:
 
 
 def measure(line: list[str]) -> Cost:
-    """Run Python on some arguments in a process of its own and ask the system what that took.
+    """Run Python on some arguments in a process of its own; measure its time and memory.
 
     The peak of a child counts the memory of its parent at birth: torch stays out of this one.
     """
@@ -73,7 +72,7 @@ def measure(line: list[str]) -> Cost:
 
 
 class Models:
-    """The models, and what they have cost so far."""
+    """The models, and their time so far."""
 
     def __init__(self, files: dict[Path, int], settings: argparse.Namespace) -> None:
         """``files``: how many pairs each holds."""
@@ -104,7 +103,7 @@ class Models:
         return speeds
 
     def _report_growth(self, model: str) -> None:
-        """Print what the start takes, and what more pairs take."""
+        """Print the time of the start, and of more pairs."""
         load = median(cost.seconds for cost in self.loads[model])
         print(f"{short(model)}: Python, import and loading {load:.2f} s", end="")
         runs = {pairs: costs for (name, pairs), costs in self.runs.items() if name == model}

@@ -1,8 +1,8 @@
-"""Encoders of the shape of LaBSE and LASER, of random weights: how fast they are, no more.
+"""Encoders of the shape of LaBSE and LASER, with random weights, for their speed alone.
 
 They are as fast as torch makes them on a CPU: batches sorted by length, fused attention, and
-float32, bfloat16 or int8 (torch's dynamic quantisation of linear and LSTM layers). They get
-their ids for nothing, and stop at the vectors.
+float32, bfloat16 or int8 (torch's dynamic quantisation of linear and LSTM layers). They begin with
+ids, and end with vectors.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def in_bfloat16(network: nn.Module) -> nn.Module:
 
 
 def in_int8(network: nn.Module) -> nn.Module:
-    """Weights of linear and LSTM layers in int8, and what comes in rounded to it on the way."""
+    """Weights of linear and LSTM layers in int8, their inputs rounded to it on the way."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         quantise: Callable[..., nn.Module] = torch.ao.quantization.quantize_dynamic
@@ -124,7 +124,7 @@ def network(shape: str, precision: str) -> nn.Module:
 
 
 def sentences_a_second(shape: str, precision: str, lengths: list[int], threads: int) -> float:
-    """Encode random sentences of these lengths; NaN where this torch lacks what it takes."""
+    """Encode random sentences of these lengths; NaN where this torch has no such layers."""
     torch.set_num_threads(threads)
     ordered = sorted(lengths)
     parts = [torch.tensor(ordered[i : i + BATCH]) for i in range(0, len(ordered), BATCH)]

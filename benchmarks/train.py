@@ -1,17 +1,17 @@
-"""Pairs a second that a translator is trained on, and what each means of speed is worth.
+"""Pairs a second in training a translator, and the gain of each means of speed.
 
     python benchmarks/train.py [--updates 30] [--threads 2] [--rounds 2]
 
 A Transformer of default size, bfloat16, mini-batches of 128 random pairs of 8 to 40 pieces. Each
-variant runs in a process of its own, in turns; the median counts, and `times` is how many times as
-fast training as it is does beside it:
+variant runs in a process of its own, in turns; the median counts, and `times` is the speed of the
+whole over the variant's:
 
     whole      as bitext-train-translator trains
     dropout    by torch's, not by a random byte a number
     attention  by torch's scaled_dot_product_attention
     loss       on whole logits, by torch's cross-entropy
 
-Peak memory is that of the process, in MiB.
+Peak memory is the process's, in MiB.
 """
 
 from __future__ import annotations

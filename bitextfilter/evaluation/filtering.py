@@ -1,4 +1,4 @@
-"""How well scores separate clean rows from noise.
+"""Separation of clean rows and noise by scores.
 
 A row is kept if its score is high. Clean rows are the positives: precision is the part of the kept
 rows that is clean, recall the part of the clean rows that is kept.

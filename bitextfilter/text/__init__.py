@@ -1,1 +1,1 @@
-"""From sentences to numbers: normalise, segment, look up; and which language a text is in."""
+"""Sentences to numbers: normalisation, segmentation, vocabularies; language identification."""

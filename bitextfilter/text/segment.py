@@ -313,7 +313,7 @@ _LEARNT = "kind=" + "|".join(kind for kind in SEGMENTERS if kind != "none")
 
 @dataclasses.dataclass(frozen=True)
 class SegmenterSettings(Settings):
-    """How to learn a segmentation.
+    """Settings for learning a segmentation.
 
     ``vocabulary_size`` is for ``unigram`` and ``sentencepiece-bpe``, ``merges`` for ``bpe``;
     ``morfessor`` finds its own number. At most ``sample_size`` sentences, chosen by ``seed``,

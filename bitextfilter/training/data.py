@@ -51,7 +51,7 @@ class Sentences:
         return Sentences(*(view.take(rows) for view in self.views.values()))
 
     def followed_by(self, other: Sentences) -> Sentences:
-        """These sentences and then the others, with the same views."""
+        """Return the concatenation with *others*, which have the same views."""
         return Sentences(*(own.followed_by(other.views[name]) for name, own in self.views.items()))
 
 

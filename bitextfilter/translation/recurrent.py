@@ -181,7 +181,7 @@ class ControlledNetwork(RecurrentTranslationNetwork):
         return [*super().read(sources), (self.template_encoder(vectors, lengths), lengths)]
 
     def attentions(self) -> list[Attention]:
-        """Of the source and of the template."""
+        """Return the attentions to the source and to the template."""
         return [self.attention, self.template_attention]
 
 

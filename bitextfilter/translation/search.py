@@ -28,7 +28,7 @@ class Hypotheses(NamedTuple):
     ended: Tensor
 
     def taken(self, parents: Tensor) -> Hypotheses:
-        """These of each sentence, ``(n, k)``."""
+        """Return the hypotheses at the places *parents*, ``(n, k)``, of each sentence."""
         return Hypotheses(*(part.gather(1, parents) for part in self))
 
 

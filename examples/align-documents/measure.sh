@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Align the development documents, and measure what is right where that is known.
+# Align the development documents, and measure the links where gold links exist.
 #
 #     examples/align-documents/measure.sh DATA
 #

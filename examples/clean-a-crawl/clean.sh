@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Clean the crawl of make-crawl.sh down to 10, 30 and 60 % of its words, and tell what was gained.
+# Clean the crawl of make-crawl.sh down to 10, 30 and 60 % of its words, and measure the gain.
 #
 #     examples/clean-a-crawl/clean.sh OUTPUT
 #
 # OUTPUT holds crawl.tsv.gz and gets:
 #   scored.tsv           the crawl with the score of each row
-#   cleaned.tsv          what passes the rules, each pair once, the best first
-#   best-{10,30,60}.tsv  its best rows, of at most so many percent of the crawl's words
-#   *-dropped.tsv.gz     what the rules and the deduplication left out, with the reason
+#   cleaned.tsv          the pairs that pass the rules, each once, the best first
+#   best-{10,30,60}.tsv  its best rows, of at most this percentage of the crawl's words
+#   *-dropped.tsv.gz     the rows dropped by rules and deduplication, with the reason
 #   *.json, report.html  the manifests, and a page that shows the scores
 # and three tables go to stdout. The label, column 3, is only read for the tables. MATCH=near drops
 # near duplicates too (it needs bitextfilter[near]).

@@ -5,13 +5,13 @@
 #
 # DATA holds train/en-de/*.tsv.gz (English, German), where files called *.research.* are left out,
 # and train/en-{fr,cs,ru}/*.tsv.gz for foreign text. OUTPUT gets:
-#   crawl.tsv.gz   ROWS rows (100,000 if not said): English, German, label, and what copy it is
-#   foreign.txt    what stands for other languages
-#   noise-*.json   what each pass of bitext-noise made
+#   crawl.tsv.gz   ROWS rows (default: 100,000): English, German, label, kind of copy
+#   foreign.txt    sentences of other languages
+#   noise-*.json   the manifest of each pass of bitext-noise
 # The label is clean, a kind of noise, or untranslated: an undamaged pair whose sides share three
 # quarters of their words. A row is the first of its kind or an exact, a normalised or a near copy
 # of one. The same DATA and ROWS give the same crawl. A minute and a half on two
-# cores, whatever ROWS are; from 437,842 pairs it makes up to a million rows.
+# cores, for any ROWS; from 437,842 pairs it makes up to a million rows.
 set -eu
 
 data=$1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How well the default score, and rules and score together, tell clean news from each kind of noise.
+# AUC of clean news against each kind of noise, by the default score, and by rules and score together.
 #
 #     examples/clean-a-crawl/measure.sh DATA OUTPUT [PART]
 #

@@ -6,7 +6,7 @@
 # The true pairs are test/newstest2021.de-en.tsv of DATA, or dev/newstest2014.de-en.tsv. OUT gets:
 #   source.txt, target.txt   English and German, 101,000 distinct lines each, in no order
 #   gold.tsv                 the true pairs
-#   kinds.tsv                what the others are: side, kind, source, lines
+#   kinds.tsv                the kinds of the others: side, kind, source, lines
 # README.md beside this script says what is taken from where, and why no two of the others are
 # translations of each other. The same DATA give the same
 # files, in a quarter of a minute.

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Mine the haystack with a model, and measure what was found.
+# Mine the haystack with a model, and measure the mined pairs.
 #
 #     examples/haystack/measure.sh OUT MODEL [SIMILARITY]
 #
-# OUT is what make-haystack.sh made; MODEL a name or a folder; SIMILARITY one of bitext-align (csls
+# OUT is the output of make-haystack.sh; MODEL a name or a folder; SIMILARITY one of bitext-align (csls
 # if not said), as is RETRIEVAL in the environment (max). The table of bitext-evaluate mining goes to
 # stdout; THRESHOLD in the environment measures that cut instead of all pairs. OUT gets, NAME being
 # that of the model, the similarity and the retrieval:
 #   mined.NAME.tsv   source, target and score, best first
-#   wrong.NAME.tsv   the 100 best of them that are not gold: see what they are
+#   wrong.NAME.tsv   the 100 best of them that are not gold: read them
 set -euo pipefail
 
 output=$1 model=$2 similarity=${3:-csls}

@@ -10,7 +10,7 @@
 # encode, MB. Finished models are kept, and an interrupted training goes on. Some hours on one
 # core. OUTPUT gets, for each model:
 #   NAME/      the model
-#   NAME.log   what its training said
+#   NAME.log   the messages of its training
 #   NAME.rec   the tables of bitext-evaluate recovery, English originals first
 #   NAME.sts   the table of bitext-evaluate sts
 #   NAME.speed CPU seconds that 20,000 English sentences took, without those of the start

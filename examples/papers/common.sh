@@ -1,7 +1,7 @@
 # shellcheck shell=sh
-# What the scripts beside this one have in common: they read it, with data, output and recipe set.
+# Parts common to the scripts beside this one: they read it, with data, output and recipe set.
 #
-# A model is OUTPUT/NAME, what its training said is NAME.log. What is in OUTPUT is kept.
+# A model is OUTPUT/NAME, the messages of its training NAME.log. Finished parts in OUTPUT are kept.
 # shellcheck disable=SC2154  # data, output and recipe are the script's
 
 export LC_ALL=C # bytes are bytes in awk
@@ -49,7 +49,7 @@ measure() { # FILE COMMAND [ARGUMENT...]: the table that a command writes, unles
     mv "$table.partial" "$table"
 }
 
-seconds() { # NAME: what its training took, with > if it was interrupted
+seconds() { # NAME: the time of its training, with > if it was interrupted
     awk '/: [0-9]+ (en-fr )?pairs/ { runs++ }
         / updates, / { last = $(NF - 1) }
         END { printf "%s%.0f\n", (runs > 1 ? "> " : ""), last }' "$output/$1.log"

@@ -7,7 +7,7 @@
 # and the catalogues of software, where one translation often serves for two different strings.
 # The English sentences of one translation (letters and digits alone compared) are paired, each
 # with the next two; those that differ in nothing but case, marks and spaces are no pair. A pair
-# stands once, whatever the languages it was found in.
+# stands once, in any number of languages.
 set -eu
 
 data=$1

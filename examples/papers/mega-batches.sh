@@ -1,5 +1,5 @@
 #!/bin/sh
-# What mega-batches bring (Wieting & Gimpel 2018), by seeds, passes and data.
+# The gain of mega-batches (Wieting & Gimpel 2018), by seeds, passes and data.
 #
 #     examples/papers/mega-batches.sh DATA OUTPUT [MODEL...]
 #

@@ -8,7 +8,7 @@
 # prints a Markdown table of all in OUTPUT. Finished models are kept, and an interrupted training
 # goes on. Some hours on one core. OUTPUT gets, for each model:
 #   NAME/      the model
-#   NAME.log   what its training said
+#   NAME.log   the messages of its training
 #   NAME.sts   the table of bitext-evaluate sts
 set -eu
 

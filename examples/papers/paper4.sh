@@ -11,7 +11,7 @@
 # many pairs are drawn to train on (all), PASSES how often they are read (3); a folder holds models
 # of one choice only. An hour on one core. OUTPUT gets, for each model:
 #   NAME/         the model
-#   NAME.log      what its training said
+#   NAME.log      the messages of its training
 #   NAME.sts      the table of bitext-evaluate sts
 #   NAME.msrpc    that of bitext-evaluate paraphrase, by concatenated vectors as in the paper
 #   NAME.products the same by differences and products of the vectors
@@ -36,7 +36,7 @@ models() { # name, architecture, percentage of noise, segmentation
     done
 }
 
-noisy() { # PERCENT: sample.tsv, where so many second sides are those of random other rows
+noisy() { # PERCENT: sample.tsv, with this share of second sides from random other rows
     awk -F '\t' -v OFS='\t' -v rate="$1" '
         function chance() {  # 0 to 1
             state = state * 16807 % 2147483647  # Park and Miller 1988: the same with every awk

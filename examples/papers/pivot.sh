@@ -12,7 +12,7 @@
 # interrupted training goes on. There are 6,100 updates, of which one thread does 1.9 in a CPU second:
 # it should take less than an hour on two cores. OUTPUT gets:
 #   pivot/      the model
-#   pivot.log   what its training said
+#   pivot.log   the messages of its training
 #   pivot.rec   the tables of bitext-evaluate recovery, English originals first
 set -eu
 IFS='

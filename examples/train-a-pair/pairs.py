@@ -1,4 +1,4 @@
-"""Make what a classifier learns from, of clean bitext and an encoder trained on it.
+"""Make training pairs for a classifier from clean bitext and an encoder trained on it.
 
     python pairs.py MODEL OUTPUT FOREIGN FILE.tsv...
 
@@ -46,7 +46,7 @@ VERSIONS = [(3, EVERY), (3, EVERY), (12, EVERY), (6, FINE)]
 
 HARD = 70_000
 HARD_WORDS = 6
-"""In shorter sentences, what is near is often a translation too."""
+"""Near neighbours of shorter sentences are often translations too."""
 CANDIDATES = 8
 LIKE = 0.5
 """Nor is it a negative if it shares so much of its words with a side of the true pair,"""
@@ -81,7 +81,7 @@ def chosen(path: str) -> list[Pair]:
 def noise(
     files: Collection[list[Pair]], languages: tuple[str, str], foreign: list[str]
 ) -> Iterator[tuple[str, str, str]]:
-    """Several noisy versions of each pair, made of what is near it in its file, and their kinds."""
+    """Several noisy versions of each pair, made of its neighbours in the file, and their kinds."""
     for seed, (fewest, weights) in enumerate(VERSIONS, SEED):
         settings = NoiseSettings(languages, foreign, (fewest, WORDS.stop - 1), PAIRS_PER_FILE)
         possible = {kind: w for kind, w in weights.items() if settings.lacks(kind) is None}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Train a model from what is known to be open of a folder of data, by train.sh.
+# Train a model from the open files of a folder of data, by train.sh.
 #
 #     examples/train-a-pair/train-open.sh SOURCE-TARGET DATA OUTPUT DEVELOPMENT
 #

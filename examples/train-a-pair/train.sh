@@ -7,7 +7,7 @@
 # has sentences in other languages, one a line, or is /dev/null. OUTPUT gets:
 #   encoder/                        the encoder, by the defaults of bitext-train-encoder
 #   positives.tsv, nearly.tsv, negatives.tsv
-#                                   what the classifier learns from, by pairs.py
+#                                   training pairs of the classifier, by pairs.py
 #   SOURCE-TARGET/                  encoder, classifier, and thresholds by DEVELOPMENT: the model
 #   held-out.tsv                    how good the classifier is on pairs kept from it
 # Thresholds go to stdout.

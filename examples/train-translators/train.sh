@@ -10,7 +10,7 @@
 # core that is free does about one update a second. An interrupted training goes on, and a finished
 # model is kept. THREADS in the environment is how many threads compute (1). OUTPUT gets:
 #   postedits.tsv   the post-edits, which come tokenised, as running text
-#   de-en/, en-de/  the models, and what their trainings said in NAME.log
+#   de-en/, en-de/  the models, and the messages of their trainings in NAME.log
 set -eu
 
 data=$1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# How much data buys what: the recipe of ../train-a-pair on 5,000 to all English-German pairs.
+# Quality by the amount of data: the recipe of ../train-a-pair on 5,000 to all English-German pairs.
 #
 #     examples/train-your-own/curve.sh DATA OUTPUT [SIZE...]
 #

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Make a noisy corpus of English and German, of which a quarter of the lines is clean.
+# Make a noisy corpus of English and German, with a quarter of clean lines.
 #
 #     examples/wmt18-in-miniature/make-corpus.sh DATA OUT
 #

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Train the same translator on what each score takes for the best rows, and measure it.
+# Train the same translator on the best rows by each score, and measure it.
 #
 #     examples/wmt18-in-miniature/run.sh DATA OUT
 #
