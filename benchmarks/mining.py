@@ -10,8 +10,8 @@ seconds up to the search (reading, encoding), seconds of search, of choosing and
 memory, disk.
 
 Beside it, brute force in numpy (float32 products of all with all, the highest of each row) for a
-sample of the planted sources, with its time scaled up to all rows of both sides; recall: the share of
-the sample's nearest neighbours by brute force that `bitext-align` found, too; and the share of
+sample of the planted sources, with its time scaled up to all rows of both sides; recall: the share
+of the sample's nearest neighbours by brute force that `bitext-align` found, too; and the share of
 planted pairs in the output.
 
 From the sizes a model of cost is fitted, and held against `--check`.
