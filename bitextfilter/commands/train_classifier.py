@@ -127,8 +127,7 @@ def _noisy_corpus(
 def _plan(settings: _Settings, chosen: TrainingOptions) -> ClassifierConfig:
     """Return the configuration. Raises UsageError for options that do not go together."""
     from bitextfilter.models.folders import check_replaceable
-    from bitextfilter.training.negatives import Negatives
-    from bitextfilter.workflows.classifier_training import ClassifierConfig
+    from bitextfilter.workflows.classifier_training import ClassifierConfig, Negatives
 
     plan = ClassifierConfig.from_dict(
         chosen.values(),

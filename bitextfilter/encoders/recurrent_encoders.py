@@ -2,7 +2,7 @@
 
 The autoencoder (section 3 of the paper) has a bidirectional recurrent network a language over one
 table of subword vectors; the sentence embedding is the element-wise maximum over the states (eq. 3,
-6). The decoder they share, of these languages (``training/autoencoder.py``) or of a third
+6). The decoder they share, of these languages (``training/encoder_learner.py``) or of a third
 (``training/pivot.py``), exists only in training and is not part of a model folder.
 
 With ``average`` (ours, not the paper's) the weighted average of the subword vectors is added to

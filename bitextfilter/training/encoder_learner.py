@@ -1,26 +1,42 @@
-"""Encoders as they are trained: with noise, penalties, and a shared decoder.
+"""Training of encoders: noise, penalties, a shared decoder; the objectives on pairs.
 
-Letters: n sentences, t positions, w width of a subword vector.
+Every mini-batch of pairs holds as many translations as autoencodings (Kim et al. 2019, section
+3.2). Letters: n sentences, t positions, w width of a subword vector.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from bitextfilter.arrays import Indices
 from bitextfilter.encoders.base import Inputs, Network, Padded
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.layers import padding_mask
 from bitextfilter.models.recurrent import RecurrentDecoder
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.vocabulary import END
-from bitextfilter.training.loop import Learner
-from bitextfilter.training.objectives import OutputLayer
-from bitextfilter.training.settings import TrainingSettings
+from bitextfilter.training.data import Corpus, Sentences, endless_batches, pad
+from bitextfilter.training.loop import Learner, Stream
+from bitextfilter.training.objectives import (
+    HardNegatives,
+    OutputLayer,
+    contrastive_loss,
+    hardest_negatives,
+    margin_loss,
+    random_partners,
+    ranking_loss,
+    taken,
+)
+from bitextfilter.training.settings import TrainingSettings, run_length
 
 
 def scrambled(
@@ -163,3 +179,192 @@ class EncoderLearner(Learner):
     def weight(self, name: str) -> float:
         """The weight of an objective or a penalty."""
         return float(getattr(self.settings, name))
+
+
+LARGEST_SCALE = 100.0
+"""Bound of the learnt scale of the cosines (Radford et al. 2021, section 2.5)."""
+
+
+@dataclass(frozen=True)
+class NegativeBatch:
+    """A negative for each pair of a mini-batch, found among other pairs, if there is one."""
+
+    sentences: Inputs
+    present: Tensor
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One mini-batch: pairs, a matrix of those that share a text, and monolingual sentences."""
+
+    sides: tuple[Inputs, Inputs]
+    same: Tensor
+    monolingual: dict[int, Inputs]
+    """By side; a side without an entry autoencodes its half of the pairs."""
+    negatives: Sequence[NegativeBatch] = ()
+    """Of the sources and of the targets; empty: they are searched for among the pairs."""
+
+
+class BilingualTraining(EncoderLearner):
+    """An encoder network with the parts that only its training needs."""
+
+    def __init__(
+        self,
+        network: Network,
+        cell: str,
+        counts: NDArray[np.int64],
+        settings: TrainingSettings,
+        one_language: bool = False,
+    ) -> None:
+        """``counts (v,)``: how often each vocabulary entry is predicted, for the samples.
+
+        With ``one_language`` both sides of a pair are read as the source is. SettingsError if
+        the network has no vectors of pieces, and a decoder is to write them.
+        """
+        super().__init__(network, settings, one_language)
+        self.negative_sides = (0, 1) if settings.negatives == "same" else (1, 0)
+        if settings.ranking:
+            self.log_scale = nn.Parameter(torch.tensor(math.log(settings.scale)))
+        if settings.decodes:
+            self.add_decoder(cell, counts, languages=2)
+
+    def forward(self, batch: Batch) -> dict[str, Tensor]:
+        """The unweighted objectives that take part, by name, as scalars."""
+        settings = self.settings
+        vectors = [self.encode(sentences, side) for side, sentences in enumerate(batch.sides)]
+        losses: dict[str, list[Tensor]] = {}
+        if settings.ranking:
+            scale = self.log_scale.exp().clamp(max=LARGEST_SCALE)
+            loss = ranking_loss(vectors[0], vectors[1], scale, settings.margin, batch.same)
+            losses["ranking"] = [loss]
+        if settings.triplet:
+            losses["triplet"] = [self._triplet(batch, vectors)]
+        if settings.contrastive:
+            losses["contrastive"] = [self._contrastive(batch, vectors)]
+        for side in settings.decoded_sides if settings.decodes else ():
+            for name, loss in self._decoding(batch, vectors, side).items():
+                losses.setdefault(name, []).append(loss)
+        return {name: torch.stack(values).mean() for name, values in losses.items()} | (
+            self.penalties()
+        )
+
+    def _triplet(self, batch: Batch, vectors: list[Tensor]) -> Tensor:
+        """The margin loss, with negatives from the batch or searched for among the pairs."""
+        settings = self.settings
+        sides = (0, 1) if settings.triplet_sides == "both" else (0,)
+        if batch.negatives:
+            found = [
+                HardNegatives(self.encode(each.sentences, self.negative_sides[side]), each.present)
+                for side, each in zip(sides, batch.negatives, strict=False)
+            ]
+        else:
+            places = hardest_negatives(vectors[0], vectors[1], batch.same, settings.negatives)
+            found = [taken(vectors[self.negative_sides[side]], places[side]) for side in sides]
+        second = found[1] if len(found) > 1 else None
+        return margin_loss(vectors[0], vectors[1], found[0], second, settings.triplet_margin)
+
+    def _contrastive(self, batch: Batch, vectors: list[Tensor]) -> Tensor:
+        """The contrastive loss; each pair has one random negative."""
+        partners = random_partners(batch.same, torch.default_generator)
+        found = partners >= 0
+        source = torch.cat([vectors[0], vectors[0][found]])
+        target = torch.cat([vectors[1], vectors[1][partners[found]]])
+        positive = torch.arange(len(source), device=source.device) < len(vectors[0])
+        return contrastive_loss(source, target, positive, self.settings.contrastive_margin)
+
+    def _decoding(self, batch: Batch, vectors: list[Tensor], side: int) -> dict[str, Tensor]:
+        """Translation into and autoencoding of one side, over the decoded share of the pairs."""
+        settings = self.settings
+        every = round(1 / settings.decoded_share)
+        written = batch.sides[side][PIECES].every(every)
+        losses = {}
+        if settings.translation:
+            losses["translation"] = self._decoded(vectors[1 - side][::every], written, side)
+        if settings.autoencoding and side in batch.monolingual:
+            other = {view: rows.every(every) for view, rows in batch.monolingual[side].items()}
+            vectors_of_other = self.encode(other, side)
+            losses["autoencoding"] = self._decoded(vectors_of_other, other[PIECES], side)
+        elif settings.autoencoding:
+            losses["autoencoding"] = self._decoded(vectors[side][::every], written, side)
+        return losses
+
+    def _decoded(self, embedding: Tensor, sentences: Padded, side: int) -> Tensor:
+        """Loss of writing ``sentences`` of a side from ``embedding (n, d)``."""
+        table = self.network.piece_tables()[-self.read_as[side]]
+        return self.written(embedding, sentences, table, side)
+
+
+def pair_stream(model: BilingualTraining, data: tuple[Corpus, dict[int, Sentences]]) -> Stream:
+    """Mini-batches of pairs, on the device that the network lies on.
+
+    ``data``: the pairs and, by side, the sentences to autoencode instead of the pairs' side.
+    """
+    block = model.settings.mega_batch
+    updates, interval = run_length(model.settings, float(data[0].weights.sum()), block)
+    return Stream(updates, partial(mini_batches, model, data), interval, block)
+
+
+def mini_batches(
+    model: BilingualTraining, data: tuple[Corpus, dict[int, Sentences]], skip: int
+) -> Iterator[Batch]:
+    """Endless batches from the ``skip``-th on; monolingual lines are mixed with their side's."""
+    (corpus, monolingual), settings = data, model.settings
+    size, device = settings.batch_size, model.device
+    read = partial(pad, views=model.network.views, device=device)
+    pairs = corpus.batches(size, settings.seed, skip)
+    extra = {
+        side: endless_batches(
+            sentences.lengths, np.ones(len(sentences)), size, settings.seed + 1 + side, skip
+        )
+        for side, sentences in monolingual.items()
+    }
+    while True:
+        mega = list(islice(pairs, settings.mega_batch))
+        searched = settings.triplet > 0 and settings.mega_batch > 1
+        found = mega_negatives(model, corpus, mega) if searched else [()] * len(mega)
+        for rows, places in zip(mega, found, strict=True):
+            yield Batch(
+                (read(corpus.source, rows), read(corpus.target, rows)),
+                shared_text(corpus, rows).to(device),
+                {side: read(monolingual[side], next(rest)) for side, rest in extra.items()},
+                [
+                    NegativeBatch(
+                        read(corpus.side(model.negative_sides[side]), np.maximum(some, 0)),
+                        torch.from_numpy(some >= 0).to(device),
+                    )
+                    for side, some in enumerate(places)
+                ],
+            )
+
+
+def shared_text(corpus: Corpus, rows: Indices) -> Tensor:
+    """Whether two of these pairs share a text, on any sides: bool ``(n, n)``."""
+    source, target = (torch.from_numpy(keys[rows]) for keys in corpus.keys)
+    across = source[:, None] == target
+    return (source[:, None] == source) | (target[:, None] == target) | across | across.T
+
+
+@torch.no_grad()
+def mega_negatives(
+    model: BilingualTraining, corpus: Corpus, mega: Sequence[Indices]
+) -> list[tuple[Indices, Indices]]:
+    """Search the hardest negatives of a mega-batch's pairs (Wieting & Gimpel 2018, section 5).
+
+    Returns:
+        For each mini-batch the places in the corpus of the sentences that the sources and the
+        targets must not be like, -1 for none.
+    """
+    model.eval()
+    views, device = model.network.views, model.device
+    vectors = [
+        torch.cat(
+            [model.encode(pad(corpus.side(side), rows, views, device), side) for rows in mega]
+        )
+        for side in (0, 1)
+    ]
+    every = np.concatenate(mega)
+    same = shared_text(corpus, every).to(device)
+    found = hardest_negatives(vectors[0], vectors[1], same, model.settings.negatives)
+    places = [np.where(p >= 0, every[p], -1) for p in (side.cpu().numpy() for side in found)]
+    bounds = np.cumsum([len(rows) for rows in mega])[:-1]
+    return list(zip(*(np.split(side, bounds) for side in places), strict=True))

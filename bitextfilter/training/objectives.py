@@ -1,6 +1,7 @@
-"""Training objectives as scalar tensors, in nats, and the decoder's output layer.
+"""Training objectives as scalar tensors, in nats, their negatives, and the decoder's output layer.
 
-Letters: m predicted tokens, d width of the decoder, v vocabulary, s samples, n sentence pairs.
+Letters: m predicted tokens, or pairs to seek negatives in; d width of the decoder or of a vector,
+v vocabulary, s samples, n sentence pairs.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def margin_loss(
 
     Args:
         source, target: row-aligned vectors ``(n, d)``.
-        for_source: the nₛ, such as :func:`~bitextfilter.training.negatives.taken` gives.
+        for_source: the nₛ, such as :func:`taken` gives.
         for_target: the nₜ; None leaves the second term out.
         margin: δ, in cosine.
 
@@ -133,7 +134,7 @@ def contrastive_loss(source: Tensor, target: Tensor, positive: Tensor, margin: f
 
     Args:
         source, target: row-aligned vectors ``(n, d)``, of positive and negative pairs (see
-            :func:`~bitextfilter.training.negatives.random_partners`).
+            :func:`random_partners`).
         positive: whether a row is a positive pair, bool ``(n,)``.
         margin: m, a distance from 0 to 2.
     """
@@ -156,6 +157,69 @@ def _hinge(values: Tensor, present: Tensor) -> Tensor:
 def _at_least_float32(values: Tensor) -> Tensor:
     """Sums of many terms need more than bfloat16."""
     return values if values.dtype == torch.float64 else values.float()
+
+
+_BLOCK_ROWS = 4096
+"""Rows searched at a time: a mega-batch of 40 times 100 pairs is one block of 64 MB."""
+
+
+@torch.no_grad()
+def hardest_negatives(
+    source: Tensor, target: Tensor, same: Tensor, negatives: str = "same"
+) -> tuple[Tensor, Tensor]:
+    """Places of the hardest negative of each source and of each target: the highest cosine.
+
+    In a mega-batch (Wieting & Gimpel 2018) the search is over all its mini-batches, which are then
+    trained on one by one, each with the negatives found for its rows.
+
+    Args:
+        source, target: row-aligned vectors ``(m, d)``.
+        same: ``(m, m)``, True where two pairs share a text: neither is a negative of the other.
+            Nor is a pair ever its own.
+        negatives: ``same``: of the same side, and so language, as in Wieting, Mallinson &
+            Gimpel 2017; ``other``: of the other side, as translations are searched for.
+
+    Returns:
+        For each source a place among the sources (``same``) or targets (``other``), and for each
+        target the reverse: int64 ``(m,)`` each, of equal cosines the first, -1 without a negative.
+    """
+    units = [functional.normalize(side.float(), dim=1) for side in (source, target)]
+    candidates = {"same": units, "other": units[::-1]}[negatives]
+    rows = torch.arange(len(source), device=source.device)
+    places: tuple[list[Tensor], list[Tensor]] = ([], [])
+    for block in torch.split(rows, _BLOCK_ROWS):
+        own = same[block] | (block[:, None] == rows)
+        for side in (0, 1):
+            with torch.autocast(source.device.type, enabled=False):
+                cosine = units[side][block] @ candidates[side].T
+            places[side].append(_first_highest(cosine.masked_fill(own, float("-inf"))))
+    return torch.cat(places[0]), torch.cat(places[1])
+
+
+def _first_highest(values: Tensor) -> Tensor:
+    """Column of each row's highest value, the first of equal ones; -1 where all are -inf."""
+    place = values.argmax(1, keepdim=True)
+    return place.masked_fill(values.gather(1, place).isneginf(), -1).squeeze(1)
+
+
+def taken(vectors: Tensor, places: Tensor) -> HardNegatives:
+    """The negatives that stand at ``places (n,)`` of ``vectors (m, d)``."""
+    return HardNegatives(vectors[places.clamp(min=0)], places >= 0)
+
+
+def random_partners(same: Tensor, generator: torch.Generator) -> Tensor:
+    """A random wrong partner for each of the pairs: one negative a positive.
+
+    Every allowed partner is as likely as any other, and drawn anew for each row (Sjöblom, Creutz &
+    Aulamo 2018). ``same (m, m)`` is True where two pairs share a text; a row is never its own
+    partner. The generator may lie on another device.
+
+    Returns int64 ``(m,)``, -1 for a row that has no possible partner.
+    """
+    size = len(same)
+    chance = torch.rand(size, size, generator=generator, device=generator.device).to(same.device)
+    own = torch.eye(size, dtype=torch.bool, device=same.device)
+    return _first_highest(chance.masked_fill(same | own, float("-inf")))
 
 
 SAMPLING_POWER = 0.75

@@ -28,9 +28,8 @@ from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import TRIGRAMS, Ragged
 from bitextfilter.text.segment import SegmenterSettings, load_segmenter
 from bitextfilter.text.vocabulary import END, RESERVED, TrigramSettings
-from bitextfilter.training.autoencoder import BilingualTraining, pair_stream
 from bitextfilter.training.data import Corpus, PairTexts, Sentences, read_monolingual, read_pairs
-from bitextfilter.training.encoder_learner import EncoderLearner
+from bitextfilter.training.encoder_learner import BilingualTraining, EncoderLearner, pair_stream
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.pivot import PivotLearner, check_settings, pivot_stream
 from bitextfilter.training.settings import TrainingSettings, count_updates, validation_interval

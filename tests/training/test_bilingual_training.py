@@ -9,10 +9,14 @@ import pytest
 import torch
 
 from bitextfilter.encoders.registry import ENCODERS
-from bitextfilter.training.autoencoder import Batch, BilingualTraining, shared_text
 from bitextfilter.training.data import Corpus, Sentences, pad
-from bitextfilter.training.encoder_learner import VariationalDropout
-from bitextfilter.training.negatives import random_partners
+from bitextfilter.training.encoder_learner import (
+    Batch,
+    BilingualTraining,
+    VariationalDropout,
+    shared_text,
+)
+from bitextfilter.training.objectives import random_partners
 from bitextfilter.training.settings import TrainingSettings
 
 SIZE = 40

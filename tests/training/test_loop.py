@@ -15,14 +15,14 @@ from bitextfilter.encoders.combination import PARTS
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.text.ragged import PIECES
-from bitextfilter.training.autoencoder import (
+from bitextfilter.training.data import Corpus, Sentences, pad
+from bitextfilter.training.encoder_learner import (
     BilingualTraining,
     mega_negatives,
     mini_batches,
     pair_stream,
     shared_text,
 )
-from bitextfilter.training.data import Corpus, Sentences, pad
 from bitextfilter.training.loop import Hooks, Progress, learn
 from bitextfilter.training.settings import TrainingSettings, validation_interval
 from bitextfilter.training.start import start_small

@@ -8,9 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from bitextfilter.training import negatives as selection
-from bitextfilter.training.negatives import hardest_negatives, random_partners, taken
-from bitextfilter.training.objectives import margin_loss
+from bitextfilter.training import objectives as selection
+from bitextfilter.training.objectives import hardest_negatives, margin_loss, random_partners, taken
 
 
 def naive_hardest(anchors: Tensor, candidates: Tensor, same: Tensor) -> list[int]:

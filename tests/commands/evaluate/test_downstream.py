@@ -368,7 +368,7 @@ def test_too_few_words_are_warned_of(files: Path, tmp_path: Path) -> None:
     result = downstream(files, tmp_path, "--oracle", "label", "--set", "training.passes=0.01",
                         words=100_000)  # fmt: skip
     assert "warning: oracle has only" in result.stderr
-    assert "words in 300 rows" in result.stderr
+    assert "words, in 300 rows" in result.stderr
 
 
 def test_without_sacrebleu(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

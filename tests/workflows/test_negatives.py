@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.errors import SettingsError
-from bitextfilter.training.negatives import Negatives, drawn, last_of_best, repaired
+from bitextfilter.workflows.classifier_training import Negatives, drawn, last_of_best, repaired
 
 
 @pytest.mark.parametrize(
