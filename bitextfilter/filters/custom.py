@@ -35,6 +35,7 @@ class RegularExpression(PairFault):
     keep: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for pattern in (self.pattern, self.source, self.target):
             try:
                 regex.compile(pattern or "")
@@ -75,6 +76,7 @@ class Literals(SideFault):
     any: str = 'Re: {{ %s }} +++ *** ="'
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.any.split():
             raise SettingsError(f"{self.name}: any names no literal")
 
@@ -130,11 +132,11 @@ _WITHOUT_SPACES = regex.compile(
 class _WordList:
     """Words and phrases to find, in any case."""
 
-    def __init__(self, entries: Iterable[str]) -> None:
-        """Take the *entries*; blank ones are ignored."""
+    def __init__(self, path: str) -> None:
+        """Read the list; blank lines are ignored. Raises NotFoundError, or InputError."""
         self._phrases: dict[str, list[list[str]]] = {}
         self._pieces: list[str] = []
-        for entry in entries:
+        for entry in read_lines(path):
             folded = entry.strip().casefold()
             if _WITHOUT_SPACES.search(folded):
                 self._pieces.append(folded)
@@ -153,10 +155,7 @@ class _WordList:
         return next((piece for piece in self._pieces if piece in folded), None)
 
 
-@functools.lru_cache
-def _word_list(path: str) -> _WordList:
-    """Read the list at *path*. Raises NotFoundError, or InputError for bytes that are not UTF-8."""
-    return _WordList(read_lines(path))
+_word_list = functools.lru_cache(_WordList)
 
 
 def columns_of(rules: Iterable[Rule]) -> list[str]:
