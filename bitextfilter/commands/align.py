@@ -25,18 +25,15 @@ from bitextfilter.commands.align_documents import (
     write_alignments,
 )
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.cuts import (
+from bitextfilter.commands.frame.options import (
+    COUNT,
     NO_CUT,
     RECOMMENDED,
     MinScore,
-    as_optional_min_score,
-    recommended_cut,
-)
-from bitextfilter.commands.frame.options import (
-    COUNT,
     ModelName,
     Scaling,
     argument,
+    as_optional_min_score,
     flag,
     option,
     options_of,
@@ -259,7 +256,7 @@ def _least_score(run: Run, similarity: str, asked: MinScore | str | None) -> flo
         return float(np.float32(asked))
     assert run.model_name is not None
     try:
-        return float(np.float32(recommended_cut(run, run.model_name, similarity, "mining")))
+        return float(np.float32(run.recommended_cut(run.model_name, similarity, "mining")))
     except SettingsError as error:
         if asked == RECOMMENDED:
             raise

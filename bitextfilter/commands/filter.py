@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.cuts import CutMeasure, measure_of, recommended_cut
 from bitextfilter.commands.frame.options import (
     DEFAULT_MODEL,
+    CutMeasure,
     Scaling,
     as_column,
     flag,
@@ -110,6 +110,8 @@ def _rules_asked_for(
 
 def _recommended(run: Run, folder: str | None, similarity: str | None, column: str) -> float:
     """Return the recommended cut of the scores in a column, by its name or --similarity."""
+    from bitextfilter.scoring.thresholds import measure_of
+
     model = folder or os.environ.get("BITEXTFILTER_MODEL") or DEFAULT_MODEL
     plain = column == "score" or column.lstrip("-").isdigit()
     if plain and run.row_settings.header and similarity is None:
@@ -117,7 +119,7 @@ def _recommended(run: Run, folder: str | None, similarity: str | None, column: s
             f"column {column}: use its name in the header, or give its measure with --similarity"
         )
     measure = measure_of(model, similarity, None if plain else column)
-    return recommended_cut(run, model, measure)
+    return run.recommended_cut(model, measure)
 
 
 @command(

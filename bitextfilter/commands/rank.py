@@ -15,20 +15,16 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.cuts import (
+from bitextfilter.commands.frame.options import (
+    NATURAL,
     RECOMMENDED,
     CutMeasure,
     MinScore,
-    as_min_score,
-    measure_of,
-    recommended_cut,
-)
-from bitextfilter.commands.frame.options import (
-    NATURAL,
     ModelName,
     as_amount,
     as_column,
     as_fraction,
+    as_min_score,
     as_part,
     option,
     rows,
@@ -180,13 +176,15 @@ class _Incoming:
 
     def least(self, similarity: str | None) -> float | None:
         """Return the number of --min-score, for the measure of --similarity if it is given."""
+        from bitextfilter.scoring.thresholds import measure_of
+
         wanted = self._settings.min_score
         if wanted != RECOMMENDED:
             return wanted
         model, header = str(self._run.model_name), self.reader.header
         column = None if header is None else header.split(b"\t")[self._place].decode()
         measure = measure_of(model, similarity, column)
-        return recommended_cut(self._run, model, measure)
+        return self._run.recommended_cut(model, measure)
 
     def read(self) -> Ranked:
         """Read everything, and rank it."""

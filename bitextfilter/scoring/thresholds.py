@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from bitextfilter.errors import ModelError, SettingsError
-from bitextfilter.models.folders import THRESHOLDS
-from bitextfilter.scoring.measures import THRESHOLD_MEASURES
+from bitextfilter.models.folders import THRESHOLDS, find_model, read_config
+from bitextfilter.scoring.measures import THRESHOLD_MEASURES, default_measure
 
 USES = ("filtering", "mining")
 """Cutting a noisy corpus of pairs; cutting the pairs that ``bitext-align`` mines."""
@@ -186,3 +186,22 @@ def recommended_threshold(
         f"the model {folder.name} recommends {cuts} for {use} by {measure}{only}{stale}:"
         " give a number, or estimate a cut (bitext-models recommend --help)"
     )
+
+
+def measure_of(model: str, similarity: str | None, column: str | None) -> str:
+    """Return the measure of a column of scores.
+
+    It is *similarity* where it is given, else the name of the *column* where it has one, else the
+    measure that is the default of ``bitext-score`` with this model. Raises SettingsError for a
+    name that is no measure.
+    """
+    if similarity is not None:
+        return similarity
+    if column is None:
+        return default_measure("classifier" in read_config(find_model(model)))
+    if column not in THRESHOLD_MEASURES:
+        raise SettingsError(
+            f"the measure of the column {column!r} is unknown: name it with --similarity,"
+            f" one of {', '.join(THRESHOLD_MEASURES)}"
+        )
+    return column

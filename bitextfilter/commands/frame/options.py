@@ -21,13 +21,14 @@ from functools import partial
 from math import isnan
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 from click.core import ParameterSource
 
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import Columns, number_of
+from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -36,6 +37,11 @@ DEFAULT_MODEL = "en-de"
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+
+NO_CUT: Literal["none"] = "none"
+RECOMMENDED: Literal["recommended"] = "recommended"
+
+MinScore = float | Literal["recommended"]
 
 
 def as_column(value: int | str) -> int | str:
@@ -105,6 +111,21 @@ def as_score(value: str) -> float:
     if isnan(number):
         raise click.BadParameter(f"{value!r} is not a number")
     return number
+
+
+def as_min_score(value: str) -> MinScore:
+    """Read a score, or ``recommended``."""
+    if value == RECOMMENDED:
+        return RECOMMENDED
+    try:
+        return as_score(value)
+    except click.BadParameter as error:
+        raise click.BadParameter(f"{error.message}, nor is it {RECOMMENDED}") from error
+
+
+def as_optional_min_score(value: str) -> MinScore | Literal["none"]:
+    """Read a score, ``recommended``, or ``none``."""
+    return NO_CUT if value == NO_CUT else as_min_score(value)
 
 
 def as_most_bad(value: str) -> int | Fraction:
@@ -343,6 +364,17 @@ class ModelName:
         default=DEFAULT_MODEL,
         envvar="BITEXTFILTER_MODEL",
         show_envvar=True,
+    )
+
+
+@dataclass(frozen=True)
+class CutMeasure:
+    """The measure of scores, for the recommended cut."""
+
+    similarity: str | None = option(
+        "--similarity",
+        "Measure of the score, for the recommended cut  [default: by header, or bitext-score's]",
+        THRESHOLD_MEASURES,
     )
 
 

@@ -385,6 +385,29 @@ class Run:
         self.facts["model"], self.facts["digest"] = model.name, model.digest
         return model
 
+    def recommended_cut(self, model: str, measure: str, use: str | None = None) -> float:
+        """Return the cut that a model recommends for a measure; stderr and manifest get it too.
+
+        Args:
+            model: name of a shipped model, or a folder.
+            measure: measure of the scores, such as ``mlp``.
+            use: ``filtering`` or ``mining``; None for mining with ``joint``, else filtering.
+
+        Raises:
+            SettingsError: the model recommends none.
+        """
+        from bitextfilter.models.folders import find_model, model_digest
+        from bitextfilter.scoring.thresholds import recommended_threshold
+
+        folder = find_model(model)
+        found = recommended_threshold(folder, model_digest(folder), measure, use)
+        name = folder.name
+        origin = f"for {found.use}, by {found.goal}, model {name} {found.model}"
+        cut = f"{measure}>={found.threshold!r} ({origin})"
+        self.facts[f"recommended {measure}"] = cut
+        self.note(f"the recommended cut is {cut}")
+        return found.threshold
+
     def progress(self, total: int | None = None, unit: str = "") -> tqdm[Any]:
         """Return the progress: a bar on a terminal, elsewhere a line a minute; none with -q.
 
