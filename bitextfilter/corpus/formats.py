@@ -44,7 +44,6 @@ class PairReader(ABC):
     """Reads pairs from one format. Iterable once."""
 
     def __init__(self, name: str) -> None:
-        """Read the file *name*, as messages call it."""
         self.name = name
         self.dropped: set[str] = set()
         """Names of other fields in the file, which are not read."""

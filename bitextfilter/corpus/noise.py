@@ -124,7 +124,6 @@ class _PairWindow:
     """
 
     def __init__(self, pairs: Iterable[_Pair], reach: int, fits: Callable[[str], bool]) -> None:
-        """Take the pairs; none is read yet."""
         self._pairs = iter(pairs)
         self._reach = reach
         self._fits = fits
@@ -133,7 +132,6 @@ class _PairWindow:
         self._size = 0
 
     def __iter__(self) -> Iterator[_Pair]:
-        """Yield each pair in turn."""
         self._read_ahead()
         while self._place < len(self._held):
             yield self._held[self._place].pair

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,7 @@ from bitextfilter.arrays import Indices, Scores
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.sentence_file import SentenceFile
 from bitextfilter.similarity.neighbours import MARGINS, NO_ROW, Neighbours, highest_means
-from bitextfilter.similarity.pair_classifier import EncodedSide, PairScorer, VectorRows
+from bitextfilter.similarity.pair_classifier import EncodedSide, PairScorer
 from bitextfilter.similarity.vectors import euclidean_pairs
 
 NEEDS_CLASSIFIER = ("mlp", "joint")
@@ -76,7 +75,6 @@ class MiningSettings:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        """Check names and numbers."""
         for value, names in ((self.similarity, MINING_SIMILARITIES), (self.retrieval, RETRIEVALS)):
             if value not in names:
                 raise SettingsError(f"{value!r} is none of {', '.join(names)}")
@@ -100,7 +98,8 @@ def scorer_for(
     SettingsError where one is needed, and there is none.
     """
     if settings.similarity == "euclidean":
-        return partial(_euclidean, sides[0][0], sides[1][0])
+        source, target = sides[0][0], sides[1][0]
+        return lambda rows, columns: euclidean_pairs(source[rows], target[columns])
     if settings.similarity not in NEEDS_CLASSIFIER:
         return None
     scorer = classify(*sides)
@@ -108,11 +107,6 @@ def scorer_for(
     if settings.similarity == "joint" and scorer is not None:
         scorer = joint_evidence(scorer, [_characters(sentences) for _, sentences in sides])
     return scorer
-
-
-def _euclidean(source: VectorRows, target: VectorRows, rows: Indices, columns: Indices) -> Scores:
-    """Return the negative Euclidean distances of the vectors of pairs, ``(n,)``."""
-    return euclidean_pairs(source[rows], target[columns])
 
 
 def joint_evidence(probabilities: PairScorer, characters: Sequence[Indices]) -> PairScorer:

@@ -51,7 +51,6 @@ class LinkSettings:
     """Cost, times the size, of a link that the model scorer is sure is no translation."""
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
         if not 1 <= self.largest <= 10:
             raise SettingsError("a link has 1 to 10 sentences of a side")
         if not all(0 <= cost <= 100 for cost in (self.skip, self.length, self.penalty)):

@@ -67,7 +67,6 @@ class Band:
     """``(n + 1,)``, not falling."""
 
     def __post_init__(self) -> None:
-        """Check that a path fits in."""
         first, last = self.first, self.last
         connected = (first[1:] <= last[:-1]).all() and (first <= last).all()
         rising = (np.diff(first) >= 0).all() and (np.diff(last) >= 0).all()
@@ -139,7 +138,6 @@ class _Rows:
     """Costs of the cheapest ways to the last rows, and the last step to each cell."""
 
     def __init__(self, costs: PathCosts, band: Band) -> None:
-        """Begin before the first row."""
         self._costs, self._band = costs, band
         self._reach = max((size.source for size in costs.links), default=1)
         self._target_sums = np.concatenate([[0], np.cumsum(costs.skip_target)])
