@@ -66,14 +66,21 @@ def read_rows(
         if reader.doubt:
             warnings.warn(reader.doubt, stacklevel=2)
         for row in reader:
-            checked = _checked_row(row, str(path))
-            if isinstance(checked, Row):
-                scores = (number_of(text.encode()) for text in checked.texts[2:])
-                yield (*checked.texts[:2], *scores)
+            reason = _fault(row)
+            if isinstance(row, Row) and not reason:
+                yield (*row.texts[:2], *(number_of(text.encode()) for text in row.texts[2:]))
             elif on_bad is None:
-                raise checked.error()
+                raise InputError(reason, file=str(path), line=row.number, remedy=_REMEDY)
             else:
-                on_bad(checked.number, checked.reason)
+                on_bad(row.number, reason)
+
+
+def _fault(row: Row | BadRow) -> str:
+    """Return the reason why a row is bad; empty for a good one."""
+    if isinstance(row, BadRow):
+        return row.reason
+    sides = zip(("source", "target"), row.texts, strict=False)
+    return next((f"the {side} is empty" for side, text in sides if is_blank(text)), "")
 
 
 @dataclass(frozen=True)
@@ -84,16 +91,6 @@ class _Columns(Columns):
         """Return the columns, the score last."""
         named = ("source", self.source), ("target", self.target), ("score", self.score)
         return tuple(ColumnPlace(name, f"{name}=", at) for name, at in named if at is not None)
-
-
-def _checked_row(row: Row | BadRow, name: str) -> Row | BadRow:
-    """Return the row, as a bad one if its source or target is blank."""
-    if isinstance(row, BadRow):
-        return row
-    for side, text in (("source", row.source), ("target", row.target)):
-        if is_blank(text):
-            return BadRow(row.number, row.line, row.ending, f"the {side} is empty", _REMEDY, name)
-    return row
 
 
 class Filter:
