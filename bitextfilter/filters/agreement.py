@@ -129,7 +129,7 @@ class _Copied(AgreementRule):
 
 @dataclass(frozen=True)
 class EmailAddresses(_Copied):
-    """The sides hold the same e-mail addresses, whatever their case; ``allowed`` may differ."""
+    """The sides hold the same e-mail addresses, apart from case; ``allowed`` may differ."""
 
     name = "email-addresses"
     unit = "addresses without a partner on the other side, 0 and up"

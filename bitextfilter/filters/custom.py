@@ -89,7 +89,7 @@ class Literals(SideFault):
 
 @dataclass(frozen=True)
 class UnwantedWords(PairFault):
-    """No side has a word or phrase of your lists, whatever its case.
+    """No side has a word or phrase of your lists; case is ignored.
 
     A list is a UTF-8 file with a word or phrase a line: ``words`` for both sides, ``source`` and
     ``target`` for one. Only whole words match, except in Chinese, Japanese, Thai, Lao, Khmer and
@@ -130,7 +130,7 @@ _WITHOUT_SPACES = regex.compile(
 
 
 class _WordList:
-    """Words and phrases to find, in any case."""
+    """Words and phrases to find, upper or lower case."""
 
     def __init__(self, path: str) -> None:
         """Read the list; blank lines are ignored. Raises NotFoundError, or InputError."""
@@ -185,7 +185,7 @@ class ColumnRule(_InColumn):
     """
 
     name = "column"
-    unit = "that of the column"
+    unit = "the number in the column"
     origin = "scores of any kind, by this or another program"
 
     exclusive: bool = False

@@ -249,8 +249,8 @@ class CrossEntropyDifference(_Fluency):
 class LanguageModelClassifier(_Fluency):
     """Each side is more probable by its own language model than by the other side's.
 
-    The value is the posterior probability of the side's own model, with equal priors. It tells
-    languages or kinds of text apart; models of characters do best. A blank side passes.
+    The value is the posterior probability of the side's own model, with equal priors. It separates
+    languages or kinds of text; models of characters do best. A blank side passes.
     """
 
     name = "language-model-classifier"

@@ -318,7 +318,7 @@ _LONGEST_PHRASE = 30
 
 @dataclass(frozen=True)
 class RepeatedWords(SideFault):
-    """No phrase of ``shortest`` words or more stands twice in a row, whatever its case.
+    """No phrase of ``shortest`` words or more stands twice in a row; case is ignored.
 
     Punctuation belongs to its word: "no, no, no, no" is a repetition, "I do, I do" is not.
     Phrases have at most 30 words. Languages without spaces need the rule ``repetition``.
