@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import settings
 from tqdm import tqdm
+from warm import warm
 
 from bitextfilter.commands.frame import run
 
@@ -17,6 +19,7 @@ os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported; processes that 
 
 settings.register_profile("patient", deadline=None)  # machines are busy at times
 settings.load_profile("patient")
+
 
 NOTHING_SKIPPED = bool(os.environ.get("NOTHING_SKIPPED"))
 """Whether a skipped test is a failed one, as in continuous integration."""
@@ -64,3 +67,10 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(run.Messages, "begin", begin)
     monkeypatch.setattr(tqdm, "update", take_a_minute)
+
+
+@pytest.fixture(scope="session")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of the commands, which start at once."""
+    with warm(tmp_path_factory.mktemp("commands")) as folder:
+        yield folder

@@ -10,14 +10,13 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
-from console import ROOT, leaves, options, run, scripts
+from click.testing import CliRunner
+from console import ROOT, leaves, options, scripts
 from console import command as command_of
-from warm import warm
 
 from bitextfilter.encoders.combination import PARTS
 from bitextfilter.workflows.encoder_training import EncoderConfig
@@ -160,7 +159,8 @@ def test_the_page_on_training_has_settings_files_that_can_be_read() -> None:
     + [("bitext-paraphrase", "bitext-paraphrase train")],
 )
 def test_the_page_of_a_training_has_the_table_of_its_settings(page: str, command: str) -> None:
-    done = run([*command.split(), "--list-settings"])
+    name, *words = command.split()
+    done = CliRunner().invoke(command_of(name), [*words, "--list-settings"])
     assert len(done.stdout.splitlines()) > 3
     assert done.stdout in page_of(page).read_text(encoding="utf-8")
 
@@ -277,13 +277,6 @@ def test_examples_of_python_print_what_the_page_shows(
     monkeypatch.chdir(tmp_path)
     session = python_examples(path.read_text(encoding="utf-8"))
     assert "".join(failures(session, named(path))) == ""
-
-
-@pytest.fixture(scope="module")
-def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder of the commands, which start at once."""
-    with warm(tmp_path_factory.mktemp("commands")) as folder:
-        yield folder
 
 
 @pytest.mark.parametrize(

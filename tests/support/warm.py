@@ -54,6 +54,7 @@ def warm(folder: Path) -> Iterator[Path]:
 
 def serve(address: str) -> None:
     """Answer each request in a fork."""
+
     import bitextfilter.scoring.model
     import bitextfilter.workflows.encoder_training  # noqa: F401
 

@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from console import BIN, ROOT
+from console import ROOT
 
 from bitextfilter.corpus.noise import CLEAN, NOISE_KINDS
 
@@ -39,8 +39,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def crawl(data: Path, output: Path) -> bytes:
-    search = os.pathsep.join([str(BIN), str(Path(sys.executable).parent), os.environ["PATH"]])
+def crawl(data: Path, output: Path, commands: Path) -> bytes:
+    search = os.pathsep.join([str(commands), str(Path(sys.executable).parent), os.environ["PATH"]])
     words = ["sh", str(SCRIPT), str(data), str(output), str(ROWS)]
     done = subprocess.run(
         words, capture_output=True, timeout=120, check=False, env={**os.environ, "PATH": search}
@@ -50,10 +50,10 @@ def crawl(data: Path, output: Path) -> bytes:
 
 
 def test_the_crawl_has_all_kinds_and_copies_and_is_the_same_again(
-    data: Path, tmp_path: Path
+    data: Path, tmp_path: Path, commands: Path
 ) -> None:
-    text = crawl(data, tmp_path / "one")
-    assert text == crawl(data, tmp_path / "other")
+    text = crawl(data, tmp_path / "one", commands)
+    assert text == crawl(data, tmp_path / "other", commands)
     rows = [line.split("\t") for line in text.decode().removesuffix("\n").split("\n")]
     assert len(rows) == ROWS and {len(row) for row in rows} == {4}
     labels = Counter(row[2] for row in rows)

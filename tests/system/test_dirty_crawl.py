@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from console import BIN, ROOT
+from console import ROOT
 
 DAMAGE = [
     "Latin-1 für alle\tschön".encode("latin-1"),
@@ -48,11 +48,11 @@ def pipeline(page: str) -> str:
     ],
 )
 def test_the_pipeline_of_a_page_runs_over_damaged_rows(
-    page: str, source: str, result: str, tmp_path: Path
+    page: str, source: str, result: str, tmp_path: Path, commands: Path
 ) -> None:
     data = crawl()
     (tmp_path / source).write_bytes(gzip.compress(data) if source.endswith(".gz") else data)
-    search = os.pathsep.join([str(BIN), str(Path(sys.executable).parent), os.environ["PATH"]])
+    search = os.pathsep.join([str(commands), str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         ["bash", "-c", pipeline(page)],
         cwd=tmp_path,

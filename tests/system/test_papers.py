@@ -10,13 +10,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from console import BIN, ROOT
+from console import ROOT
 
 from bitextfilter.settings import read_settings
 from bitextfilter.workflows.encoder_training import EncoderConfig
 
 PAPERS = ROOT / "examples" / "papers"
-COMMANDS = [str(BIN), str(Path(sys.executable).parent)]
 SETS = ("sts2012.one", "sts2012.two", "sts2013.one", "sts2013.two", "sts2014.one", "sts2014.two",
         "sts2015.one", "sts2015.two", "stsb.en", "sick2014")  # fmt: skip
 
@@ -85,8 +84,11 @@ def test_english_sentences_of_one_translation_are_pairs(data: Path) -> None:
     assert german < set(pairs) and len(french & set(pairs)) == 1
 
 
-def test_a_model_is_trained_measured_shown_and_kept(data: Path, tmp_path: Path) -> None:
-    rows = table(run("paper3.sh", data, tmp_path, "word-1", commands=COMMANDS))
+def test_a_model_is_trained_measured_shown_and_kept(
+    data: Path, tmp_path: Path, commands: Path
+) -> None:
+    search = [str(commands), str(Path(sys.executable).parent)]
+    rows = table(run("paper3.sh", data, tmp_path, "word-1", commands=search))
     assert set(rows) == {"word", "theirs: WORD,TRIGRAM"}
     mega, *figures, seconds, _, theirs = rows["word"]
     assert (mega, theirs) == ("1", "82.3")
@@ -95,7 +97,7 @@ def test_a_model_is_trained_measured_shown_and_kept(data: Path, tmp_path: Path) 
     assert len((tmp_path / "dev.tsv").read_text().splitlines()) == 3
     again = run("paper3.sh", data, tmp_path, "word-1")
     assert table(again) == rows
-    unknown = run("paper3.sh", data, tmp_path, "word-2", commands=COMMANDS)
+    unknown = run("paper3.sh", data, tmp_path, "word-2", commands=search)
     assert unknown.returncode != 0 and "no model is called word-2" in unknown.stderr
 
 

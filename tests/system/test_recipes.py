@@ -87,16 +87,18 @@ def examples(tmp_path: Path) -> Path:
     return copy
 
 
-def test_the_recipe_makes_a_whole_model_and_keeps_it(data: Path, tmp_path: Path) -> None:
+def test_the_recipe_makes_a_whole_model_and_keeps_it(
+    data: Path, tmp_path: Path, commands: Path
+) -> None:
     words = [EXAMPLES / "train-en-fr" / "train.sh", data, tmp_path]
-    done = run(*words)
+    done = run(*words, first=commands)
     assert done.returncode == 0, done.stderr
     model = load(tmp_path / "en-fr")
     assert model.languages == ("en", "fr") and model.classifier is not None
     assert model.background is not None and model.encoder.dim == 512
     held = {path.name for path in model.folder.iterdir()}
     assert {"card.md", "attribution.md", "thresholds.json", "classifier.json"} <= held
-    shown = run(BIN / "bitext-models", "show", tmp_path / "en-fr").stdout
+    shown = run(commands / "bitext-models", "show", tmp_path / "en-fr").stdout
     measures = [line.split(".")[2] for line in shown.split("\n") if line.startswith("threshold")]
     assert sorted(measures) == ["cosine", "csls", "distance", "euclidean", "mlp", "ratio"]
     names = "positives", "negatives", "nearly"
@@ -104,7 +106,7 @@ def test_the_recipe_makes_a_whole_model_and_keeps_it(data: Path, tmp_path: Path)
     assert nearly and not positives & negatives and not nearly & (positives | negatives)
     assert model.classifier.settings.minor_error_quality == 0.01
     assert 5 * 25 < len(positives) <= 6 * 25 and len(negatives) > len(positives)
-    again = run(*words)
+    again = run(*words, first=commands)
     assert again.returncode == 0, again.stderr
     assert "update" not in again.stderr and load(tmp_path / "en-fr").digest == model.digest
 
