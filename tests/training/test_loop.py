@@ -209,7 +209,8 @@ def test_weights_count_in_the_length_of_a_run() -> None:
 def test_every_part_learns_by_every_loss(
     tmp_path: Path, name: str, changes: dict[str, object]
 ) -> None:
-    settings = replace(SETTINGS, **{**TRIPLET, "passes": 16, "learning_rate": 0.02, **changes})  # type: ignore[arg-type]
+    quick = {"batch_size": 5, "passes": 6, "learning_rate": 0.02}
+    settings = replace(SETTINGS, **{**TRIPLET, **quick, **changes})  # type: ignore[arg-type]
     made = model(settings, name)
     if settings.initial == "uniform":
         start_small(made.network, 1)

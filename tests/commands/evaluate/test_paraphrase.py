@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,18 @@ from bitextfilter.commands.evaluate import main
 from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.scoring.model import load
 from bitextfilter.training.labelled_pairs import LabelledVectors
+from bitextfilter.workflows import paraphrase_detection
 from bitextfilter.workflows.paraphrase_detection import DetectionConfig, measure_detectors
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick() -> Iterator[None]:
+    """A few epochs."""
+    with pytest.MonkeyPatch.context() as patch:
+        training = replace(paraphrase_detection.TRAINING, epochs=3)
+        patch.setattr(paraphrase_detection, "TRAINING", training)
+        yield
+
 
 Rows = list[tuple[str, str, str]]
 
