@@ -17,7 +17,6 @@ from bitextfilter.io.spill import KeyTable
 
 _STARTS, _COPIES = ".starts", ".copies"
 _DIGEST_BYTES = 16
-_DIGEST_BLOCK = 1 << 24
 _UNBOUNDED = 1 << 50
 _WINDOW = 4096
 _NO_BYTES = np.zeros(0, np.uint8)
@@ -76,10 +75,8 @@ class SentenceFile(Sequence[str]):
 
     def digest(self) -> str:
         """Return 32 hexadecimal digits over all sentences in order, and their copies."""
-        whole = hashlib.blake2b(digest_size=_DIGEST_BYTES)
-        for first in range(0, len(self._bytes), _DIGEST_BLOCK):
-            whole.update(self._bytes[first : first + _DIGEST_BLOCK].data)
-        whole.update(self.copies().tobytes())
+        whole = hashlib.blake2b(self._bytes.data, digest_size=_DIGEST_BYTES)
+        whole.update(self.copies().data)
         return whole.hexdigest()
 
     def _lines(self, first: int, last: int) -> list[str]:
