@@ -77,18 +77,13 @@ class _Settings:
     source: str | None = argument(required=False)
     target: str | None = argument(required=False)
     similarity: str | None = option(
-        "--similarity",
-        "Score of a pair  [default: joint; without a classifier csls]",
-        THRESHOLD_MEASURES,
+        "--similarity", "Score  [default: joint; without a classifier csls]", THRESHOLD_MEASURES
     )
     retrieval: str = option(
         "--retrieval", "Choice of pairs among the candidates.", _RETRIEVALS, "max"
     )
     neighbours_count: int = option(
-        "-k --neighbours-count K",
-        "Candidates of each sentence, and neighbours of a margin.",
-        COUNT,
-        4,
+        "-k --neighbours-count K", "Candidates of a sentence, and neighbours of a margin.", COUNT, 4
     )
     min_score: MinScore | Literal["none"] | None = option(
         "--min-score X",
@@ -98,10 +93,7 @@ class _Settings:
     )
     keep_duplicates: bool = flag("--keep-duplicates", "Write a pair for each copy of its lines.")
     dtype: str = option(
-        "--dtype",
-        "Number format of the vectors on disk.",
-        ["float16", "float32", "int8"],
-        "float16",
+        "--dtype", "Number format of vectors on disk.", ["float16", "float32", "int8"], "float16"
     )
     index: str = option(
         "--index",
@@ -125,8 +117,7 @@ class _Settings:
         "--stream", "With --index-load: the best pair of each source, in input order."
     )
     monotonic: bool = flag(
-        "--monotonic",
-        "Align documents: the older name of bitext-align-documents, with its options.",
+        "--monotonic", "Align documents: an older name of bitext-align-documents, and its options."
     )
 
 

@@ -93,9 +93,7 @@ class DocumentSettings:
     )
     links: bool = flag("--links", "Write [0]:[0,1]:score, not the sentences.")
     split: tuple[str, str] | None = option(
-        "--split L1,L2",
-        "Divide lines into sentences, by the rules of these languages.",
-        as_languages,
+        "--split L1,L2", "Divide lines into sentences, by rules of these languages.", as_languages
     )
     keep_going: bool = flag("--keep-going", "Leave out documents of the list that cannot be read.")
 

@@ -63,10 +63,7 @@ class _Settings:
         _two_names,
     )
     keep: tuple[str, ...] = option(
-        "--keep NAME[,NAME...]",
-        "jsonl, tmx: read these fields or properties too, as further columns.",
-        _names,
-        "",
+        "--keep NAME[,NAME...]", "jsonl, tmx: read these fields too, as more columns.", _names, ""
     )
     whitespace: bool = flag(
         "--whitespace", "Make tabs and line breaks in a text spaces (to tsv, moses)."

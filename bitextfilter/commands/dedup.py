@@ -82,16 +82,11 @@ class _Settings:
 
     match: str = option("--match", "Texts that count as duplicates: see above.", MATCH, "exact")
     by: str = option(
-        "--by",
-        "Compare both sides together, one side, or either: then no text comes twice.",
-        BY,
-        "pair",
+        "--by", "Compare both sides together, one, or either: then no text comes twice.", BY, "pair"
     )
     keep: str = option("--keep", "Row to keep; best is by the score in --column.", KEEP, "first")
     column: int | str | None = option(
-        "--column COLUMN",
-        "Column of the score; higher is better  [default: -1, the last]",
-        as_column,
+        "--column COLUMN", "Column of the score; higher is better  [default: -1]", as_column
     )
     ignore: tuple[str, ...] | None = option(
         "--ignore NAME[,NAME...]",
@@ -107,10 +102,7 @@ class _Settings:
         "--shingle", "Characters of the n-grams that near compares  [default: 4]", COUNT
     )
     memory: int = option(
-        "--memory BYTES",
-        "Approximate memory to use: 500M, 4G. No result depends on it.",
-        _bytes,
-        "1G",
+        "--memory BYTES", "Approximate memory: 500M, 4G. No result depends on it.", _bytes, "1G"
     )
     groups: str | None = option(
         "--groups FILE", "Write the groups of duplicates: number, line, kept or dropped, the row."

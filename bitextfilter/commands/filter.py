@@ -46,9 +46,7 @@ class _Settings:
     )
     file: str | None = option("--rules FILE", "Read rules from FILE (TOML).")
     without: tuple[str, ...] = option(
-        "--without NAME",
-        "Leave out this default rule, or this rule of FILE; repeatable.",
-        multiple=True,
+        "--without NAME", "Leave out this default rule, or rule of FILE; repeatable.", multiple=True
     )
     languages: LanguagePair = languages_option()
     folder: str | None = option(

@@ -228,9 +228,7 @@ class _Recommended:
     name: str = argument("MODEL")
     results: tuple[str, ...] = argument("RESULT...", nargs=-1, required=True)
     folder: str = option(
-        "-o --output FOLDER",
-        "Folder for the model with the thresholds; it may be MODEL's own.",
-        required=True,
+        "-o --output FOLDER", "Folder of the new model; it may be MODEL's own.", required=True
     )
     similarity: str | None = option(
         "--similarity NAME",

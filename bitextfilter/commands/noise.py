@@ -66,10 +66,7 @@ class _Settings:
         "--words MIN-MAX", "Fewest and most words of a side of a damaged pair.", _words, "6-60"
     )
     outside: str = option(
-        "--outside",
-        "Leave pairs with fewer or more words clean, or drop them.",
-        ["clean", "drop"],
-        "clean",
+        "--outside", "Leave pairs of other lengths clean, or drop them.", ["clean", "drop"], "clean"
     )
     window: int = option(
         "--window N", "Other pairs are drawn from the N before and the N after.", COUNT, 10_000

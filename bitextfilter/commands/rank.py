@@ -46,16 +46,10 @@ class _Settings:
     """The order, and the limits of the selection."""
 
     column: int | str = option(
-        "--column COLUMN",
-        "Column of the score: a number, -1 the last, or a name of the header.",
-        as_column,
-        -1,
+        "--column COLUMN", "Column of the score: a number (-1 the last) or a name.", as_column, -1
     )
     order: str = option(
-        "--order",
-        "Write the best row first, or keep the order of the input.",
-        ["ranked", "input"],
-        "ranked",
+        "--order", "Write the best first, or keep the input's order.", ["ranked", "input"], "ranked"
     )
     top_lines: int | None = option(
         "--top-lines N", "Keep at most N rows: 500, 10k, 2.5M.", as_amount
@@ -64,9 +58,7 @@ class _Settings:
         "--top-words N", "Keep rows of at most N words in total.", as_amount
     )
     count_side: str | None = option(
-        "--count-side",
-        "The side whose words --top-words counts  [default: target]",
-        ["source", "target", "both"],
+        "--count-side", "The side of --top-words  [default: target]", ["source", "target", "both"]
     )
     count: str | None = option(
         "--count",
@@ -77,9 +69,7 @@ class _Settings:
         "--top-fraction F", "Keep at most this share, 0 to 1.", as_fraction
     )
     min_score: MinScore | None = option(
-        "--min-score S",
-        "Keep rows that score S or more; recommended is the threshold of --model.",
-        as_min_score,
+        "--min-score S", "Keep rows of S or more; recommended: the cut of --model.", as_min_score
     )
     fold: tuple[int, int] | None = option(
         "--fold I/K", "Take the I-th of K parts; 1 is the worst.", as_part

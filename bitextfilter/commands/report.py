@@ -62,8 +62,7 @@ class _Settings:
         "--label COLUMN", "Column of a label, such as a noise.", as_column
     )
     filter_manifest: str | None = option(
-        "--filter-manifest FILE",
-        "Show the rows dropped by each rule: the --manifest of bitext-filter.",
+        "--filter-manifest FILE", "Show rows dropped by each rule: the --manifest of bitext-filter."
     )
     manifests: tuple[str, ...] = option(
         "--manifests FILE", "Show this manifest; repeat it for more.", multiple=True

@@ -44,10 +44,7 @@ class _Learning:
         "unigram",
     )
     vocabulary_size: int = option(
-        "--vocabulary-size",
-        "With unigram and sentencepiece-bpe: most pieces to learn.",
-        COUNT,
-        32_000,
+        "--vocabulary-size", "For unigram, sentencepiece-bpe: most pieces to learn.", COUNT, 32_000
     )
     merges: int = option("--merges", "With bpe: most merges to learn.", COUNT, 20_000)
     sample_size: int = option(
@@ -107,9 +104,7 @@ class _Cutting:
     )
     join: bool = flag("--join", "Turn pieces back into text.")
     language: str = option(
-        "--language CODE",
-        "Language of the text; only matters to a model trained on Moses' tokens.",
-        default="en",
+        "--language CODE", "Language of the text, for models of Moses' tokens.", default="en"
     )
 
 

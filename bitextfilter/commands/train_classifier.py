@@ -48,14 +48,10 @@ class _Settings:
         default="worst",
     )
     count: int | None = option(
-        "--count N",
-        "Number of negatives; not with given.  [default: one for each translation]",
-        COUNT,
+        "--count N", "Number of negatives; not with given.  [default: one a translation]", COUNT
     )
     nearly: tuple[str, ...] = option(
-        "--nearly FILE",
-        "Pairs with a minor error (trained as a separate output); may be repeated.",
-        multiple=True,
+        "--nearly FILE", "Pairs with a minor error, a separate output; repeatable.", multiple=True
     )
     kind: str = option(
         "--kind",

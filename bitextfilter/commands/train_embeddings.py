@@ -41,10 +41,10 @@ class _Settings:
 
     languages: tuple[str, str] = languages_option("As en,de.", required=True)
     source_text: tuple[str, ...] = option(
-        "--source-text FILE", "Source sentences; may be repeated.", multiple=True
+        "--source-text FILE", "Source sentences; repeatable.", multiple=True
     )
     target_text: tuple[str, ...] = option(
-        "--target-text FILE", "Target sentences; may be repeated.", multiple=True
+        "--target-text FILE", "Target sentences; repeatable.", multiple=True
     )
     source_vectors: str | None = option(
         "--source-vectors FILE", "Source vectors already trained, instead of text."
@@ -53,8 +53,7 @@ class _Settings:
         "--target-vectors FILE", "Target vectors already trained, instead of text."
     )
     segmenter: str | None = option(
-        "--segmenter FOLDER",
-        "Cut text into subwords: a folder by bitext-segment learn, or of a model.",
+        "--segmenter FOLDER", "Cut text into subwords: folder of bitext-segment learn or a model."
     )
     lowercase: bool = option(
         "--lowercase/--keep-case",
@@ -69,9 +68,7 @@ class _Settings:
     )
     dictionary: str | None = option("--dictionary FILE", "A TSV: a source word and a target word.")
     separate: tuple[str, str] | None = option(
-        "--separate SOURCE TARGET",
-        "Write the vectors of each language to a file of its own, too.",
-        nargs=2,
+        "--separate SOURCE TARGET", "Also write each language to a file of its own.", nargs=2
     )
     maximum_words: int = option("--maximum-words", "Most words of each language.", COUNT, 200_000)
     threads: int = option(

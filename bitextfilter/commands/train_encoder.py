@@ -32,13 +32,13 @@ class _Settings(PairTraining):
 
     source_text: tuple[str, ...] = option(
         "--source-text FILE",
-        "Plain source sentences for the decoder to autoencode; may be repeated.",
+        "Plain source sentences for the decoder to autoencode; repeatable.",
         click.Path(dir_okay=False),
         multiple=True,
     )
     target_text: tuple[str, ...] = option(
         "--target-text FILE",
-        "Plain target sentences for the decoder to autoencode; may be repeated.",
+        "Plain target sentences for the decoder to autoencode; repeatable.",
         click.Path(dir_okay=False),
         multiple=True,
     )
@@ -51,21 +51,19 @@ class _Settings(PairTraining):
         "word,trigram]",
     )
     embeddings: Path | None = option(
-        "--embeddings FILE",
-        "Initial vectors of subwords, in the text format of word2vec.",
-        FILE,
+        "--embeddings FILE", "Initial vectors of subwords, in the text format of word2vec.", FILE
     )
     pivot: str | None = option(
         "--pivot LANGUAGE", "The third language of --architecture pivot, such as fr."
     )
     source_pivot: tuple[str, ...] = option(
         "--source-pivot FILE[@WEIGHT]",
-        "Instead of --pairs, a TSV of sources and the same in the third language; may be repeated.",
+        "Instead of --pairs, a TSV of sources and the same in the third language; repeatable.",
         multiple=True,
     )
     target_pivot: tuple[str, ...] = option(
         "--target-pivot FILE[@WEIGHT]",
-        "Instead of --pairs, a TSV of targets and the same in the third language; may be repeated.",
+        "Instead of --pairs, a TSV of targets and the same in the third language; repeatable.",
         multiple=True,
     )
 

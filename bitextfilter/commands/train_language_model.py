@@ -25,10 +25,7 @@ class _Settings:
 
     where: int | str | None = option("--column COLUMN", "Read a column of a TSV.", as_column)
     unit: str = option(
-        "--unit",
-        "Unit of the n-grams; tokens are words and punctuation marks.",
-        _UNITS,
-        "tokens",
+        "--unit", "Unit of the n-grams; tokens are words and punctuation marks.", _UNITS, "tokens"
     )
     lowercase: bool = option("--lowercase/--keep-case", "Lower-case text, or not.", default=True)
 

@@ -37,10 +37,7 @@ class _Settings:
 
     grid: Path = argument(type=FILE)
     table: Path = option(
-        "-o --output FILE",
-        "The table; points with a line in it are not trained again.",
-        FILE,
-        required=True,
+        "-o --output FILE", "The table; points in it are not trained again.", FILE, required=True
     )
     languages: tuple[str, str] = languages_option("Such as en,de.", required=True)
     pairs: tuple[str, ...] = option(
@@ -50,9 +47,7 @@ class _Settings:
     )
     development: str = option("--development FILE", "Pairs to validate on, a TSV.", required=True)
     sts: tuple[str, ...] = option(
-        "--sts FILE",
-        "Measure by these TSVs of score, sentence, sentence; may be repeated.",
-        multiple=True,
+        "--sts FILE", "Measure by TSVs of score, sentence, sentence; repeatable.", multiple=True
     )
     sts_language: str | None = option(
         "--sts-language LANGUAGE", "The language of both their sentences."

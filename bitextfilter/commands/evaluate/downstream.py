@@ -64,41 +64,27 @@ class _Settings:
 
     file: str = argument(type=click.Path(allow_dash=False))
     scores: list[int | str] = option(
-        "--scores COLUMNS",
-        "Columns of scores, separated by commas: each is a system.",
-        _columns,
-        "",
+        "--scores COLUMNS", "Score columns, separated by commas: each is a system.", _columns, ""
     )
     random: bool = flag("--random", "A system of random rows.")
     oracle: int | str | None = option(
-        "--oracle COLUMN",
-        "A system of random rows among those with --clean-label in this column.",
-        as_column,
+        "--oracle COLUMN", "A system of random rows with --clean-label in this column.", as_column
     )
     clean_label: str = option("--clean-label LABEL", "Of --oracle.", default="clean")
     words: int = option(
-        "--words N",
-        "Target words that each system takes at most: 500, 10k, 2.5M.",
-        as_amount,
-        required=True,
+        "--words N", "Most target words of each system: 500, 10k, 2.5M.", as_amount, required=True
     )
     languages: tuple[str, str] = languages_option("Such as de,en.", required=True)
     development: str = option(
         "--development FILE", "Pairs to choose the best network on.", required=True
     )
     tests: tuple[str, ...] = option(
-        "--test FILE",
-        "Pairs to translate and measure; may be repeated.",
-        multiple=True,
-        required=True,
+        "--test FILE", "Pairs to translate and measure; repeatable.", multiple=True, required=True
     )
     seeds: list[int] = option("--seeds N,...", "Train once for each.", _seeds, "1")
     beam: int = option("--beam N", "Hypotheses kept while translating.", click.IntRange(1, 100), 5)
     work: Path = option(
-        "--work DIR",
-        "Keep models and outcomes here, and go on from there.",
-        FOLDER,
-        required=True,
+        "--work DIR", "Keep models and outcomes here, and go on from there.", FOLDER, required=True
     )
     as_json: bool = json_flag()
 

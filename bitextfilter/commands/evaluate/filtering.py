@@ -94,9 +94,7 @@ class _Suggestion:
         "--recall R", "Suggest the highest cut of this recall.", _positive_part
     )
     count_side: str | None = option(
-        "--count-side",
-        "The side whose words are counted  [default: target]",
-        ["source", "target", "both"],
+        "--count-side", "Side whose words count  [default: target]", ["source", "target", "both"]
     )
     similarity: str | None = option(
         "--similarity NAME", "The measure of --model  [default: its default measure]"

@@ -26,9 +26,7 @@ class _Settings:
 
     file: str = argument("PARAPHRASES")
     path: str = option(
-        "--lexicon FILE",
-        "Output of bitext-paraphrase lexicon, from other paraphrases.",
-        required=True,
+        "--lexicon FILE", "Output of bitext-paraphrase lexicon, for other pairs.", required=True
     )
     as_json: bool = json_flag()
 

@@ -43,9 +43,7 @@ class _Settings:
     gold: str = argument()
     mined: str = argument(default="-")
     threshold: float | None = option(
-        "--threshold T",
-        "Measure keeping the pairs that score T or more, instead of all.",
-        as_score,
+        "--threshold T", "Measure keeping the pairs that score T or more, instead of all.", as_score
     )
     gold_scol: int | str = option("--gold-scol COLUMN", "Source column of GOLD.", as_column, 1)
     gold_tcol: int | str = option("--gold-tcol COLUMN", "Target column of GOLD.", as_column, 2)

@@ -58,10 +58,7 @@ class ScoreColumn:
 
     column: int | str = option("--column COLUMN", "Column of the score.", as_column, -1)
     missing: str = option(
-        "--missing",
-        "Count rows without a score as the lowest, or leave them out.",
-        ["lowest", "skip"],
-        "lowest",
+        "--missing", "Rows without a score: the lowest, or left out.", ["lowest", "skip"], "lowest"
     )
 
 
@@ -70,19 +67,13 @@ class Labelling(ScoreColumn):
     """The columns of label, score and verdict, and the meaning of their values."""
 
     labels: int | str | None = option(
-        "--labels COLUMN",
-        "Column of the labels: a number, -1 the last, or a name of the header.",
-        as_column,
+        "--labels COLUMN", "Column of the labels: a number (-1 the last) or a name.", as_column
     )
     verdict: int | str | None = option(
-        "--verdict COLUMN",
-        "Column of a verdict: rows whose verdict is not keep count as the lowest.",
-        as_column,
+        "--verdict COLUMN", "Column of a verdict: all rows but keep count as the lowest.", as_column
     )
     clean_label: str = option(
-        "--clean-label LABEL",
-        "The label of clean rows; every other is a kind of noise.",
-        default="clean",
+        "--clean-label LABEL", "Label of clean rows; any other is a kind of noise.", default="clean"
     )
 
 

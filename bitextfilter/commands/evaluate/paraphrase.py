@@ -36,10 +36,7 @@ class _Settings:
         "--development FILE", "Labelled pairs to choose threshold and perceptron on.", required=True
     )
     label: int | str = option(
-        "--label-column COLUMN",
-        "Column of the labels: 1 for a paraphrase, 0 for none.",
-        as_column,
-        1,
+        "--label-column COLUMN", "Column of the labels: 1 for a paraphrase, or 0.", as_column, 1
     )
     features: str = option(
         "--features",

@@ -43,9 +43,7 @@ class _Settings:
     files: tuple[str, ...] = argument("[FILE]...", nargs=-1)
     human: int | str = option("--human COLUMN", "Column of the human score.", as_column, 1)
     column: int | str | None = option(
-        "--column COLUMN",
-        "Column of a score to hold against it; then no model is loaded.",
-        as_column,
+        "--column COLUMN", "Column of a score to compare; then no model is loaded.", as_column
     )
     similarity: str | None = option(
         "--similarity NAME", "Measure of the model, as in bitext-score  [default: cosine]"

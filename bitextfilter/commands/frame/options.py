@@ -233,11 +233,7 @@ class Common:
         "--batch-size", "Rows held in memory at a time. No result depends on it.", COUNT, 8192
     )
     threads: int = option(
-        "--threads",
-        "Threads to compute with. No result depends on it.  [default: all cores]",
-        COUNT,
-        cores,
-        1,
+        "--threads", "Threads. No result depends on it.  [default: all cores]", COUNT, cores, 1
     )
     device: str = option(
         "--device auto|cpu|cuda[:N]", "Where to compute.", as_device, "auto", "cpu"
@@ -254,9 +250,7 @@ class RowSettings:
     row_files: tuple[str, ...] = argument("[FILE]...", nargs=-1)
     """Files to read in turn instead of ``input``, if any."""
     input: str = option(
-        "-i --input FILE",
-        "Read FILE (.gz .xz .bz2 .zst unpacked)  [default: stdin]",
-        default="-",
+        "-i --input FILE", "Read FILE (.gz .xz .bz2 .zst unpacked)  [default: stdin]", default="-"
     )
     output: str = option(
         "-o --output FILE",
@@ -264,16 +258,10 @@ class RowSettings:
         default="-",
     )
     scol: int | str = option(
-        "--scol COLUMN",
-        "Column of the source text: a number, -1 the last, or a name of the header.",
-        as_column,
-        1,
+        "--scol COLUMN", "Column of the source: a number (-1 the last) or a name.", as_column, 1
     )
     tcol: int | str = option(
-        "--tcol COLUMN",
-        "Column of the target text: a number, -1 the last, or a name of the header.",
-        as_column,
-        2,
+        "--tcol COLUMN", "Column of the target: a number (-1 the last) or a name.", as_column, 2
     )
     header: bool = flag("--header", "The first line names the columns.")
     on_error: str = option(
@@ -285,9 +273,7 @@ class RowSettings:
         show_envvar=True,
     )
     max_bad: int | Fraction | None = option(
-        "--max-bad N|SHARE",
-        "Stop when more rows than this are rejected: 1000, 10k, 0.5%.",
-        as_most_bad,
+        "--max-bad N|SHARE", "Stop when more rows are rejected: 1000, 10k, 0.5%.", as_most_bad
     )
     rejects: str | None = option(
         "--rejects FILE", "Write rejected rows to FILE: number, reason, the row as it was."
@@ -392,8 +378,7 @@ class Scaling:
     """Shards of the input, and the workers that process them."""
 
     resume: str | None = option(
-        "--resume DIR",
-        "Keep finished shards in DIR; the same command continues after an interruption.",
+        "--resume DIR", "Keep finished shards in DIR; after a stop, the same command continues."
     )
     shard: tuple[int, int] | None = option(
         "--shard I/N", "Do only the I-th of N parts of the input.", as_part
@@ -408,8 +393,7 @@ class Scaling:
         "--engine", "Work here, or in workers on a Ray cluster.", ["local", "ray"], "local"
     )
     ray_address: str | None = option(
-        "--ray-address HOST:PORT",
-        "The cluster  [default: RAY_ADDRESS, or one that is started here]",
+        "--ray-address HOST:PORT", "The cluster  [default: RAY_ADDRESS, or one started here]"
     )
     workers: int | None = option(
         "--workers N",

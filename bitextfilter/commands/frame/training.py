@@ -49,9 +49,7 @@ class TrainingOptions:
         "--settings FILE", "Settings (JSON), such as a model's own file of them.", FILE
     )
     overrides: tuple[str, ...] = option(
-        "--set NAME=VALUE",
-        "One setting, which overrides --settings; may be repeated.",
-        multiple=True,
+        "--set NAME=VALUE", "One setting, which overrides --settings; repeatable.", multiple=True
     )
     seed: int | None = option("--seed N", "Short for --set training.seed=N.  [default: 1]", NATURAL)
     seed_name: str = "training.seed"
@@ -121,15 +119,13 @@ class PairTraining:
     )
     parallel: tuple[tuple[str, str], ...] = option(
         "--parallel SOURCE TARGET[@WEIGHT]",
-        "Training pairs in two files with equal numbers of lines; may be repeated.",
+        "Training pairs in two files with equal numbers of lines; repeatable.",
         multiple=True,
         nargs=2,
     )
     development: str = option("--development FILE", "Pairs to validate on, a TSV.", required=True)
     segmenter: Path | None = option(
-        "--segmenter DIR",
-        "Use a segmenter of bitext-segment learn instead of learning one.",
-        FOLDER,
+        "--segmenter DIR", "A segmenter of bitext-segment learn, instead of a new one.", FOLDER
     )
     quantise: bool = flag("--quantise", "Keep matrices as int8: a quarter of the size.")
     resume: bool = flag("--resume", "Go on with the interrupted training of this model.")

@@ -23,9 +23,7 @@ class _Settings:
     """The column of probabilities, and the form of the result."""
 
     probability: int | str | None = option(
-        "--probability COLUMN",
-        "Column of the probability that the translation is a reference.",
-        as_column,
+        "--probability COLUMN", "Column of the probability of being a reference.", as_column
     )
     as_json: bool = json_flag()
 

@@ -20,10 +20,7 @@ class _Settings:
 
     model: str = option("--model DIR", "The folder of bitext-paraphrase train.", required=True)
     where: int | str = option(
-        "--column COLUMN",
-        "Column of the sentences: a number, -1 the last, or a name of the header.",
-        as_column,
-        2,
+        "--column COLUMN", "Column of sentences: a number (-1 the last) or a name.", as_column, 2
     )
     digits: int = option("--digits", "Decimals of the probability.", DIGITS, 4)
 
