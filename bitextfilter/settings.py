@@ -164,7 +164,7 @@ def from_mapping(
         kind: the dataclass.
         values: the given ones.
         group: its name in messages.
-        defaults: override those of the dataclass.
+        defaults: override the dataclass's own.
 
     Raises:
         SettingsError: an unknown name, a value that does not fit, or one without effect that

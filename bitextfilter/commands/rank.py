@@ -62,7 +62,7 @@ class _Settings:
     )
     count: str | None = option(
         "--count",
-        "The unit of --top-words; subwords are those of --model  [default: words]",
+        "The unit of --top-words; subwords are by --model  [default: words]",
         ["words", "characters", "subwords"],
     )
     top_fraction: Fraction | None = option(

@@ -95,7 +95,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions, columns: PairCo
 
 
 def _templated(settings: _Settings, columns: PairColumns) -> tuple[Columns, Columns]:
-    """The columns of training and development pairs, with those of templates if there are any."""
+    """The columns of training and development pairs, and of templates if there are any."""
     from bitextfilter.io.rows import TemplatedColumns
 
     template, other = settings.template_column, settings.dev_template_column

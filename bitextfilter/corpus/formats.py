@@ -54,7 +54,7 @@ class PairReader(ABC):
 
 
 class PairWriter(NamedTuple):
-    """The bytes of one format: a tuple has those of each of its files."""
+    """The bytes of one format: a tuple has an item for each of its files."""
 
     lines: Callable[[PairRecord], tuple[bytes, ...]]
     """Function from a pair to its bytes. Raises UnfitError."""

@@ -51,7 +51,7 @@ def bleu_difference(
     references: Sequence[str],
     bootstrap: Bootstrap,
 ) -> Estimate:
-    """Return the BLEU of *translations* minus that of a *baseline*, -100 to 100.
+    """Return the BLEU of *translations* minus the BLEU of a *baseline*, -100 to 100.
 
     The 95 % interval is by paired bootstrap resampling (Koehn 2004): both get the same sentences.
     """

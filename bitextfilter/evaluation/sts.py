@@ -308,7 +308,7 @@ def sts_result(
         sets: at least one.
         bootstrap: resamples and seed.
         facts: further facts of the signatures.
-        grades: those of each set, if asked for.
+        grades: of each set, if asked for.
     """
     records: list[dict[str, Any]] = []
     facts = {**facts, **bootstrap.facts}
@@ -341,7 +341,7 @@ _MOST_SHOWN = 40
 
 @dataclass(frozen=True)
 class RatedColumns(Columns):
-    """Columns of numbers, then those of the sides, if they are read at all."""
+    """Columns of numbers, then of the sides, if they are read at all."""
 
     blank: bool = True
     numbers: tuple[ColumnPlace, ...] = ()

@@ -149,7 +149,7 @@ def estimate_cuts(labelled: Labelled, words: NDArray[np.int64], settings: CutSet
         words: the number of words of each row, ``(n,)``.
         settings: the noise share and the goal.
 
-    The intervals are those of fixed cuts. As the suggested one was chosen on the same rows, its
+    The intervals are of fixed cuts. As the suggested one was chosen on the same rows, its
     figures are slightly too good, the less the more rows there are. There are no cuts if no clean
     row has a score.
     """
@@ -209,7 +209,7 @@ def cuts_result(
     """Return a record for each cut; the suggested one has a signature and is recommended.
 
     Args:
-        cuts: those of :func:`estimate_cuts`.
+        cuts: from :func:`estimate_cuts`.
         labelled: the rows.
         settings: the noise share and the goal.
         origin: of the rows.

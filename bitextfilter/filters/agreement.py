@@ -210,7 +210,7 @@ class Tags(_Copied):
 
 
 _TERMINALS = ".?!…。．｡？！؟۔।॥։።᙮"
-"""Marks that end sentences, in all scripts: those of OpusFilter and more."""
+"""Marks that end sentences, in all scripts: OpusFilter's and more."""
 
 _OPENING, _CLOSING = ("(（", "[［【〔", "{｛", "⟨〈《"), (")）", "]］】〕", "}｝", "⟩〉》")
 """Brackets of each kind, in all widths."""
@@ -315,8 +315,8 @@ class NumberInconsistencies(Bounded):
 class Digits(Bounded):
     """A large enough share of the digits stands on both sides, in any order.
 
-    The value is the number of common digits, with their counts, over that of the side with more;
-    1 for sides without digits.
+    The value is the number of common digits, with their counts, over the number on the side with
+    more; 1 for sides without digits.
     """
 
     name = "digits"

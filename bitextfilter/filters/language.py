@@ -200,7 +200,7 @@ class Language(Bounded):
         for language in self._names(languages):
             if language is not None and not identifier.knows(language):
                 raise SettingsError(
-                    f"{self.name}: {self.identifier} does not know the language {language!r}"
+                    f"{self.name}: {self.identifier} cannot identify the language {language!r}"
                 )
 
     @property

@@ -133,7 +133,7 @@ class NgramOverlap(_TokenRule):
     """The sides share enough n-grams for paraphrases, and too few for copies.
 
     Both sides are in one language. The value is the number of n-grams of ``order`` words that
-    both sides have, with their counts, over that of the side with fewer; 0 if it has none.
+    both sides have, with their counts, over the number of the side with fewer; 0 if it has none.
     """
 
     name = "ngram-overlap"

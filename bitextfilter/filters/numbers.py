@@ -397,7 +397,7 @@ class Date(NamedTuple):
 def read_dates(text: str, language: str | None) -> list[Date]:
     """Find the dates of a *text* with ASCII digits: in figures, and with a month's name.
 
-    The names are those of *language*, or of any known language without it.
+    The names are in *language*, or in any known language without it.
     """
     found = []
     for match in _FIGURES.finditer(text):

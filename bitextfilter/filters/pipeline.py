@@ -62,7 +62,7 @@ class Pipeline:
 
     Every rule sees each pair, so that its counts do not depend on the others. If *fast*, a pair
     that a rule drops is not shown to rules of higher cost: the same pairs are kept, but reasons
-    and counts are those of the rules that saw a pair.
+    and counts are of the rules that saw a pair.
     """
 
     def __init__(self, rules: Sequence[Rule], fast: bool = False) -> None:

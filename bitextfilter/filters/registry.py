@@ -75,7 +75,7 @@ def parse_rule(text: str, recommend: Recommend | None = None) -> Rule:
 def make_rule(name: str, values: Mapping[str, Any], recommend: Recommend | None = None) -> Rule:
     """Make the rule *name* with parameter *values*, as text or typed.
 
-    Names, values and errors are those of ``parse_rule``.
+    Names, values and errors are as in ``parse_rule``.
     """
     rule = _rule("column" if name == "score" else name)
     if name == "score":
@@ -194,7 +194,7 @@ def parse_rules(
 ) -> tuple[SelectedRule, ...]:
     """Make the rules of a command line; ``default`` stands for the default ones.
 
-    *recommend* and errors are those of ``parse_rule``.
+    *recommend* and errors are as in ``parse_rule``.
     """
     return tuple(
         SelectedRule(parse_rule(name, recommend), optional=spec == "default")
@@ -250,7 +250,7 @@ def read_rules(path: str | Path, recommend: Recommend | None = None) -> RuleSet:
     """Read a TOML file of rules.
 
     It has a table ``[[rule]]`` for each rule, with its ``name`` and parameters. Above them,
-    ``default = true`` adds the default rules, except those of ``without = ["language"]``, and
+    ``default = true`` adds the default rules, except the ones in ``without = ["language"]``, and
     ``languages = ["en", "de"]`` gives the languages. Raises NotFoundError, and SettingsError that
     names the file and the mistake.
     """

@@ -51,7 +51,7 @@ class _Heads:
     def take(self, lines: Iterator[bytes], name: str) -> tuple[_Head, Iterator[bytes]]:
         """Return the head of the file called *name*, and its rows as lines.
 
-        Raises InputError if a header is missing, or is not that of the first file.
+        Raises InputError if a header is missing, or differs from the first file's.
         """
         line = next(lines, b"")
         bom = BOM if line.startswith(BOM) else b""
@@ -63,7 +63,7 @@ class _Heads:
         names = without_ending(line)
         self._first = self._first or (name, names)
         if names != self._first[1]:
-            message = f"the header is not that of {self._first[0]}"
+            message = f"the header differs from the one of {self._first[0]}"
             raise InputError(message, file=name, line=1)
         return _Head(bom, line), lines
 
@@ -93,7 +93,7 @@ class JoinedFiles:
         self._shifts: list[int] = []
 
     def lines(self) -> Generator[bytes, None, None]:
-        """Yield the lines. Raises InputError for a header that is not that of the first file."""
+        """Yield the lines. Raises InputError for a header that differs from the first file's."""
         count, before = 0, b""
         for index, path in enumerate(self._paths):
             last = index == len(self._paths) - 1

@@ -115,7 +115,7 @@ def joint_evidence(probabilities: PairScorer, characters: Sequence[Indices]) -> 
     It gives ``log(p / (1 - p)) / 32 + log(c / 50) / 6``, from -0.94 to 0.47: p is the classifier's
     probability, kept within 0.0001 and 0.9999; c the characters of the shorter side, 1 to 150.
 
-    *characters* are those of each source ``(n,)`` and of each target ``(m,)``.
+    *characters*: of each source ``(n,)`` and of each target ``(m,)``.
     """
     lengths = [side.clip(1, _LONGEST).tolist() for side in characters]
 
@@ -152,7 +152,7 @@ def choose_pairs(
     Args:
         nearest: the nearest targets of each source, and the nearest sources of each target.
         settings: ``neighbours`` is the number that was searched for.
-        scorer: that of :func:`scorer_for`.
+        scorer: from :func:`scorer_for`.
         other_cosines: cosines of each target to its nearest among other sources, ``(m, any)``;
             they count in margins, but those sources are no candidates.
 

@@ -1,7 +1,7 @@
 """Costs of links between sentences: by their lengths, and by vectors.
 
 Translations are about as long as their sources. With δ the difference of two lengths in standard
-deviations, a link costs -log P(its size) - log P(|δ| or more). Sizes and constants are those of the
+deviations, a link costs -log P(its size) - log P(|δ| or more). Sizes and constants are from the
 paper (sections 3.1 to 3.3, table 5), but target characters for a source character are counted in
 the documents.
 

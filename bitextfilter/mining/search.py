@@ -224,7 +224,7 @@ def _in_file(found: Neighbours, block: int) -> Neighbours:
 
 
 class _Blocks:
-    """Unit rows of the blocks of a file; those of the last block are kept in memory."""
+    """Unit rows of the blocks of a file; the last block's are kept in memory."""
 
     def __init__(self, file: VectorFile) -> None:
         self._file = file

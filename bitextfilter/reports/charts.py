@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FIRST, SECOND, GUIDE, PALE, INK = range(5)
-"""Colours of marks: two for data, one for guides, a pale first one, and that of text."""
+"""Colours of marks: two for data, one for guides, a pale first one, and one for text."""
 
 ChartValues = NDArray[np.floating[Any]]
 

@@ -121,8 +121,8 @@ def spread_chart(name: str, spreads: Sequence[Spread], file: str) -> Chart:
     )
     best, worst = spreads[0], spreads[-1]
     text = (
-        f"The highest median {name}, {short_score(best.levels[2])}, is that of {best.label}, "
-        f"the lowest, {short_score(worst.levels[2])}, that of {worst.label}."
+        f"{best.label} has the highest median {name}, {short_score(best.levels[2])}, "
+        f"{worst.label} the lowest, {short_score(worst.levels[2])}."
     )
     return Chart(
         file,

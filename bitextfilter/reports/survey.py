@@ -142,7 +142,7 @@ class Survey:
     def __init__(
         self, names: Sequence[str], *, unit: str = "words", seed: int = 1, size: int = SAMPLE_SIZE
     ) -> None:
-        """Start with no rows; *size* is that of the sample, drawn with *seed*."""
+        """Start with no rows; *size* of the sample, drawn with *seed*."""
         self.names = tuple(names)
         self.unit = unit
         self.labels: list[str] = []

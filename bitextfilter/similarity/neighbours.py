@@ -192,7 +192,7 @@ def no_neighbours(rows: int, k: int) -> Neighbours:
 def merge_neighbours(one: Neighbours, other: Neighbours, k: int) -> Neighbours:
     """Return each row's k nearest of those in either, each ``(n, any)``, as ``(n, k)``.
 
-    The lower number comes first among equals, and what is in both counts once.
+    Among equals the lower number comes first; a neighbour in both counts once.
     """
     empty = no_neighbours(len(one[0]), k)
     cosines: Scores = np.hstack([one[0], other[0], empty[0]])

@@ -53,7 +53,7 @@ def compare_surfaces(a: Tensor, b: Tensor) -> Tensor:
     """Compare surface features ``(n, SURFACE_WIDTH)`` of both sides → ``(n, COMPARISONS)``.
 
     log(1 + count) of the figures, names (against the words of the other side) and words found in
-    both sides, or in one only; and the common words relative to those of either side, 0 to 2.
+    both sides, or in one only; and the common words relative to the words of either side, 0 to 2.
     Exact: a row does not depend on the others.
     """
     words, others = a[:, WORD_BAG], b[:, WORD_BAG]

@@ -111,7 +111,7 @@ def coverage(scores: Tensor, alike: Tensor, side: Extent, other: Extent) -> Cove
         alike: ``(4, n, t, t)``: 1 where words are spelt alike; 1 where their figures are; the
             cosines of words by themselves, and in their contexts.
         side: lengths of the sentences of this side.
-        other: lengths of those of the other.
+        other: lengths of the other side's.
     """
     outside, cosines = other.outside[:, None, :], alike[2:]
     attention = torch.softmax(_ATTENTION_SCALE * scores + outside, dim=2)
@@ -348,7 +348,7 @@ class WordRows:
     def padded(self, rows: Indices, size: int, vectors: Vectors) -> WordSentences:
         """Return the sentences of these *rows*, each filled up to *size* words.
 
-        ``vectors (n, dim)`` are those of the sentences.
+        ``vectors (n, dim)``: of the sentences.
         """
         lengths = self.words.lengths[rows]
         inside = np.arange(size) < lengths[:, None]

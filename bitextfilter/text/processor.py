@@ -85,7 +85,7 @@ class TextProcessor:
         vocabulary: Vocabulary,
         trigrams: Trigrams | None = None,
     ) -> None:
-        """Take the parts; *languages* are those of the source and the target."""
+        """Take the parts; *languages* of the source and the target."""
         self.languages = languages
         self.normalisation = normalisation
         self.segmenter = segmenter

@@ -1,6 +1,6 @@
 """Vocabularies: numbered pieces with counts, words of sentence pairs, trigrams of words.
 
-Trigrams are those of Wieting & Gimpel 2018, section 5 (TRIGRAM): a word of ``m`` characters has
+Trigrams are as in Wieting & Gimpel 2018, section 5 (TRIGRAM): a word of ``m`` characters has
 ``m`` of them, one around each character: *cat* has ``_ca``, ``cat`` and ``at_``.
 """
 
@@ -202,7 +202,7 @@ class Trigrams(Protocol):
     """Numbers of the trigrams of words."""
 
     def __len__(self) -> int:
-        """Return the number of ids, with those of ``RESERVED``."""
+        """Return the number of ids, ``RESERVED`` included."""
         ...
 
     def __call__(self, words: Sequence[str]) -> Ragged:

@@ -130,7 +130,7 @@ _WIDE_SPACE = re.compile(r"[^\S\x00-\x7f]")
 def split_sentences(text: str, language: str) -> list[str]:
     """Return the sentences of *text*, without white space around them; none is empty.
 
-    A language without rules in the library is split by those of a related one, or of English.
+    A language without rules in the library is split by the rules of a related one, or of English.
     Raises DeviceError if the optional package is not installed.
     """
     try:

@@ -45,7 +45,7 @@ def scrambled(
     """Put the tokens of some sentences into random order (Wieting & Gimpel 2018, section 4).
 
     *ids* are padded, ``(n, t)``, and so is the new tensor; padding stays behind a sentence's end.
-    *probability* is that of each sentence to be scrambled, theirs is 0.3. The *generator* may lie
+    *probability*: of each sentence to be scrambled; theirs is 0.3. The *generator* may lie
     on another device.
     """
     count, longest = ids.shape

@@ -183,7 +183,7 @@ def identical_pairs(source: Sequence[str], target: Sequence[str]) -> Integers:
 
 @dataclass(frozen=True)
 class Adversarial(Settings):
-    """Settings of the adversarial training; sizes and rates are those of Conneau et al. 2018."""
+    """Settings of the adversarial training; sizes and rates are from Conneau et al. 2018."""
 
     words: int = setting(
         50_000, "most frequent words of each language that the discriminator sees", within=">= 1"
@@ -383,7 +383,7 @@ def map_sides(
     notify: Notify,
     device: str = "cpu",
 ) -> tuple[WordVectors, WordVectors]:
-    """Bring both languages into one space, that of the target's normalised vectors.
+    """Bring both languages into one space, the target's of normalised vectors.
 
     Args:
         sides: source and target, with vectors as wide on either side.

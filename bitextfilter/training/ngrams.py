@@ -98,7 +98,7 @@ class _Counts(NamedTuple):
 def estimate(
     corpus: TokenCorpus, settings: NgramSettings, units: TokenUnits | None = None
 ) -> Trained:
-    """Estimate a model from *corpus*; *units*, those of its tokens, are kept in the model.
+    """Estimate a model from *corpus*; *units*, of its tokens, are kept in the model.
 
     The same corpus gives the same model. Memory: some 30 bytes a token and 50 an n-gram.
     Raises SettingsError where no sentence is long enough for the order.

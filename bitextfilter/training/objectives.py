@@ -274,7 +274,7 @@ def output_loss(
     ``(m, v)`` logits would take most of the memory of a small translator's training.
 
     Args:
-        states: what the decoder made, ``(m, w)``, m of at least 1.
+        states: of the decoder, ``(m, w)``, m of at least 1.
         output: weight ``(v, w)`` and bias ``(v,)`` of the output layer.
         targets: ids, ``(m,)``.
         smoothing: ε, from 0 to below 1.

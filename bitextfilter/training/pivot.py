@@ -2,7 +2,7 @@
 
 One decoder translates sources and targets into the *pivot*. It is not told which encoder made a
 vector, so both encoders learn the same space (Schwenk & Douze 2017). No
-source need ever stand beside its translation. Encoders and decoder are those of Kim et al.
+source need ever stand beside its translation. Encoders and decoder are from Kim et al.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class TranslationNetwork(nn.Module, ABC):
     """
 
     def __init__(self, vocabulary: int, width: int) -> None:
-        """``width``: that of a subword vector and of a decoder state."""
+        """``width``: of a subword vector and of a decoder state."""
         super().__init__()
         self.dropout = ByteDropout(0.0)
         """On vectors and the outputs of layers; the training sets its rate."""

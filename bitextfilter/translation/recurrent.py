@@ -1,6 +1,6 @@
 """The attentional recurrent translation model, plain and controlled by a template.
 
-By default that of Wieting & Gimpel 2018, section 6, made smaller: a bidirectional LSTM reads the
+By default as in Wieting & Gimpel 2018, section 6, made smaller: a bidirectional LSTM reads the
 source, an LSTM of two layers writes the target with bilinear attention. With additive attention it
 looks at the source as in Bahdanau et al. and in the model of Wieting et al. 2017. The decoder is
 not fed its attention (Luong's input feeding), so that a whole target is trained at once.

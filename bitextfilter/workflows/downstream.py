@@ -61,7 +61,7 @@ class DownstreamTask:
     def described(self, pairs: str) -> dict[str, Any]:
         """Return all settings that a result depends on, except system and seed.
 
-        ``pairs``: the digest of those of the corpus.
+        ``pairs``: the digest of the corpus's pairs.
         """
         config = self.config.to_dict()
         del config["training"]["seed"]

@@ -57,7 +57,7 @@ RECIPE: Mapping[str, Any] = {
         "clip": 0,
     },
 }
-"""The default architecture and its defaults: those of the models that come with the package."""
+"""The default architecture and its defaults: the recipe of the shipped models."""
 
 
 def _whole(least: int, number: float, most: int) -> int:
@@ -130,7 +130,7 @@ class EncoderConfig(NetworkConfig):
     def fitting(self, pairs: float) -> EncoderConfig:
         """Return the same with the settings that depend on the number of pairs.
 
-        The sizes are those of trials of 5,000 to 437,842 pairs (docs/train-your-own.md).
+        The sizes are from trials of 5,000 to 437,842 pairs (docs/train-your-own.md).
         """
         segmentation, training = self.segmentation, self.training
         vocabulary = segmentation.vocabulary_size or 1000 * _whole(

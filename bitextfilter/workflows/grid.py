@@ -169,7 +169,7 @@ def _labels(rules: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _axes(before: str, values: Mapping[str, Any]) -> Iterator[_Axis]:
-    """Yield an axis for each name; those of a table within a table have its name before them."""
+    """Yield an axis for each name; in a table within a table, with its name before."""
     for key, value in values.items():
         if isinstance(value, dict):
             yield from _axes(f"{before}{key}.", value)

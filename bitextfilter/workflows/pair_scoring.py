@@ -152,7 +152,7 @@ def load_model_scorers(
 ) -> LoadedScorers:
     """Load translators and language models for the columns of a pair.
 
-    ``languages``: of the columns; None for those of the first translator. Raises SettingsError for
+    ``languages``: of the columns; None for the first translator's. Raises SettingsError for
     models of other languages, and for measures that lack a model.
     """
     folders = files.translators

@@ -151,7 +151,7 @@ class TrainingRun(ABC):
         """Read everything that the run needs.
 
         Raises:
-            SettingsError: settings do not fit, or are not those of the run to resume.
+            SettingsError: settings do not fit, or differ from the run to resume.
             NotFoundError, InputError: a file is missing or bad.
             DeviceError: the device, or an optional package, is not there.
             OutputError: something other than a model stands at the output.

@@ -194,7 +194,7 @@ def mean_pearson(
     """Return the unweighted mean over files of 100 times the correlation of cosine and humans.
 
     *files* are TSVs of score, sentence, sentence; a row whose score is blank is passed over.
-    *languages* are those of the two sentences, None for the model's. Returns -100 to 100, None
+    *languages*: of the two sentences, None for the model's. Returns -100 to 100, None
     where a correlation is undefined. Raises NotFoundError where a file cannot be opened, InputError
     for a bad row, or fewer than two pairs with a score.
     """
@@ -289,7 +289,7 @@ class ResultTable:
     def add(self, point: Point, outcome: PointResult) -> None:
         """Add a line, and write the table anew, whole.
 
-        What other runs have written meanwhile stays; a figure of theirs is not replaced by none.
+        Lines that other runs have written meanwhile stay; a figure is never replaced by none.
         Raises SettingsError or InputError where the file is no such table any more, OutputError
         where it cannot be written.
         """

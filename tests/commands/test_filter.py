@@ -152,7 +152,7 @@ def test_a_file_that_makes_no_sense(text: str, said: str, tmp_path: Path) -> Non
         (["--without", "length", "--rule", "length"], "length is asked for by --rule", 2),
         (["--languages", "english"], "expected two languages", 2),
         (["--rule", "language"], "needs to know the languages", 2),
-        (["--rule", "language", "--languages", "en,xx"], "does not know the language 'xx'", 2),
+        (["--rule", "language", "--languages", "en,xx"], "cannot identify the language 'xx'", 2),
         (["--rule", "length", "--rule", "length"], "length is given twice", 2),
         (["--rules", "none.toml"], "none.toml: cannot be opened", 66),
         (["--model", "none"], "neither a folder nor a shipped model", 66),

@@ -96,4 +96,4 @@ def test_files_that_are_missing_or_of_another_kind(
     parts[3].write_bytes(b"source\ttarget\tmlp\na\tb\t0.3\n")
     result = call(command, *parts, "--on-error", "reject")
     assert result.exit_code == 65
-    assert f"{parts[3]}:1: the header is not that of {parts[0]}" in result.stderr
+    assert f"{parts[3]}:1: the header differs from the one of {parts[0]}" in result.stderr

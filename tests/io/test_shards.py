@@ -162,7 +162,10 @@ def test_a_file_that_shrinks_is_noticed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("second", "message"),
-    [(b"x\tz\nrow\n", r"two:1: the header is not that of .*one$"), (b"", "two: empty, expected a")],
+    [
+        (b"x\tz\nrow\n", r"two:1: the header differs from the one of .*one$"),
+        (b"", "two: empty, expected a"),
+    ],
 )
 def test_headers_have_to_agree(tmp_path: Path, second: bytes, message: str) -> None:
     one, two = tmp_path / "one", tmp_path / "two"

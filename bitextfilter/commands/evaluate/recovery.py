@@ -66,7 +66,7 @@ class _Settings:
     names: tuple[str, ...] = option(
         "--similarity NAME[,NAME]...",
         f"Similarities: {', '.join((*_VECTORS, *_BASELINES))}; {', '.join(_TRANSLATED)} of "
-        "translators; or all (without those of translators) that the model has.",
+        "translators; or all that the model has (without translators).",
         _similarities,
         ",".join(_DEFAULT),
     )
@@ -159,7 +159,7 @@ def _scorers(
 
 
 def _available(model: Model, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return *names*, or those of the model for ``all``; SettingsError for one it lacks."""
+    """Return *names*, or for ``all`` the model's; SettingsError for one it lacks."""
     if names == ("all",):
         everything = (*_VECTORS, *_BASELINES)
         return tuple(n for n in everything if n != "mlp" or model.classifier is not None)

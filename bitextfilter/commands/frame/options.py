@@ -227,7 +227,7 @@ def cores() -> int:
 
 @dataclass(frozen=True)
 class Common:
-    """The options of every command, and those of commands that compute."""
+    """The options of every command, and the options of commands that compute."""
 
     batch_size: int = option(
         "--batch-size", "Rows held in memory at a time. No result depends on it.", COUNT, 8192

@@ -242,14 +242,14 @@ class Run:
         self._afterwards.append(function)
 
     def input(self, path: str | None = None) -> BinaryIO:
-        """Open *path* (that of -i if None) for reading bytes."""
+        """Open *path* (None: the file of -i) for reading bytes."""
         path = self.row_settings.input if path is None else path
         if path == "-" and self.stdin.isatty():
             self.note("reading from the terminal: end with Ctrl-D")
         return self.enter(open_input(path, self.stdin if path == "-" else None))
 
     def output(self, path: str | None = None) -> BinaryIO:
-        """Open *path* (that of -o if None) for writing bytes, whole or not at all."""
+        """Open *path* (None: the file of -o) for writing bytes, whole or not at all."""
         path = self.row_settings.output if path is None else path
         if path != "-":
             return self.enter(open_output(path))
@@ -261,7 +261,7 @@ class Run:
     def rows(
         self, columns: Columns | TextColumn | None = None, file: str | None = None
     ) -> RowReader:
-        """Return the reader of the input; *columns* and *file* replace those of the options."""
+        """Return the reader of the input; *columns* and *file* override the options."""
         if file is not None:
             self.row_settings = replace(self.row_settings, input=file)
         settings = self.row_settings

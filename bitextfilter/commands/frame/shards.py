@@ -112,7 +112,7 @@ _FREE |= {"threads", "cache", "engine", "ray_address", "workers", "resume", "sha
 
 
 def over_shards(run: Run, work: _Work, output: BinaryIO, processes: bool = False) -> list[Fact]:
-    """Do *work* on all rows of *run*, or on those of --shard, and write to *output*.
+    """Do *work* on all rows of *run*, or on the part of --shard, and write to *output*.
 
     Returns the result of each shard, in order; without --engine ray and --resume, the whole input
     is one shard. If *processes*, --threads processes work on shards here, for Python code.

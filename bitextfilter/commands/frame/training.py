@@ -55,7 +55,7 @@ class TrainingOptions:
     seed_name: str = "training.seed"
 
     def values(self, architecture: str | None = None) -> dict[str, Any]:
-        """Return the settings: those of --settings, changed by --architecture, --seed and --set."""
+        """Return the settings of --settings, changed by --architecture, --seed and --set."""
         from bitextfilter.settings import read_settings, with_override
 
         values = read_settings(self.settings) if self.settings else {}
@@ -202,7 +202,7 @@ def run_environment(
 ) -> Environment:
     """The environment of a training; ``error``: form of a validation's error.
 
-    ``output``: folder of the model, if not that of -o.
+    ``output``: folder of the model, if not -o.
     """
     from bitextfilter.workflows.runs import Environment
 

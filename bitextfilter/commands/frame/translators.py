@@ -220,7 +220,7 @@ def load_scorers(
 ) -> LoadedScorers:
     """Load the models of the options; summary and manifest carry their digests.
 
-    ``languages``: of the columns; None for those of the first translator. Raises SettingsError for
+    ``languages``: of the columns; None for the first translator's. Raises SettingsError for
     models of other languages, and for measures that lack a model.
     """
     from bitextfilter.workflows.pair_scoring import load_model_scorers
