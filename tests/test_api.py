@@ -304,3 +304,11 @@ def test_rows_are_read(tmp_path: Path) -> None:
     ]
     with pytest.raises(InputError, match=r"rows.tsv.gz:3: the source is empty; on_bad=FUNCTION"):
         list(read_rows(path, 1, 3, header=True))
+
+
+def test_a_header_that_may_be_a_row_is_warned_of(tmp_path: Path) -> None:
+    path = tmp_path / "rows.tsv"
+    path.write_text("Hi\tHallo\na\tb\n")
+    with pytest.warns(UserWarning, match="rows.tsv:1: 'Hi', 'Hallo' is taken for the names of"):
+        assert list(read_rows(path, header=True)) == [("a", "b")]
+    assert list(read_rows(path, "Hi", "Hallo", header=True)) == [("a", "b")]
