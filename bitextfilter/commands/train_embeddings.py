@@ -132,7 +132,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     for name, side in zip(settings.languages, sides, strict=True):
         run.counts[f"{name} words"] = len(side.words)
     run.facts.update(map=settings.first, seed=plan.adversarial.seed)
-    sides = map_sides(sides, seeds, plan, partial(_notify, run), run.common.device)
+    sides = map_sides(sides, seeds, plan, partial(_notify, run, plan), run.common.device)
     for output, side in zip(outputs, sides, strict=False):
         write_word_vectors(output, side.words, side.vectors)
     words, vectors = joint_table(*sides)
@@ -225,6 +225,13 @@ def _tokens(run: Run, paths: Sequence[str], cut: _Cut) -> Iterator[list[str]]:
         yield from cut(window)
 
 
-def _notify(run: Run, step: str, number: int, induced: Induced) -> None:
-    pairs = len(induced.pairs)
-    run.note(f"{step} {number}: criterion {induced.criterion:.4f}, {pairs} mutual pairs")
+def _notify(
+    run: Run, plan: EmbeddingConfig, step: str, number: int, induced: Induced | None
+) -> None:
+    if induced is None:
+        training = plan.adversarial
+        total = training.starts * training.epochs * training.updates
+        run.progress(total, "updates").update(1)
+    else:
+        pairs = len(induced.pairs)
+        run.note(f"{step} {number}: criterion {induced.criterion:.4f}, {pairs} mutual pairs")

@@ -241,13 +241,13 @@ def adversarial_map(
     source: Vectors,
     target: Vectors,
     settings: tuple[Adversarial, MappingSettings],
-    notify: Callable[[int, Induced], object],
+    notify: Callable[[int, Induced | None], object],
     device: torch.device = _CPU,
 ) -> Floats:
     """Learn a map from normalised vectors ``(n, d)`` and ``(m, d)`` of words by frequency.
 
     The same vectors and settings give the same map, on a CPU. *notify* is called with the epoch,
-    from 1 on over all starts, and the dictionary of its map.
+    from 1 on over all starts, and None after each update, the dictionary of its map at its end.
 
     Returns the best by the criterion, of all starts and epochs, made orthogonal.
     """
@@ -260,7 +260,7 @@ def adversarial_map(
             run = _AdversarialRun((source, target), training, start > 0, device)
             before = -np.inf
             for _ in range(training.epochs):
-                current = run.epoch()
+                current = run.epoch(lambda: notify(len(maps) + 1, None))
                 induced = induce(mapped(source[: mapping.words], current), target, mapping)
                 maps.append((induced.criterion, current))
                 notify(len(maps), induced)
@@ -291,11 +291,11 @@ class _AdversarialRun:
         parameters = self._discriminator.parameters(), [self._map]
         self._optimisers = [torch.optim.SGD(p, lr=settings.learning_rate) for p in parameters]
 
-    def epoch(self) -> Floats:
+    def epoch(self, moved: Callable[[], object]) -> Floats:
         """Train for an epoch; returns the orthogonal map that is nearest to the one learnt.
 
-        Each update of the map comes after some of the discriminator. Raises SettingsError if the
-        map diverged.
+        Each update of the map comes after some of the discriminator; *moved* is called after it.
+        Raises SettingsError if the map diverged.
         """
         settings, b, w = self._settings, self._settings.orthogonality, self._map
         for _ in range(settings.updates):
@@ -308,6 +308,7 @@ class _AdversarialRun:
             self._update(1, self._words(), 1 - self._labels)
             with torch.no_grad():
                 w.copy_((1 + b) * w - b * (w @ w.T) @ w)
+            moved()
         learnt = w.detach().cpu().numpy()
         if not np.isfinite(learnt).all():
             raise SettingsError(
@@ -341,9 +342,9 @@ class _AdversarialRun:
 Seeds = Sequence[tuple[str, str]]
 """Entries of a dictionary."""
 
-Notify = Callable[[str, int, Induced], object]
+Notify = Callable[[str, int, Induced | None], object]
 """Called with the step (``epoch`` of the adversarial training, or ``refinement``), its number, and
-the dictionary that its map induces."""
+the dictionary that its map induces; with None after each update of an epoch."""
 
 
 @dataclass(frozen=True)

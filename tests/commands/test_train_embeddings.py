@@ -142,6 +142,15 @@ def test_identical_strings_as_seeds_from_vectors_given(home: Path, tmp_path: Pat
     assert len(read_word_vectors(tmp_path / "few")[0]) == 9 + 9 - 3
 
 
+@pytest.mark.usefixtures("slow")
+def test_a_long_epoch_says_how_far_it_is(trained: Path, tmp_path: Path) -> None:
+    vectors = ["--source-vectors", trained / "aa.vec", "--target-vectors", trained / "bb.vec"]
+    sizes = ("units=4", "updates=3", "epochs=2")
+    options = [part for size in sizes for part in ("--set", f"adversarial.{size}")]
+    told = train(*vectors, "--map", "adversarial", *options, "-o", tmp_path / "v").stderr
+    assert [f": {n} of 6 updates, " in told for n in range(1, 7)] == [True] * 6
+
+
 def test_adversarial_settings_reach_the_training(trained: Path, tmp_path: Path) -> None:
     sizes = ("units=4", "updates=3", "epochs=2", "starts=2")
     options = [part for size in sizes for part in ("--set", f"adversarial.{size}")]
@@ -179,7 +188,7 @@ def test_pieces_of_a_segmenter(home: Path, tmp_path: Path) -> None:
 def test_help_says_what_memory_holds_and_how_shared_words_are_averaged() -> None:
     text = " ".join(CliRunner().invoke(main, ["--help"]).stdout.split())
     assert "(2 x words + buckets) x dim x 4 bytes" in text
-    assert "the mean of its two, weighted by its counts in each" in text
+    assert "the mean of its two vectors, weighted by its counts where both" in text
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 import torch
@@ -33,7 +35,7 @@ TINY = Adversarial(
 )
 
 
-def quiet(_: int, __: Induced) -> None:
+def quiet(_: int, __: Induced | None) -> None:
     """Take no notice."""
 
 
@@ -59,9 +61,10 @@ def off(found: Floats, right: NDArray[np.float64]) -> float:
 def test_a_rotation_is_recovered() -> None:
     x, z, rotation = languages()
     told: list[tuple[int, float]] = []
+    updates: list[int] = []
 
-    def notify(epoch: int, induced: Induced) -> None:
-        told.append((epoch, induced.criterion))
+    def notify(epoch: int, induced: Induced | None) -> None:
+        updates.append(epoch) if induced is None else told.append((epoch, induced.criterion))
 
     found = adversarial_map(x, z, (TINY, MAPPING), notify)
     assert found @ found.T == pytest.approx(np.eye(4), abs=1e-6)
@@ -69,6 +72,7 @@ def test_a_rotation_is_recovered() -> None:
     assert off(refine(x, z, found, MAPPING, quiet), rotation) < 1e-5
     assert off(refine(x, z, np.eye(4), MAPPING, quiet), rotation) > 0.5
     assert [epoch for epoch, _ in told] == [1, 2, 3, 4]
+    assert Counter(updates) == dict.fromkeys((1, 2, 3, 4), TINY.updates)
     assert max(told, key=lambda pair: pair[1])[0] == 4
 
 
