@@ -12,7 +12,7 @@ import json
 import shutil
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -284,22 +284,16 @@ def result_lines(
 
 def _over_seeds(lines: Sequence[_Line]) -> list[_Line]:
     """Return the mean and the standard deviation of the lines of several seeds."""
-    averages: dict[str, Callable[[Iterable[float]], float]] = {}
-    if len(lines) > 1:
-        averages = {"mean": statistics.mean, "sd": statistics.stdev}
-    return [
-        replace(
-            lines[0],
-            seed=name,
-            rows=average(float(line.rows) for line in lines),
-            words=average(float(line.words) for line in lines),
-            subwords=average(float(line.subwords) for line in lines),
-            bleu=average(line.bleu for line in lines),
-            chrf=average(line.chrf for line in lines),
-            difference=None,
-        )
-        for name, average in averages.items()
-    ]
+    if len(lines) < 2:
+        return []
+    found = []
+    for name, average in (("mean", statistics.mean), ("sd", statistics.stdev)):
+        figures: dict[str, Any] = {
+            figure: average(float(getattr(line, figure)) for line in lines)
+            for figure in ("rows", "words", "subwords", "bleu", "chrf")
+        }
+        found.append(replace(lines[0], seed=name, difference=None, **figures))
+    return found
 
 
 def result_of(lines: Sequence[_Line], file: str) -> Result:
