@@ -15,7 +15,7 @@ Scored = list[tuple[float, float]]
 LOGITS = st.floats(-9, 9).map(lambda x: round(x, 1))
 QUALITIES = st.sampled_from([0.0, 0.0, 0.25, 1.0])
 SCORED = st.lists(st.tuples(LOGITS, QUALITIES), min_size=2, max_size=40).filter(
-    lambda rows: len({worth == 1 for _, worth in rows}) == 2
+    lambda rows: len({quality == 1 for _, quality in rows}) == 2
 )
 
 
@@ -30,8 +30,8 @@ def sigmoid(x: float) -> float:
 @given(SCORED, st.sampled_from([0.5, 1.0, 3.0]))
 def test_figures_as_counted(rows: Scored, temperature: float) -> None:
     found = measure(*arrays(rows), temperature)
-    scores = [(sigmoid(logit / temperature), worth == 1) for logit, worth in rows]
-    qualities = [(sigmoid(logit / temperature), worth) for logit, worth in rows]
+    scores = [(sigmoid(logit / temperature), quality == 1) for logit, quality in rows]
+    qualities = [(sigmoid(logit / temperature), quality) for logit, quality in rows]
     assert found.accuracy == pytest.approx(sum((p > 0.5) == y for p, y in scores) / len(scores))
     won = [(p > q) + (p == q) / 2 for p, w in rows if w == 1 for q, v in rows if v < 1]
     assert found.auc == pytest.approx(sum(won) / len(won))
@@ -54,7 +54,7 @@ def test_temperature_is_the_likeliest(rows: Scored) -> None:
     logits, qualities = arrays(rows)
     positives, negatives = (qualities == 1).sum(), (qualities == 0).sum()
     target = {0: 1 / (negatives + 2), 0.25: 0.25, 1: (positives + 1) / (positives + 2)}
-    targets = np.array([target[worth] for worth in qualities.tolist()])
+    targets = np.array([target[quality] for quality in qualities.tolist()])
 
     def loss(temperature: float) -> float:
         z = logits / temperature
@@ -77,7 +77,7 @@ def test_temperature_finds_what_was_put_in() -> None:
 
 
 def test_what_is_nearly_a_positive_keeps_its_worth() -> None:
-    """Of those that are as good as known to be worth a quarter, the temperature changes nothing."""
+    """Calibrated pairs keep a temperature of 1, with a logit of quality a quarter among them."""
     generator = np.random.default_rng(1)
     logits = generator.normal(0, 3, 20_000)
     qualities = (generator.random(20_000) < 1 / (1 + np.exp(-logits))).astype(np.float32)
