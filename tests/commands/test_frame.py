@@ -34,6 +34,7 @@ from bitextfilter.commands.frame.options import (
     ModelName,
     flag,
     option,
+    options_of,
     rows,
 )
 from bitextfilter.commands.frame.run import Run
@@ -99,6 +100,15 @@ def shell(line: str) -> subprocess.CompletedProcess[bytes]:
     start = f'unset PYTHONUNBUFFERED\ncount() {{ {sys.executable} {__file__} count "$@"; }}\n'
     words = ["bash", "-c", start + line]
     return subprocess.run(words, capture_output=True, timeout=60, check=False)
+
+
+def test_options_are_fields_of_settings_and_can_be_chosen_by_name() -> None:
+    both, one = options_of(Settings), options_of(Settings, "slow", {"slow": {"help": "Slowly."}})
+    assert [each.name for each in both.parameters] == ["fail", "slow"]
+    assert [getattr(each, "help", "") for each in one.parameters] == ["Slowly."]
+    assert Settings() == Settings(fail=None, slow=False)
+    with pytest.raises(AssertionError):
+        options_of(Settings, "fast")
 
 
 def test_blas_computes_on_one_thread_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -380,7 +380,7 @@ class Run:
 
     def model(self) -> Model:
         """Load the model of --model; summary and manifest carry its name and digest."""
-        assert self.model_name is not None, "the command lacks model_options()"
+        assert self.model_name is not None, "the command lacks ModelName"
         model = self.load(self.model_name, self.common.device, self.common.threads)
         self.facts["model"], self.facts["digest"] = model.name, model.digest
         return model
