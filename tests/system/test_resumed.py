@@ -38,7 +38,12 @@ def start(name: str, place: Path, model: Path, rows: Path, *more: str) -> subpro
     line = [sys.executable, str(BIN / LINES[name][0]), *LINES[name][1:], "-q", *more]
     files = ["-i", str(rows), "-o", str(place / "out"), "--rejects", str(place / "bad")]
     words = [*line, *files, "--on-error", "reject", "--model", str(model)]
-    return subprocess.Popen(words, stderr=subprocess.PIPE, cwd=place)
+    return subprocess.Popen(words, stderr=subprocess.PIPE, cwd=place, preexec_fn=heed)
+
+
+def heed() -> None:
+    """Let SIGINT end this process, even where a background job ignores it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize(
