@@ -23,8 +23,9 @@ demo: $(VENV)/.installed-demo
 
 install: $(VENV)/.installed-all
 
+# Three processes keep two cores busy: tests of clusters and of signals wait at times.
 test: lint
-	$(VENV)/bin/python -m pytest -q -n 2 --dist worksteal
+	$(VENV)/bin/python -m pytest -q -n 3 --dist worksteal
 
 lint: install
 	$(VENV)/bin/ruff check .

@@ -25,6 +25,15 @@ NOTHING_SKIPPED = bool(os.environ.get("NOTHING_SKIPPED"))
 """Whether a skipped test is a failed one, as in continuous integration."""
 
 
+LONG = {"distributed", "system", "test_docs.py"}
+"""Folders and files of the longest tests."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, so that no process ends alone."""
+    items.sort(key=lambda item: LONG.isdisjoint(item.path.parts))
+
+
 def _failed(report: Any) -> None:
     """Make a skipped report a failed one that says why it was skipped."""
     if NOTHING_SKIPPED and report.skipped and not hasattr(report, "wasxfail"):

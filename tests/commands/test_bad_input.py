@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from console import BIN
+from console import BIN, heeding
 from toys import toy_model
 
 from bitextfilter.commands import embed, score
@@ -274,9 +274,7 @@ def test_an_upstream_that_died(folder: Path, tmp_path: Path) -> None:
 @pytest.fixture
 def running(folder: Path, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     """bitext-score in the middle of a stream: one window is out, more will come."""
-    start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    program = f"{start}; from bitextfilter.commands.score import main; main()"
-    words = [sys.executable, "-c", program, "--model", str(folder), "--batch-size", "1"]
+    words = [*heeding("bitext-score"), "--model", str(folder), "--batch-size", "1"]
     words += ["--on-error", "reject", "--rejects", str(tmp_path / "bad.tsv")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen(words, **pipes, env={**os.environ, "TMPDIR": str(tmp_path)})

@@ -6,13 +6,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 import toys
 from click.testing import CliRunner, Result
+from console import heeding
 
 from bitextfilter.commands.tune import main
 from bitextfilter.scoring.model import load
@@ -121,9 +121,7 @@ def test_an_interrupted_run_goes_on(home: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_real_ctrl_c_leaves_a_whole_table_of_the_same_figures(home: Path) -> None:
     (home / "grid.toml").write_text(GRID.replace("passes = [1, 2]", f"seed = {list(range(200))}"))
-    heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # in a job
-    program = f"{heeding}; from bitextfilter.commands.tune import main; main()"
-    line = [sys.executable, "-c", program, *command(home, "--processes", 2)]
+    line = [*heeding("bitext-tune"), *command(home, "--processes", 2)]
     running = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while not (home / "tuning.tsv").exists() and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""A Ray cluster for each module of this folder."""
+"""A Ray cluster for the tests of this folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """A cluster whose head does no work, and two nodes that do."""
     paths = [str(ROOT), str(ROOT / "tests/support")]

@@ -7,7 +7,7 @@ import importlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -67,3 +67,18 @@ def run(
         stdin=subprocess.DEVNULL,
         env={**os.environ, **environment},
     )
+
+
+def heeding(name: str) -> list[str]:
+    """The words that start a command which heeds SIGINT, as background jobs do not."""
+    module, function = scripts()[name].split(":")
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    return [sys.executable, "-c", f"{heed}; from {module} import {function}; {function}()"]
+
+
+def stand_ins(folder: Path, start: str, bodies: Mapping[str, str]) -> None:
+    """Write a shell script for each command that it stands for, all with the same *start*."""
+    folder.mkdir(exist_ok=True)
+    for name, body in bodies.items():
+        (folder / name).write_text(f"#!/bin/sh\n{start}{body}\n")
+        (folder / name).chmod(0o755)

@@ -11,14 +11,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from console import ROOT
+from console import ROOT, stand_ins
 
 from bitextfilter.workflows.grid import read_grid
 
 SCRIPT = ROOT / "examples" / "back-translated-paraphrases" / "tables.sh"
 
-OPTIONS = """#!/bin/sh
-while [ $# -gt 0 ]; do
+OPTIONS = """while [ $# -gt 0 ]; do
     case $1 in -i) in=$2 ;; -o) out=$2 ;; --n-best) best=$2 ;; --models) models=$2 ;; esac
     what=${what:-$1}
     shift
@@ -52,9 +51,7 @@ esac""",
 def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run that makes all tables; ``stdout`` is what it printed."""
     folder = tmp_path_factory.mktemp("tables")
-    for name, body in STAND_INS.items():
-        (folder / name).write_text(OPTIONS + body + "\n")
-        (folder / name).chmod(0o755)
+    stand_ins(folder, OPTIONS, STAND_INS)
     data = folder / "data"
     (data / "train" / "en-de").mkdir(parents=True)
     for corpus, first in (("europarl", 0), ("bible", 200), ("tatoeba", 350)):

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from console import BIN, ROOT
+from console import BIN, ROOT, stand_ins
 
 RECIPE = ROOT / "examples" / "wmt18-in-miniature"
 TRAIN = ROOT / "examples" / "train-translators" / "train.sh"
@@ -27,8 +27,7 @@ ROWS = [
 ]
 CLEAN = (ROWS * 2)[:100]
 
-OPTIONS = """#!/bin/sh
-echo "${0##*/} $*" >> "$ASKED"
+OPTIONS = """echo "${0##*/} $*" >> "$ASKED"
 while [ $# -gt 0 ]; do
     case $1 in -i) in=$2 ;; -o | --output) out=$2 ;; --similarity) names=$2 ;; esac
     last=$1
@@ -58,10 +57,7 @@ def corpus(rows: Sequence[Sequence[str]]) -> bytes:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """``bin`` with the stand-ins, and ``data``."""
     home = tmp_path_factory.mktemp("miniature")
-    (home / "bin").mkdir()
-    for name, body in STAND_INS.items():
-        (home / "bin" / name).write_text(OPTIONS + body + "\n")
-        (home / "bin" / name).chmod(0o755)
+    stand_ins(home / "bin", OPTIONS, STAND_INS)
     train = home / "data" / "train"
     files = {
         "en-de/captions.research": CLEAN[:60],

@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from console import BIN
+from console import heeding
 from toys import sentences, toy_model
 
 LINES = {
@@ -35,15 +34,10 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(name: str, place: Path, model: Path, rows: Path, *more: str) -> subprocess.Popen[bytes]:
-    line = [sys.executable, str(BIN / LINES[name][0]), *LINES[name][1:], "-q", *more]
+    line = [*heeding(LINES[name][0]), *LINES[name][1:], "-q", *more]
     files = ["-i", str(rows), "-o", str(place / "out"), "--rejects", str(place / "bad")]
     words = [*line, *files, "--on-error", "reject", "--model", str(model)]
-    return subprocess.Popen(words, stderr=subprocess.PIPE, cwd=place, preexec_fn=heed)
-
-
-def heed() -> None:
-    """Let SIGINT end this process, even where a background job ignores it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(words, stderr=subprocess.PIPE, cwd=place)
 
 
 @pytest.mark.parametrize(
