@@ -38,7 +38,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "shape": {"embedding": 64, "hidden": 32},
         "segmentation": {"kind": "none", "vocabulary_size": 500},
         "training": {
-            "batch_size": 60, "passes": 8, "learning_rate": 0.005, "warmup": 20, "samples": 100,
+            "batch_size": 60, "passes": 5, "learning_rate": 0.008, "warmup": 20, "samples": 100,
             "validate_every": 100,
         },
     }  # fmt: skip
@@ -89,7 +89,7 @@ def test_a_classifier_is_trained_on_top(home: Path) -> None:
     write(home / "noise.tsv", rows)
     bitext(
         "train-classifier", "--model", home / "model", "--noisy", home / "noise.tsv", "-o",
-        home / "classified", home / "train.tsv",
+        home / "classified", home / "train.tsv", "--set", "training.epochs=6",
     )  # fmt: skip
     good = pairs(200, 3)
     bad = [(a, d) for (a, _), (_, d) in zip(good, good[1:] + good[:1], strict=True)]
