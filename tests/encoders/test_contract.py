@@ -231,5 +231,5 @@ def test_a_model_of_one_language(tmp_path: Path) -> None:
     encoder = load_encoder(tmp_path)
     assert encoder.languages == ("aa", "aa")
     assert encoder.encode(["w1 w2"], "aa").shape == (1, 8)
-    with pytest.raises(SettingsError, match="knows aa, not"):
+    with pytest.raises(SettingsError, match="languages are aa, not"):
         encoder.encode(["w1"], "bb")
