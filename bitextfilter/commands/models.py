@@ -90,9 +90,9 @@ def show_model(run: Run, settings: _Shown) -> None:
     from bitextfilter.scoring.inspection import describe_model
 
     output = run.output("-")
+    if settings.card + settings.attribution + settings.as_json > 1:
+        raise click.UsageError("choose one of --card, --attribution and --json")
     if settings.card or settings.attribution:
-        if settings.as_json:
-            raise click.UsageError("--json goes with neither --card nor --attribution")
         path = find_model(settings.name) / ("card.md" if settings.card else "attribution.md")
         try:
             output.write(path.read_bytes())

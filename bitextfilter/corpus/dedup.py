@@ -75,7 +75,7 @@ class _Order:
     """The order of preference of rows: by line, or by a number and then by line."""
 
     def __init__(self) -> None:
-        """_Order rows by line."""
+        """Order rows by line."""
         self._first = self._stop = 0
         self._ranks: _Array | None = None
         self._lines: _Array | None = None
@@ -86,7 +86,7 @@ class _Order:
             self._first, self._stop = self._first or int(lines[0]), int(lines[-1]) + 1
 
     def prefer(self, preferences: ExternalSort, stack: ExitStack) -> None:
-        """_Order by *preferences* instead: columns of numbers (smaller is better) and lines.
+        """Order by *preferences* instead: columns of numbers (smaller is better) and lines.
 
         It takes 16 bytes a line on disk, in files that are closed with *stack*.
         """
