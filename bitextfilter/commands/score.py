@@ -58,20 +58,20 @@ class _Settings:
     )
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def measures(self) -> tuple[str, ...]:
         """The measures; none for the default of the model."""
         return tuple(self.similarity.split(",")) if self.similarity is not None else ()
 
     def check(self, run: Run) -> None:
         """Raise UsageError for options that contradict each other."""
         known = (*MEASURES, *TRANSLATION_MEASURES)
-        for name in self.names:
+        for name in self.measures:
             if name not in known:
                 raise click.UsageError(f"similarity {name!r} is none of {', '.join(known)}")
-            if self.names.count(name) > 1:
+            if self.measures.count(name) > 1:
                 raise click.UsageError(f"similarity {name!r} is given twice")
         margins = [name for name, measure in MEASURES.items() if measure.needs == "neighbours"]
-        if self.neighbours and not set(margins) & set(self.names):
+        if self.neighbours and not set(margins) & set(self.measures):
             *some, last = margins
             raise click.UsageError(f"--neighbours is for --similarity {', '.join(some)} or {last}")
         if self.neighbours == "input" and (run.scaling.by_shards or run.scaling.shard):
@@ -128,7 +128,7 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
         bitext-score --score-only --on-error reject --rejects bad.tsv < pairs.tsv
     """
     settings.check(run)
-    scorers.check(settings.names)
+    scorers.check(settings.measures)
     over_shards(run, partial(_score, settings=settings, scorers=scorers), run.output())
 
 
@@ -149,25 +149,6 @@ def _score(run: Run, output: BinaryIO, settings: _Settings, scorers: ScorerOptio
         output.write(_lines(window, columns, settings))
 
 
-def _lines(window: list[Row | BadRow], columns: ScoreColumns, settings: _Settings) -> bytes:
-    """Return one line for each row of a window."""
-    good = [row for row in window if isinstance(row, Row)]
-    scored = columns([row.source for row in good], [row.target for row in good]).tolist()
-    cells = ("\t".join(_cell(value, settings.digits) for value in values) for values in scored)
-    empty = "\t" * (len(columns.measures) - 1)
-    lines = []
-    for row in window:
-        line = (next(cells) if isinstance(row, Row) else empty).encode()
-        lines.append(line + b"\n" if settings.score_only else row.line + b"\t" + line + row.ending)
-    return b"".join(lines)
-
-
-def _cell(score: float, digits: int) -> str:
-    """Return a score as text; zero has no minus."""
-    text = f"{score:.{digits}f}"
-    return text.removeprefix("-") if not text.strip("-0.") else text
-
-
 def _columns(
     run: Run, settings: _Settings, options: ScorerOptions
 ) -> tuple[ScoreColumns, TextProcessor | None]:
@@ -185,21 +166,21 @@ def _columns(
         from bitextfilter.scoring.cached_scores import CachedScores
 
         cached = CachedScores(run.enter(Cache(settings.cache)), run.counts)
-    own = tuple(name for name in settings.names if name in MEASURES)
-    others = tuple(name for name in settings.names if name in TRANSLATION_MEASURES)
+    of_vectors = tuple(name for name in settings.measures if name in MEASURES)
+    of_translation = tuple(name for name in settings.measures if name in TRANSLATION_MEASURES)
     groups: list[ColumnGroup] = []
     processor = None
-    if own or not others:
+    if of_vectors or not of_translation:
         model = run.model()
-        own = own or (model.default_measure,)
-        groups.append(VectorColumns(model, own, settings.neighbours))
+        of_vectors = of_vectors or (model.default_measure,)
+        groups.append(VectorColumns(model, of_vectors, settings.neighbours))
         processor = model.processor
-    if others:
+    if of_translation:
         languages = processor.languages if processor else None
-        scorers, first, _ = load_scorers(run, options, others, languages)
-        groups.append(ModelScorerColumns(scorers, others))
-        processor = processor or first
-    columns = ScoreColumns(settings.names or own, groups, run.counts, cached)
+        loaded = load_scorers(run, options, of_translation, languages)
+        groups.append(ModelScorerColumns(loaded.scorers, of_translation))
+        processor = processor or loaded.processor
+    columns = ScoreColumns(settings.measures or of_vectors, groups, run.counts, cached)
     run.facts["similarity"] = ",".join(columns.measures)
     return columns, processor
 
@@ -254,3 +235,22 @@ def _read_twice(
     settings = run.row_settings
     again = RowReader(spool.stream(), rows.name, settings.columns, settings.header)
     return run.windows(again, again=True)
+
+
+def _lines(window: list[Row | BadRow], columns: ScoreColumns, settings: _Settings) -> bytes:
+    """Return one line for each row of a window."""
+    good = [row for row in window if isinstance(row, Row)]
+    scored = columns([row.source for row in good], [row.target for row in good]).tolist()
+    cells = ("\t".join(_cell(value, settings.digits) for value in values) for values in scored)
+    empty = "\t" * (len(columns.measures) - 1)
+    lines = []
+    for row in window:
+        line = (next(cells) if isinstance(row, Row) else empty).encode()
+        lines.append(line + b"\n" if settings.score_only else row.line + b"\t" + line + row.ending)
+    return b"".join(lines)
+
+
+def _cell(score: float, digits: int) -> str:
+    """Return a score as text; zero has no minus."""
+    text = f"{score:.{digits}f}"
+    return text.removeprefix("-") if not text.strip("-0.") else text

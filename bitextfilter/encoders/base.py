@@ -178,7 +178,7 @@ class Encoder:
         network = self.network
         views = self.processor.read(sentences, language, network.views)
         views |= {name: views[name].one_by_one() for name in network.sequences}
-        lengths = next(iter(views.values())).rows.lengths
+        lengths = next(iter(views.values())).rows.lengths  # in tokens of the first view
         out = np.empty((len(lengths), self.dim), dtype=np.float32)
         if not len(out):
             return out
@@ -199,7 +199,7 @@ class Encoder:
 
         rows = network.block_rows
         blocks = blocks_by_length(lengths, ((LONG, rows), (LONGEST, rows // 8)))
-        with one_torch_thread():
+        with one_torch_thread():  # the longest first, so that no thread ends long after the others
             map_blocks(run, reversed(blocks), self.threads if self.device.type == "cpu" else 1)
         return out
 

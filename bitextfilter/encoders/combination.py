@@ -58,13 +58,11 @@ class WeightedAverage(nn.Module):
         return self.log_weight[ids].exp()
 
 
-def cached_mean(
-    table: Tensor, tokens: Tokens, weights: Tensor | None = None
-) -> Callable[[Padded], Tensor]:
-    """Sum the vectors of each token's ids once, to average over sentences as places of tokens.
+def cached_mean(table: Tensor, tokens: Tokens, weights: Tensor | None = None) -> CachedPart:
+    """Sum the vectors of each token's ids once, and return the average over sentences of tokens.
 
-    ``table (v, e)``; ``weights (m,)``: the factor of each id's vector. A
-    token counts as often as it has ids.
+    ``table (v, e)``; ``weights (m,)``: the factor of each id's vector. A token counts as often as
+    it has ids.
     """
     starts = tokens.lengths.cumsum(0) - tokens.lengths
     sums = embedding_bag(tokens.ids, table, starts, mode="sum", per_sample_weights=weights)
@@ -208,6 +206,7 @@ class CombinationNetwork(Network):
         self.sequences = tuple({part.view for part in types.values() if part.recurrent})
         if not self.sequences:
             self.block_rows = 256
+        # Modules of torch make tables and parts known to it, but lose their types: so dicts, too.
         self._tables = [
             {view: piece_vectors(sizes[view], width) for view in self.views}
             for _ in range(2 if settings.tables == "separate" else 1)
@@ -228,7 +227,7 @@ class CombinationNetwork(Network):
         return tuple(tables[PIECES] for tables in self._tables if PIECES in tables)
 
     def _of(self, side: int) -> tuple[dict[str, nn.Embedding], dict[str, EncoderPart]]:
-        """Return the tables and the parts of a side, perhaps the other side's too."""
+        """Return the tables and the parts of a side; both sides may share them."""
         return self._tables[side % len(self._tables)], self._parts[side % len(self._parts)]
 
     def forward(self, inputs: Inputs, side: int) -> Tensor:

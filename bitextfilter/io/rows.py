@@ -292,6 +292,7 @@ class RowReader:
         self.starts = True
         """False for a later part of a file."""
         self._shift = 0
+        """Added to the numbers of lines."""
         self._bom = b""
         self.header: bytes | None = None
         self.header_ending = b""
@@ -383,10 +384,10 @@ _NAME = re.compile(
 def _doubt_of_header(
     header: bytes, wanted: Sequence[ColumnPlace], places: Sequence[int], file: str
 ) -> str:
-    """Return the doubt that the first line of a file is a header: a text column of no usual name.
+    """Return a warning that a header may be a row; empty if its text columns have usual names.
 
-    There is none where a column that is *wanted* by its name is in it. Raises InputError for a
-    line that looks like a row: with a score in it, or two sentences.
+    It is empty, too, if a column is *wanted* by its name. Raises InputError for a line that looks
+    like a row: with a score in it, or two sentences.
     """
     if any(isinstance(column.where, str) for column in wanted):
         return ""

@@ -194,9 +194,9 @@ class Model:
         return self.classifier and self.classifier.scoring(self.encode_side, self.threads)
 
     def pair_scorer(self, source: EncodedSide, target: EncodedSide) -> PairScorer | None:
-        """Return a function from places of pairs to the classifier's scores; None without one.
+        """Return the classifier's scorer of pairs of these sides; None without a classifier.
 
-        Each side is vectors and sentences.
+        Each side is vectors and sentences; see ``PairScorer``.
         """
         return self._scoring and self._scoring(source, target)
 

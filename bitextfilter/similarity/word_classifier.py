@@ -210,7 +210,7 @@ class WordClassifier(PairClassifier):
 
         def run(block: tuple[int, Indices, int]) -> None:
             words, pairs, size = block
-            rows = np.resize(pairs, size)
+            rows = np.resize(pairs, size)  # repeats pairs to fill the block
             with torch.inference_mode():
                 sides = [
                     side.words.padded(side.places[rows], words, side.vectors[side.places[rows]])
@@ -221,7 +221,7 @@ class WordClassifier(PairClassifier):
 
         steps = np.searchsorted(_LADDER, longest)
         blocks: list[tuple[int, Indices, int]] = []
-        for step in np.unique(steps)[::-1]:
+        for step in np.unique(steps)[::-1]:  # the longest first
             places, words = np.flatnonzero(steps == step), int(_LADDER[step])
             size = max(1, _BLOCK_WORDS // words // _BLOCK_PAIRS) * _BLOCK_PAIRS
             size = 1 if words > _LONG else size
@@ -236,7 +236,8 @@ class _Window:
     """The sentences of one side of some pairs."""
 
     places: Indices
-    """The place of each pair's sentence among the distinct ones, which the rest is of."""
+    """The place of each pair's sentence among the distinct ones; ``words`` and ``vectors`` are of
+    these."""
     table: Tensor
     words: WordRows
     vectors: Vectors

@@ -66,9 +66,13 @@ FAR = -1e4
 
 _COSINES = (-0.2, 1.0, 13)
 _PLACES = (-3.0, 3.0, 9)
+"""First and last point of the kernels for cosines, and for steps and lags, and their number."""
 _ATTENTION_SCALE = 2.0
+"""Factor of the scores in the attention."""
 _SPREAD = 6.0
+"""Factor of the lag, which is in parts of a sentence."""
 _FARTHEST = 4.0
+"""Words from which a step counts as no longer."""
 
 COVERAGE_FEATURES = 4 * _COSINES[2] + 2 * _PLACES[2] + 4
 """Features of a word for :func:`pooled`."""

@@ -44,7 +44,7 @@ class TokenCache:
     def __init__(
         self, number: Callable[[list[str]], Mapping[str, Ragged]], most: int = _MOST
     ) -> None:
-        """``number``: tokens → the ids of each, by view, independent of the other tokens."""
+        """``number``: tokens → the ids of each, by view, which depend on that token alone."""
         self._number, self._most = number, most
         self._lock = Lock()
         self._forget()
@@ -177,6 +177,7 @@ class TextProcessor:
         one of the two.
         """
         self._check(language)
+        # Each distinct token is normalised once, in _ids, unless that needs whole sentences.
         if not self.normalisation.by_words:
             sentences = self.normalise(sentences, language)
         rows, tokens = numbered(sentences)
@@ -184,6 +185,8 @@ class TextProcessor:
         if key not in self._caches:
             self._caches.setdefault(key, TokenCache(partial(self._ids, *key)))
         read = self._caches[key].read(tokens)
+        # Tokens that normalise to nothing are dropped. A sentence that is left without any gets
+        # token 0, the empty one, whose id is UNKNOWN.
         nonempty = read[views[0]].lengths > 0
         rows = rows.only(nonempty[rows.flat]).filled(0)
         return {view: View(rows, read[view].filled(UNKNOWN)) for view in views}
@@ -197,9 +200,9 @@ class TextProcessor:
         for view in views:
             if view == PIECES:
                 ids = self._number(tokens)
-            else:  # a token may contain spaces
+            else:
                 assert self.trigrams is not None
-                words, counts = split_words(tokens)
+                words, counts = split_words(tokens)  # a normalised token may contain spaces
                 ids = self.trigrams(words).merged(counts)
             ids = ids.filled(UNKNOWN)
             found[view] = ids.only(np.repeat(nonempty, ids.lengths))

@@ -137,6 +137,7 @@ class _Framed(click.Command):
         code: int | None = None
         pipe = StdoutPipe()
         try:
+            # For errors outside Command.invoke, whose own guard knows --verbose.
             with Guard(self.name or "", verbose=False) as guard:
                 code = run(standalone_mode=False)
             code = guard.code or code
@@ -282,7 +283,10 @@ def command(
 
 
 def _callback(function: Callable[..., None], groups: Sequence[Options]) -> Callable[..., None]:
-    """Return the function of the values of all options that makes the settings and the run."""
+    """Return the function that click calls with the values of all options.
+
+    It makes the settings and the run of them, and calls *function* with these.
+    """
 
     def callback(**values: Any) -> None:
         settings = [

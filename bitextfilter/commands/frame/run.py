@@ -132,7 +132,7 @@ class Messages:
                 self._bar.close()
             self._unit = unit or "rows"
             shown: dict[str, Any] = {"file": sys.stderr}
-            if not self._has_bar:
+            if not self._has_bar:  # an unseen bar, which only counts for _line
                 shown = {"file": io.StringIO(), "delay": float("inf")}
             unit = f" {self._unit}"
             self._bar = tqdm(desc=self._command, total=total, unit=unit, leave=False, **shown)
@@ -181,6 +181,7 @@ class Run:
         self._stack.callback(self.messages.close)
         self._flushed: BinaryIO | None = None
         self._place: Callable[[int], tuple[str, int]] | None = None
+        """Finds the file of a row by its number, and its line there; None for a single file."""
         self._afterwards: list[Callable[[], None]] = []
 
     def __enter__(self) -> Run:
@@ -297,7 +298,7 @@ class Run:
                     if isinstance(row, BadRow):
                         self.reject(row)
                 self.counts["rows"] += len(window)
-                self.check_bad()
+                self.check_bad()  # before the window costs time; advance checks the faults found
             yield window
             self.advance(len(window))
 
