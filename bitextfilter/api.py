@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import open_input
-from bitextfilter.io.rows import BadRow, ColumnPlace, Columns, Row, RowReader, is_blank, number_of
+from bitextfilter.io.rows import BadRow, Columns, Row, RowReader, WantedColumn, is_blank, number_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,10 +87,10 @@ def _fault(row: Row | BadRow) -> str:
 class _Columns(Columns):
     score: int | str | None = None
 
-    def wanted(self) -> tuple[ColumnPlace, ...]:
+    def wanted(self) -> tuple[WantedColumn, ...]:
         """Return the columns, the score last."""
         named = ("source", self.source), ("target", self.target), ("score", self.score)
-        return tuple(ColumnPlace(name, f"{name}=", at) for name, at in named if at is not None)
+        return tuple(WantedColumn(name, f"{name}=", at) for name, at in named if at is not None)
 
 
 class Filter:

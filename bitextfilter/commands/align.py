@@ -37,7 +37,7 @@ from bitextfilter.commands.frame.options import (
     flag,
     option,
     options_of,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import WorkerSetup, engine_of, load_model_once
@@ -354,7 +354,7 @@ _SCALING = options_of(
 @command(
     "bitext-align",
     _Settings,
-    rows("output errors"),
+    row_options("output errors"),
     ModelName,
     _SCALING,
     _DOCUMENTS,

@@ -20,7 +20,7 @@ from bitextfilter.commands.frame.options import (
     as_score,
     flag,
     option,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, NotFoundError
@@ -143,7 +143,7 @@ class _Settings:
 @command(
     "bitext-align-documents",
     _Settings,
-    rows("output errors"),
+    row_options("output errors"),
     ModelName,
     DocumentSettings,
     RowForm,

@@ -16,7 +16,7 @@ from bitextfilter.commands.frame.options import (
     is_given,
     needs_own_file,
     option,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import open_outputs, stream_name
@@ -123,7 +123,7 @@ _WINDOW = 4096
 _MOST_NAMES = 20
 
 
-@command("bitext-convert", _Settings, rows(), uses="")
+@command("bitext-convert", _Settings, row_options(), uses="")
 def main(run: Run, settings: _Settings) -> None:
     """Convert sentence pairs from one format to another, in order, as a stream.
 

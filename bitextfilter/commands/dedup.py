@@ -18,7 +18,7 @@ from bitextfilter.commands.frame.options import (
     as_column,
     needs_own_file,
     option,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.duplicate_keys import (
@@ -32,10 +32,10 @@ from bitextfilter.io.files import without_ending
 from bitextfilter.io.rows import (
     REMEDY,
     BadRow,
-    ColumnPlace,
     Columns,
     Row,
     RowReader,
+    WantedColumn,
     is_blank,
     number_of,
     row_windows,
@@ -55,9 +55,9 @@ class _ComparedColumns(Columns):
     by: str = "pair"
     score: int | str | None = None
 
-    def wanted(self) -> tuple[ColumnPlace, ...]:
+    def wanted(self) -> tuple[WantedColumn, ...]:
         sides = [side for side in super().wanted() if self.by in (side.name, "pair", "either")]
-        scores = [] if self.score is None else [ColumnPlace("score", "--column", self.score)]
+        scores = [] if self.score is None else [WantedColumn("score", "--column", self.score)]
         return (*sides, *scores)
 
 
@@ -123,7 +123,7 @@ class _Settings:
         return DedupSettings(**{name: value for name, value in given.items() if value is not None})
 
 
-@command("bitext-dedup", _Settings, rows("pairs files", drops=True), uses="batch_size")
+@command("bitext-dedup", _Settings, row_options("pairs files", drops=True), uses="batch_size")
 def main(run: Run, settings: _Settings) -> None:
     """Keep one of the pairs that are duplicates of each other, in input order.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import ModelName, Scaling, as_column, option, rows
+from bitextfilter.commands.frame.options import ModelName, Scaling, as_column, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.io.rows import BadRow, Row, TextColumn
@@ -31,7 +31,7 @@ _ARRAY = {
     "metavar": "FILE.npy",
     "help": "Write here; - is stdout.",
 }
-_ROWS = rows("input output header errors files", output=_ARRAY)
+_ROWS = row_options("input output header errors files", output=_ARRAY)
 
 
 @command("bitext-embed", _Settings, _ROWS, Scaling, ModelName)

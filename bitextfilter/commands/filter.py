@@ -20,12 +20,12 @@ from bitextfilter.commands.frame.options import (
     flag,
     languages_option,
     option,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.rows import ColumnPlace, RowReader
+from bitextfilter.io.rows import RowReader, WantedColumn
 from bitextfilter.io.workers import map_in_order
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _recommended(run: Run, folder: str | None, similarity: str | None, column: s
     "bitext-filter",
     _Settings,
     CutMeasure,
-    rows("pairs files", drops=True),
+    row_options("pairs files", drops=True),
     Scaling,
     uses="batch_size threads",
 )
@@ -232,7 +232,7 @@ def _places(rows: RowReader, rules: Iterable[Rule]) -> dict[str, int]:
             if where != "score":
                 raise click.UsageError(f"a column can only be named with --header: {name}")
             where = -1
-        places[name] = rows.place(ColumnPlace(name, "--rule", where))
+        places[name] = rows.place(WantedColumn(name, "--rule", where))
     return places
 
 

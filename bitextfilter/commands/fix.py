@@ -11,7 +11,7 @@ from typing import NamedTuple
 import click
 
 from bitextfilter.commands.frame.command import command, fill_lists, first_lines
-from bitextfilter.commands.frame.options import flag, option, rows
+from bitextfilter.commands.frame.options import flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.repair import DEFAULTS, REPAIRS, Repairer
 from bitextfilter.io.rows import BadRow, RawLines, Row, RowParser, with_texts
@@ -36,7 +36,7 @@ class _Settings:
     explain: bool = flag("--explain", "Append a column that names the repairs done.")
 
 
-@command("bitext-fix", _Settings, rows(), uses="batch_size threads")
+@command("bitext-fix", _Settings, row_options(), uses="batch_size threads")
 @fill_lists(REPAIRS=first_lines(REPAIRS))
 def main(run: Run, settings: _Settings) -> None:
     """Repair text where the right text is certain: a line for each input line, in order.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import click
 
 from bitextfilter.commands.frame.command import command, fill_lists, first_lines
-from bitextfilter.commands.frame.options import COUNT, languages_option, option, rows
+from bitextfilter.commands.frame.options import COUNT, languages_option, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.corpus.noise import (
     CLEAN,
@@ -73,7 +73,7 @@ class _Settings:
     )
 
 
-@command("bitext-noise", _Settings, rows(drops=True), uses="")
+@command("bitext-noise", _Settings, row_options(drops=True), uses="")
 @fill_lists(NOISE_KINDS=first_lines(NOISE_KINDS))
 def main(run: Run, settings: _Settings) -> None:
     """Damage some pairs of clean bitext as in crawls, and append a label: clean, or the kind.

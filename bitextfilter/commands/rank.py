@@ -27,7 +27,7 @@ from bitextfilter.commands.frame.options import (
     as_min_score,
     as_part,
     option,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import without_ending
@@ -104,7 +104,9 @@ class _Settings:
         return choice if self.seed is None else replace(choice, seed=self.seed)
 
 
-@command("bitext-rank", _Settings, CutMeasure, rows("pairs files", drops=True), ModelName, uses="")
+@command(
+    "bitext-rank", _Settings, CutMeasure, row_options("pairs files", drops=True), ModelName, uses=""
+)
 def main(run: Run, settings: _Settings, cut: CutMeasure) -> None:
     """Order rows by a score, the highest first, and keep the best.
 

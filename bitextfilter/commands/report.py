@@ -16,12 +16,12 @@ from bitextfilter.commands.frame.options import (
     languages_option,
     needs_own_file,
     option,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import DeviceError, OutputError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import ColumnPlace, Columns, Row, RowReader, number_of
+from bitextfilter.io.rows import Columns, Row, RowReader, WantedColumn, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.reports.page import Report
@@ -39,10 +39,10 @@ class _ScoredColumns(Columns):
     scores: tuple[int | str, ...] = (-1,)
     label: int | str | None = None
 
-    def wanted(self) -> tuple[ColumnPlace, ...]:
+    def wanted(self) -> tuple[WantedColumn, ...]:
         """Return source, target, scores, label."""
-        scores = (ColumnPlace("score", "--column", where) for where in self.scores)
-        label = () if self.label is None else (ColumnPlace("label", "--label", self.label),)
+        scores = (WantedColumn("score", "--column", where) for where in self.scores)
+        label = () if self.label is None else (WantedColumn("label", "--label", self.label),)
         return (*super().wanted(), *scores, *label)
 
 
@@ -77,7 +77,7 @@ class _Settings:
     seed: int = option("--seed", "Seed of the sample.", NATURAL, 1)
 
 
-@command("bitext-report", _Settings, rows(), uses="")
+@command("bitext-report", _Settings, row_options(), uses="")
 def main(run: Run, settings: _Settings) -> None:
     """Show scored pairs on one page: figures, samples, and a movable threshold.
 

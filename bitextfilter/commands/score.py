@@ -18,7 +18,7 @@ from bitextfilter.commands.frame.options import (
     flag,
     needs_own_file,
     option,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
@@ -86,7 +86,7 @@ class _Settings:
 @command(
     "bitext-score",
     _Settings,
-    rows("pairs files"),
+    row_options("pairs files"),
     ScorerOptions,
     Scaling,
     ModelName,
@@ -240,7 +240,7 @@ def _read_twice(
 def _lines(window: list[Row | BadRow], columns: ScoreColumns, settings: _Settings) -> bytes:
     """Return one line for each row of a window."""
     good = [row for row in window if isinstance(row, Row)]
-    scored = columns([row.source for row in good], [row.target for row in good]).tolist()
+    scored = columns.score([row.source for row in good], [row.target for row in good]).tolist()
     cells = ("\t".join(_cell(value, settings.digits) for value in values) for values in scored)
     empty = "\t" * (len(columns.measures) - 1)
     lines = []

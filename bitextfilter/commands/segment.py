@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from bitextfilter.commands.frame.command import command, group
-from bitextfilter.commands.frame.options import COUNT, argument, flag, option, rows
+from bitextfilter.commands.frame.options import COUNT, argument, flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import OutputError
 from bitextfilter.io.files import draft, stream_name, write_whole
@@ -108,7 +108,7 @@ class _Cutting:
     )
 
 
-@command("apply", _Cutting, rows("input output"), uses="", parent=main)
+@command("apply", _Cutting, row_options("input output"), uses="", parent=main)
 def apply(run: Run, settings: _Cutting) -> None:
     """Normalise text by the settings of FOLDER and cut it into pieces, line by line.
 

@@ -19,7 +19,7 @@ from bitextfilter.commands.frame.options import (
     flag,
     json_flag,
     option,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
@@ -66,7 +66,7 @@ class _Settings:
 @command(
     "bitext-train-classifier",
     _Settings,
-    rows("texts errors"),
+    row_options("texts errors"),
     training_settings("workflows.classifier_training.ClassifierConfig"),
     ModelName,
 )

@@ -19,7 +19,7 @@ from bitextfilter.commands.frame.options import (
     languages_option,
     needs_own_file,
     option,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import TrainingOptions, training_settings
@@ -94,7 +94,7 @@ class _Settings:
 @command(
     "bitext-train-embeddings",
     _Settings,
-    rows("output"),
+    row_options("output"),
     training_settings("training.mapping.EmbeddingConfig", "adversarial.seed"),
     uses="device",
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import as_column, option, rows
+from bitextfilter.commands.frame.options import as_column, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import TrainingOptions, training_settings
 from bitextfilter.io.rows import TextColumn
@@ -33,7 +33,7 @@ class _Settings:
 @command(
     "bitext-train-language-model",
     _Settings,
-    rows("input output header errors"),
+    row_options("input output header errors"),
     training_settings("training.ngrams.NgramSettings", seed=""),
     uses="",
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import rows
+from bitextfilter.commands.frame.options import row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.translators import (
     SearchOptions,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @command(
     "bitext-translate",
     search_options("translation", "5, or --n-best"),
-    rows("input output errors"),
+    row_options("input output errors"),
     TranslatorName,
     batch_size=2048,
 )

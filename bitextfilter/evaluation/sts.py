@@ -33,10 +33,10 @@ from bitextfilter.evaluation.result import (
 from bitextfilter.io.files import open_input
 from bitextfilter.io.rows import (
     REMEDY,
-    ColumnPlace,
     Columns,
     Row,
     RowReader,
+    WantedColumn,
     is_blank,
     number_of,
     strict,
@@ -344,11 +344,11 @@ class RatedColumns(Columns):
     """Columns of numbers, then of the sides, if they are read at all."""
 
     blank: bool = True
-    numbers: tuple[ColumnPlace, ...] = ()
+    numbers: tuple[WantedColumn, ...] = ()
     """The human rating first."""
-    sides: tuple[ColumnPlace, ...] = ()
+    sides: tuple[WantedColumn, ...] = ()
 
-    def wanted(self) -> tuple[ColumnPlace, ...]:
+    def wanted(self) -> tuple[WantedColumn, ...]:
         """Return the numbers and the sides."""
         return (*self.numbers, *self.sides)
 
@@ -391,8 +391,8 @@ def read_rated_pairs(path: str) -> RatedPairs:
     Raises NotFoundError, and InputError at the first bad row, or for fewer than two rated pairs.
     """
     columns = RatedColumns(
-        numbers=(ColumnPlace("human score", "column", 1),),
-        sides=(ColumnPlace("source", "column", 2), ColumnPlace("target", "column", 3)),
+        numbers=(WantedColumn("human score", "column", 1),),
+        sides=(WantedColumn("source", "column", 2), WantedColumn("target", "column", 3)),
     )
     expected, found, skipped = "score, sentence and sentence are expected", [], 0
     with open_input(path) as stream:

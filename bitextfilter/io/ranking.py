@@ -21,11 +21,11 @@ import numpy.typing as npt
 from bitextfilter.arrays import Floats
 from bitextfilter.io.rows import (
     BadRow,
-    ColumnPlace,
     Columns,
     RawLines,
     RowParser,
     RowReader,
+    WantedColumn,
     number_of,
 )
 from bitextfilter.io.spill import Spill
@@ -53,10 +53,10 @@ class ScoredColumns(Columns):
     score: int | str = -1
     sides: tuple[str, ...] = ()
 
-    def wanted(self) -> tuple[ColumnPlace, ...]:
+    def wanted(self) -> tuple[WantedColumn, ...]:
         """Return the score, then the sides."""
         sides = (side for side in super().wanted() if side.name in self.sides)
-        return (ColumnPlace("score", "--column", self.score), *sides)
+        return (WantedColumn("score", "--column", self.score), *sides)
 
 
 @dataclass(frozen=True)

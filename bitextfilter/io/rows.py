@@ -25,7 +25,7 @@ WINDOW_BYTES = 1 << 24
 _Item = TypeVar("_Item")
 
 
-class ColumnPlace(NamedTuple):
+class WantedColumn(NamedTuple):
     """A column to read: its name in messages, its option, and its number or header name."""
 
     name: str
@@ -42,11 +42,11 @@ class Columns:
     blank: bool = False
     """Empty sides are good."""
 
-    def wanted(self) -> tuple[ColumnPlace, ...]:
+    def wanted(self) -> tuple[WantedColumn, ...]:
         """Return the two columns, source first."""
         return (
-            ColumnPlace("source", "--scol", self.source),
-            ColumnPlace("target", "--tcol", self.target),
+            WantedColumn("source", "--scol", self.source),
+            WantedColumn("target", "--tcol", self.target),
         )
 
 
@@ -56,9 +56,9 @@ class TemplatedColumns(Columns):
 
     template: int | str = 3
 
-    def wanted(self) -> tuple[ColumnPlace, ...]:
+    def wanted(self) -> tuple[WantedColumn, ...]:
         """Return the columns, the template last."""
-        return (*super().wanted(), ColumnPlace("template", "--template-column", self.template))
+        return (*super().wanted(), WantedColumn("template", "--template-column", self.template))
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,15 @@ class TextColumn:
     """Empty sentences are good."""
     template: int | str | None = None
 
-    def wanted(self) -> tuple[ColumnPlace, ...]:
+    def wanted(self) -> tuple[WantedColumn, ...]:
         """Return the columns, the sentence first, or nothing for the whole line."""
         if self.template is not None:
             where = 1 if self.column is None else self.column
-            template = ColumnPlace("template", "--template-column", self.template)
-            return (ColumnPlace("sentence", "--column", where), template)
+            template = WantedColumn("template", "--template-column", self.template)
+            return (WantedColumn("sentence", "--column", where), template)
         if self.column is None:
             return ()
-        return (ColumnPlace("sentence", "--column", self.column),)
+        return (WantedColumn("sentence", "--column", self.column),)
 
 
 class Row(NamedTuple):
@@ -166,7 +166,7 @@ class RowParser:
     def __init__(
         self,
         name: str,
-        wanted: Sequence[ColumnPlace],
+        wanted: Sequence[WantedColumn],
         places: Sequence[int],
         remedy: str = REMEDY,
         blank: bool = False,
@@ -344,7 +344,7 @@ class RowReader:
         self.starts = False
         self._shift = number - (1 if self.header is None else 2)
 
-    def place(self, wanted: ColumnPlace) -> int:
+    def place(self, wanted: WantedColumn) -> int:
         """Return the index of a column, negative from the end.
 
         Raises InputError for a name that is not in the header, or is there twice.
@@ -382,7 +382,7 @@ _NAME = re.compile(
 
 
 def _doubt_of_header(
-    header: bytes, wanted: Sequence[ColumnPlace], places: Sequence[int], file: str
+    header: bytes, wanted: Sequence[WantedColumn], places: Sequence[int], file: str
 ) -> str:
     """Return a warning that a header may be a row; empty if its text columns have usual names.
 

@@ -23,7 +23,7 @@ _NO_BYTES = np.zeros(0, np.uint8)
 
 
 class SentenceFile(Sequence[str]):
-    """Distinct sentences, one a line, in a file that :func:`gather` wrote.
+    """Distinct sentences, one a line, in a file that :func:`write_distinct` wrote.
 
     Memory: 8 bytes a sentence.
     """
@@ -84,7 +84,7 @@ class SentenceFile(Sequence[str]):
         return self._bytes[start:stop].tobytes().decode().split("\n")[:-1]
 
 
-def gather(path: Path, windows: Iterable[Sequence[str]]) -> SentenceFile:
+def write_distinct(path: Path, windows: Iterable[Sequence[str]]) -> SentenceFile:
     """Write the distinct sentences of all windows, in order of appearance, to the file *path*.
 
     Writes ``.starts`` and ``.copies`` beside it. Sentences are compared by digests of 128 bits.

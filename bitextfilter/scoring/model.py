@@ -190,15 +190,15 @@ class Model:
         return self.encode(sentences, self.languages[side])
 
     @cached_property
-    def _scoring(self) -> ScorerFactory | None:
-        return self.classifier and self.classifier.scoring(self.encode_side, self.threads)
+    def _scorer_factory(self) -> ScorerFactory | None:
+        return self.classifier and self.classifier.scorer_factory(self.encode_side, self.threads)
 
     def pair_scorer(self, source: EncodedSide, target: EncodedSide) -> PairScorer | None:
         """Return the classifier's scorer of pairs of these sides; None without a classifier.
 
         Each side is vectors and sentences; see ``PairScorer``.
         """
-        return self._scoring and self._scoring(source, target)
+        return self._scorer_factory and self._scorer_factory(source, target)
 
     def score(
         self, sources: Sequence[str], targets: Sequence[str], measures: str | Sequence[str] = ()

@@ -118,7 +118,7 @@ class ScoreColumns:
     def _digests(self) -> dict[str, bytes]:
         return {name: group.digest(name) for group in self._groups for name in group.names}
 
-    def __call__(self, sources: Sequence[str], targets: Sequence[str]) -> Scores:
+    def score(self, sources: Sequence[str], targets: Sequence[str]) -> Scores:
         """Score ``n`` pairs by ``m`` measures: float32 ``(n, m)``."""
         if self._cached is None:
             scores = self._compute(sources, targets, self._names)

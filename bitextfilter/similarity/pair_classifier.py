@@ -83,7 +83,7 @@ class PairClassifier(nn.Module, ABC):
         """The layer of the logits."""
 
     @abstractmethod
-    def scoring(self, encode: Encode, threads: int = 1) -> ScorerFactory:
+    def scorer_factory(self, encode: Encode, threads: int = 1) -> ScorerFactory:
         """Return a factory of scorers of pairs; *encode* makes the vectors of words."""
 
     def scores(self, logits: Logits) -> Scores:

@@ -169,8 +169,8 @@ class SentenceClassifier(PairClassifier):
         ]
         return torch.hstack([self._features(*features), compare_surfaces(*surfaces)])
 
-    def scoring(self, encode: Encode, threads: int = 1) -> ScorerFactory:
-        """See :meth:`PairClassifier.scoring`."""
+    def scorer_factory(self, encode: Encode, threads: int = 1) -> ScorerFactory:
+        """See :meth:`PairClassifier.scorer_factory`."""
 
         def sides(source: EncodedSide, target: EncodedSide) -> PairScorer:
             return lambda i, j: self.probabilities(

@@ -178,8 +178,8 @@ class WordClassifier(PairClassifier):
         logits: Tensor = self.network(tables, pairs)
         return logits
 
-    def scoring(self, encode: Encode, threads: int = 1) -> ScorerFactory:
-        """See :meth:`PairClassifier.scoring`; words are remembered from call to call."""
+    def scorer_factory(self, encode: Encode, threads: int = 1) -> ScorerFactory:
+        """See :meth:`PairClassifier.scorer_factory`; words are remembered from call to call."""
         caches = WordCache(self, 0, encode), WordCache(self, 1, encode)
 
         def sides(source: EncodedSide, target: EncodedSide) -> PairScorer:
@@ -191,14 +191,14 @@ class WordClassifier(PairClassifier):
                         _Window.of(side, rows[some], cache)
                         for side, rows, cache in zip((source, target), (i, j), caches, strict=True)
                     )
-                    parts.append(self._probabilities(threads, *windows))
+                    parts.append(self._window_scores(threads, *windows))
                 return np.concatenate(parts)
 
             return score
 
         return sides
 
-    def _probabilities(self, threads: int, *windows: _Window) -> Scores:
+    def _window_scores(self, threads: int, *windows: _Window) -> Scores:
         """Score row i of both sides, in blocks whose shape depends on their pairs' lengths alone.
 
         So no result depends on the other pairs.

@@ -205,7 +205,7 @@ class Batch:
     """Of the sources and of the targets; empty: they are searched for among the pairs."""
 
 
-class BilingualTraining(EncoderLearner):
+class BilingualLearner(EncoderLearner):
     """An encoder network with the parts that only its training needs."""
 
     def __init__(
@@ -294,7 +294,7 @@ class BilingualTraining(EncoderLearner):
         return self.written(embedding, sentences, table, side)
 
 
-def pair_stream(model: BilingualTraining, data: tuple[Corpus, dict[int, Sentences]]) -> Stream:
+def pair_stream(model: BilingualLearner, data: tuple[Corpus, dict[int, Sentences]]) -> Stream:
     """Mini-batches of pairs, on the device that the network lies on.
 
     ``data``: the pairs and, by side, the sentences to autoencode instead of the pairs' side.
@@ -305,7 +305,7 @@ def pair_stream(model: BilingualTraining, data: tuple[Corpus, dict[int, Sentence
 
 
 def mini_batches(
-    model: BilingualTraining, data: tuple[Corpus, dict[int, Sentences]], skip: int
+    model: BilingualLearner, data: tuple[Corpus, dict[int, Sentences]], skip: int
 ) -> Iterator[Batch]:
     """Endless batches from the ``skip``-th on; monolingual lines are mixed with their side's."""
     (corpus, monolingual), settings = data, model.settings
@@ -346,7 +346,7 @@ def shared_text(corpus: Corpus, rows: Indices) -> Tensor:
 
 @torch.no_grad()
 def mega_negatives(
-    model: BilingualTraining, corpus: Corpus, mega: Sequence[Indices]
+    model: BilingualLearner, corpus: Corpus, mega: Sequence[Indices]
 ) -> list[tuple[Indices, Indices]]:
     """Search the hardest negatives of a mega-batch's pairs (Wieting & Gimpel 2018, section 5).
 

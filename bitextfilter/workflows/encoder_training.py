@@ -29,7 +29,7 @@ from bitextfilter.text.ragged import TRIGRAMS, Ragged
 from bitextfilter.text.segment import SegmenterSettings, load_segmenter
 from bitextfilter.text.vocabulary import END, RESERVED, TrigramSettings
 from bitextfilter.training.data import Corpus, PairTexts, Sentences, read_monolingual, read_pairs
-from bitextfilter.training.encoder_learner import BilingualTraining, EncoderLearner, pair_stream
+from bitextfilter.training.encoder_learner import BilingualLearner, EncoderLearner, pair_stream
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.pivot import PivotLearner, check_settings, pivot_stream
 from bitextfilter.training.settings import TrainingSettings, count_updates, validation_interval
@@ -193,7 +193,7 @@ class EncoderConfig(NetworkConfig):
                     )
 
 
-REFERENCE_ROWS = 1000
+BACKGROUND_ROWS = 1000
 """Sentences a side kept as the sample that CSLS and the margins are taken against."""
 
 
@@ -228,7 +228,7 @@ class EncoderTraining(TrainingRun):
         """See :meth:`TrainingRun.make_learner`."""
         cell = getattr(self.config.shape, "cell", "lstm")
         counts, training = self._predicted_counts(), self.config.training
-        model = BilingualTraining(self.network, cell, counts, training, self._one_language)
+        model = BilingualLearner(self.network, cell, counts, training, self._one_language)
         model.to(self._device)
         return model, pair_stream(model, (self.corpus, self.monolingual))
 
@@ -333,7 +333,7 @@ def distinct_sample(
     sides = []
     for sentences in (sources, targets):
         distinct = list(dict.fromkeys(sentences))
-        chosen = random.choice(len(distinct), min(REFERENCE_ROWS, len(distinct)), replace=False)
+        chosen = random.choice(len(distinct), min(BACKGROUND_ROWS, len(distinct)), replace=False)
         sides.append([distinct[row] for row in sorted(chosen)])
     return sides[0], sides[1]
 

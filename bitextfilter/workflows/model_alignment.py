@@ -16,7 +16,7 @@ from typing import Any
 
 from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.errors import SettingsError
-from bitextfilter.io.sentence_file import SentenceFile, gather
+from bitextfilter.io.sentence_file import SentenceFile, write_distinct
 from bitextfilter.io.vector_file import VectorWriter, as_kept
 from bitextfilter.io.work_folder import Fact, claim, read_plan, write_plan
 from bitextfilter.mining import documents
@@ -151,10 +151,10 @@ class CollectionMiner:
         if self._gathered:
             with tempfile.TemporaryDirectory(prefix=".again.", dir=self._folder) as again:
                 paths = [Path(again, path.name) for path in kept]
-                claim(self._folder, self._plan_with(list(map(gather, paths, windows))))
+                claim(self._folder, self._plan_with(list(map(write_distinct, paths, windows))))
             self.sentences = list(map(SentenceFile, kept))
         else:
-            self.sentences = list(map(gather, kept, windows))
+            self.sentences = list(map(write_distinct, kept, windows))
             write_plan(self._folder, self._plan_with(self.sentences))
         if self._index is not None:
             self.sentences.append(self._index.sentences)

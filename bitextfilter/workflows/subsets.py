@@ -21,10 +21,10 @@ from bitextfilter.filters.rule import Rule
 from bitextfilter.io.files import open_input, open_output
 from bitextfilter.io.ranking import Ranking, SelectionSettings
 from bitextfilter.io.rows import (
-    ColumnPlace,
     Columns,
     Row,
     RowReader,
+    WantedColumn,
     is_blank,
     number_of,
     row_windows,
@@ -50,12 +50,12 @@ class System:
     label: str | None = None
     """Rows with this label are drawn by chance."""
 
-    def wanted(self) -> tuple[ColumnPlace, ...]:
+    def wanted(self) -> tuple[WantedColumn, ...]:
         """Return the column that is read besides the two sides, if any."""
         if self.column is None:
             return ()
         option = "--scores" if self.label is None else "--oracle"
-        return (ColumnPlace("score" if self.label is None else "label", option, self.column),)
+        return (WantedColumn("score" if self.label is None else "label", option, self.column),)
 
     def folder(self, seed: int) -> str:
         """Return a folder's name, which no other system and no other seed has."""
@@ -70,9 +70,9 @@ class _Columns(Columns):
     """The two sides and the score of a system, which may be blank."""
 
     blank: bool = True
-    besides: tuple[ColumnPlace, ...] = ()
+    besides: tuple[WantedColumn, ...] = ()
 
-    def wanted(self) -> tuple[ColumnPlace, ...]:
+    def wanted(self) -> tuple[WantedColumn, ...]:
         return (*super().wanted(), *self.besides)
 
 
@@ -85,7 +85,7 @@ class ScoredFile:
     header: bool = False
 
     @contextmanager
-    def reader(self, besides: Sequence[ColumnPlace] = ()) -> Iterator[RowReader]:
+    def reader(self, besides: Sequence[WantedColumn] = ()) -> Iterator[RowReader]:
         """Open the file. Raises NotFoundError, and InputError for an unknown column."""
         wanted = _Columns(self.columns.source, self.columns.target, besides=tuple(besides))
         with open_input(self.path) as stream:

@@ -35,7 +35,7 @@ from bitextfilter.commands.frame.options import (
     flag,
     option,
     options_of,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.rows import Row
@@ -49,7 +49,7 @@ class Settings:
     slow: bool = flag("--slow", "Take a minute at each window.")
 
 
-@command("bitext-count", Settings, rows(), ModelName, batch_size=3)
+@command("bitext-count", Settings, row_options(), ModelName, batch_size=3)
 def count(run: Run, settings: Settings) -> None:
     """Append the number of characters of the source.
 
@@ -73,7 +73,7 @@ def count(run: Run, settings: Settings) -> None:
             time.sleep(60)
 
 
-@command("bitext-count", rows("pairs files"), batch_size=3)
+@command("bitext-count", row_options("pairs files"), batch_size=3)
 def several(run: Run) -> None:
     """Read rows of several files."""
     assert sum(map(len, run.windows(run.rows()))) == run.counts["rows"]

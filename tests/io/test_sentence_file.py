@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bitextfilter.errors import InputError, NotFoundError
-from bitextfilter.io.sentence_file import SentenceFile, gather
+from bitextfilter.io.sentence_file import SentenceFile, write_distinct
 
 SENTENCE = st.text(st.characters(exclude_characters="\n", codec="utf-8"), max_size=5)
 
@@ -19,7 +19,7 @@ SENTENCE = st.text(st.characters(exclude_characters="\n", codec="utf-8"), max_si
 @given(st.lists(st.lists(SENTENCE, max_size=9), max_size=5))
 def test_each_once_in_order_with_its_copies(tmp_path: Path, windows: list[list[str]]) -> None:
     counts = Counter(sentence for window in windows for sentence in window)
-    found = gather(tmp_path / "some", windows)
+    found = write_distinct(tmp_path / "some", windows)
     assert list(found) == list(counts)
     assert found.copies().tolist() == list(counts.values())
     assert found.characters.tolist() == [len(sentence) for sentence in counts]
@@ -34,17 +34,17 @@ def test_thousands_in_windows_of_any_size(tmp_path: Path) -> None:
     digests = set()
     for size in (7, 4096, 20_000):
         windows = [sentences[first : first + size] for first in range(0, len(sentences), size)]
-        found = gather(tmp_path / str(size), windows)
+        found = write_distinct(tmp_path / str(size), windows)
         assert list(found) == list(counts)
         assert found.copies().tolist() == list(counts.values())
         digests.add(found.digest())
     assert len(digests) == 1
-    assert gather(tmp_path / "other", [sorted(sentences)]).digest() not in digests
-    assert gather(tmp_path / "more", [sentences, sentences[:1]]).digest() not in digests
+    assert write_distinct(tmp_path / "other", [sorted(sentences)]).digest() not in digests
+    assert write_distinct(tmp_path / "more", [sentences, sentences[:1]]).digest() not in digests
 
 
 def test_what_is_no_place(tmp_path: Path) -> None:
-    found = gather(tmp_path / "some", [["a", "b"]])
+    found = write_distinct(tmp_path / "some", [["a", "b"]])
     for place in (2, -1):
         with pytest.raises(IndexError):
             found[place]
@@ -53,7 +53,7 @@ def test_what_is_no_place(tmp_path: Path) -> None:
 
 
 def test_missing_or_damaged(tmp_path: Path) -> None:
-    gather(tmp_path / "some", [["one", "two"]])
+    write_distinct(tmp_path / "some", [["one", "two"]])
     for name in ("some.starts", "some.copies"):
         kept = (tmp_path / name).read_bytes()
         for damaged in (

@@ -200,7 +200,7 @@ def test_agrees_with_the_definition(quality: float) -> None:
         score = right * (quality + (1 - quality) * flawless[0]) if quality else right
         logits.append(math.log(score / (1 - score)))
     classifier.temperature.fill_(max(map(abs, logits)) / 3)
-    found = classifier.scoring(encode)(*sides(SOURCES, TARGETS))(places, places)
+    found = classifier.scorer_factory(encode)(*sides(SOURCES, TARGETS))(places, places)
     expected = 1 / (1 + np.exp(-np.array(logits) / float(classifier.temperature)))
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert np.ptp(expected) > 0.01
@@ -218,23 +218,23 @@ def test_a_pair_has_the_same_score_in_any_company(changes: dict[str, Any]) -> No
     i, j = (chance.integers(0, len(texts), 400) for _ in range(2))
     both = sides(texts, texts)
     classifier = make(replace(SETTINGS, **changes))
-    whole = classifier.scoring(encode)(*both)(i, j)
+    whole = classifier.scorer_factory(encode)(*both)(i, j)
     assert np.ptp(whole) > 0.5
     order = chance.permutation(400)
-    scoring = classifier.scoring(encode, threads=2)
+    scoring = classifier.scorer_factory(encode, threads=2)
     assert np.array_equal(scoring(*both)(i[order], j[order]), whole[order])
     assert np.array_equal(scoring(*both)(i[:7], j[:7]), whole[:7])
     for pair in range(12):
         one = sides([texts[i[pair]]], [texts[j[pair]]])
         assert np.array_equal(
-            classifier.scoring(encode)(*one)(np.zeros(1, np.int64), np.zeros(1, np.int64)),
+            classifier.scorer_factory(encode)(*one)(np.zeros(1, np.int64), np.zeros(1, np.int64)),
             whole[pair : pair + 1],
         )
     assert scoring(*both)(i[:0], j[:0]).shape == (0,)
 
 
 def test_words_beyond_the_limit_are_not_read() -> None:
-    scoring, places = make().scoring(encode), np.zeros(1, np.int64)
+    scoring, places = make().scorer_factory(encode), np.zeros(1, np.int64)
     target = encode(["Wort"], 1), ["Wort"]
 
     def score(words: int, end: str) -> float:
@@ -298,8 +298,8 @@ def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
     assert isinstance(again, WordClassifier)
     assert again.settings == SETTINGS
     both = sides(SOURCES, TARGETS)
-    expected = classifier.scoring(encode)(*both)(places, places)
-    assert np.array_equal(again.scoring(encode)(*both)(places, places), expected)
+    expected = classifier.scorer_factory(encode)(*both)(places, places)
+    assert np.array_equal(again.scorer_factory(encode)(*both)(places, places), expected)
     section = json.loads((tmp_path / "config.json").read_text())["classifier"]
     assert section["kind"] == "words"
     for wrong in ({**section, "kind": "letters"}, {**section, "word_length": 0}, [1]):

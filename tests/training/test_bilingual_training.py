@@ -12,7 +12,7 @@ from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.training.data import Corpus, Sentences, pad
 from bitextfilter.training.encoder_learner import (
     Batch,
-    BilingualTraining,
+    BilingualLearner,
     VariationalDropout,
     shared_text,
 )
@@ -25,11 +25,11 @@ PLAIN = TrainingSettings(translation=0.0, autoencoding=0.0, ranking=0.0, triplet
 
 def made(
     settings: TrainingSettings, name: str = "word+lstm"
-) -> tuple[BilingualTraining, Batch, np.ndarray]:
+) -> tuple[BilingualLearner, Batch, np.ndarray]:
     """A training, a batch of nine pairs, and the vectors of its two sides ``(2, 9, d)``."""
     torch.manual_seed(2)
     network = ENCODERS.build(name, ENCODERS.settings(name, {"embedding": 8}), {"pieces": SIZE})
-    model = BilingualTraining(network, "lstm", np.ones(SIZE, dtype=np.int64), settings)
+    model = BilingualLearner(network, "lstm", np.ones(SIZE, dtype=np.int64), settings)
     random = np.random.default_rng(1)
     rows = [random.integers(4, SIZE, random.integers(2, 6)).astype(np.int32) for _ in range(18)]
     rows[5] = rows[2]  # two pairs that share a source
@@ -50,7 +50,7 @@ def cosine(one: np.ndarray, other: np.ndarray) -> float:
     return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
 
 
-def loss(model: BilingualTraining, batch: Batch, name: str) -> float:
+def loss(model: BilingualLearner, batch: Batch, name: str) -> float:
     with torch.no_grad():
         return float(model(batch)[name])
 

@@ -17,7 +17,7 @@ from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.training.data import Corpus, Sentences, pad
 from bitextfilter.training.encoder_learner import (
-    BilingualTraining,
+    BilingualLearner,
     mega_negatives,
     mini_batches,
     pair_stream,
@@ -44,16 +44,16 @@ def corpus(seed: int = 0) -> Corpus:
 
 def model(
     settings: TrainingSettings, name: str = "autoencoder", **shape: object
-) -> BilingualTraining:
+) -> BilingualLearner:
     torch.manual_seed(settings.seed)
     values = ENCODERS.settings(name, {"embedding": 8, **shape})
     network = ENCODERS.build(name, values, {"pieces": VOCABULARY})
     counts = np.ones(VOCABULARY, dtype=np.int64)
-    return BilingualTraining(network, shape.get("cell", "lstm"), counts, settings)  # type: ignore[arg-type]
+    return BilingualLearner(network, shape.get("cell", "lstm"), counts, settings)  # type: ignore[arg-type]
 
 
 def train(
-    model: BilingualTraining,
+    model: BilingualLearner,
     data: tuple[Corpus, dict[int, Sentences]],
     hooks: Hooks,
     folder: Path,
@@ -262,7 +262,7 @@ def test_a_decoder_needs_pieces() -> None:
     values = ENCODERS.settings("trigram", {"embedding": 8})
     network = ENCODERS.build("trigram", values, {"trigrams": VOCABULARY})
     with pytest.raises(SettingsError, match=r"training\.translation"):
-        BilingualTraining(network, "lstm", np.ones(VOCABULARY, dtype=np.int64), SETTINGS)
+        BilingualLearner(network, "lstm", np.ones(VOCABULARY, dtype=np.int64), SETTINGS)
 
 
 def test_validation_falls_between_mega_batches() -> None:
@@ -274,7 +274,7 @@ def test_one_language_is_read_one_way() -> None:
     values = ENCODERS.settings("gran", {"embedding": 8, "tables": "separate"})
     network = ENCODERS.build("gran", values, {"pieces": VOCABULARY})
     counts = np.ones(VOCABULARY, dtype=np.int64)
-    made = BilingualTraining(network, "lstm", counts, replace(SETTINGS, **TRIPLET), True).eval()
+    made = BilingualLearner(network, "lstm", counts, replace(SETTINGS, **TRIPLET), True).eval()
     sentences = pad(corpus().source, np.arange(5), ("pieces",), torch.device("cpu"))
     assert torch.equal(made.encode(sentences, 0), made.encode(sentences, 1))
     made.read_as = (0, 1)

@@ -9,7 +9,7 @@ import click
 
 from bitextfilter.commands.evaluate.options import bootstrap_options
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import argument, json_flag, rows
+from bitextfilter.commands.frame.options import argument, json_flag, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
@@ -26,7 +26,7 @@ class _Settings:
     as_json: bool = json_flag()
 
 
-@command("alignment", _Settings, rows("output"), bootstrap_options(), uses="")
+@command("alignment", _Settings, row_options("output"), bootstrap_options(), uses="")
 def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     """Measure LINKS (default: stdin) between sentences against those of GOLD.
 

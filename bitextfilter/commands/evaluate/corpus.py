@@ -11,7 +11,7 @@ import click
 
 from bitextfilter.commands.evaluate.options import blank, extra_columns, optional
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import argument, as_column, json_flag, option, rows
+from bitextfilter.commands.frame.options import argument, as_column, json_flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
@@ -57,7 +57,7 @@ class _Settings:
         return {"unit": self.unit, "case": case, "idf": self.idf_from or "own"}
 
 
-@command("corpus", _Settings, rows("output texts errors"), uses="batch_size")
+@command("corpus", _Settings, row_options("output texts errors"), uses="batch_size")
 def main(run: Run, settings: _Settings) -> None:
     """Describe the sentences of each FILE by their tokens.
 

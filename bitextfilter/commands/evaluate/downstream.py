@@ -19,7 +19,7 @@ from bitextfilter.commands.frame.options import (
     languages_option,
     option,
     options_of,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
@@ -92,7 +92,7 @@ class _Settings:
 @command(
     "downstream",
     _Settings,
-    rows("output texts"),
+    row_options("output texts"),
     options_of(PairColumns, "dev_scol dev_tcol"),
     _TRAINING,
     uses="threads device",

@@ -25,7 +25,7 @@ from bitextfilter.commands.frame.options import (
     flag,
     json_flag,
     option,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
@@ -113,7 +113,7 @@ class _Suggestion:
     Labelling,
     bootstrap_options(noise=True),
     _Suggestion,
-    rows("output texts errors", drops=True),
+    row_options("output texts errors", drops=True),
     ModelName,
 )
 def main(

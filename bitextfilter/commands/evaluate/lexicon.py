@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bitextfilter.commands.evaluate.options import bootstrap_options
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import argument, json_flag, option, rows
+from bitextfilter.commands.frame.options import argument, json_flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
@@ -31,7 +31,9 @@ class _Settings:
     as_json: bool = json_flag()
 
 
-@command("lexicon", _Settings, rows("output texts errors"), bootstrap_options(), uses="batch_size")
+@command(
+    "lexicon", _Settings, row_options("output texts errors"), bootstrap_options(), uses="batch_size"
+)
 def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     """Measure the differences between held-out PARAPHRASES that a lexicon explains.
 

@@ -24,12 +24,12 @@ from bitextfilter.commands.frame.options import (
     as_score,
     json_flag,
     option,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import ColumnPlace, number_of
+from bitextfilter.io.rows import WantedColumn, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.mining import MinedScores, SentencePair
@@ -55,7 +55,7 @@ class _Settings:
     _Settings,
     ScoreColumn,
     bootstrap_options(),
-    rows("output texts errors", drops=True),
+    row_options("output texts errors", drops=True),
     uses="batch_size",
 )
 def main(run: Run, settings: _Settings, where: ScoreColumn, bootstrap: Bootstrap) -> None:
@@ -107,8 +107,8 @@ def _scored(run: Run, settings: _Settings, where: ScoreColumn) -> MinedScores:
 def _gold_pairs(run: Run, settings: _Settings) -> set[SentencePair]:
     """Return the distinct gold pairs; InputError where there are none."""
     sides = (
-        ColumnPlace("source", "--gold-scol", settings.gold_scol),
-        ColumnPlace("target", "--gold-tcol", settings.gold_tcol),
+        WantedColumn("source", "--gold-scol", settings.gold_scol),
+        WantedColumn("target", "--gold-tcol", settings.gold_tcol),
     )
     columns = ExtraColumns(blank=False, first=sides, sides=())
     windows = run.good_windows(columns, settings.gold)
@@ -121,7 +121,7 @@ def _gold_pairs(run: Run, settings: _Settings) -> set[SentencePair]:
 def _mined_pairs(run: Run, path: str, where: ScoreColumn) -> dict[SentencePair, float]:
     """Return the best score of each distinct pair."""
     file = stream_name(path)
-    columns = extra_columns(run, (ColumnPlace("score", "--column", where.column),))
+    columns = extra_columns(run, (WantedColumn("score", "--column", where.column),))
     fault = blank(columns, "source", "target")
     pairs: dict[SentencePair, float] = {}
     windows = run.good_windows(columns, path, fault)

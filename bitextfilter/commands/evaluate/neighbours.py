@@ -19,7 +19,7 @@ from bitextfilter.commands.frame.options import (
     flag,
     json_flag,
     option,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
@@ -47,7 +47,7 @@ class _Settings:
     as_json: bool = json_flag()
 
 
-@command("neighbours", _Settings, rows("output header errors"), ModelName)
+@command("neighbours", _Settings, row_options("output header errors"), ModelName)
 def main(run: Run, settings: _Settings) -> None:
     """Show the lines of FILE nearest, by cosine, to each sentence of a file --of queries.
 

@@ -18,11 +18,11 @@ from bitextfilter.commands.frame.options import (
     as_column,
     option,
     options_of,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Fault, Run
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import REMEDY, ColumnPlace, Columns, Row, is_blank, number_of
+from bitextfilter.io.rows import REMEDY, Columns, Row, WantedColumn, is_blank, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.filtering import LabelledRows
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bitextfilter.evaluation.thresholds import Origin
 
 
-RATED = rows("output texts errors", scol={"default": 2}, tcol={"default": 3})
+RATED = row_options("output texts errors", scol={"default": 2}, tcol={"default": 3})
 """Options of files of a rating or label and then two sentences; the files are arguments."""
 
 
@@ -119,9 +119,9 @@ def blank(columns: Columns, *needed: str) -> Fault:
     return fault
 
 
-def optional(name: str, option: str, place: int | str | None) -> tuple[ColumnPlace, ...]:
+def optional(name: str, option: str, place: int | str | None) -> tuple[WantedColumn, ...]:
     """Return a column, or nothing if its option is not given."""
-    return () if place is None else (ColumnPlace(name, option, place),)
+    return () if place is None else (WantedColumn(name, option, place),)
 
 
 @dataclass(frozen=True)
@@ -129,11 +129,11 @@ class ExtraColumns(Columns):
     """Some of the *sides* of the pair, which may be blank, after or before other columns."""
 
     blank: bool = True
-    first: tuple[ColumnPlace, ...] = ()
+    first: tuple[WantedColumn, ...] = ()
     sides: tuple[str, ...] = ("source", "target")
-    last: tuple[ColumnPlace, ...] = ()
+    last: tuple[WantedColumn, ...] = ()
 
-    def wanted(self) -> tuple[ColumnPlace, ...]:
+    def wanted(self) -> tuple[WantedColumn, ...]:
         """Return the first columns, the sides, and the last columns."""
         sides = (side for side in super().wanted() if side.name in self.sides)
         return (*self.first, *sides, *self.last)
@@ -141,9 +141,9 @@ class ExtraColumns(Columns):
 
 def extra_columns(
     run: Run,
-    first: tuple[ColumnPlace, ...] = (),
+    first: tuple[WantedColumn, ...] = (),
     sides: tuple[str, ...] = ("source", "target"),
-    last: tuple[ColumnPlace, ...] = (),
+    last: tuple[WantedColumn, ...] = (),
     *,
     blank: bool = True,
 ) -> ExtraColumns:
@@ -163,7 +163,7 @@ def read_labelled(
     from bitextfilter.evaluation.filtering import LabelledRows
 
     first = (
-        ColumnPlace("score", "--column", where.column),
+        WantedColumn("score", "--column", where.column),
         *optional("label", "--labels", where.labels),
         *optional("verdict", "--verdict", where.verdict),
     )

@@ -19,7 +19,7 @@ from bitextfilter.commands.frame.options import ModelName, argument, as_column, 
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import stream_name
-from bitextfilter.io.rows import REMEDY, ColumnPlace, Row
+from bitextfilter.io.rows import REMEDY, Row, WantedColumn
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.result import Bootstrap
@@ -106,7 +106,7 @@ def _label_fault(row: Row) -> tuple[str, str] | None:
 
 def _read(run: Run, file: str, settings: _Settings) -> _Pairs:
     """Read a file; InputError unless it has pairs of both kinds."""
-    label = ColumnPlace("label", "--label-column", settings.label)
+    label = WantedColumn("label", "--label-column", settings.label)
     columns = extra_columns(run, (label,), blank=False)
     pairs = _Pairs(stream_name(file), [], [], [])
     for row in chain.from_iterable(run.good_windows(columns, file, _label_fault)):

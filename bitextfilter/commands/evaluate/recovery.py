@@ -16,7 +16,7 @@ from bitextfilter.commands.frame.options import (
     argument,
     json_flag,
     option,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.translators import ScorerOptions, load_scorers
@@ -77,7 +77,7 @@ class _Settings:
     as_json: bool = json_flag()
 
 
-@command("recovery", _Settings, rows("output texts errors"), ScorerOptions, ModelName)
+@command("recovery", _Settings, row_options("output texts errors"), ScorerOptions, ModelName)
 def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
     """Measure the sentence alignment recovery error on the translations in FILE.
 

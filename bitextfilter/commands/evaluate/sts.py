@@ -28,7 +28,7 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.files import COMPRESSIONS, stream_name
-from bitextfilter.io.rows import ColumnPlace, number_of
+from bitextfilter.io.rows import WantedColumn, number_of
 
 if TYPE_CHECKING:
     from bitextfilter.evaluation.result import Bootstrap
@@ -69,10 +69,10 @@ class _Settings:
         """Return the columns to read: numbers, and the sides if a model scores them."""
         from bitextfilter.evaluation.sts import RatedColumns
 
-        human = ColumnPlace("human score", "--human", self.human)
+        human = WantedColumn("human score", "--human", self.human)
         if self.column is None:
             return RatedColumns(numbers=(human,), sides=run.row_settings.columns.wanted())
-        return RatedColumns(numbers=(human, ColumnPlace("score", "--column", self.column)))
+        return RatedColumns(numbers=(human, WantedColumn("score", "--column", self.column)))
 
 
 @command("sts", _Settings, bootstrap_options(), RATED, ModelName)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bitextfilter.commands.evaluate.options import bootstrap_options
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import COUNT, argument, json_flag, option, rows
+from bitextfilter.commands.frame.options import COUNT, argument, json_flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ class _Settings:
     as_json: bool = json_flag()
 
 
-@command("words", _Settings, rows("output texts errors"), bootstrap_options(), uses="batch_size")
+@command(
+    "words", _Settings, row_options("output texts errors"), bootstrap_options(), uses="batch_size"
+)
 def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     """Measure how well vectors translate the source words of DICTIONARY, pairs of words.
 

@@ -9,7 +9,7 @@ A complete command, ``commands/count.py``, run as ``bitext-count < pairs.tsv``::
     from dataclasses import dataclass
 
     from bitextfilter.commands.frame.command import command
-    from bitextfilter.commands.frame.options import DIGITS, ModelName, option, rows
+    from bitextfilter.commands.frame.options import DIGITS, ModelName, option, row_options
     from bitextfilter.commands.frame.run import Run
     from bitextfilter.io.rows import Row
 
@@ -21,7 +21,7 @@ A complete command, ``commands/count.py``, run as ``bitext-count < pairs.tsv``::
         digits: int = option("--digits N", "Decimals.", DIGITS, 4)
 
 
-    @command("bitext-count", _Settings, rows(), ModelName, uses="batch_size")
+    @command("bitext-count", _Settings, row_options(), ModelName, uses="batch_size")
     def main(run: Run, settings: _Settings) -> None:
         \"\"\"Append the ratio of the lengths to every pair, in input order.
 
@@ -41,7 +41,7 @@ A complete command, ``commands/count.py``, run as ``bitext-count < pairs.tsv``::
                 output.write(row.line + b"\\t" + value.encode() + row.ending)
 
 ``command`` adds -q -v --manifest --version, and --batch-size --threads --device or those that it
-``uses`` (all as ``run.common``). ``rows()`` is ``run.row_settings``, ``ModelName`` is for
+``uses`` (all as ``run.common``). ``row_options()`` is ``run.row_settings``, ``ModelName`` is for
 ``run.model()``; the function gets the other settings, in their order. Its docstring is the help:
 indented paragraphs stay as they are, and the exit codes are added.
 

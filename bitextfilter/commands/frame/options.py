@@ -321,7 +321,7 @@ _GROUPS = {
 """Fields of ``RowSettings``; files are read in turn instead of --input."""
 
 
-def rows(names: str = "pairs", drops: bool = False, **changes: Mapping[str, Any]) -> Options:
+def row_options(names: str = "pairs", drops: bool = False, **changes: Mapping[str, Any]) -> Options:
     """Return options of ``RowSettings``: the fields in *names*, or in the groups of these names.
 
     With *drops*, --rejects also takes the rows that the command drops. *changes* are those of

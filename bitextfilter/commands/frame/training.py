@@ -23,7 +23,7 @@ from bitextfilter.commands.frame.options import (
     is_given,
     option,
     options_of,
-    rows,
+    row_options,
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.rows import Columns
@@ -155,7 +155,7 @@ class PairColumns:
         return Columns(self.dev_scol, self.dev_tcol)
 
 
-NEW_MODEL = rows(
+NEW_MODEL = row_options(
     "output", output={"default": None, "required": True, "metavar": "DIR", "help": "The new model."}
 )
 """--output DIR, as ``run.row_settings.output``."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bitextfilter.commands.evaluate.options import blank, extra_columns, optional
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import as_column, json_flag, option, rows
+from bitextfilter.commands.frame.options import as_column, json_flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError
 from bitextfilter.io.rows import number_of
@@ -28,7 +28,7 @@ class _Settings:
     as_json: bool = json_flag()
 
 
-@command("analyse", _Settings, rows(), uses="batch_size")
+@command("analyse", _Settings, row_options(), uses="batch_size")
 def main(run: Run, settings: _Settings) -> None:
     """Compare references and machine translations: variety, repetition, rarity, length.
 

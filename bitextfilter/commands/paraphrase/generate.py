@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import as_numbered_column, option, rows
+from bitextfilter.commands.frame.options import as_numbered_column, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.translators import (
     SearchOptions,
@@ -57,7 +57,7 @@ class _Templates:
     "generate",
     _Templates,
     search_options("paraphrase", "5, or --n-best + 1"),
-    rows("input output errors"),
+    row_options("input output errors"),
     TranslatorName,
     batch_size=2048,
 )

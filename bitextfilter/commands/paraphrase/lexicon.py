@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import COUNT, DIGITS, option, rows
+from bitextfilter.commands.frame.options import COUNT, DIGITS, option, row_options
 from bitextfilter.commands.frame.run import Run
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class _Settings:
     digits: int = option("--digits", "Decimals of scores.", DIGITS, 4)
 
 
-@command("lexicon", _Settings, rows(), uses="batch_size")
+@command("lexicon", _Settings, row_options(), uses="batch_size")
 def main(run: Run, settings: _Settings) -> None:
     """Extract phrases of one to three words and their paraphrases from paraphrase pairs.
 

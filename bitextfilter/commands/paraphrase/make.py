@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import option, options_of, rows
+from bitextfilter.commands.frame.options import option, options_of, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.translators import (
     SearchOptions,
@@ -62,7 +62,7 @@ _SEARCH = options_of(
 )
 
 
-@command("make", _Settings, _SEARCH, rows(), batch_size=2048)
+@command("make", _Settings, _SEARCH, row_options(), batch_size=2048)
 def main(run: Run, models: _Settings, search: SearchOptions) -> None:
     """Translate the foreign side of sentence pairs, and pair it with the other, the reference.
 

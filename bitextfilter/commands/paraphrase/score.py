@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import DIGITS, as_column, option, rows
+from bitextfilter.commands.frame.options import DIGITS, as_column, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.io.rows import BadRow, TextColumn
 
@@ -25,7 +25,7 @@ class _Settings:
     digits: int = option("--digits", "Decimals of the probability.", DIGITS, 4)
 
 
-@command("score", _Settings, rows("input output header errors"))
+@command("score", _Settings, row_options("input output header errors"))
 def main(run: Run, settings: _Settings) -> None:
     """Append the probability that a sentence is a reference, not a machine translation: 0 to 1.
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import argument, json_flag, option, rows
+from bitextfilter.commands.frame.options import argument, json_flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import TrainingOptions, run_environment, training_settings
 from bitextfilter.errors import InputError
@@ -33,7 +33,7 @@ class _Settings:
 @command(
     "train",
     _Settings,
-    rows("texts errors"),
+    row_options("texts errors"),
     training_settings("workflows.reference_training.ReferenceConfig"),
     uses="threads device",
 )
