@@ -257,7 +257,7 @@ def _least_score(run: Run, similarity: str, asked: MinScore | str | None) -> flo
 
 
 def _miner(run: Run, model: Model, settings: _Settings) -> CollectionMiner:
-    """Open the folder of the search, the index, and the workers."""
+    """Return the miner of the two files, with its folder, its index, and its workers."""
     from bitextfilter.workflows.model_alignment import (
         CollectionMiner,
         NeighbourSettings,
@@ -288,8 +288,9 @@ def _miner(run: Run, model: Model, settings: _Settings) -> CollectionMiner:
     def advance(count: int) -> None:
         run.progress().update(count)
 
+    map_tasks, load, threads = _workers(run, model, folder)
     hooks = SearchHooks(
-        *_workers(run, model, folder), begin, advance, run.note, run.facts.__setitem__
+        map_tasks, load, threads, begin, advance, note=run.note, fact=run.facts.__setitem__
     )
     return CollectionMiner(model, folder, search, hooks, index)
 

@@ -57,6 +57,55 @@ class _Settings:
     listed: bool = flag("--list", "Show the rules named, or all, and exit.")
 
 
+@command(
+    "bitext-filter",
+    _Settings,
+    CutMeasure,
+    row_options("pairs files", drops=True),
+    Scaling,
+    uses="batch_size threads",
+)
+def main(run: Run, settings: _Settings, cut: CutMeasure) -> None:
+    """Keep the pairs that pass every rule; count on stderr the pairs that each rule drops.
+
+    A kept row is written unchanged, byte for byte. --rejects FILE gets the others: number,
+    reasons, the row. With --explain all rows are written, in order, with one more column: keep,
+    or every rule that the pair fails, with its value and the bound, as length-ratio=4.2>3.
+
+    The summary counts for each rule the rows that it drops, and the rows that it alone drops. For
+    that, every rule checks every row; --fast is quicker, and keeps the same rows.
+
+    A rule of --rule replaces the default rule of its name. The minimum of a column may be
+    recommended: the cut of --model for the measure that names the column, or for --similarity;
+    for score or a number, bitext-score's default measure.
+
+    Rules that need the languages take them from --languages, --model or the rules file. Without
+    them, default rules of that kind are skipped, with a note.
+
+    Memory is bounded by --batch-size, for each of --threads processes.
+
+    Example:
+
+        bitext-filter --languages en,de < pairs.tsv > kept.tsv
+        bitext-filter --rule default --rule length:maximum=80 --rule numbers < pairs.tsv
+        bitext-score < pairs.tsv | bitext-filter --rule default --rule score:min=recommended
+        bitext-filter --list length numbers
+    """
+    if settings.listed:
+        _show(run)
+        return
+    from bitextfilter.filters.pipeline import Pipeline, Tally
+
+    rules, languages = _usable_rules(run, settings, cut.similarity)
+    pipeline = Pipeline(rules, settings.fast)
+    work = partial(_filtered, pipeline=pipeline, languages=languages, explain=settings.explain)
+    tally = Tally()
+    counted: Any
+    for counted in over_shards(run, work, run.output(), processes=True):
+        tally.add(Tally(**counted))
+    _report(run, tally, pipeline)
+
+
 def _usable_rules(
     run: Run, settings: _Settings, measure: str | None
 ) -> tuple[list[Rule], LanguagePair]:
@@ -120,55 +169,6 @@ def _recommended(run: Run, folder: str | None, similarity: str | None, column: s
     return run.recommended_cut(model, measure)
 
 
-@command(
-    "bitext-filter",
-    _Settings,
-    CutMeasure,
-    row_options("pairs files", drops=True),
-    Scaling,
-    uses="batch_size threads",
-)
-def main(run: Run, settings: _Settings, cut: CutMeasure) -> None:
-    """Keep the pairs that pass every rule; count on stderr the pairs that each rule drops.
-
-    A kept row is written unchanged, byte for byte. --rejects FILE gets the others: number,
-    reasons, the row. With --explain all rows are written, in order, with one more column: keep,
-    or every rule that the pair fails, with its value and the bound, as length-ratio=4.2>3.
-
-    The summary counts for each rule the rows that it drops, and the rows that it alone drops. For
-    that, every rule checks every row; --fast is quicker, and keeps the same rows.
-
-    A rule of --rule replaces the default rule of its name. The minimum of a column may be
-    recommended: the cut of --model for the measure that names the column, or for --similarity;
-    for score or a number, bitext-score's default measure.
-
-    Rules that need the languages take them from --languages, --model or the rules file. Without
-    them, default rules of that kind are skipped, with a note.
-
-    Memory is bounded by --batch-size, for each of --threads processes.
-
-    Example:
-
-        bitext-filter --languages en,de < pairs.tsv > kept.tsv
-        bitext-filter --rule default --rule length:maximum=80 --rule numbers < pairs.tsv
-        bitext-score < pairs.tsv | bitext-filter --rule default --rule score:min=recommended
-        bitext-filter --list length numbers
-    """
-    if settings.listed:
-        _show(run)
-        return
-    from bitextfilter.filters.pipeline import Pipeline, Tally
-
-    rules, languages = _usable_rules(run, settings, cut.similarity)
-    pipeline = Pipeline(rules, settings.fast)
-    work = partial(_filtered, pipeline=pipeline, languages=languages, explain=settings.explain)
-    tally = Tally()
-    counted: Any
-    for counted in over_shards(run, work, run.output(), processes=True):
-        tally.add(Tally(**counted))
-    _report(run, tally, pipeline)
-
-
 def _show(run: Run) -> None:
     """Write the descriptions of the rules named, or of all."""
     from bitextfilter.filters.registry import listing
@@ -196,9 +196,9 @@ def _filtered(
         pipeline,
         languages,
         _places(rows, pipeline.rules),
-        explain,
-        run.row_settings.reject,
-        run.rejects is not None,
+        explain=explain,
+        reject=run.row_settings.reject,
+        keep_rejects=run.rejects is not None,
     )
     output.write(rows.first_line(["verdict"] if explain else []))
     tally = Tally()

@@ -91,12 +91,13 @@ class Pipeline:
             group = pairs if len(rest) == count else pairs.at(rest)
             for rule in stage:
                 keep, reason = rule.check(group)
-                fails[len(reasons), rest] = ~keep
+                fails[len(reasons), rest] = ~keep  # rules come in their order
                 reasons.append((rest, reason))
             rest = np.flatnonzero(~fails.any(axis=0))
 
         def verdict(index: int) -> str:
             failed = [reasons[row] for row in np.flatnonzero(fails[:, index])]
+            # A rule numbers the pairs that it has seen.
             texts = [reason(int(np.searchsorted(seen, index))) for seen, reason in failed]
             whole = [text.translate(_CLEANED).replace(_SEPARATOR, ", ") for text in texts]
             return _SEPARATOR.join(whole) if whole else PASSED
@@ -160,6 +161,7 @@ class LineFilter:
 
     def _pairs(self, rows: Sequence[Row]) -> Pairs:
         def column(name: str) -> Floats:
+            """Read the numbers of a column, for the rules that need it."""
             place = self.places[name]
             fields = (row.line.split(b"\t") for row in rows)
             numbers = (number_of(f[place]) if -len(f) <= place < len(f) else np.nan for f in fields)

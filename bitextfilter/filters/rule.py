@@ -113,9 +113,9 @@ class Bounded(Rule):
         """Return the value of each pair, shape ``(n,)``, or of each side, shape ``(n, 2)``."""
 
     def against(self, value: float) -> str:
-        """Write a *value* that fails, and the bound, with the fewest digits that tell them apart.
+        """Write a *value* that fails, and the bound: ``4.2>3``.
 
-        They are three or more.
+        The value has as few digits, from three on, as tell it from the bound.
         """
         low, high = self.bounds
         if math.isnan(value):

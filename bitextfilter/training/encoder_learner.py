@@ -89,7 +89,10 @@ class VariationalDropout(nn.Module):
 
 
 class EncoderLearner(Learner):
-    """An encoder network with the parts that only its training needs, for any objectives."""
+    """An encoder network with the noise, the penalties and perhaps the decoder of its training.
+
+    Subclasses add the losses.
+    """
 
     network: Network
     settings: TrainingSettings
@@ -190,7 +193,9 @@ class NegativeBatch:
     """A negative for each pair of a mini-batch, found among other pairs, if there is one."""
 
     sentences: Inputs
+    """Of any text where there is none."""
     present: Tensor
+    """Whether a pair has one, bool ``(n,)``."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +211,7 @@ class Batch:
 
 
 class BilingualLearner(EncoderLearner):
-    """An encoder network with the parts that only its training needs."""
+    """An encoder network that learns from pairs: the losses of their two sides."""
 
     def __init__(
         self,
@@ -290,7 +295,7 @@ class BilingualLearner(EncoderLearner):
 
     def _decoded(self, embedding: Tensor, sentences: Padded, side: int) -> Tensor:
         """Loss of writing ``sentences`` of a side from ``embedding (n, d)``."""
-        table = self.network.piece_tables()[-self.read_as[side]]
+        table = self.network.piece_tables()[-self.read_as[side]]  # -1: of side 1, or of both
         return self.written(embedding, sentences, table, side)
 
 
@@ -354,7 +359,7 @@ def mega_negatives(
         For each mini-batch the places in the corpus of the sentences that the sources and the
         targets must not be like, -1 for none.
     """
-    model.eval()
+    model.eval()  # the next update trains again
     views, device = model.network.views, model.device
     vectors = [
         torch.cat(

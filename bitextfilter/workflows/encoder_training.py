@@ -194,7 +194,7 @@ class EncoderConfig(NetworkConfig):
 
 
 BACKGROUND_ROWS = 1000
-"""Sentences a side kept as the sample that CSLS and the margins are taken against."""
+"""Sentences of each side in the background sample, which margins are measured against."""
 
 
 class EncoderTraining(TrainingRun):

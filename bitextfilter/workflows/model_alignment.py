@@ -110,7 +110,10 @@ def _remove_drafts(folder: Path) -> None:
 
 
 class CollectionMiner:
-    """Mines two collections of sentences, or one against a saved index."""
+    """Mines two collections of sentences, or one against a saved index.
+
+    Its methods are called in turn: ``gather``, ``mine`` and, to keep the target side, ``save``.
+    """
 
     def __init__(
         self,
@@ -242,6 +245,7 @@ class CollectionMiner:
             tasks, prepare = indexes.block_tasks(neighbours), self._tuned_search(sides)
 
         def rows(task: TaskId) -> int:
+            # A task is a source block and a target block; with an index, a side and its block.
             return neighbours.rows(0, task[0]) if exact else neighbours.rows(*task)
 
         def done(task: TaskId) -> None:

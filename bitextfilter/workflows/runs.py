@@ -143,7 +143,10 @@ class NetworkConfig:
 class TrainingRun(ABC):
     """One run: reads files, trains, and writes the model folder at every best error."""
 
+    given: Any
+    """The settings as they were given."""
     config: Any
+    """The settings in use: with those that depend on the text, once it is read."""
     network: Any
     processor: TextProcessor
 
