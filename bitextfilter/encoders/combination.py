@@ -226,13 +226,15 @@ class CombinationNetwork(Network):
         """See :meth:`Network.piece_tables`."""
         return tuple(tables[PIECES] for tables in self._tables if PIECES in tables)
 
-    def _of(self, side: int) -> tuple[dict[str, nn.Embedding], dict[str, EncoderPart]]:
+    def _tables_and_parts(
+        self, side: int
+    ) -> tuple[dict[str, nn.Embedding], dict[str, EncoderPart]]:
         """Return the tables and the parts of a side; both sides may share them."""
         return self._tables[side % len(self._tables)], self._parts[side % len(self._parts)]
 
     def forward(self, inputs: Inputs, side: int) -> Tensor:
         """See :meth:`Network.forward`."""
-        tables, parts = self._of(side)
+        tables, parts = self._tables_and_parts(side)
         rate = getattr(self.dropout, "p", 0.0) or getattr(self.dropout, "rate", 0.0)
         vectors: dict[str, Tensor] = {}
         encoded: dict[str, Tensor] = {}
@@ -251,7 +253,7 @@ class CombinationNetwork(Network):
 
     def prepare_tokens(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
         """See :meth:`Network.prepare_tokens`."""
-        tables, parts = self._of(side)
+        tables, parts = self._tables_and_parts(side)
         cached = {
             name: (part.view, part.prepare_tokens(tables[part.view].weight, tokens[part.view]))
             for name, part in parts.items()

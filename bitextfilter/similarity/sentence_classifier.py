@@ -172,12 +172,12 @@ class SentenceClassifier(PairClassifier):
     def scorer_factory(self, encode: Encode, threads: int = 1) -> ScorerFactory:
         """See :meth:`PairClassifier.scorer_factory`."""
 
-        def sides(source: EncodedSide, target: EncodedSide) -> PairScorer:
+        def scorer(source: EncodedSide, target: EncodedSide) -> PairScorer:
             return lambda i, j: self.probabilities(
                 self._rows_at(source, i), self._rows_at(target, j), threads
             )
 
-        return sides
+        return scorer
 
     def _rows_at(self, side: EncodedSide, places: Indices) -> Vectors:
         """Return the rows of some sentences of a side; surface features are computed once each."""

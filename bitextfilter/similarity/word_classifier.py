@@ -182,7 +182,7 @@ class WordClassifier(PairClassifier):
         """See :meth:`PairClassifier.scorer_factory`; words are remembered from call to call."""
         caches = WordCache(self, 0, encode), WordCache(self, 1, encode)
 
-        def sides(source: EncodedSide, target: EncodedSide) -> PairScorer:
+        def scorer(source: EncodedSide, target: EncodedSide) -> PairScorer:
             def score(i: Indices, j: Indices) -> Scores:
                 parts = [np.zeros(0, dtype=np.float32)]
                 for first in range(0, len(i), _PAIRS):
@@ -196,7 +196,7 @@ class WordClassifier(PairClassifier):
 
             return score
 
-        return sides
+        return scorer
 
     def _window_scores(self, threads: int, *windows: _Window) -> Scores:
         """Score row i of both sides, in blocks whose shape depends on their pairs' lengths alone.

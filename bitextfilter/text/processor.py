@@ -93,7 +93,7 @@ class TextProcessor:
         self.trigrams = trigrams
         self.templates: TemplateSymbols | None = None
         """The symbols of a model that follows templates; its trainer sets them."""
-        self._number = segmenter.numbering(vocabulary.index)
+        self._piece_ids = segmenter.numbering(vocabulary.index)
         self._caches: dict[tuple[str, tuple[str, ...]], TokenCache] = {}
 
     @classmethod
@@ -199,7 +199,7 @@ class TextProcessor:
         found = {}
         for view in views:
             if view == PIECES:
-                ids = self._number(tokens)
+                ids = self._piece_ids(tokens)
             else:
                 assert self.trigrams is not None
                 words, counts = split_words(tokens)  # a normalised token may contain spaces

@@ -61,7 +61,7 @@ def padded(texts: Ragged, rows: NDArray[np.int64], device: torch.device) -> tupl
     return torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device)
 
 
-def pad(
+def inputs_of(
     sentences: Sentences, rows: NDArray[np.int64], views: Iterable[str], device: torch.device
 ) -> Inputs:
     """The chosen sentences as an encoder reads them."""

@@ -24,7 +24,7 @@ from bitextfilter.models.layers import padding_mask
 from bitextfilter.models.recurrent import RecurrentDecoder
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.vocabulary import END
-from bitextfilter.training.data import Corpus, Sentences, endless_batches, pad
+from bitextfilter.training.data import Corpus, Sentences, endless_batches, inputs_of
 from bitextfilter.training.loop import Learner, Stream
 from bitextfilter.training.objectives import (
     HardNegatives,
@@ -315,7 +315,7 @@ def mini_batches(
     """Endless batches from the ``skip``-th on; monolingual lines are mixed with their side's."""
     (corpus, monolingual), settings = data, model.settings
     size, device = settings.batch_size, model.device
-    read = partial(pad, views=model.network.views, device=device)
+    read = partial(inputs_of, views=model.network.views, device=device)
     pairs = corpus.batches(size, settings.seed, skip)
     extra = {
         side: endless_batches(
@@ -363,7 +363,7 @@ def mega_negatives(
     views, device = model.network.views, model.device
     vectors = [
         torch.cat(
-            [model.encode(pad(corpus.side(side), rows, views, device), side) for rows in mega]
+            [model.encode(inputs_of(corpus.side(side), rows, views, device), side) for rows in mega]
         )
         for side in (0, 1)
     ]

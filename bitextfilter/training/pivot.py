@@ -17,7 +17,7 @@ from torch import Tensor
 from bitextfilter.encoders.base import Inputs, Network, Padded, piece_vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.text.ragged import PIECES
-from bitextfilter.training.data import Corpus, pad, padded
+from bitextfilter.training.data import Corpus, inputs_of, padded
 from bitextfilter.training.encoder_learner import EncoderLearner
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.settings import TrainingSettings, run_length
@@ -96,7 +96,7 @@ def pivot_stream(
         corpus = corpora[side]
         for rows in corpus.batches(settings.batch_size, settings.seed + side, skip):
             pivots = padded(corpus.target.views[PIECES], rows, device)
-            yield pad(corpus.source, rows, views, device), Padded(*pivots)
+            yield inputs_of(corpus.source, rows, views, device), Padded(*pivots)
 
     def batches(skip: int) -> Iterator[PivotBatch]:
         return zip(kind(0, skip), kind(1, skip), strict=True)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from bitextfilter.encoders.registry import ENCODERS
-from bitextfilter.training.data import Corpus, Sentences, pad
+from bitextfilter.training.data import Corpus, Sentences, inputs_of
 from bitextfilter.training.encoder_learner import (
     Batch,
     BilingualLearner,
@@ -36,7 +36,7 @@ def made(
     corpus = Corpus(Sentences(rows[:9]), Sentences(rows[9:]), np.ones(9))
     every = np.arange(9)
     cpu = torch.device("cpu")
-    sides = tuple(pad(corpus.side(side), every, ("pieces",), cpu) for side in (0, 1))
+    sides = tuple(inputs_of(corpus.side(side), every, ("pieces",), cpu) for side in (0, 1))
     batch = Batch((sides[0], sides[1]), shared_text(corpus, every), {})
     model.eval()
     with torch.no_grad():

@@ -15,7 +15,7 @@ from bitextfilter.encoders.combination import PARTS
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
 from bitextfilter.text.ragged import PIECES
-from bitextfilter.training.data import Corpus, Sentences, pad
+from bitextfilter.training.data import Corpus, Sentences, inputs_of
 from bitextfilter.training.encoder_learner import (
     BilingualLearner,
     mega_negatives,
@@ -275,7 +275,7 @@ def test_one_language_is_read_one_way() -> None:
     network = ENCODERS.build("gran", values, {"pieces": VOCABULARY})
     counts = np.ones(VOCABULARY, dtype=np.int64)
     made = BilingualLearner(network, "lstm", counts, replace(SETTINGS, **TRIPLET), True).eval()
-    sentences = pad(corpus().source, np.arange(5), ("pieces",), torch.device("cpu"))
+    sentences = inputs_of(corpus().source, np.arange(5), ("pieces",), torch.device("cpu"))
     assert torch.equal(made.encode(sentences, 0), made.encode(sentences, 1))
     made.read_as = (0, 1)
     assert not torch.equal(made.encode(sentences, 0), made.encode(sentences, 1))

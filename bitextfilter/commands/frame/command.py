@@ -223,10 +223,10 @@ def first_lines(functions: Mapping[str, object]) -> dict[str, tuple[str]]:
     return {name: ((f.__doc__ or "").split("\n")[0].rstrip("."),) for name, f in functions.items()}
 
 
-_Made = TypeVar("_Made", bound=click.Command)
+_Kind = TypeVar("_Kind", bound=click.Command)
 
 
-def _made(kind: type[_Made], name: str, text: str, **details: Any) -> _Made:
+def _click_command(kind: type[_Kind], name: str, text: str, **details: Any) -> _Kind:
     """Return a command with help, exit codes and --version."""
     made = kind(
         name,
@@ -243,7 +243,7 @@ def group(name: str, text: str, package: str = "", modules: Sequence[str] = ()) 
 
     The subcommands in *modules* of a *package* are called as these, and imported when needed.
     """
-    made = _made(_Group, name, text, no_args_is_help=False)
+    made = _click_command(_Group, name, text, no_args_is_help=False)
     made.modules = {module: f"{package}.{module}" for module in modules}
     return made
 
@@ -269,15 +269,16 @@ def command(
     common = options_of(
         Common, f"{uses} quiet verbose manifest", {"batch_size": {"default": batch_size}}
     )
-    made = [one if isinstance(one, Options) else options_of(one) for one in (*groups, common)]
+    options = [one if isinstance(one, Options) else options_of(one) for one in (*groups, common)]
 
     def decorate(function: Callable[..., None]) -> click.Command:
-        parameters = [*chain(*(one.parameters for one in made))]
-        called = _callback(function, made)
-        new = _made(kind, name, function.__doc__ or "", callback=called, params=parameters)
+        parameters = [*chain(*(one.parameters for one in options))]
+        callback = _callback(function, options)
+        text = function.__doc__ or ""
+        made = _click_command(kind, name, text, callback=callback, params=parameters)
         if parent is not None:
-            parent.add_command(new)
-        return new
+            parent.add_command(made)
+        return made
 
     return decorate
 

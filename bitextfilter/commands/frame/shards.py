@@ -29,79 +29,6 @@ if TYPE_CHECKING:
     from bitextfilter.scoring.model import Model
 
 
-def engine_of(run: Run, processes: bool = False) -> tuple[Common, Engine]:
-    """Start the engine of --engine until the run ends.
-
-    Returns the options for its workers in place of ``run.common``, and the engine. Without
-    --engine ray it is this process with all threads, or, if *processes*, --threads processes of
-    one thread each, for Python code. Raises DeviceError if Ray or its cluster is missing, and
-    UsageError for options that it does not take.
-    """
-    common = replace(run.common, quiet=True, manifest=None)
-    if run.scaling.engine == "ray":
-        return _on_ray(run, common, processes)
-    from bitextfilter.distributed.engine import LocalEngine
-
-    if processes:
-        return replace(common, threads=1), LocalEngine(common.threads)
-    return common, LocalEngine()
-
-
-def _on_ray(run: Run, common: Common, processes: bool) -> tuple[Common, Engine]:
-    source = click.get_current_context().get_parameter_source("threads")
-    if source is ParameterSource.DEFAULT:
-        common = replace(common, threads=1)
-    if processes and common.threads > 1:
-        raise click.UsageError("a worker of this command has one thread: --workers says how many")
-    if common.device.startswith("cuda:"):
-        raise click.UsageError("Ray gives each worker its GPU: --device cuda")
-    common = replace(common, device="cpu" if common.device == "auto" else common.device)
-    try:
-        from bitextfilter.distributed.ray_engine import RayEngine
-    except ModuleNotFoundError as error:
-        message = "--engine ray needs the package ray: pip install 'bitextfilter[ray]'"
-        raise DeviceError(message) from error
-    # Ray reports dead workers on stdout, which is for data.
-    run.enter(redirect_stdout(run.enter(open(os.devnull, "w"))))
-    scaling, gpus = run.scaling, int(common.device == "cuda")
-    engine = RayEngine(scaling.ray_address, scaling.workers, common.threads, gpus)
-    return common, run.enter(engine)
-
-
-@dataclass(frozen=True)
-class WorkerSetup:
-    """The working folder and the version of a command, for its workers."""
-
-    folder: str
-    version: str
-
-    @classmethod
-    def of_this_process(cls) -> WorkerSetup:
-        """Return the setup of this process."""
-        return cls(str(Path.cwd()), __version__)
-
-    def apply(self, *needed: Path) -> None:
-        """Prepare a worker's process: its folder, speed and memory.
-
-        Raises WorkerError if this is another version, or the folder or one *needed* is missing.
-        """
-        if self.version != __version__:
-            message = f"{gethostname()} has bitextfilter {__version__}, not {self.version}"
-            raise WorkerError(f"{message}: workers need the same")
-        for path in (Path(self.folder), *needed):
-            if not path.is_dir():
-                message = f"{path} is not on {gethostname()}: workers need a shared file system"
-                raise WorkerError(message)
-        os.chdir(self.folder)
-        steady_speed_and_memory()
-
-
-@lru_cache(maxsize=1)
-def load_model_once(name: str, device: str, threads: int) -> Model:
-    """Load a model once a process; a function of its own, so that workers find it by its name."""
-    return load_model(name, device, threads)
-
-
 _Work: TypeAlias = "Callable[[Run, BinaryIO], Fact]"
 """Reads the rows of a run and writes its output: a module-level function, or a partial of one
 with picklable arguments. Its result must be JSON-serialisable."""
@@ -258,3 +185,76 @@ class _Job:
             shard=shard,
             load=load_model_once,
         )
+
+
+def engine_of(run: Run, processes: bool = False) -> tuple[Common, Engine]:
+    """Start the engine of --engine until the run ends.
+
+    Returns the options for its workers in place of ``run.common``, and the engine. Without
+    --engine ray it is this process with all threads, or, if *processes*, --threads processes of
+    one thread each, for Python code. Raises DeviceError if Ray or its cluster is missing, and
+    UsageError for options that it does not take.
+    """
+    common = replace(run.common, quiet=True, manifest=None)
+    if run.scaling.engine == "ray":
+        return _on_ray(run, common, processes)
+    from bitextfilter.distributed.engine import LocalEngine
+
+    if processes:
+        return replace(common, threads=1), LocalEngine(common.threads)
+    return common, LocalEngine()
+
+
+def _on_ray(run: Run, common: Common, processes: bool) -> tuple[Common, Engine]:
+    source = click.get_current_context().get_parameter_source("threads")
+    if source is ParameterSource.DEFAULT:
+        common = replace(common, threads=1)
+    if processes and common.threads > 1:
+        raise click.UsageError("a worker of this command has one thread: --workers says how many")
+    if common.device.startswith("cuda:"):
+        raise click.UsageError("Ray gives each worker its GPU: --device cuda")
+    common = replace(common, device="cpu" if common.device == "auto" else common.device)
+    try:
+        from bitextfilter.distributed.ray_engine import RayEngine
+    except ModuleNotFoundError as error:
+        message = "--engine ray needs the package ray: pip install 'bitextfilter[ray]'"
+        raise DeviceError(message) from error
+    # Ray reports dead workers on stdout, which is for data.
+    run.enter(redirect_stdout(run.enter(open(os.devnull, "w"))))
+    scaling, gpus = run.scaling, int(common.device == "cuda")
+    engine = RayEngine(scaling.ray_address, scaling.workers, common.threads, gpus)
+    return common, run.enter(engine)
+
+
+@dataclass(frozen=True)
+class WorkerSetup:
+    """The working folder and the version of a command, for its workers."""
+
+    folder: str
+    version: str
+
+    @classmethod
+    def of_this_process(cls) -> WorkerSetup:
+        """Return the setup of this process."""
+        return cls(str(Path.cwd()), __version__)
+
+    def apply(self, *needed: Path) -> None:
+        """Prepare a worker's process: its folder, speed and memory.
+
+        Raises WorkerError if this is another version, or the folder or one *needed* is missing.
+        """
+        if self.version != __version__:
+            message = f"{gethostname()} has bitextfilter {__version__}, not {self.version}"
+            raise WorkerError(f"{message}: workers need the same")
+        for path in (Path(self.folder), *needed):
+            if not path.is_dir():
+                message = f"{path} is not on {gethostname()}: workers need a shared file system"
+                raise WorkerError(message)
+        os.chdir(self.folder)
+        steady_speed_and_memory()
+
+
+@lru_cache(maxsize=1)
+def load_model_once(name: str, device: str, threads: int) -> Model:
+    """Load a model once a process; a function of its own, so that workers find it by its name."""
+    return load_model(name, device, threads)
