@@ -397,9 +397,10 @@ def main(run: Run, settings: _Settings, documents: DocumentSettings, form: RowFo
     if settings.monotonic:
         _align_documents(run, files, documents, form, settings.min_score)
         return
-    for problem in _problems(files, settings, run.scaling.resume):
+    if problem := next(_problems(files, settings, run.scaling.resume), None):
         raise click.UsageError(problem)
-    (_mine_stream if settings.stream else _mine)(run, files, settings, form)
+    mine = _mine_stream if settings.stream else _mine
+    mine(run, files, settings, form)
 
 
 def _align_documents(
