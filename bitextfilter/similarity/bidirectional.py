@@ -5,7 +5,6 @@ Letters: n and m rows of the two sides, d dimensions, k neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +30,6 @@ def bidirectional_search(
     b: Vectors,
     k: int = NEIGHBOURS,
     threads: int = 1,
-    progress: Callable[[int], object] | None = None,
 ) -> tuple[Neighbours, Neighbours]:
     """Return ``scan(a, b, k)`` and ``scan(b, a, k)``, to the last bit, many times as fast.
 
@@ -44,10 +42,8 @@ def bidirectional_search(
         b: rows ``(m, d)`` made by ``unit_rows``.
         k: neighbours wanted; where the other side has fewer, all of it.
         threads: blocks of rows computed side by side.
-        progress: called with the number of newly finished rows of ``a``, unless a side is small.
     """
-    wanted = SearchRequest(k, threads=threads, progress=progress)
-    return bidirectional_part_search(a, b, wanted)
+    return bidirectional_part_search(a, b, SearchRequest(k, threads=threads))
 
 
 class SearchRequest(NamedTuple):
@@ -58,7 +54,6 @@ class SearchRequest(NamedTuple):
     """For each row of either part, the k-th highest cosine to rows of other parts, ``(n,)`` and
     ``(m,)``: lower cosines are not searched. -inf for fewer than k, None where all have fewer."""
     threads: int = 1
-    progress: Callable[[int], object] | None = None
 
 
 def bidirectional_part_search(
@@ -85,8 +80,6 @@ def bidirectional_part_search(
             own = Shortlist(floors.take(rows), k, rounded)
             collect(rounded, rows, own, opposite)
             forward.choose(rows, *own.pairs())
-            if wanted.progress is not None:
-                wanted.progress(len(rows))
 
         map_blocks(search, range(0, len(a), _BLOCK_ROWS), threads)
     backward.choose_all(*opposite.pairs(), threads)

@@ -85,7 +85,7 @@ class WordCache:
         self._known = 0
         self._space = torch.zeros(0, dtype=torch.float16)
         """The table, with room for more words. Rows that were returned are never rewritten."""
-        empty = spellings([])
+        empty = spellings([])  # of which letters and figures grow; the rest is used at once
         self._spelling = replace(empty, features=empty.features[:0], hashes=empty.hashes[:0])
 
     def read(self, sentences: Sequence[str]) -> tuple[Tensor, WordRows]:

@@ -200,7 +200,7 @@ def test_settings_are_checked() -> None:
 @pytest.mark.parametrize("similarity", ["mlp", "joint"])
 def test_nothing_is_chosen_by_a_classifier_that_is_not_there(similarity: str) -> None:
     """Not even where the search has been done already."""
-    nearest = bidirectional_search(unit_rows(SOURCE), unit_rows(TARGET), 4, 1, None)
+    nearest = bidirectional_search(unit_rows(SOURCE), unit_rows(TARGET), 4)
     with pytest.raises(SettingsError, match=f"{similarity} needs a classifier"):
         choose_pairs(nearest, MiningSettings(similarity))
     assert len(choose_pairs(nearest, MiningSettings(similarity), by_place(SOURCE, TARGET)))

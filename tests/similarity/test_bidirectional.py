@@ -157,12 +157,6 @@ def test_above_a_certain_floor_what_cannot_be_told_apart_is_scanned(
     assert np.array_equal(found[0][1][wanted], exact[1][wanted])
 
 
-def test_it_tells_how_far_it_is() -> None:
-    done: list[int] = []
-    bidirectional_search(A, B, progress=done.append)
-    assert done == [1024, 276]
-
-
 def test_torch_keeps_its_number_of_threads() -> None:
     before = torch.get_num_threads()
     bidirectional_search(A, B, 10, before + 1)

@@ -262,7 +262,10 @@ class Run:
     def rows(
         self, columns: Columns | TextColumn | None = None, file: str | None = None
     ) -> RowReader:
-        """Return the reader of the input; *columns* and *file* override the options."""
+        """Open the input, and the file of --rejects, and return the reader of the rows.
+
+        *columns* and *file* override the options.
+        """
         if file is not None:
             self.row_settings = replace(self.row_settings, input=file)
         settings = self.row_settings
