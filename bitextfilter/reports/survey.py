@@ -139,10 +139,8 @@ class Survey:
     labels as they came: those after the first 40 are one, ``(other labels)``.
     """
 
-    def __init__(
-        self, names: Sequence[str], *, unit: str = "words", seed: int = 1, size: int = SAMPLE_SIZE
-    ) -> None:
-        """Start with no rows; *size* of the sample, drawn with *seed*."""
+    def __init__(self, names: Sequence[str], *, unit: str = "words", seed: int = 1) -> None:
+        """Start with no rows; the sample is drawn with *seed*."""
         self.names = tuple(names)
         self.unit = unit
         self.labels: list[str] = []
@@ -151,7 +149,7 @@ class Survey:
         self._lengths = (array("I"), array("I"))
         self._codes = array("B")
         self._code_of: dict[str, int] = {}
-        self._reservoir = Reservoir(size, seed)
+        self._reservoir = Reservoir(SAMPLE_SIZE, seed)
 
     def __len__(self) -> int:
         """Return how many rows there were."""
