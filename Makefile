@@ -1,5 +1,6 @@
 # make demo      an environment, an install, and the example pairs scored with the shipped model
 # make test      an environment, an install, and every check: lint, types, all tests
+# make tests     all tests alone
 # make install   the environment that developers work in
 # make lint      style, types and the links of the documentation alone
 # make docs      the documentation as a site, in site/
@@ -15,17 +16,23 @@ PAIRS ?= examples/pairs.en-de.tsv
 # pip reads this wherever it resolves anything, isolated builds included.
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Modules are compiled when they are first imported: most of PyTorch's never are.
+export PIP_NO_COMPILE := 1
 
-.PHONY: demo install test lint docs bench
+.PHONY: demo install test tests lint docs bench
 
 demo: $(VENV)/.installed-demo
 	$(VENV)/bin/bitext-score -i examples/pairs.en-de.tsv
 
 install: $(VENV)/.installed-all
 
-# Three processes keep two cores busy: tests of clusters and of signals wait at times.
-test: lint
-	$(VENV)/bin/python -m pytest -q -n 3 --dist worksteal
+# Style and types are checked beside the tests, some of which wait at times.
+test: install
+	$(MAKE) --jobs 2 lint tests
+
+# One process runs all tests of a file, so that what they share is made once.
+tests: install
+	$(VENV)/bin/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: install
 	$(VENV)/bin/ruff check .

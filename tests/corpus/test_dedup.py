@@ -180,9 +180,12 @@ SENTENCES = st.lists(st.tuples(SENTENCE.map(" ".join), SENTENCE.map(" ".join)), 
 @pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize("keep", KEEP)
 @given(data=st.data())
-@settings(max_examples=15)
+@settings(max_examples=15, derandomize=True)
 def test_near_duplicates(data: st.DataObject, keep: str, by: str) -> None:
-    """With one MinHash value a band, whatever shares an n-gram is a candidate, nearly always."""
+    """With one MinHash value a band, rows that share an n-gram are candidates, nearly always.
+
+    Examples are the same at each run, so that a rare miss does not fail one.
+    """
     rows = of(data.draw(SENTENCES), by)
     scores = data.draw(st.lists(SCORES, min_size=len(rows), max_size=len(rows)))
     similarity = data.draw(st.sampled_from([0.05, 0.1]))

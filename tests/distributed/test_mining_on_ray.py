@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(
 def words(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("mining")
     paths = folder / "source.txt", folder / "target.txt"
-    for path, lines in zip(paths, sentences(3000, 4), strict=True):
+    for path, lines in zip(paths, sentences(1000, 4), strict=True):
         path.write_text("".join(f"{line}\n" for line in lines[::-1]))
     return [*map(str, paths), "--model", str(toy_model(folder / "model")), "--batch-size", "20"]
 
