@@ -12,7 +12,6 @@ from pathlib import Path
 from string import ascii_lowercase
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
 from bitextfilter.errors import SettingsError
@@ -43,6 +42,8 @@ def _everything() -> str:
 
 def _matching(pattern: str) -> NDArray[np.bool_]:
     """Return the table of the characters that match a regular expression for one of them."""
+    import regex  # commands that need no table start sooner without it
+
     table = np.zeros(_COUNT, dtype=bool)
     for match in regex.finditer(f"(?:{pattern})+", _everything()):
         table[match.start() : match.end()] = True
@@ -60,6 +61,8 @@ def in_category(*categories: str) -> NDArray[np.bool_]:
 @functools.cache
 def in_script(*scripts: str) -> NDArray[np.bool_]:
     """Return the table of Unicode scripts, as ``Latin``. Raises SettingsError if unknown."""
+    import regex
+
     try:
         return _matching("[" + "".join(rf"\p{{Script={name}}}" for name in scripts) + "]")
     except regex.error as error:
