@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
@@ -19,7 +20,7 @@ pytest.importorskip("ray")
 
 from ray.cluster_utils import Cluster
 
-from bitextfilter.commands import embed, score
+from bitextfilter.commands import align, embed, score
 from bitextfilter.commands import filter as filtering
 from bitextfilter.distributed.ray_engine import RayEngine
 from bitextfilter.errors import DeviceError, InputError, ModelError, WorkerError
@@ -239,3 +240,50 @@ def test_lines_in_are_lines_out_when_a_node_dies(
     assert result.stdout_bytes == (tmp_path / "local").read_bytes()
     assert result.stderr.count("\n") == 1
     assert {path.name for path in tmp_path.iterdir()} == {"local"}
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("mining")
+    paths = folder / "source.txt", folder / "target.txt"
+    for path, lines in zip(paths, sentences(1000, 4), strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines[::-1]))
+    return [*map(str, paths), "--model", str(toy_model(folder / "model")), "--batch-size", "20"]
+
+
+def align_all(*words: str | Path) -> str:
+    return call(align, *words).stdout
+
+
+def test_a_node_that_dies_while_encoding(
+    cluster: Cluster, words: list[str], tmp_path: Path
+) -> None:
+    whole = align_all(*words)
+    node, work = add_node(cluster), tmp_path / "work"
+    vectors = work / "source.vectors"
+
+    def remove() -> None:
+        while not (vectors.exists() and vectors.stat().st_size):
+            time.sleep(0.01)
+        cluster.remove_node(node, allow_graceful=False)
+
+    watch = threading.Thread(target=remove)
+    watch.start()
+    on_ray = ["--engine", "ray", "--ray-address", cluster.address]
+    assert align_all(*words, *on_ray, "--resume", work) == whole
+    watch.join()
+    shutil.rmtree(work / "nearest.4.exact")
+    assert align_all(*words, *on_ray, "--resume", work) == whole
+
+
+def test_by_an_index(
+    cluster: Cluster, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("faiss")
+    monkeypatch.setattr("bitextfilter.mining.index._FEWEST_ROWS", 10)
+    index = [*words, "--index", "ivf-sq8", "--recall", "0.9"]
+    whole = align_all(*index)
+    on_ray = ["--engine", "ray", "--ray-address", cluster.address, "-o", str(tmp_path / "out")]
+    align_all(*index, *on_ray)
+    assert (tmp_path / "out").read_text() == whole
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
