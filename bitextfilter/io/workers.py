@@ -87,6 +87,7 @@ def _workers(
         yield lambda item: pool.submit(_work, item)
     except BaseException as error:
         end.close()  # no result is wanted any more
+        _hear_the_end(pool)
         if isinstance(error, BrokenProcessPool):
             message = "a worker process died: it was killed, or memory was short"
             raise RuntimeError(message) from None
@@ -95,6 +96,17 @@ def _workers(
         pool.shutdown(cancel_futures=True)
         end.close()
         pipe.close()
+
+
+def _hear_the_end(pool: ProcessPoolExecutor) -> None:
+    """Let the pool notice that its workers ended, even amid a result or before they read an item.
+
+    It holds the workers' ends of its two pipes, too, and would wait at the others for ever.
+    """
+    for queue, end in (("_result_queue", "_writer"), ("_call_queue", "_reader")):
+        held = getattr(getattr(pool, queue, None), end, None)
+        if held is not None:
+            held.close()
 
 
 def _begin(function: Callable[[Any], Any], pipe: Connection[Any, Any]) -> None:

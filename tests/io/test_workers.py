@@ -186,3 +186,21 @@ def test_an_error_in_a_block_is_raised(threads: int) -> None:
 
     with pytest.raises(ZeroDivisionError):
         map_blocks(fail, [1, 0, 1, 1], threads)
+
+
+RESULTS_TOO_LARGE_TO_WAIT_FOR = """
+from bitextfilter.io.workers import map_in_order
+
+if __name__ == "__main__":
+    results = map_in_order(bytes, [10**8] * 4, 2)
+    print(len(next(results)))
+    results.close()
+"""
+
+
+def test_workers_that_end_amid_a_result(tmp_path: Path) -> None:
+    script = tmp_path / "results.py"
+    script.write_text(RESULTS_TOO_LARGE_TO_WAIT_FOR)
+    line = [sys.executable, str(script)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == ("100000000\n", "")
