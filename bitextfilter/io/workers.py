@@ -87,10 +87,10 @@ def _workers(
         yield lambda item: pool.submit(_work, item)
     except BaseException as error:
         end.close()  # no result is wanted any more
-        _hear_the_end(pool)
         if isinstance(error, BrokenProcessPool):
             message = "a worker process died: it was killed, or memory was short"
             raise RuntimeError(message) from None
+        _hear_the_end(pool)
         raise
     finally:
         pool.shutdown(cancel_futures=True)
@@ -99,14 +99,13 @@ def _workers(
 
 
 def _hear_the_end(pool: ProcessPoolExecutor) -> None:
-    """Let the pool notice that its workers ended, even amid a result or before they read an item.
+    """Let the pool notice that its workers ended, even amid a result.
 
-    It holds the workers' ends of its two pipes, too, and would wait at the others for ever.
+    It holds the end that results are sent from, too, and would wait for the rest for ever.
     """
-    for queue, end in (("_result_queue", "_writer"), ("_call_queue", "_reader")):
-        held = getattr(getattr(pool, queue, None), end, None)
-        if held is not None:
-            held.close()
+    writer = getattr(getattr(pool, "_result_queue", None), "_writer", None)
+    if writer is not None:
+        writer.close()
 
 
 def _begin(function: Callable[[Any], Any], pipe: Connection[Any, Any]) -> None:
