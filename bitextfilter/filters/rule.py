@@ -169,16 +169,27 @@ class SideFault(Rule):
         """Return the sentences that may have the fault, shape ``(n,)``; only they are read."""
         return np.ones(len(side), dtype=bool)
 
+    def faulty(self, side: BatchSide) -> Mask:
+        """Return the sentences that have the fault, shape ``(n,)``."""
+        found = np.zeros(len(side), dtype=bool)
+        for index in np.flatnonzero(self.suspects(side)).tolist():
+            found[index] = self.fault(side.sentences[index]) is not None
+        return found
+
     def check(self, pairs: Pairs) -> RuleResult:
-        """Look for the fault in every suspect."""
-        found: dict[int, list[str]] = {}
-        for name, side in zip(SIDES, pairs.sides, strict=True):
-            for index in np.flatnonzero(self.suspects(side)).tolist():
-                fault = self.fault(side.sentences[index])
-                if fault is not None:
-                    reason = f"{self.name}({name})" + (f"={fault}" if fault else "")
-                    found.setdefault(index, []).append(reason)
-        return _result(len(pairs), {index: " ".join(reasons) for index, reasons in found.items()})
+        """Look for the fault in every sentence; name it only where the reason is asked for."""
+        faulty = np.stack([self.faulty(side) for side in pairs.sides], axis=1)
+
+        def reason(index: int) -> str:
+            sides = zip(SIDES, pairs.sides, faulty[index], strict=True)
+            faults = {name: self.fault(side.sentences[index]) for name, side, bad in sides if bad}
+            return " ".join(
+                f"{self.name}({name})" + (f"={fault}" if fault else "")
+                for name, fault in faults.items()
+            )
+
+        keep: Mask = np.logical_not(faulty.any(axis=1))
+        return RuleResult(keep, reason)
 
 
 class PairFault(Rule):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -286,11 +287,15 @@ class Repetition(SideFault):
             raise SettingsError(f"{self.name}: longest must be at least shortest")
 
     def fault(self, sentence: str) -> str | None:
-        piece = rf"\S.{{{self.shortest - 1},{self.longest - 1}}}?"
-        match = regex.search(rf"({piece})(?: *\1){{{self.repeats},}}", sentence)
+        match = self._repeated.search(sentence)
         return match[1] if match else None
 
-    def suspects(self, side: BatchSide) -> Mask:
+    @functools.cached_property
+    def _repeated(self) -> regex.Pattern[str]:
+        piece = rf"\S.{{{self.shortest - 1},{self.longest - 1}}}?"
+        return regex.compile(rf"({piece})(?: *\1){{{self.repeats},}}")
+
+    def faulty(self, side: BatchSide) -> Mask:
         """Return the sentences that repeat a piece, shape ``(n,)``.
 
         In the text without spaces, a repeated piece of p characters makes *repeats* × p of them

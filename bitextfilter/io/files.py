@@ -212,18 +212,16 @@ def lines_of(stream: Iterable[bytes], name: str) -> Iterator[bytes]:
 
     Raises InputError naming the line where the stream cannot be read or unpacked any further.
     """
-    lines = iter(stream)
-    for number in count(1):
-        try:
-            line = next(lines)
-        except StopIteration:
-            return
-        except BitextError:  # of a stream that names its own files
-            raise
-        except Exception as error:  # each unpacker has errors of its own
-            message = f"cannot be read any further: {error}"
-            raise InputError(message, file=name, line=number) from error
-        yield line
+    number = 0
+    try:
+        for line in stream:
+            number += 1
+            yield line
+    except BitextError:  # of a stream that names its own files
+        raise
+    except Exception as error:  # each unpacker has errors of its own
+        message = f"cannot be read any further: {error}"
+        raise InputError(message, file=name, line=number + 1) from error
 
 
 def without_ending(line: bytes) -> bytes:

@@ -291,20 +291,21 @@ class RowReader:
         self.name = name
         self.starts = True
         """False for a later part of a file."""
-        self._shift = 0
-        """Added to the numbers of lines."""
+        self._next = 1
+        """The number of the next line."""
         self._bom = b""
         self.header: bytes | None = None
         self.header_ending = b""
-        self._lines: Iterator[tuple[int, bytes]] = self._number(lines_of(stream, name))
+        self._lines: Iterator[bytes] = self._after_bom(lines_of(stream, name))
         columns = columns or Columns()
         wanted = columns.wanted()
         if header:
             first = next(self._lines, None)
             if first is None:
                 raise InputError("empty, expected a header line (--header)", file=name)
-            self.header = without_ending(first[1])
-            self.header_ending = first[1][len(self.header) :]
+            self.header = without_ending(first)
+            self.header_ending = first[len(self.header) :]
+            self._next = 2
         places = [self.place(column) for column in wanted]
         self.doubt = ""
         """A warning that the header may be a row; empty where it is clear."""
@@ -314,13 +315,15 @@ class RowReader:
 
     def __iter__(self) -> Iterator[Row | BadRow]:
         parse = self.parser.row
-        for number, raw in self._lines:
+        for number, raw in enumerate(self._lines, self._next):
+            self._next = number + 1
             yield parse(number, raw)
 
     def lines(self, size: int, most_bytes: int = WINDOW_BYTES) -> Iterator[RawLines]:
         """Yield the remaining lines in windows as ``row_windows`` does, to be parsed elsewhere."""
-        for window in windows(self._lines, lambda line: len(line[1]), size, most_bytes):
-            yield RawLines(window[0][0], [raw for _, raw in window])
+        for window in windows(self._lines, len, size, most_bytes):
+            first, self._next = self._next, self._next + len(window)
+            yield RawLines(first, window)
 
     def first_line(self, names: Sequence[str] = ()) -> bytes:
         """Return the BOM, and the header with *names* appended; nothing for a later part.
@@ -342,7 +345,7 @@ class RowReader:
         The header, which belongs to the first part, only names the columns.
         """
         self.starts = False
-        self._shift = number - (1 if self.header is None else 2)
+        self._next = number
 
     def place(self, wanted: WantedColumn) -> int:
         """Return the index of a column, negative from the end.
@@ -359,13 +362,14 @@ class RowReader:
             raise InputError(message, file=self.name, line=1, remedy=f"it has {', '.join(names)}")
         return names.index(where)
 
-    def _number(self, lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-        """Yield the number and the bytes of each line; set the BOM aside."""
-        for number, line in enumerate(lines, 1):
-            if number == 1 and self.starts and line.startswith(BOM):
-                self._bom, line = BOM, line[len(BOM) :]
-            if line:
-                yield number + self._shift, line
+    def _after_bom(self, lines: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the lines; set the BOM aside."""
+        for first in islice(lines, 1):
+            if self.starts and first.startswith(BOM):
+                self._bom = BOM
+            if rest := first[len(self._bom) :]:
+                yield rest
+        yield from lines
 
 
 _DECIMAL = re.compile(r"[-+]?[0-9]*\.[0-9]+")

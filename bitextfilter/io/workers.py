@@ -101,8 +101,8 @@ def _workers(
 def _hear_the_end(pool: ProcessPoolExecutor) -> None:
     """Let the pool notice that its workers ended, even amid a result.
 
-    It holds the end that results are sent from, too, and would wait for the rest for ever. Python has
-    no public way to close it.
+    It holds the end that results are sent from, too, and would wait for the rest for ever. Python
+    has no public way to close it.
     """
     writer = getattr(getattr(pool, "_result_queue", None), "_writer", None)
     if writer is not None:

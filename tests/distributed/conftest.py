@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     """A cluster whose head does no work, and two nodes that do."""
     paths = [str(ROOT), str(ROOT / "tests/support")]
