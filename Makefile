@@ -4,6 +4,7 @@
 # make install   the environment that developers work in
 # make lint      style, types and the links of the documentation alone
 # make docs      the documentation as a site, in site/
+# make torture   attacks on every command for HOURS hours; counts add up in torture.json
 # make bench     speed and memory on this machine (PAIRS=FILE: a TSV of real sentence pairs)
 #
 # The first install downloads PyTorch. PYTHON names the interpreter, VENV the environment.
@@ -12,6 +13,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 comma := ,
 PAIRS ?= examples/pairs.en-de.tsv
+HOURS ?= 1
 
 # pip reads this wherever it resolves anything, isolated builds included.
 export PIP_CONSTRAINT := constraints.txt
@@ -19,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Modules are compiled when they are first imported: most of PyTorch's never are.
 export PIP_NO_COMPILE := 1
 
-.PHONY: demo install test tests lint docs bench
+.PHONY: demo install test tests lint docs bench torture
 
 demo: $(VENV)/.installed-demo
 	$(VENV)/bin/bitext-score -i examples/pairs.en-de.tsv
@@ -47,6 +49,9 @@ bench: install
 	$(VENV)/bin/python benchmarks/help.py
 	$(VENV)/bin/python benchmarks/score.py $(PAIRS)
 	$(VENV)/bin/python benchmarks/filter.py $(PAIRS)
+
+torture: install
+	PYTHONPATH=tests/support $(VENV)/bin/python tests/faults/torture.py --hours $(HOURS)
 
 # kenlm is built from source: without a C++ compiler, its tests are skipped.
 KENLM := $(if $(shell command -v c++),kenlm$(comma))
