@@ -5,6 +5,9 @@
 # make lint      style, types and the links of the documentation alone
 # make docs      the documentation as a site, in site/
 # make torture   attacks on every command for HOURS hours; counts add up in torture.json
+# make oldest    all tests with the oldest versions of packages that setup.cfg allows
+# make audit     known security holes of the packages that the commands need
+# make sbom      a list of those packages with licences, as bitextfilter.cdx.json
 # make bench     speed and memory on this machine (PAIRS=FILE: a TSV of real sentence pairs)
 #
 # The first install downloads PyTorch. PYTHON names the interpreter, VENV the environment.
@@ -21,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Modules are compiled when they are first imported: most of PyTorch's never are.
 export PIP_NO_COMPILE := 1
 
-.PHONY: demo install test tests lint docs bench torture
+.PHONY: demo install test tests lint docs bench torture oldest audit sbom
 
 demo: $(VENV)/.installed-demo
 	$(VENV)/bin/bitext-score -i examples/pairs.en-de.tsv
@@ -52,6 +55,25 @@ bench: install
 
 torture: install
 	PYTHONPATH=tests/support $(VENV)/bin/python tests/faults/torture.py --hours $(HOURS)
+
+# torch stays as pinned. The documentation and Ray are tested with new versions alone.
+oldest:
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(PYTHON) tests/support/oldest.py > $(VENV)-oldest/constraints.txt
+	PIP_CONSTRAINT=$(VENV)-oldest/constraints.txt $(VENV)-oldest/bin/python -m pip install --quiet \
+	    --editable '.[bleu,cpu,language,lingua,morfessor,near,report,sentences,statistics,test]'
+	$(VENV)-oldest/bin/python -m pytest -q -W default
+
+$(VENV)-audit/bin/python:
+	$(PYTHON) -m venv $(VENV)-audit
+	$(VENV)-audit/bin/python -m pip install --quiet cyclonedx-bom pip-audit
+
+audit: $(VENV)-audit/bin/python $(VENV)/.installed-demo
+	PIPAPI_PYTHON_LOCATION=$(VENV)/bin/python $(VENV)-audit/bin/pip-audit --strict --skip-editable
+
+sbom: $(VENV)-audit/bin/python $(VENV)/.installed-demo
+	$(VENV)-audit/bin/cyclonedx-py environment --output-reproducible -o bitextfilter.cdx.json \
+	    $(VENV)/bin/python
 
 # kenlm is built from source: without a C++ compiler, its tests are skipped.
 KENLM := $(if $(shell command -v c++),kenlm$(comma))
