@@ -305,7 +305,7 @@ def test_a_bug_is_shown_with_its_traceback() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--nothing"], "No such option '--nothing'"),
+        (["--nothing"], "No such option"),
         (["more"], "Got unexpected extra argument (more)"),
         (["--scol", "0"], "columns are counted from 1, or from the end with -1"),
         (["--scol", "en"], "a column can only be named with --header"),
