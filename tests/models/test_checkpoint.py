@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 from pathlib import Path
 
@@ -124,6 +125,7 @@ def test_the_older_model_stays_if_the_new_one_cannot_take_its_place(
     model = tmp_path / "model"
     with writing_folder(model) as draft:
         write_config(draft, {"a": 1})
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: object())  # without renameat2
     rename = Path.rename
 
     def stop(path: Path, target: Path) -> Path:
