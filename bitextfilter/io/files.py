@@ -138,18 +138,25 @@ def _make(target: Path, folder: bool, ending: str) -> tuple[Path, int]:
 
 def _locked(path: Path, folder: bool) -> tuple[Path, int] | None:
     """Make *path* and lock it; None if another process was quicker."""
-    with suppress(FileExistsError):
+    try:
         if folder:
             path.mkdir()
         else:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
-        with suppress(FileNotFoundError):  # taken for stale before it was locked
-            held = _opened(path)
-            with suppress(OSError):  # a file system without locks
-                fcntl.flock(held, fcntl.LOCK_EX)
-            if is_name_of(path, held):
-                return path, held
-            os.close(held)
+    except FileExistsError:
+        return None
+    try:
+        held = _opened(path)
+    except FileNotFoundError:  # taken for stale before it was locked
+        return None
+    except OSError:
+        _remove(path)
+        raise
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(held, fcntl.LOCK_EX)
+    if is_name_of(path, held):
+        return path, held
+    os.close(held)
     return None
 
 

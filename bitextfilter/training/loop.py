@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from bitextfilter.errors import ModelError, NotFoundError
-from bitextfilter.io.files import naming_output, sync, write_whole
+from bitextfilter.io.files import draft, naming_output, put, write_whole
 from bitextfilter.models.checkpoint import load_into, load_tensors, save_tensors
 from bitextfilter.training.lazy_adam import LazyAdam, clip_norm
 from bitextfilter.training.settings import LoopSettings
@@ -131,9 +131,9 @@ def save_state(
         last = 1
     number = 1 - last
     path = folder / f"{number}.{TENSORS}"
-    save_tensors(path, tensors)
-    with naming_output(path):
-        sync(path)
+    with naming_output(path), draft(folder / TENSORS, folder=True) as new:
+        save_tensors(new / TENSORS, tensors)
+        put(new / TENSORS, path)
     text = json.dumps({"tensors": number, **asdict(progress)})
     write_whole(folder / PROGRESS, text.encode())
 
