@@ -172,6 +172,10 @@ def _texts(run: Run, reader: RowReader) -> Iterator[list[str]]:
 
 def _mine(run: Run, files: Sequence[str], settings: _Settings, form: RowForm) -> None:
     """Find the pairs of two files, or of one and an index, and write them best first."""
+    from bitextfilter.mining.index import new_index
+
+    # Entered before the output, and so put in its place after it.
+    index = settings.index_save and run.enter(new_index(Path(settings.index_save)))
     output, readers = run.output(), [run.rows(TextColumn(), file) for file in files]
     model = run.model()
     mining = _mining_settings(run, model, settings)
@@ -188,8 +192,8 @@ def _mine(run: Run, files: Sequence[str], settings: _Settings, form: RowForm) ->
     for line, copies in _lines(sentences, mined, form, settings.keep_duplicates):
         output.writelines(repeat(line, copies))
         run.counts["pairs"] += copies
-    if settings.index_save is not None:
-        miner.save(Path(settings.index_save))
+    if index:
+        miner.save(index)
 
 
 def _mine_stream(run: Run, files: Sequence[str], settings: _Settings, form: RowForm) -> None:

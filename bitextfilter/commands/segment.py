@@ -12,7 +12,7 @@ from bitextfilter.commands.frame.command import command, group
 from bitextfilter.commands.frame.options import COUNT, argument, flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import OutputError
-from bitextfilter.io.files import draft, stream_name, write_whole
+from bitextfilter.io.files import draft, put, stream_name, write_whole
 from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn, is_blank, row_windows
 
 _KINDS = ("unigram", "sentencepiece-bpe", "bpe", "morfessor", "none")
@@ -87,7 +87,7 @@ def _learn(run: Run, learning: _Learning) -> None:
             save_segmenter(segmenter, new)
             config = {"normalisation": normalise.to_dict(), "segmentation": segmenter.kind}
             write_whole(new / CONFIG, (json.dumps(config, indent=2) + "\n").encode())
-            new.rename(path)
+            put(new, path)
     except OSError as error:
         raise OutputError(f"{path}: cannot be made: {error.strerror}") from error
     run.facts.update(kind=settings.kind, seed=settings.seed)

@@ -1,17 +1,20 @@
 """Inputs and outputs: ``-`` for the standard streams, compression by name, whole or not at all.
 
 An output is written as a draft, ``.NAME.1.partial`` beside its target or the next free number, and
-then renamed. An error, a Ctrl-C or a SIGTERM leaves nothing behind. A draft is locked by its
-process; the next draft of the same target removes those whose process was killed.
+then put in its place: it is on the disk before its name is, and its name is when the command ends,
+so that a power cut leaves the old or the new one. An error, a Ctrl-C or a SIGTERM leaves nothing
+behind. A draft is locked by its process; the next draft of the same target removes those whose
+process was killed.
 """
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import fcntl
 import io
 import os
 import shutil
-import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -39,7 +42,8 @@ def locked(path: str | Path) -> Iterator[None]:
     try:
         yield
     finally:
-        lock.unlink(missing_ok=True)
+        with suppress(OSError):  # left behind, it blocks nobody
+            lock.unlink()
         os.close(held)
 
 
@@ -104,7 +108,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 @contextmanager
 def draft(target: Path, folder: bool = False, ending: str = "partial") -> Iterator[Path]:
-    """Make an empty file, or *folder*, beside *target*; remove it afterwards unless renamed.
+    """Make an empty file, or *folder*, beside *target*; remove it afterwards unless it was put.
 
     Raises OSError if it cannot be made.
     """
@@ -134,18 +138,25 @@ def _make(target: Path, folder: bool, ending: str) -> tuple[Path, int]:
 
 def _locked(path: Path, folder: bool) -> tuple[Path, int] | None:
     """Make *path* and lock it; None if another process was quicker."""
-    with suppress(FileExistsError):
+    try:
         if folder:
             path.mkdir()
         else:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
-        with suppress(FileNotFoundError):  # taken for stale before it was locked
-            held = _opened(path)
-            with suppress(OSError):  # a file system without locks
-                fcntl.flock(held, fcntl.LOCK_EX)
-            if is_name_of(path, held):
-                return path, held
-            os.close(held)
+    except FileExistsError:
+        return None
+    try:
+        held = _opened(path)
+    except FileNotFoundError:  # taken for stale before it was locked
+        return None
+    except OSError:
+        _remove(path)
+        raise
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(held, fcntl.LOCK_EX)
+    if is_name_of(path, held):
+        return path, held
+    os.close(held)
     return None
 
 
@@ -167,10 +178,81 @@ def _opened(path: Path) -> int:
 
 
 def _remove(path: Path) -> None:
+    """Remove a draft if possible; the next one of its target tries again."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.unlink()
+
+
+def put(draft: Path, target: Path) -> None:
+    """Rename a complete *draft*, a file or a folder, to *target*, safe against a power cut.
+
+    A folder of that name is replaced, too, and removed. Raises OSError.
+    """
+    sync(draft)
+    _rename(draft, target)
+
+
+def _rename(draft: Path, target: Path) -> None:
+    if draft.is_dir() and target.exists():
+        if not _exchanged(draft, target):
+            _swap(draft, target)
+        _remove(draft)
+    else:
+        os.replace(draft, target)
+    _sync_file(target.parent)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or a folder with all that is in it, is on the disk. Raises OSError."""
+    if path.is_dir():
+        for inner in path.iterdir():
+            sync(inner)
+    _sync_file(path)
+
+
+def _sync_file(path: Path) -> None:
+    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that cannot, for folders
+            raise
+    finally:
+        os.close(opened)
+
+
+_HERE, _EXCHANGE = -100, 2
+"""``AT_FDCWD`` and ``RENAME_EXCHANGE`` of Linux."""
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Exchange two names at once; False where the system or the file system cannot."""
+    try:
+        rename: Any = ctypes.CDLL(None, use_errno=True).renameat2
+    except AttributeError:
+        return False
+    if rename(_HERE, bytes(one), _HERE, bytes(other), _EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.EINVAL, errno.ENOSYS):
+        return False
+    raise OSError(number, os.strerror(number))
+
+
+def _swap(one: Path, other: Path) -> None:
+    """Exchange two names one after the other, by way of ``.NAME.old``."""
+    aside = other.with_name(f".{other.name}.old")
+    _remove(aside)
+    other.rename(aside)
+    try:
+        one.rename(other)
+    except BaseException:
+        aside.rename(other)
+        raise
+    aside.rename(one)
 
 
 COMPRESSIONS = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst"}
@@ -272,7 +354,7 @@ class _Sink(io.BufferedIOBase):
 
 @contextmanager
 def _file_sink(path: Path, name: str) -> Iterator[BinaryIO]:
-    """Open *path*, compressed as *name* says; it is on the disk when the context ends well."""
+    """Open *path*, compressed as *name* says."""
     form = COMPRESSIONS.get(Path(name).suffix.lower())
     with naming_output(name):
         raw = open(path, "wb")
@@ -283,8 +365,6 @@ def _file_sink(path: Path, name: str) -> Iterator[BinaryIO]:
             if form:
                 stream.close()
             raw.flush()
-            if stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
-                os.fsync(raw.fileno())
     finally:
         with naming_output(name):
             raw.close()
@@ -320,9 +400,12 @@ def open_outputs(
             streams.append(_file_sink(place, str(path)))
         yield [sinks.enter_context(stream) for stream in streams]
         sinks.close()
+        for name, place, _ in renames:
+            with naming_output(name):
+                sync(place)
         for name, place, target in renames:
             with naming_output(name):
-                os.replace(place, target)
+                _rename(place, target)
 
 
 @contextmanager

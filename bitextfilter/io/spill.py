@@ -30,11 +30,11 @@ _LEAST_BUFFER, MOST_BUFFER = 1 << 12, 1 << 18
 
 
 @contextmanager
-def _naming() -> Iterator[None]:
+def _naming(done: str = "written") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"a temporary file in {tempfile.gettempdir()} cannot be written"
+        message = f"a temporary file in {tempfile.gettempdir()} cannot be {done}"
         reason = error.strerror or error
         raise OutputError(f"{message}: {reason}; TMPDIR names another folder") from error
 
@@ -62,7 +62,8 @@ class Scratch(AbstractContextManager["Scratch"]):
     def read(self, start: int, size: int) -> bytes:
         """Return *size* bytes from *start* on."""
         self._flush()
-        return os.pread(self._file.fileno(), size, start)
+        with _naming("read"):
+            return os.pread(self._file.fileno(), size, start)
 
     def stream(self) -> IO[bytes]:
         """Return the file, to be read from its start; nothing may be written meanwhile."""
@@ -87,6 +88,8 @@ class Scratch(AbstractContextManager["Scratch"]):
             return np.empty(0, kind)
         self.size = count * np.dtype(kind).itemsize
         with _naming():
+            if hasattr(os, "posix_fallocate"):  # a full disk would end the process at a later write
+                os.posix_fallocate(self._file.fileno(), 0, self.size)
             return np.memmap(self._file, kind, mode="w+", shape=count).view(np.ndarray)
 
     def _flush(self) -> None:

@@ -150,10 +150,14 @@ class WorkFolder:
             self.file(index, kind).unlink(missing_ok=True)
 
     def empty(self) -> None:
-        """Remove all files of the run, the plan last, and the folder if nothing else is in it."""
-        for path in self.path.iterdir():
-            if re.fullmatch(_OURS, path.name):
-                path.unlink(missing_ok=True)
+        """Remove all files of the run, and the folder if nothing else is in it.
+
+        The records go first and the plan last: what is left of a run that ends meanwhile can be
+        resumed.
+        """
+        ours = [path for path in self.path.iterdir() if re.fullmatch(_OURS, path.name)]
+        for path in sorted(ours, key=lambda path: path.suffix != ".json"):
+            path.unlink(missing_ok=True)
         (self.path / PLAN).unlink(missing_ok=True)
         with suppress(OSError):
             self.path.rmdir()

@@ -15,6 +15,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
@@ -25,7 +26,7 @@ import numpy as np
 
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import InputError, NotFoundError, OutputError, SettingsError
-from bitextfilter.io.files import draft, naming_output, write_whole
+from bitextfilter.io.files import draft, naming_output, put, write_whole
 from bitextfilter.io.sentence_file import SentenceFile
 from bitextfilter.io.vector_file import VectorFile
 from bitextfilter.mining.search import (
@@ -285,24 +286,36 @@ def highest_cosines(nearest: Scores, older: Scores | None, k: int) -> Scores:
     return np.asarray(-np.sort(-np.hstack(parts), axis=1)[:, :k])
 
 
-def save_index(
+@contextmanager
+def new_index(folder: Path) -> Iterator[Path]:
+    """Make a draft for ``write_index``, put in its place when the block ends without an error.
+
+    *folder* must not exist, or be this index. Raises OutputError.
+    """
+    with ExitStack() as stack:
+        with naming_output(folder):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            new = stack.enter_context(draft(folder, folder=True))
+        yield new
+        with naming_output(folder):
+            if not folder.exists():
+                put(new, folder)
+            elif SavedIndex(new).digest() != SavedIndex(folder).digest():
+                raise OutputError(f"{folder}: holds another index; choose another folder")
+
+
+def write_index(
     folder: Path, files: tuple[Path, Path], nearest: Scores, description: IndexDescription
 ) -> None:
-    """Write an index to a folder that must not exist, or be this index, whole or not at all.
+    """Write an index into an empty folder.
 
     *files*, of sentences and of vectors, are copied; *nearest* is as of :meth:`SavedIndex.nearest`.
     Raises OutputError.
     """
     with naming_output(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with draft(folder, folder=True) as new:
-            for path in files[0].parent.glob(files[0].name + "*"):
-                shutil.copyfile(path, new / (_SENTENCES + path.name.removeprefix(files[0].name)))
-            shutil.copyfile(files[1], new / _VECTORS)
-            write_whole(new / _NEAREST, nearest.astype("<f4").tobytes())
-            known = {"format": _FORMAT, **asdict(description)}
-            write_whole(new / _DESCRIPTION, (json.dumps(known, indent=1) + "\n").encode())
-            if not folder.exists():
-                new.rename(folder)
-            elif SavedIndex(new).digest() != SavedIndex(folder).digest():
-                raise OutputError(f"{folder}: holds another index; choose another folder")
+        for path in files[0].parent.glob(files[0].name + "*"):
+            shutil.copyfile(path, folder / (_SENTENCES + path.name.removeprefix(files[0].name)))
+        shutil.copyfile(files[1], folder / _VECTORS)
+        write_whole(folder / _NEAREST, nearest.astype("<f4").tobytes())
+        known = {"format": _FORMAT, **asdict(description)}
+        write_whole(folder / _DESCRIPTION, (json.dumps(known, indent=1) + "\n").encode())

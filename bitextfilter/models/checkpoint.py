@@ -58,6 +58,8 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
         raw = load_file(str(path))
     except (SafetensorError, OSError, ValueError) as error:
         raise ModelError(f"{path}: damaged tensors: {error}") from error
+    except RuntimeError as error:  # of torch, which maps the file
+        raise ModelError(f"{path}: cannot be read: {error}") from error
     tensors = {}
     for name, tensor in raw.items():
         if name.endswith(_SCALE):

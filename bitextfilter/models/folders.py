@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
-from bitextfilter.io.files import draft, naming_output
+from bitextfilter.io.files import draft, naming_output, put
 
 CONFIG = "config.json"
 """The file that makes a folder a model."""
@@ -130,22 +128,14 @@ def check_replaceable(path: Path) -> None:
 
 @contextmanager
 def writing_folder(path: Path) -> Iterator[Path]:
-    """Make a temporary folder beside *path*, renamed to it when the block ends without an error.
+    """Make a draft of the folder *path*, put in its place when the block ends without an error.
 
     Replaces an older model folder of that name. Raises OutputError if *path* is anything else, or
     cannot be written.
     """
     check_replaceable(path)
-    old = path.with_name(f".{path.name}.{token_hex(6)}.old")
-    try:
-        with naming_output(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with draft(path, folder=True) as new:
-                yield new
-                if path.exists():
-                    path.rename(old)
-                new.rename(path)
-    finally:
-        if old.exists() and not path.exists():
-            old.rename(path)
-        shutil.rmtree(old, ignore_errors=True)
+    with naming_output(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with draft(path, folder=True) as new:
+            yield new
+            put(new, path)

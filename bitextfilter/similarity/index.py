@@ -7,7 +7,6 @@ package (``faiss-cpu`` or ``faiss-gpu``).
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 
 from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.errors import DeviceError, ModelError, OutputError, SettingsError
+from bitextfilter.io.files import draft, naming_output, put
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
 from bitextfilter.similarity.vectors import unit_products_at
 
@@ -78,14 +78,12 @@ def build_index(
     index.train(_sample(blocks, rows, max(_POINTS * lists, 1 << 14)))
     for block in blocks():
         index.add(block)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        faiss.write_index(index, str(draft))
-        os.replace(draft, path)
-    except (RuntimeError, OSError) as error:
+        with naming_output(path), draft(path) as new:
+            faiss.write_index(index, str(new))
+            put(new, path)
+    except RuntimeError as error:
         raise OutputError(f"{path}: cannot be written: {error}") from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _sample(blocks: Blocks, rows: int, wanted: int) -> Vectors:

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from bitextfilter.errors import ModelError, NotFoundError
+from bitextfilter.io.files import draft, naming_output, put, write_whole
 from bitextfilter.models.checkpoint import load_into, load_tensors, save_tensors
 from bitextfilter.training.lazy_adam import LazyAdam, clip_norm
 from bitextfilter.training.settings import LoopSettings
@@ -111,7 +112,7 @@ class Progress:
 def save_state(
     folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, progress: Progress
 ) -> None:
-    """Write the state, whole or not at all: the progress file is renamed into place last.
+    """Write the state, whole or not at all: the progress file is put in its place last.
 
     The tensors go into one of two files in turn, and the progress file names the one it
     belongs to, so a run killed while saving finds its previous state.
@@ -129,10 +130,12 @@ def save_state(
     except (OSError, ValueError, KeyError, TypeError):
         last = 1
     number = 1 - last
-    save_tensors(folder / f"{number}.{TENSORS}", tensors)
-    draft = folder / f".{PROGRESS}"
-    draft.write_text(json.dumps({"tensors": number, **asdict(progress)}), encoding="utf-8")
-    draft.rename(folder / PROGRESS)
+    path = folder / f"{number}.{TENSORS}"
+    with naming_output(path), draft(folder / TENSORS, folder=True) as new:
+        save_tensors(new / TENSORS, tensors)
+        put(new / TENSORS, path)
+    text = json.dumps({"tensors": number, **asdict(progress)})
+    write_whole(folder / PROGRESS, text.encode())
 
 
 def load_state(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Progress:

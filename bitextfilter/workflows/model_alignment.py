@@ -178,7 +178,7 @@ class CollectionMiner:
         return choose_pairs(nearest, settings, scorer, self._older_cosines())
 
     def save(self, folder: Path) -> None:
-        """Save the target side, after :meth:`mine`, as an index in a new folder."""
+        """Write the target side, after :meth:`mine`, as an index into an empty folder."""
         sides, k, sources = self._sides, self._settings.neighbours, len(self.sentences[0])
         if self._index is not None:
             sources += self._index.description.sources
@@ -186,7 +186,7 @@ class CollectionMiner:
             self._model.digest, sides.dim, sides.forms[1], k, sources
         )
         cosines = indexes.highest_cosines(self._nearest_sources, self._older_cosines(), k)
-        indexes.save_index(folder, (self.sentences[1].path, sides.files[1]), cosines, description)
+        indexes.write_index(folder, (self.sentences[1].path, sides.files[1]), cosines, description)
 
     def _older_cosines(self) -> Scores | None:
         """Cosines of the index's sentences to earlier sources, ``(m, any)``."""

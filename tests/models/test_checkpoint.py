@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import torch
 from torch import nn
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
+from bitextfilter.models import checkpoint
 from bitextfilter.models.checkpoint import load_into, load_tensors, quantise_rows, save_tensors
 from bitextfilter.models.folders import (
     CONFIG,
@@ -124,6 +126,7 @@ def test_the_older_model_stays_if_the_new_one_cannot_take_its_place(
     model = tmp_path / "model"
     with writing_folder(model) as draft:
         write_config(draft, {"a": 1})
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: object())  # without renameat2
     rename = Path.rename
 
     def stop(path: Path, target: Path) -> Path:
@@ -141,6 +144,18 @@ def test_the_older_model_stays_if_the_new_one_cannot_take_its_place(
 def test_tensors_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"x\.safetensors: cannot be written"):
         save_tensors(tmp_path / "nowhere" / "x.safetensors", {"a": torch.ones(2)})
+
+
+def test_tensors_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch maps the file, and has an error of its own."""
+
+    def fail(_: str) -> None:
+        raise RuntimeError("unable to open file <x> in read-only mode: Permission denied (13)")
+
+    save_tensors(tmp_path / "x.safetensors", {"a": torch.ones(2)})
+    monkeypatch.setattr(checkpoint, "load_file", fail)
+    with pytest.raises(ModelError, match=r"x\.safetensors: cannot be read: .* denied"):
+        load_tensors(tmp_path / "x.safetensors")
 
 
 def test_what_is_no_model_is_not_replaced(tmp_path: Path) -> None:
