@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from bitextfilter.errors import BitextError, InputError, NotFoundError, OutputError, SettingsError
+from bitextfilter.io.interruptions import undisturbed
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -34,26 +35,35 @@ def locked(path: str | Path) -> Iterator[None]:
     """
     target = Path(os.path.realpath(path))
     lock = target.with_name(f".{target.name}.lock")
-    with naming_output(path):
-        held = _acquired(lock)
-    try:
+    with ExitStack() as stack:
+        with naming_output(path):
+            while not _taken(lock, stack):
+                _wait_for(lock)
         yield
-    finally:
-        lock.unlink(missing_ok=True)
-        os.close(held)
 
 
-def _acquired(lock: Path) -> int:
-    """Return a locked descriptor whose file still has the name."""
-    while True:
+def _taken(lock: Path, stack: ExitStack) -> bool:
+    """Take the lock until the stack is closed, unless another holds it."""
+    with undisturbed(), ExitStack() as now:
         held = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX)
+        now.callback(os.close, held)
+        with suppress(BlockingIOError):
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if is_name_of(lock, held):
-                return held
-        except BaseException:
-            os.close(held)
-            raise
+                now.pop_all()
+                stack.callback(_release, lock, held)
+                return True
+    return False
+
+
+def _wait_for(lock: Path) -> None:
+    with suppress(FileNotFoundError), open(lock, "r+b") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+
+
+def _release(lock: Path, held: int) -> None:
+    with undisturbed():
+        lock.unlink(missing_ok=True)
         os.close(held)
 
 
@@ -108,10 +118,16 @@ def draft(target: Path, folder: bool = False, ending: str = "partial") -> Iterat
 
     Raises OSError if it cannot be made.
     """
-    path, held = _make(target, folder, ending)
-    try:
+    with ExitStack() as stack:
+        with undisturbed():
+            path, held = _make(target, folder, ending)
+            stack.callback(_discard, path, held)
         yield path
-    finally:
+
+
+def _discard(path: Path, held: int) -> None:
+    """Remove a draft that still has its name, and let go of it."""
+    with undisturbed():
         try:
             if is_name_of(path, held):
                 _remove(path)
