@@ -26,7 +26,6 @@ def test_a_signal_at_any_event(number: int, tmp_path: Path) -> None:
     ("name", "number", "event"),
     [
         ("score by shards", signal.SIGKILL, 100),
-        ("align and save", signal.SIGINT, 120),
         ("dedup", signal.SIGHUP, 6),
     ],
 )
