@@ -19,7 +19,7 @@ from torch.nn.functional import embedding_bag
 
 from bitextfilter.encoders.base import CachedNetwork, Inputs, Network, Padded, Tokens, piece_vectors
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.layers import mean_pool, padding_mask
+from bitextfilter.models.layers import mean_pool, padding_mask, rows_of
 from bitextfilter.models.registry import Architecture
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES, TRIGRAMS
@@ -55,7 +55,7 @@ class WeightedAverage(nn.Module):
 
     def weights(self, ids: Tensor) -> Tensor:
         """Weights of tokens."""
-        return self.log_weight[ids].exp()
+        return rows_of(self.log_weight[:, None], ids)[..., 0].exp()
 
 
 def cached_mean(table: Tensor, tokens: Tokens, weights: Tensor | None = None) -> CachedPart:

@@ -115,14 +115,16 @@ class Cache(AbstractContextManager["Cache"]):
 
     def _open(self) -> sqlite3.Connection | None:
         """Return the table, None if there is none; InputError if the folder is something else."""
-        if self._file.exists():
+        if not self._folder.exists():
+            return None
+        if not self._folder.is_dir():
+            raise self._refusal()
+        # Looked at once: another process may be making the table.
+        names = [path.name for path in self._folder.iterdir()]
+        if any(name.startswith(CACHE_FILE) for name in names):
             return self._connected()
-        if self._folder.exists():
-            drafts_alone = self._folder.is_dir() and all(
-                path.suffix == ".partial" for path in self._folder.iterdir()
-            )
-            if not drafts_alone:
-                raise self._refusal()
+        if any(not name.endswith(".partial") for name in names):
+            raise self._refusal()
         return None
 
     def _connected(self) -> sqlite3.Connection:

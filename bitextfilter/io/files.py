@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from bitextfilter.errors import BitextError, InputError, NotFoundError, OutputError, SettingsError
+from bitextfilter.io.interruptions import undisturbed
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -37,27 +38,36 @@ def locked(path: str | Path) -> Iterator[None]:
     """
     target = Path(os.path.realpath(path))
     lock = target.with_name(f".{target.name}.lock")
-    with naming_output(path):
-        held = _acquired(lock)
-    try:
+    with ExitStack() as stack:
+        with naming_output(path):
+            while not _taken(lock, stack):
+                _wait_for(lock)
         yield
-    finally:
+
+
+def _taken(lock: Path, stack: ExitStack) -> bool:
+    """Take the lock until the stack is closed, unless another holds it."""
+    with undisturbed(), ExitStack() as now:
+        held = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        now.callback(os.close, held)
+        with suppress(BlockingIOError):
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if is_name_of(lock, held):
+                now.pop_all()
+                stack.callback(_release, lock, held)
+                return True
+    return False
+
+
+def _wait_for(lock: Path) -> None:
+    with suppress(FileNotFoundError), open(lock, "r+b") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+
+
+def _release(lock: Path, held: int) -> None:
+    with undisturbed():
         with suppress(OSError):  # left behind, it blocks nobody
             lock.unlink()
-        os.close(held)
-
-
-def _acquired(lock: Path) -> int:
-    """Return a locked descriptor whose file still has the name."""
-    while True:
-        held = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX)
-            if is_name_of(lock, held):
-                return held
-        except BaseException:
-            os.close(held)
-            raise
         os.close(held)
 
 
@@ -112,10 +122,16 @@ def draft(target: Path, folder: bool = False, ending: str = "partial") -> Iterat
 
     Raises OSError if it cannot be made.
     """
-    path, held = _make(target, folder, ending)
-    try:
+    with ExitStack() as stack:
+        with undisturbed():
+            path, held = _make(target, folder, ending)
+            stack.callback(_discard, path, held)
         yield path
-    finally:
+
+
+def _discard(path: Path, held: int) -> None:
+    """Remove a draft that still has its name, and let go of it."""
+    with undisturbed():
         try:
             if is_name_of(path, held):
                 _remove(path)

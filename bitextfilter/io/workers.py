@@ -1,34 +1,31 @@
 """Maps over many items, in threads or in worker processes.
 
-At most one item a worker process is under way, so memory is bounded. Each holds a pipe to its
-parent, and ends when the parent closes it or dies.
+At most one item a worker process is under way, so memory is bounded. Each holds a pipe of its own
+to its parent: a worker that dies closes it, even amid a result, and its item goes to a new one;
+it ends when its parent dies.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
+import traceback
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
-from multiprocessing.connection import Connection
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from queue import SimpleQueue
 from threading import Thread, local
 from typing import Any, TypeVar
 
+from bitextfilter.errors import WorkerError
+
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
-
-_MAPPED: list[Callable[[Any], Any]] = []
-"""The function that this process, a worker, maps; empty in other processes."""
 
 
 def map_in_order(
@@ -37,7 +34,8 @@ def map_in_order(
     """Yield ``function(item)`` for each item, in order, computed in *processes* side by side.
 
     With one process, or one item, it runs in this one. *function*, items and results must be
-    picklable. Raises the function's errors, each in its turn; RuntimeError if a worker died.
+    picklable. Raises the function's errors, each in its turn; WorkerError if two workers, one
+    after the other, died with the same item.
     """
     return _mapped(function, items, processes, lambda busy: busy[0])
 
@@ -46,84 +44,141 @@ def map_as_done(
     function: Callable[[_Item], _Result], items: Iterable[_Item], processes: int
 ) -> Iterator[_Result]:
     """Yield ``function(item)`` for each item as soon as it is done; else as ``map_in_order``."""
-    return _mapped(
-        function, items, processes, lambda busy: wait(busy, return_when=FIRST_COMPLETED).done.pop()
-    )
+    return _mapped(function, items, processes, _first_to_answer)
 
 
 def _mapped(
     function: Callable[[_Item], _Result],
     items: Iterable[_Item],
     processes: int,
-    next_of: Callable[[list[Future[_Result]]], Future[_Result]],
+    next_of: Callable[[list[_Worker]], _Worker],
 ) -> Iterator[_Result]:
-    """Yield the results in the order in which *next_of* takes them from those under way."""
+    """Yield the results in the order in which *next_of* takes them from busy workers."""
     stream = iter(items)
     ahead = list(islice(stream, 2 if processes > 1 else 0))
     if len(ahead) < 2:
         yield from map(function, chain(ahead, stream))
         return
-    with _workers(function, processes) as submit:
-        busy: list[Future[_Result]] = []
+    idle = [_Worker(pickle.dumps(function)) for _ in range(processes)]
+    busy: list[_Worker] = []
+    try:
         for item in chain(ahead, stream):
-            if len(busy) == processes:
-                busy.remove(done := next_of(busy))
-                yield done.result()
-            busy.append(submit(item))
+            if not idle:
+                busy.remove(worker := next_of(busy))
+                idle.append(worker)
+                yield worker.result()
+            busy.append(worker := idle.pop())
+            worker.begin(item)
         while busy:
-            busy.remove(done := next_of(busy))
-            yield done.result()
+            worker = next_of(busy)
+            yield worker.result()
+            busy.remove(worker)
+            idle.append(worker)
+    finally:
+        for worker in (*idle, *busy):
+            worker.end()
+
+
+class _Worker:
+    """A process, started with its first item, that applies a function to one item at a time."""
+
+    def __init__(self, function: bytes) -> None:
+        """Take the pickled function."""
+        self._function = function
+        self._process: multiprocessing.process.BaseProcess | None = None
+
+    def begin(self, item: Any) -> None:
+        """Send an item, whose result is then asked for."""
+        self._item = item
+        if self._process is None:
+            self._start()
+        with suppress(OSError):  # it died: ``result`` sees that, too
+            self.pipe.send_bytes(pickle.dumps(item))
+
+    def result(self) -> Any:
+        """Return the result of the item, or raise its error. Raises WorkerError."""
+        answer = self._answer()
+        if answer is None:
+            self.end()
+            self.begin(self._item)
+            answer = self._answer()
+        if answer is None:
+            message = "two worker processes died at the same rows: killed, or out of memory"
+            raise WorkerError(message)
+        value, error, trace = answer
+        if error is not None:
+            raise error from RuntimeError(f"in a worker process:\n{trace}")
+        return value
+
+    def _answer(self) -> tuple[Any, BaseException | None, str] | None:
+        """Return value, error and trace; None from a process that died."""
+        try:
+            answer: tuple[Any, BaseException | None, str] = self.pipe.recv()
+        except (EOFError, OSError):
+            return None
+        return answer
+
+    def end(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self.pipe.close()
+            self._process = None
+
+    def _start(self) -> None:
+        """Start the process.
+
+        The function goes through its pipe: multiprocessing's own would wait for ever for a
+        process that died before it had read all.
+        """
+        context = multiprocessing.get_context("spawn")
+        self.pipe, there = context.Pipe()
+        process = context.Process(target=_serve, args=(there,))
+        with there, _deaf_to_interrupts():
+            process.start()
+        self._process = process
+        with suppress(OSError):
+            self.pipe.send_bytes(self._function)
+
+
+def _first_to_answer(busy: list[_Worker]) -> _Worker:
+    ready = wait([worker.pipe for worker in busy])
+    return next(worker for worker in busy if worker.pipe in ready)
 
 
 @contextmanager
-def _workers(
-    function: Callable[[_Item], _Result], processes: int
-) -> Iterator[Callable[[_Item], Future[_Result]]]:
-    """Start workers, which end with the block, and return their ``submit``."""
-    context = multiprocessing.get_context("spawn")
-    pipe, end = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(processes, context, _begin, (function, pipe))
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Start processes that never see Ctrl-C, which is for their parent to heed."""
+    resource_tracker.ensure_running()  # once, here: its start would unblock the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
-        yield lambda item: pool.submit(_work, item)
-    except BaseException as error:
-        end.close()  # no result is wanted any more
-        if isinstance(error, BrokenProcessPool):
-            message = "a worker process died: it was killed, or memory was short"
-            raise RuntimeError(message) from None
-        _hear_the_end(pool)
-        raise
+        yield
     finally:
-        pool.shutdown(cancel_futures=True)
-        end.close()
-        pipe.close()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _hear_the_end(pool: ProcessPoolExecutor) -> None:
-    """Let the pool notice that its workers ended, even amid a result.
-
-    It holds the end that results are sent from, too, and would wait for the rest for ever. Python
-    has no public way to close it.
-    """
-    writer = getattr(getattr(pool, "_result_queue", None), "_writer", None)
-    if writer is not None:
-        writer.close()
-
-
-def _begin(function: Callable[[Any], Any], pipe: Connection[Any, Any]) -> None:
-    """Make this process a worker."""
-    _MAPPED.append(function)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends us
-    Thread(target=_end_with, args=(pipe,), daemon=True).start()
+def _serve(pipe: Connection[Any, Any]) -> None:
+    """Receive a function, then items, and answer each with a value, or an error and its trace."""
+    received: SimpleQueue[bytes] = SimpleQueue()
+    Thread(target=_receive, args=(pipe, received), daemon=True).start()
+    function = pickle.loads(received.get())  # noqa: S301 - of the parent
+    while True:
+        item = received.get()
+        try:
+            value = function(pickle.loads(item))  # noqa: S301 - of the parent
+            answer = pickle.dumps((value, None, ""))
+        except BaseException as error:  # noqa: BLE001 - raised in the parent
+            answer = pickle.dumps((None, error, traceback.format_exc()))
+        pipe.send_bytes(answer)
 
 
-def _end_with(pipe: Connection[Any, Any]) -> None:
+def _receive(pipe: Connection[Any, Any], received: SimpleQueue[bytes]) -> None:
+    """Receive messages, even while the process is at work; end it when its parent has ended."""
     with suppress(EOFError, OSError):
-        pipe.recv()
+        while True:
+            received.put(pipe.recv_bytes())
     os._exit(0)
-
-
-def _work(item: Any) -> Any:
-    return _MAPPED[0](item)
 
 
 class _Within(local):

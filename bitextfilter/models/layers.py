@@ -10,6 +10,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 
+def rows_of(table: Tensor, places: Tensor) -> Tensor:
+    """Return rows of a table: ``(v, d)``, ``(...)`` → ``(..., d)``.
+
+    Equals ``table[places]``, whose gradient threads add up in any order.
+    """
+    return functional.embedding(places, table)
+
+
 def padding_mask(lengths: Tensor, positions: int) -> Tensor:
     """Return True for the positions inside a sentence: ``(n, t)`` from lengths ``(n,)``."""
     return torch.arange(positions, device=lengths.device) < lengths[:, None]

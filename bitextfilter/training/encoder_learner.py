@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from bitextfilter.arrays import Indices
 from bitextfilter.encoders.base import Inputs, Network, Padded
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.layers import padding_mask
+from bitextfilter.models.layers import padding_mask, rows_of
 from bitextfilter.models.recurrent import RecurrentDecoder
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.vocabulary import END
@@ -273,7 +273,7 @@ class BilingualLearner(EncoderLearner):
         partners = random_partners(batch.same, torch.default_generator)
         found = partners >= 0
         source = torch.cat([vectors[0], vectors[0][found]])
-        target = torch.cat([vectors[1], vectors[1][partners[found]]])
+        target = torch.cat([vectors[1], rows_of(vectors[1], partners[found])])
         positive = torch.arange(len(source), device=source.device) < len(vectors[0])
         return contrastive_loss(source, target, positive, self.settings.contrastive_margin)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from bitextfilter.models.layers import rows_of
 from bitextfilter.training.settings import TrainingSettings
 
 
@@ -46,8 +47,11 @@ def sampled_softmax_loss(
             that equals the target is left out.
     """
     weight, bias = output
-    right = _at_least_float32((states * weight[targets]).sum(1)) + bias[targets]
-    others = _at_least_float32(functional.linear(states, weight[samples], bias[samples]))
+    offsets, drawn = bias[:, None], rows_of(weight, samples)
+    right = _at_least_float32((states * rows_of(weight, targets)).sum(1))
+    right = right + rows_of(offsets, targets)[:, 0]
+    others = functional.linear(states, drawn, rows_of(offsets, samples)[:, 0])
+    others = _at_least_float32(others)
     others = others - log_expected[samples]
     others = others.masked_fill(samples[None, :] == targets[:, None], float("-inf"))
     # The target stands for itself with weight 1; the samples for the rest of the vocabulary.
@@ -204,7 +208,7 @@ def _first_highest(values: Tensor) -> Tensor:
 
 def taken(vectors: Tensor, places: Tensor) -> HardNegatives:
     """The negatives that stand at ``places (n,)`` of ``vectors (m, d)``."""
-    return HardNegatives(vectors[places.clamp(min=0)], places >= 0)
+    return HardNegatives(rows_of(vectors, places.clamp(min=0)), places >= 0)
 
 
 def random_partners(same: Tensor, generator: torch.Generator) -> Tensor:

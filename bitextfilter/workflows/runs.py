@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bitextfilter.errors import InputError, NotFoundError, SettingsError
-from bitextfilter.io.files import naming_output
+from bitextfilter.io.files import locked, naming_output
 from bitextfilter.io.work_folder import PLAN, claim
 from bitextfilter.models.device import resolve_device
 from bitextfilter.models.folders import check_replaceable, writing_folder
@@ -198,13 +198,17 @@ class TrainingRun(ABC):
         """Write a network and its text processing into a folder."""
 
     def run(self) -> Progress:
-        """Train to the end, or on from the saved state of an interrupted run."""
+        """Train to the end, or on from the saved state of an interrupted run.
+
+        Waits for another run that has the state.
+        """
         learner, stream = self.make_learner()
         where = self.environment
-        if not where.resume:
-            where.claim_state(self._plan())
         hooks = Hooks(self.validate, self.keep, where.report)
-        return learn(learner, stream, hooks, where.state, where.resume)
+        with locked(where.state):
+            if not where.resume:
+                where.claim_state(self._plan())
+            return learn(learner, stream, hooks, where.state, where.resume)
 
     def learn_text(
         self, sources: list[str], targets: list[str], segmentation: SegmenterSettings | Segmenter

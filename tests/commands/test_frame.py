@@ -357,7 +357,7 @@ def test_help_keeps_the_example_and_tells_the_exit_codes() -> None:
     assert "More text that may be wrapped." in text
     assert "      bitext-count   <   pairs.tsv\n" in text
     listed = re.findall(r"^ +([0-9]+)  ", text.partition("Exit codes:")[2], re.MULTILINE)
-    assert set(listed) == {"0", "2", "70", "143", *map(str, EXIT_CODES.values())}
+    assert set(listed) == {"0", "2", "70", "129", "143", *map(str, EXIT_CODES.values())}
     assert call("--version").stdout == f"bitext-count {__version__}\n"
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -279,6 +280,20 @@ def test_several_processes_add_at_once(tmp_path: Path) -> None:
         assert process.returncode == 0
     assert missing(tmp_path, range(8000)) == []
     assert [path.name for path in tmp_path.iterdir()] == [CACHE_FILE]
+
+
+def test_a_table_that_appears_while_the_folder_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = Path.iterdir
+
+    def made_meanwhile(folder: Path) -> Iterator[Path]:
+        monkeypatch.setattr(Path, "iterdir", look)
+        fill(tmp_path, range(5))
+        return look(folder)
+
+    monkeypatch.setattr(Path, "iterdir", made_meanwhile)
+    assert missing(tmp_path, range(5)) == []
 
 
 def test_killed_at_any_point(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bitextfilter.errors import InputError
+from bitextfilter.errors import InputError, WorkerError
 from bitextfilter.io.workers import map_as_done, map_blocks, map_in_order
 
 Map = Callable[[Callable[[int], int], Iterable[int], int], Iterator[int]]
@@ -73,9 +74,73 @@ def test_an_error_comes_in_its_turn(processes: int) -> None:
 
 
 @pytest.mark.parametrize("mapped", [map_in_order, map_as_done])
-def test_a_dead_worker_is_an_error(mapped: Map) -> None:
-    with pytest.raises(RuntimeError, match="a worker process died"):
+def test_an_item_that_kills_two_workers_is_an_error(mapped: Map) -> None:
+    with pytest.raises(WorkerError, match="two worker processes died at the same rows"):
         list(mapped(die_at_two, range(9), 2))
+
+
+class DiesOnce:
+    """Ends its process at two and at four, the first time alone."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, number: int) -> tuple[int, int]:
+        mark = self.folder / str(number)
+        if number in (2, 4) and not mark.exists():
+            mark.touch()
+            if number == 2:
+                os._exit(3)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number, 1
+
+
+@pytest.mark.parametrize("mapped", [map_in_order, map_as_done])
+def test_the_item_of_a_worker_that_died_is_done_again(
+    mapped: Callable[..., Iterator[tuple[int, int]]], tmp_path: Path
+) -> None:
+    assert sorted(mapped(DiesOnce(tmp_path), range(9), 2)) == [(n, 1) for n in range(9)]
+
+
+KILLED_AMID_A_RESULT = """
+import os, signal, sys, time
+from pathlib import Path
+from bitextfilter.io.workers import map_in_order
+
+def children():
+    return Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+
+def tell(number):
+    return os.getpid(), bytes(10**8)
+
+if __name__ == "__main__":
+    results = map_in_order(tell, range(4), 2)
+    told, _ = next(results)
+    time.sleep(1)  # the other worker has begun to send, and waits to be read
+    for child in children():
+        if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes() and int(child) != told:
+            os.kill(int(child), signal.SIGKILL)
+    print([len(text) for _, text in results])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_worker_that_is_killed_amid_a_result(tmp_path: Path) -> None:
+    script = tmp_path / "results.py"
+    script.write_text(KILLED_AMID_A_RESULT)
+    line = [sys.executable, str(script)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == (f"{[10**8] * 3}\n", "")
+
+
+def refuse_as_a_file(number: int) -> int:
+    raise FileNotFoundError(number)
+
+
+def test_an_error_of_the_system_is_the_functions_own() -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        list(map_in_order(refuse_as_a_file, range(9), 2))
+    assert "in refuse_as_a_file" in str(caught.value.__cause__)
 
 
 @pytest.mark.parametrize("processes", [1, 2, 3])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from bitextfilter.training.objectives import (
     ranking_loss,
     sampled_softmax_loss,
     softmax_loss,
+    taken,
 )
 
 
@@ -217,3 +219,32 @@ def test_gradients_agree_with_finite_differences() -> None:
     )
     source, target = (x.requires_grad_() for x in (random(3, 2), random(3, 2)))
     in_double(lambda a, b: ranking_loss(a, b, torch.tensor(3.0), 0.1), source, target)
+
+
+def sampled(table: Tensor, places: Tensor) -> Tensor:
+    states, bias = table[torch.arange(len(places)) % 1999].detach(), table[:, 0]
+    expected = torch.zeros(len(table))
+    return sampled_softmax_loss(states, places, (table, bias), places[:300], expected)
+
+
+def searched(table: Tensor, places: Tensor) -> Tensor:
+    negatives = taken(table, places[: len(table)])
+    return margin_loss(table, table.flip(0), negatives, None, 0.4)
+
+
+@pytest.mark.parametrize("loss", [sampled, searched])
+def test_gradients_do_not_depend_on_the_race_of_threads(
+    loss: Callable[[Tensor, Tensor], Tensor],
+) -> None:
+    table, places = torch.randn(2000, 64), torch.randint(0, 50, (3000,))
+    torch.set_num_threads(2)
+    try:
+        seen = set()
+        for _ in range(10):
+            weights = table.clone().requires_grad_()
+            loss(weights, places).backward()  # type: ignore[no-untyped-call]
+            assert weights.grad is not None
+            seen.add(weights.grad.numpy().tobytes())
+    finally:
+        torch.set_num_threads(1)
+    assert len(seen) == 1

@@ -11,7 +11,7 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 import click
 
@@ -25,6 +25,7 @@ from bitextfilter.errors import (
     SettingsError,
     WorkerError,
 )
+from bitextfilter.io.interruptions import interrupt
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -43,7 +44,9 @@ EXIT_CODES: dict[type[BaseException], int] = {
 """The exit code of each class of error; the first that matches is taken."""
 
 BUG = 70
-TERMINATED = 143
+
+_ENDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
+"""The signals that end a command, and the word for each; its exit code is 128 more."""
 
 EXIT_HELP = """\b
 Exit codes:
@@ -55,24 +58,31 @@ Exit codes:
    70  bug, with its traceback
    74  write failed
    78  bad settings
+  129  SIGHUP: the terminal was closed
   130  Ctrl-C
   143  SIGTERM"""
 """The end of the help of every command."""
 
 
 class Terminated(BaseException):
-    """SIGTERM as an exception, so that files are closed and drafts removed."""
+    """SIGTERM or SIGHUP as an exception, so that files are closed and drafts removed."""
+
+    def __init__(self, number: int) -> None:
+        """Take the number of the signal."""
+        super().__init__(number)
+        self.number = number
 
 
-def _raise_terminated(_number: int, _frame: FrameType | None) -> None:
-    raise Terminated
+def _end(number: int, _frame: FrameType | None) -> None:
+    interrupt(KeyboardInterrupt() if number == signal.SIGINT else Terminated(number))
 
 
 class Guard:
     """A context that turns errors into a line on stderr and an exit ``code``.
 
     A user's error is one line (and a traceback if *verbose*); a bug is a traceback; a closed pipe
-    is silent. Inside, SIGTERM is raised as an exception. Errors of click pass through.
+    is silent. Inside, the signals that end a command are raised as exceptions, unless they are
+    ignored, as by nohup. Errors of click pass through.
     """
 
     def __init__(self, name: str, verbose: bool) -> None:
@@ -80,11 +90,14 @@ class Guard:
         self.code = 0
         self._name = name
         self._verbose = verbose
+        self._handlers: dict[int, Any] = {}
 
     def __enter__(self) -> Guard:
-        """Handle SIGTERM, in the main thread."""
+        """Handle signals, in the main thread."""
         with suppress(ValueError):
-            self._handler = signal.signal(signal.SIGTERM, _raise_terminated)
+            for number in _ENDS:
+                if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                    self._handlers[number] = signal.signal(number, _end)
         return self
 
     def __exit__(
@@ -94,8 +107,8 @@ class Guard:
         trace: TracebackType | None,
     ) -> bool:
         """Turn *error* into a message and a code."""
-        with suppress(ValueError, AttributeError):
-            signal.signal(signal.SIGTERM, self._handler)
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
         if isinstance(error, (click.ClickException, click.exceptions.Exit, SystemExit)):
             return False
         if error is not None:
@@ -109,9 +122,9 @@ class Guard:
         if isinstance(error, BrokenPipeError):
             return 0
         if isinstance(error, Terminated):
-            return self._say("terminated", TERMINATED)
+            return self._say(_ENDS[signal.Signals(error.number)], 128 + error.number)
         if isinstance(error, KeyboardInterrupt):
-            return self._say("interrupted", EXIT_CODES[KeyboardInterrupt])
+            return self._say(_ENDS[signal.SIGINT], EXIT_CODES[KeyboardInterrupt])
         missing = isinstance(error, ModuleNotFoundError) and error.name
         if missing and missing.split(".")[0] != "bitextfilter":
             message = f"the package {missing} is not installed: pip install bitextfilter"

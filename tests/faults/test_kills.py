@@ -1,0 +1,58 @@
+"""Signals at the events of some commands, lost workers, races, and clocks."""
+
+from __future__ import annotations
+
+import ast
+import signal
+from pathlib import Path
+from random import Random
+
+import kills
+import pytest
+
+import bitextfilter
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_at_any_event(number: int, tmp_path: Path) -> None:
+    """Also amid the making of a draft, of which only the file is there yet."""
+    for event in range(1, kills.undisturbed("rank")[1] + 1):
+        (home := tmp_path / str(event)).mkdir()
+        blow = kills.Blow(number, event, clock=-3600.0 * (event % 2))
+        kills.strike("rank", kills.trial_folder(home), blow, old=event % 3 == 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "event"),
+    [
+        ("score by shards", signal.SIGKILL, 100),
+        ("dedup", signal.SIGHUP, 6),
+    ],
+)
+def test_a_signal_to_all_processes(name: str, number: int, event: int, tmp_path: Path) -> None:
+    kills.strike(name, kills.trial_folder(tmp_path), kills.Blow(number, event, group=True))
+
+
+@pytest.mark.parametrize(
+    ("attack", "name"),
+    [
+        (kills.kill_a_worker, "fix"),
+        (kills.stop, "fix"),
+        (kills.close_the_reader, "rank"),
+        (kills.race, "score from a cache"),
+        (kills.race, "score by shards"),
+    ],
+)
+def test_other_attacks(attack: kills.Attack, name: str, tmp_path: Path) -> None:
+    attack(name, Random(4), kills.trial_folder(tmp_path))
+
+
+def test_no_result_depends_on_the_time_of_day() -> None:
+    """Only ``time.monotonic`` is looked at, which no change of the clock moves."""
+    for path in Path(bitextfilter.__path__[0]).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                name = f"{node.value.id}.{node.attr}"
+                assert name not in ("time.time", "time.time_ns", "datetime.now", "date.today")
+            elif isinstance(node, ast.ImportFrom) and node.module in ("time", "datetime"):
+                raise AssertionError(f"{path}: import {node.module} whole")
