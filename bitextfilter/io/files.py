@@ -36,13 +36,26 @@ def locked(path: str | Path) -> Iterator[None]:
     The lock is ``.NAME.lock`` beside the file (a link is followed), and is removed afterwards; one
     left by a killed process blocks nobody. Raises OutputError if it cannot be made.
     """
-    target = Path(os.path.realpath(path))
-    lock = target.with_name(f".{target.name}.lock")
+    lock = _lock_of(path)
     with ExitStack() as stack:
         with naming_output(path):
             while not _taken(lock, stack):
                 _wait_for(lock)
         yield
+
+
+@contextmanager
+def locked_if_free(path: str | Path) -> Iterator[bool]:
+    """Hold the lock of the file *path*, unless another process does; tells whether."""
+    with ExitStack() as stack:
+        with naming_output(path):
+            taken = _taken(_lock_of(path), stack)
+        yield taken
+
+
+def _lock_of(path: str | Path) -> Path:
+    target = Path(os.path.realpath(path))
+    return target.with_name(f".{target.name}.lock")
 
 
 def _taken(lock: Path, stack: ExitStack) -> bool:

@@ -17,7 +17,7 @@ from secrets import token_hex
 from typing import Any, TypeAlias
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.files import draft, locked, naming_output, write_whole
+from bitextfilter.io.files import draft, locked, locked_if_free, naming_output, write_whole
 from bitextfilter.io.shards import Shard
 
 Fact: TypeAlias = "str | int | float | list[Fact] | dict[str, Fact] | None"
@@ -150,17 +150,20 @@ class WorkFolder:
             self.file(index, kind).unlink(missing_ok=True)
 
     def empty(self) -> None:
-        """Remove all files of the run, and the folder if nothing else is in it.
+        """Remove all files of the run, the plan last, and the folder if nothing else is in it.
 
-        The records go first and the plan last: what is left of a run that ends meanwhile can be
-        resumed.
+        Where that is cut short, no shard without its output is left marked as finished. Another
+        run that has the folder by now will empty it.
         """
-        ours = [path for path in self.path.iterdir() if re.fullmatch(_OURS, path.name)]
-        for path in sorted(ours, key=lambda path: path.suffix != ".json"):
-            path.unlink(missing_ok=True)
-        (self.path / PLAN).unlink(missing_ok=True)
-        with suppress(OSError):
-            self.path.rmdir()
+        with locked_if_free(self.path) as free:
+            if not free or not self.path.exists():
+                return
+            for path in sorted(self.path.iterdir(), key=lambda path: path.suffix != ".json"):
+                if re.fullmatch(_OURS, path.name):
+                    path.unlink(missing_ok=True)
+            (self.path / PLAN).unlink(missing_ok=True)
+            with suppress(OSError):
+                self.path.rmdir()
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import pickle
 import signal
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -59,7 +58,7 @@ def _mapped(
     if len(ahead) < 2:
         yield from map(function, chain(ahead, stream))
         return
-    idle = [_Worker(pickle.dumps(function)) for _ in range(processes)]
+    idle = [_Worker(function) for _ in range(processes)]
     busy: list[_Worker] = []
     try:
         for item in chain(ahead, stream):
@@ -82,8 +81,7 @@ def _mapped(
 class _Worker:
     """A process, started with its first item, that applies a function to one item at a time."""
 
-    def __init__(self, function: bytes) -> None:
-        """Take the pickled function."""
+    def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function
         self._process: multiprocessing.process.BaseProcess | None = None
 
@@ -93,7 +91,7 @@ class _Worker:
         if self._process is None:
             self._start()
         with suppress(OSError):  # it died: ``result`` sees that, too
-            self.pipe.send_bytes(pickle.dumps(item))
+            self.pipe.send(item)
 
     def result(self) -> Any:
         """Return the result of the item, or raise its error. Raises WorkerError."""
@@ -139,7 +137,7 @@ class _Worker:
             process.start()
         self._process = process
         with suppress(OSError):
-            self.pipe.send_bytes(self._function)
+            self.pipe.send(self._function)
 
 
 def _first_to_answer(busy: list[_Worker]) -> _Worker:
@@ -160,25 +158,28 @@ def _deaf_to_interrupts() -> Iterator[None]:
 
 def _serve(pipe: Connection[Any, Any]) -> None:
     """Receive a function, then items, and answer each with a value, or an error and its trace."""
-    received: SimpleQueue[bytes] = SimpleQueue()
+    received: SimpleQueue[Any] = SimpleQueue()
     Thread(target=_receive, args=(pipe, received), daemon=True).start()
-    function = pickle.loads(received.get())  # noqa: S301 - of the parent
+    function = received.get()
     while True:
         item = received.get()
-        try:
-            value = function(pickle.loads(item))  # noqa: S301 - of the parent
-            answer = pickle.dumps((value, None, ""))
-        except BaseException as error:  # noqa: BLE001 - raised in the parent
-            answer = pickle.dumps((None, error, traceback.format_exc()))
-        pipe.send_bytes(answer)
+        with suppress(OSError):  # the parent has ended
+            try:
+                pipe.send((function(item), None, ""))
+            except BaseException as error:  # noqa: BLE001 - raised in the parent
+                pipe.send((None, error, traceback.format_exc()))
 
 
-def _receive(pipe: Connection[Any, Any], received: SimpleQueue[bytes]) -> None:
-    """Receive messages, even while the process is at work; end it when its parent has ended."""
-    with suppress(EOFError, OSError):
+def _receive(pipe: Connection[Any, Any], received: SimpleQueue[Any]) -> None:
+    """Receive, even while the process is at work; end it when its parent has ended."""
+    try:
         while True:
-            received.put(pipe.recv_bytes())
-    os._exit(0)
+            received.put(pipe.recv())
+    except (EOFError, OSError):
+        pass
+    except Exception:  # noqa: BLE001 - such as an import that fails
+        traceback.print_exc()
+    os._exit(1)
 
 
 class _Within(local):

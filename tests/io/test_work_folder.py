@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,6 +37,42 @@ def test_what_is_finished_stays_until_the_folder_is_emptied(tmp_path: Path) -> N
         folder.file(4, "rejects").touch()
     folder.empty()
     assert list(tmp_path.glob("new/*")) == []
+
+
+@pytest.mark.parametrize("most", range(7))
+def test_emptying_that_is_cut_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    remove, left = Path.unlink, iter(range(most))
+
+    def remove_some(path: Path, missing_ok: bool = False) -> None:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        remove(path, missing_ok)
+
+    monkeypatch.setattr(Path, "iterdir", lambda path: iter([*sorted(path.glob("*"))][::-1]))
+    with kept_folder(tmp_path, PLAN) as folder:
+        for index in range(3):
+            folder.file(index, "output").touch()
+            folder.finish(replace(SHARD, index=index), {})
+    monkeypatch.setattr(Path, "unlink", remove_some)
+    with suppress(KeyboardInterrupt):
+        folder.empty()
+    monkeypatch.undo()
+    for index in range(3):
+        finished = folder.finished(replace(SHARD, index=index))
+        assert finished is None or folder.file(index, "output").exists()
+
+
+def test_a_folder_that_another_run_has_by_now_is_left_to_it(tmp_path: Path) -> None:
+    with kept_folder(tmp_path / "parts", PLAN) as folder:
+        folder.file(0, "output").touch()
+        folder.finish(replace(SHARD, index=0), {})
+        folder.empty()
+        assert folder.finished(replace(SHARD, index=0)) == {}
+    folder.empty()
+    folder.empty()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_other_files_are_left_alone(tmp_path: Path) -> None:
