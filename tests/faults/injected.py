@@ -295,20 +295,23 @@ class Clean:
 def unsafe(calls: Sequence[Sequence[str]], work: Path) -> list[str]:
     """The renames that a power cut could spoil.
 
-    Before a rename, all that was written under the old name must be synced; after it, the folder.
+    Before a rename, all that has the old name must be synced; after it, the folder.
     """
-    found, unsynced, folders = [], set[str](), set[str]()
+    found, synced, unsynced, folders = [], set[str](), set[str](), set[str]()
     for kind, _, *paths in calls:
         path, other = (os.path.normpath(work / path) for path in paths)
         if "/.tmp" in path:  # by safetensors, which renames it by itself
             continue
         if kind == "w" or (kind == "o" and paths[1]):
             unsynced.add(path)
+            synced.discard(path)
         elif kind == "s":
+            synced.add(path)
             unsynced.discard(path)
             folders.discard(path)
         elif kind == "n":
             inside = {name for name in unsynced if f"{name}/".startswith(f"{path}/")}
+            inside |= {path} - synced
             found += [f"{name} is renamed before it is synced" for name in inside]
             unsynced -= inside
             folders.add(str(Path(other).parent))
@@ -332,8 +335,10 @@ def outputs(found: Mapping[str, str]) -> dict[str, Content]:
     """The content of each output: a file, or a folder with all that is in it."""
     whole: dict[str, Content] = {}
     for path, digest in found.items():
-        first = path.split("/")[0]
-        if first.startswith("out") and not first.endswith(".training"):
+        first, *parts = path.split("/")
+        if first == "out.models" and parts:
+            first += f"/{parts[0]}"
+        if first.startswith("out") and not first.endswith((".training", ".models")):
             whole.setdefault(first, {})[path] = digest
     return whole
 
@@ -345,49 +350,67 @@ def words_again(line: str, work: Path) -> list[str]:
     return line.split() + (["--resume"] if has_state else [])
 
 
+def prepare(name: str, work: Path) -> dict[str, Content]:
+    """Write an older file of each output that is a file; return these outputs."""
+    known = clean(name).content
+    for path in outputs(known):
+        is_folder = any(other.startswith(f"{path}/") for other in known)
+        if not is_folder and name != "tune":  # which goes on with its table
+            (work / path).write_bytes(b"old\n")
+    return outputs(content(work))
+
+
+def check_outputs(name: str, before: Mapping[str, Content], after: Content) -> None:
+    """Check that each output of a run that failed is old or new."""
+    expected = outputs(clean(name).content)
+    for path, found in outputs(after).items():
+        whole = found in (before.get(path), expected[path])
+        if name == "tune" and path == "out.tsv":  # the points so far
+            whole = True
+        if f"{path}.training" in after:  # that of an earlier update, which is kept
+            whole = found.keys() == expected[path].keys()
+        assert whole, f"partial: {path} {found}"
+
+
+def check_strays(folder: Path) -> None:
+    """Check that a run that failed has left no draft."""
+    found = [path for path in content(folder / "work") if re.search(r"(^|/)\.", path)]
+    kept = ("kept/", "out.model.training/")
+    hidden = [path for path in found if not path.startswith(kept)]
+    left = list(content(folder / "tmp"))
+    assert not hidden and not left, f"left behind: {hidden} {left}"
+
+
 def attack(folder: Path, name: str, fault: Fault, number: int, old: bool) -> None:
     """Fail a call of a command line; check what it leaves, and the run after it."""
-    known, work = clean(name), begin(folder) / "work"
-    before = {}
-    if old:
-        for path in outputs(known.content):
-            if known.content[path] and not any(p.startswith(f"{path}/") for p in known.content):
-                (work / path).write_bytes(b"old\n")
-        before = outputs(content(work))
+    known, work = clean(name).content, begin(folder) / "work"
+    before = prepare(name, work) if old else {}
     done = run(folder, LINES[name].split(), fault, number)
-    told = f"{name}: {LINES[name]}\n{fault} at {number}: exit {done.code}\n{done.told}"
     failed = [call for call in done.calls if call[1] == str(number)]
-    told += f"failed: {failed}"
-    assert done.code in ({0} | CODES), told
-    assert "Traceback" not in done.told, told
-    after = content(work)
-    expected = outputs(known.content)
-    if done.code == 0:
-        assert outputs(after) == expected, f"{told}\n{after}\n{known.content}"
-        if set(after) == set(known.content) and not content(folder / "tmp"):
-            return
-        for path in NEW & set(expected):
-            shutil.rmtree(work / path)
-    else:
-        last = done.told.splitlines()[-1:]
-        assert last and last[0].startswith("bitext-"), told
-        for path, found in outputs(after).items():
-            whole = found in (before.get(path), expected[path])
-            if f"{path}.training" in after:  # that of an earlier update, which is kept
-                whole = found.keys() == expected[path].keys()
-            assert whole, f"{told}\npartial: {path} {found}"
-        if "u" not in fault.kinds and not fault.lasting:
-            hidden = [path for path in after if re.search(r"(^|/)\.", path)]
-            hidden = [path for path in hidden if not path.startswith(("kept/", "out.model.train"))]
-            left = list(content(folder / "tmp"))
-            assert not hidden and not left, f"{told}\nleft behind: {hidden} {left}"
-    again = run(folder, words_again(LINES[name], work))
-    told += f"\nafterwards: exit {again.code}\n{again.told}"
-    assert again.code == 0, told
-    found = content(work)
-    differ = {path for path in found | known.content if found.get(path) != known.content.get(path)}
-    differ = {path for path in differ if ".training/" not in path}
-    assert not differ, f"{told}\ndiffer: {differ}"
+    told = f"{LINES[name]}\n{fault} at {number}: {failed}\nexit {done.code}\n{done.told}"
+    try:
+        assert done.code in {0} | CODES
+        assert "Traceback" not in done.told
+        after = content(work)
+        if done.code == 0:
+            assert outputs(after) == outputs(known), f"not whole: {after.items() ^ known.items()}"
+            if after.keys() == known.keys() and not content(folder / "tmp"):
+                return
+            for path in NEW & set(outputs(known)):
+                shutil.rmtree(work / path)
+        else:
+            assert done.told.splitlines()[-1].startswith("bitext-")
+            check_outputs(name, before, after)
+            if "u" not in fault.kinds and not fault.lasting:
+                check_strays(folder)
+        again = run(folder, words_again(LINES[name], work))
+        told += f"\nafterwards: exit {again.code}\n{again.told}"
+        assert again.code == 0
+        differ = {path for path, _ in content(work).items() ^ known.items()}
+        differ = {path for path in differ if ".training/" not in path}
+        assert not differ, f"differ: {differ}"
+    except AssertionError as error:
+        raise AssertionError(f"{name}: {told}\n{error}") from error
 
 
 def trial(chooser: Random, folder: Path) -> Counter[str]:

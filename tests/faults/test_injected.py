@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import errno
 import fcntl
+import gzip
 import io
 import os
 import shutil
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import injected
 import numpy as np
@@ -29,7 +30,7 @@ from bitextfilter.io.spill import Records, Scratch
 from bitextfilter.io.work_folder import WorkFolder, kept_folder
 from bitextfilter.mining.index import new_index
 from bitextfilter.models.folders import CONFIG, writing_folder
-from bitextfilter.training.loop import PROGRESS, Progress, save_state
+from bitextfilter.training.loop import PROGRESS, Progress, load_state, save_state
 
 needs_preloading = pytest.mark.skipif(
     not sys.platform.startswith("linux") or injected.library() is None,
@@ -102,87 +103,126 @@ class Layer:
                 return super().write(data)
 
         def opened(path: Any, mode: str = "r", *more: Any, **options: Any) -> Any:
-            if mode != "wb" or isinstance(path, int):
+            if mode[0] != "w" or isinstance(path, int):
                 return real(path, mode, *more, **options)
             self.count("o", path, "to write")
-            return io.BufferedWriter(Raw(path, "wb"))
+            binary = io.BufferedWriter(Raw(path, "wb"))
+            return binary if "b" in mode else io.TextIOWrapper(binary, *more[1:], **options)
 
         patch.setattr(builtins, "open", opened)
+        patch.setattr(io, "open", opened)  # of pathlib
+        descriptor = os.open
+
+        def opened_descriptor(path: Any, flags: int, *more: Any, **options: Any) -> int:
+            self.count("o", path, "to write" if flags & (os.O_WRONLY | os.O_RDWR) else "")
+            return descriptor(path, flags, *more, **options)
+
+        patch.setattr(os, "open", opened_descriptor)
 
 
-def pair(folder: Path) -> None:
+def pair(folder: Path, data: bytes) -> None:
     with open_outputs([folder / "out.gz", folder / "out.json"]) as streams:
         for stream in streams:
-            stream.write(b"new" * 9999)
+            stream.write(data * 9999)
 
 
-def model(folder: Path) -> None:
+def read_pair(folder: Path) -> list[bytes]:
+    files = [(folder / "out.gz", gzip.decompress), (folder / "out.json", bytes)]
+    found = [read(path.read_bytes()) for path, read in files if path.exists()]
+    assert all(data == data[:1] * 9999 for data in found)
+    return [data[:1] for data in found]
+
+
+def model(folder: Path, data: bytes) -> None:
     with writing_folder(folder / "model") as draft:
-        (draft / CONFIG).write_bytes(b"new")
+        (draft / CONFIG).write_bytes(data)
 
 
-def index(folder: Path) -> None:
+def read_model(folder: Path) -> list[bytes]:
+    return [(folder / "model" / CONFIG).read_bytes()]
+
+
+def index(folder: Path, data: bytes) -> None:
     with new_index(folder / "index") as draft:
-        write_whole(draft / "sentences", b"new")
+        write_whole(draft / "sentences", data)
 
 
-def state(folder: Path) -> None:
-    optimiser = Mock(state_dict=lambda: {"state": {}})
-    save_state(folder, torch.nn.Linear(2, 1), optimiser, Progress(update=1))
+def read_index(folder: Path) -> list[bytes]:
+    made = (folder / "index").exists()
+    return [(folder / "index" / "sentences").read_bytes()] if made else []
+
+
+def state(folder: Path, data: bytes) -> None:
+    network = torch.nn.Linear(1, 1)
+    torch.nn.init.constant_(network.weight, int(data))
+    save_state(folder, network, Mock(state_dict=lambda: {"state": {}}), Progress(int(data)))
+
+
+def read_state(folder: Path) -> list[bytes]:
+    network = torch.nn.Linear(1, 1)
+    update = load_state(folder, network, MagicMock()).update
+    assert int(network.weight) == update
+    return [str(update).encode()]
 
 
 WRITERS = {
-    pair: {"out.gz", "out.json"},
-    model: {"model"},
-    index: {"index"},
-    state: {"1.state.safetensors", "0.state.safetensors", PROGRESS},
+    pair: (read_pair, {"out.gz", "out.json"}),
+    model: (read_model, {"model"}),
+    index: (read_index, {"index"}),
+    state: (read_state, {"1.state.safetensors", "0.state.safetensors", PROGRESS}),
 }
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="descriptors have paths in /proc")
 @pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__)
 def test_every_call_of_a_writer_fails_once(
-    write: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    write: Callable[[Path, bytes], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A power cut spoils nothing; any call that fails leaves the old or the new, and no draft."""
     monkeypatch.setattr(os, "fsync", lambda _: None)  # no disk takes its time
+    read, names = WRITERS[write]
     whole = begun(write, tmp_path / "whole")
     with monkeypatch.context() as patch:
         whole.enter(patch)
-        write(whole.folder)
+        write(whole.folder, b"2")
     assert not unsafe(whole.calls, whole.folder)
     assert len(whole.calls) > 5
     for number in range(1, len(whole.calls) + 1):
-        layer = begun(write, tmp_path / str(number), number)
+        layer, possible = begun(write, tmp_path / str(number), number), {b"1", b"2"}
         with monkeypatch.context() as patch, suppress(OutputError):
             layer.enter(patch)
-            write(layer.folder)
+            write(layer.folder, b"2")
+            possible = {b"2"}
         left = {path.name for path in layer.folder.iterdir()}
-        assert left <= WRITERS[write] or layer.calls[number - 1][0] == "u", (layer.calls, left)
+        kind, _, _, how = layer.calls[number - 1]
+        clears_up = kind == "u" or (kind == "o" and not how)
+        assert left <= names or clears_up, (layer.calls, left)
+        assert set(read(layer.folder)) <= possible, layer.calls
         shutil.rmtree(layer.folder / "index", ignore_errors=True)
-        write(layer.folder)
+        write(layer.folder, b"3")
         left = {path.name for path in layer.folder.iterdir()}
-        assert left <= WRITERS[write], (layer.calls, left)
+        assert left <= names, (layer.calls, left)
+        assert set(read(layer.folder)) == {b"3"}
 
 
-def begun(write: Callable[[Path], None], folder: Path, fails: int = 0) -> Layer:
+def begun(write: Callable[[Path, bytes], None], folder: Path, fails: int = 0) -> Layer:
     """A layer on a folder that holds the older output, if one may be there."""
     folder.mkdir()
     if write is not index:
-        write(folder)
+        write(folder, b"1")
     return Layer(folder, fails)
 
 
 def test_a_model_is_there_at_any_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While another takes its place, too: a kill must not leave none."""
-    model(tmp_path)
+    model(tmp_path, b"1")
 
     def watch() -> None:
         assert (tmp_path / "model" / CONFIG).exists()
 
     layer = Layer(tmp_path, watch=watch)
     layer.enter(monkeypatch)
-    model(tmp_path)
+    model(tmp_path, b"1")
     assert len(layer.calls) > 3
 
 
