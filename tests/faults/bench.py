@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import os
 import re
 import tempfile
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+import torch
 import toys
 import translators
 from click.testing import CliRunner
@@ -22,13 +24,17 @@ from hostile import Hostile
 CODES = {0, 2, 65, 66, 69, 74, 78}
 """Exit codes that are documented, without those of bugs and signals."""
 
+ODD_NAMES = ["ü", " ", "-", "\n", "\x1b[2J", "\udcff", "<b>", "'", "%s", ","]
+"""Parts of names of files."""
+
 SECONDS, SECONDS_PER_MB = 20.0, 10.0
 """CPU time of a run at most: so much, and so much for each MB of its input."""
 
 
 @functools.cache
 def models() -> Path:
-    """A folder of toy models."""
+    """A folder of toy models, made by one thread: a fork would lack others, and wait for them."""
+    torch.set_num_threads(1)
     folder = Path(tempfile.mkdtemp(prefix="toys-"))
     toys.toy_model(folder / "toy")
     toys.toy_words_model(folder / "words")
@@ -61,7 +67,8 @@ class Bench:
     def file(self, data: bytes, name: str = "") -> str:
         """A new file of these bytes, and its path."""
         self._files += 1
-        path = self.folder / (name or f"in{self._files}")
+        odd = self.chooser.choice(ODD_NAMES) if self.chance(0.1) else ""
+        path = self.folder / (name or f"in{self._files}{odd}")
         path.write_bytes(data)
         return str(path)
 
@@ -72,7 +79,7 @@ class Bench:
     def run(self, name: str, *words: str | int, data: bytes = b"") -> Ran:
         """Run a command; it may fail, but only as is documented."""
         line = [*name.split(), *map(str, words)]
-        (self.folder / "command").write_text(" ".join(line))
+        (self.folder / "command").write_bytes(os.fsencode(" ".join(line)))
         began = time.process_time()
         done = CliRunner().invoke(command(line[0]), line[1:], input=data)
         spent = time.process_time() - began

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
+import resource
 import signal
 import time
 import traceback
@@ -35,10 +37,13 @@ from bench import (
     texts,
     whole,
 )
-from hostile import REAL, mutated
+from hostile import REAL, UNITS, mutated
 
 PATIENCE = 300
 """Seconds after which a trial is given up."""
+
+MEMORY, MEMORY_PER_BYTE = 300e6, 100
+"""Memory that a long row may take: so many bytes, and so many for each byte of it."""
 
 FILTERS = Path(__file__).parents[1] / "filters"
 
@@ -559,6 +564,104 @@ def language_model(bench: Bench) -> None:
         assert bench.run("bitext-filter", *words, "-i", bench.file(pairs.data)).code == 0
 
 
+def columns(bench: Bench) -> list[list[str]]:
+    """Commands that read rows of a source, a target and a score."""
+    toy = ["--model", str(models() / "toy")]
+    return [
+        ["bitext-fix", "--threads", "1"],
+        ["bitext-filter", "--threads", "1", "--rule", "length", "--rule", "3>=0.5"],
+        ["bitext-dedup", "--match", bench.chooser.choice(("exact", "normalised", "near"))],
+        ["bitext-rank", "--column", "3"],
+        ["bitext-rank", "--column", "3", "--top-words", "9", "--count", "characters"],
+        ["bitext-noise", "--rate", "all=0.9", "--words", "1-10000000"],
+        ["bitext-convert", "--to", "jsonl"],
+        ["bitext-convert", "--to", "tmx", "--languages", "en,de"],
+        ["bitext-score", "--threads", "1", *toy],
+        ["bitext-report", "--column", "3"],
+        ["bitext-paraphrase lexicon"],
+        ["bitext-paraphrase analyse"],
+    ]
+
+
+NAMED: tuple[list[str], ...] = (
+    ["bitext-rank", "--column", "3", "--min-score", "recommended"],
+    ["bitext-rank", "--column", "mlp"],
+    ["bitext-filter", "--threads", "1", "--rule", "mlp>=0.5"],
+    ["bitext-filter", "--threads", "1", "--rule", "score:min=recommended"],
+    ["bitext-report", "--column", "mlp", "--label", "-1"],
+)
+
+
+def headers(bench: Bench) -> None:
+    """A header of any bytes is taken or refused with one line; rows follow it, or nothing."""
+    chooser, hostile = bench.chooser, bench.hostile
+    names = [b"source", b"target", b"mlp", b"label", b"1", b""]
+    fields = [chooser.choice(names) for _ in range(chooser.randrange(6))]
+    for place in range(len(fields)):
+        if bench.chance(0.3):
+            fields[place] = mutated(chooser, fields[place], hostile.longest)
+    data = b"\t".join(fields) + chooser.choice((b"\n", b"\r\n"))
+    data += hostile.lines(min(bench.some(), 50), hostile.pair)
+    words = chooser.choice([*columns(bench), *NAMED])
+    if bench.chance(0.3) and fields and b"\0" not in fields[0]:
+        words = [*words, "--scol=" + os.fsdecode(fields[0])]
+    file = bench.file(data)
+    done = bench.run(
+        " ".join(words[:1]), *words[1:], "--header", "--on-error", "reject", "-i", file
+    )
+    if done.code:
+        assert done.out == b"" and done.err.count("\n") <= 3, done
+    bench.counts["rows"] += data.count(b"\n") - 1
+
+
+def long(bench: Bench) -> None:
+    """A row of up to 1 MB is done within bounds of time and memory, and is whole."""
+    chooser = bench.chooser
+    size = int(10 ** chooser.uniform(4, 6))
+    unit = chooser.choice(UNITS).encode()
+    text = unit * (size // len(unit))
+    if bench.chance(0.3):
+        text = mutated(chooser, text, 100).replace(b"\t", b"").replace(b"\0", b"")
+    sides = [text, b"one word"] if bench.chance(0.5) else [text, text + b" b"]
+    chooser.shuffle(sides)
+    data = b"\t".join([*sides, b"0.5"]) + b"\n" + "\t".join(REAL[0]).encode() + b"\t0.7\n"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    words = chooser.choice(columns(bench))
+    done = bench.run(words[0], *words[1:], "--on-error", "reject", "-i", bench.file(data))
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert done.code == 0, done
+    assert grown * 1024 < MEMORY + MEMORY_PER_BYTE * len(data), (grown, len(data), done.words)
+    bench.counts["rows"] += 2
+    bench.counts["long rows"] += 1
+
+
+def together(bench: Bench) -> None:
+    """Several files, packed or not, are one."""
+    rows = table(bench)
+    if rows.header or rows.bom:
+        return
+    place = bench.chooser.randrange(len(rows.lines) + 1)
+    halves = [b"".join(rows.lines[:place]), b"".join(rows.lines[place:])]
+    if halves[0] and not halves[0].endswith(b"\n"):
+        return
+    packed = bench.file(gzip.compress(halves[1]), "second.gz")
+    toy = str(models() / "toy")
+    words = bench.chooser.choice(
+        (
+            ["bitext-score", "--model", toy, "--threads", "1"],
+            ["bitext-filter", "--threads", "1", "--explain"],
+            ["bitext-rank", "--column", "3"],
+            ["bitext-dedup"],
+        )
+    )
+    reject = ["--on-error", "reject", *rows.words]
+    one = bench.run(words[0], *words[1:], *reject, "-i", bench.file(rows.data))
+    two = bench.run(words[0], *words[1:], *reject, bench.file(halves[0]), packed)
+    assert (one.code, two.code) == (0, 0), (one, two)
+    assert one.out == two.out, (two.words, difference(one.out, two.out))
+    bench.counts["rows"] += len(rows.lines)
+
+
 ATTACKS: dict[Attack, int] = {
     score: 3,
     fix: 5,
@@ -577,6 +680,9 @@ ATTACKS: dict[Attack, int] = {
     evaluate: 3,
     paraphrase: 1,
     language_model: 1,
+    headers: 4,
+    long: 2,
+    together: 2,
 }
 """Each attack, and how often it is drawn."""
 
@@ -623,7 +729,7 @@ def apart(function: Callable[[], Counter[str]], folder: Path) -> Counter[str]:
 
 def commands(folder: Path) -> str:
     """The latest command of each attack."""
-    return "\n".join(path.read_text() for path in sorted(folder.rglob("command")))
+    return "\n".join(os.fsdecode(path.read_bytes()) for path in sorted(folder.rglob("command")))
 
 
 def trial(chooser: Random, folder: Path) -> Counter[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import time
 from pathlib import Path
@@ -29,7 +30,9 @@ TEXTS = st.lists(st.sampled_from(ATOMS) | st.text(max_size=3), max_size=6).map("
 
 
 def run(name: str, *words: str | Path, data: bytes = b"") -> Result:
-    return CliRunner().invoke(command(name), ["-q", *map(str, words)], input=data)
+    program, *subcommand = name.split()
+    line = [*subcommand, "-q", *map(str, words)]
+    return CliRunner().invoke(command(program), line, input=data)
 
 
 @pytest.mark.parametrize("attack", fuzz.ATTACKS, ids=lambda attack: attack.__name__)
@@ -161,3 +164,27 @@ def test_a_name_of_many_parts_is_no_field_of_json() -> None:
     done = run(*JSON, "--header", data=b"source\ttarget\t" + name + b"\na\tb\tc\n")
     assert done.exit_code == 65
     assert "stdin:2: 'a.a.a.a.a.a.a.a.a.a.'... has 4999 dots; rename the column" in done.stderr
+
+
+ODD_NAME = os.fsdecode(b"odd-\xff.tsv")
+
+
+def test_a_file_whose_name_is_not_utf_8(tmp_path: Path) -> None:
+    pairs, parts = tmp_path / ODD_NAME, tmp_path / "parts"
+    pairs.write_bytes(b"the dog\tder Hund\n")
+    words = (pairs, "--manifest", tmp_path / "manifest", "--threads", "1", "--resume", parts)
+    for _ in range(2):
+        assert run("bitext-filter", *words).stdout_bytes == b"the dog\tder Hund\n"
+    told = json.loads((tmp_path / "manifest").read_bytes())
+    assert told["command"][2] == str(pairs)
+    counted = run("bitext-evaluate corpus", pairs)
+    assert counted.exit_code == 0, counted.stderr
+    assert b"odd-\\udcff.tsv\tsource\t1\t2\t" in counted.stdout_bytes
+    as_json = run("bitext-evaluate corpus", "--json", pairs)
+    assert ODD_NAME in json.dumps(json.loads(as_json.stdout_bytes), ensure_ascii=False)
+
+
+def test_a_name_of_a_field_that_is_not_utf_8() -> None:
+    done = run(*JSON, "--fields", os.fsdecode(b"a,\xff"), data=b"a\tb\n")
+    assert (done.exit_code, done.stdout_bytes) == (2, b"")
+    assert "'--fields': not UTF-8" in done.stderr
