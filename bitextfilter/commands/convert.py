@@ -19,7 +19,7 @@ from bitextfilter.commands.frame.options import (
     row_options,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.io.files import open_outputs, stream_name
+from bitextfilter.io.files import in_utf_8, open_outputs, stream_name
 from bitextfilter.io.rows import WINDOW_BYTES, BadRow, TextColumn
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _FORMATS = ("tsv", "moses", "tmx", "jsonl")
 
 def _two_names(value: str) -> tuple[str, str]:
     """Read two different names."""
-    names = tuple(value.split(","))
+    names = _names(value)
     if len(names) != 2 or not all(names) or names[0] == names[1]:
         raise click.BadParameter("expected two names, as in source,target")
     return names
@@ -44,6 +44,8 @@ def _two_languages(value: str) -> tuple[str, str]:
 
 def _names(value: str) -> tuple[str, ...]:
     """Read any number of names."""
+    if value != in_utf_8(value).decode():
+        raise click.BadParameter("not UTF-8")
     return tuple(value.split(",")) if value else ()
 
 

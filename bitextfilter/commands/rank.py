@@ -173,8 +173,9 @@ class _Incoming:
         wanted = self._settings.min_score
         if wanted != RECOMMENDED:
             return wanted
-        model, header = str(self._run.model_name), self.reader.header
-        column = None if header is None else header.split(b"\t")[self._place].decode()
+        model = str(self._run.model_name)
+        reader = self.reader
+        column = None if reader.header is None else reader.column_name(self._place)
         measure = measure_of(model, similarity, column)
         return self._run.recommended_cut(model, measure)
 

@@ -86,22 +86,24 @@ class TsvReader(PairReader):
     def __init__(self, rows: RowReader, columns: Columns, others: bool) -> None:
         """Read *rows* with the texts in *columns*; read the rest too with *others*.
 
-        Raises InputError for two columns of one name in the header.
+        Raises InputError for two columns of one name in the header, or one that is not UTF-8.
         """
         super().__init__(rows.name)
         self._rows, self._others = rows, others
         self._places = [rows.place(wanted) for wanted in columns.wanted()]
-        header = rows.header
-        self._names = [] if header is None else header.decode("utf-8", "replace").split("\t")
+        self._names = rows.column_names()
         if others and len(set(self._names)) < len(self._names):
             twice = next(name for name in self._names if self._names.count(name) > 1)
             raise InputError(f"two columns are called {twice!r}", file=rows.name, line=1)
 
     def texts(self) -> tuple[str, str] | None:
-        """Return the header's names of the two text columns, if there is a header."""
+        """Return the header's names of the two text columns, if there is a header.
+
+        Raises InputError if it lacks one.
+        """
         if not self._names:
             return None
-        source, target = (self._names[place] for place in self._places)
+        source, target = map(self._rows.column_name, self._places)
         return source, target
 
     def __iter__(self) -> Iterator[PairRecord | BadRow]:
@@ -189,6 +191,7 @@ def moses_writer(whitespace: bool) -> PairWriter:
 
 
 _MOST_NAMES = 20
+_MOST_PARTS = 100
 
 
 class _Number(str):
@@ -281,7 +284,7 @@ def _leaves(place: dict[str, Any], prefix: str = "") -> Iterator[str]:
 def json_writer(fields: tuple[str, str]) -> PairWriter:
     """Return a writer of an object a line: the texts as two *fields*, then other texts.
 
-    It cannot hold two texts of one name.
+    It cannot hold two texts of one name, or a name of more than 100 parts between dots.
     """
 
     def lines(pair: PairRecord) -> tuple[bytes]:
@@ -289,6 +292,8 @@ def json_writer(fields: tuple[str, str]) -> PairWriter:
         texts = zip(fields, (pair.source, pair.target), strict=True)
         for name, text in (*texts, *pair.others.items()):
             *path, last = name.split(".")
+            if len(path) >= _MOST_PARTS:
+                raise UnfitError(f"{name[:20]!r}... has {len(path)} dots", "rename the column")
             inner: Any = made
             for part in path:
                 inner = inner.setdefault(part, {}) if isinstance(inner, dict) else None

@@ -19,6 +19,7 @@ import numpy as np
 
 from bitextfilter import __version__
 from bitextfilter.arrays import Floats
+from bitextfilter.io.files import in_utf_8
 
 Statistic = Callable[[Sequence[Floats]], Floats]
 """Maps the counts of each stratum's cells to figures, in an array of any shape."""
@@ -118,12 +119,12 @@ class Result:
         """
         if as_json:
             whole = _plain({"task": self.task, **self.facts, **self.groups})
-            return (json.dumps(whole, ensure_ascii=False, indent=2) + "\n").encode()
+            return in_utf_8(json.dumps(whole, ensure_ascii=False, indent=2) + "\n")
         rows = [list(self.columns)]
         for record in chain.from_iterable(self.groups.values()):
             values = _flat({**self.facts, **record})
             rows.append([self._cell(values[name], form) for name, form in self.columns.items()])
-        return "".join("\t".join(row) + "\n" for row in rows).encode()
+        return in_utf_8("".join("\t".join(row) + "\n" for row in rows))
 
     def _cell(self, value: Any, form: str) -> str:
         if value is None or (isinstance(value, float) and isnan(value)):

@@ -295,6 +295,11 @@ def stream_name(path: str | Path) -> str:
     return "stdin" if str(path) == "-" else str(path)
 
 
+def in_utf_8(text: str) -> bytes:
+    r"""Return *text* as UTF-8; a byte of a file's name that is not stands there as ``\udcff``."""
+    return text.encode("utf-8", "backslashreplace")
+
+
 def _xopen(file: str | BinaryIO, mode: str, form: str) -> BinaryIO:
     from xopen import xopen
 

@@ -362,6 +362,23 @@ class RowReader:
             raise InputError(message, file=self.name, line=1, remedy=f"it has {', '.join(names)}")
         return names.index(where)
 
+    def column_names(self) -> list[str]:
+        """Return the names in the header; none without one. Raises InputError if not UTF-8."""
+        try:
+            return [] if self.header is None else self.header.decode("utf-8").split("\t")
+        except UnicodeDecodeError as error:
+            message = f"the header is not UTF-8 at its byte {error.start + 1}"
+            raise InputError(message, file=self.name, line=1) from error
+
+    def column_name(self, place: int) -> str:
+        """Return the name of the column at an index. Raises InputError if the header lacks it."""
+        names = self.column_names()
+        if not _has(names, place):
+            columns = "1 column" if len(names) == 1 else f"{len(names)} columns"
+            message = f"the header has {columns}, and no column {place + (place >= 0)}"
+            raise InputError(message, file=self.name, line=1)
+        return names[place]
+
     def _after_bom(self, lines: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the lines; set the BOM aside."""
         for first in islice(lines, 1):

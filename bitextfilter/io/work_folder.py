@@ -17,7 +17,14 @@ from secrets import token_hex
 from typing import Any, TypeAlias
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.files import draft, locked, locked_if_free, naming_output, write_whole
+from bitextfilter.io.files import (
+    draft,
+    in_utf_8,
+    locked,
+    locked_if_free,
+    naming_output,
+    write_whole,
+)
 from bitextfilter.io.shards import Shard
 
 Fact: TypeAlias = "str | int | float | list[Fact] | dict[str, Fact] | None"
@@ -40,7 +47,7 @@ class Manifest:
     def write(self, path: str | Path) -> None:
         """Write it as JSON, whole or not at all."""
         text = json.dumps(asdict(self), ensure_ascii=False, indent=2) + "\n"
-        write_whole(path, text.encode())
+        write_whole(path, in_utf_8(text))
 
 
 PLAN = "plan.json"
@@ -91,7 +98,7 @@ def claim(folder: Path, plan: Mapping[str, Any], ours: str = "") -> None:
 def write_plan(folder: Path, plan: Mapping[str, Any]) -> None:
     """Write the plan of a folder, whole. Raises OutputError."""
     text = json.dumps(plan, ensure_ascii=False, indent=2) + "\n"
-    write_whole(folder / PLAN, text.encode())
+    write_whole(folder / PLAN, in_utf_8(text))
 
 
 def check_plan(folder: Path, before: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
@@ -128,7 +135,7 @@ class WorkFolder:
     def finish(self, shard: Shard, record: Mapping[str, Fact]) -> None:
         """Keep the *record* of a shard whose outputs are complete. Raises OutputError."""
         text = json.dumps({"digest": shard.digest, "record": record}, ensure_ascii=False)
-        write_whole(self.file(shard.index, "json"), text.encode())
+        write_whole(self.file(shard.index, "json"), in_utf_8(text))
 
     def finished(self, shard: Shard) -> dict[str, Fact] | None:
         """Return the record of a shard, None if it is not finished.

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.io.files import in_utf_8
 from bitextfilter.models.device import torch_threads
 from bitextfilter.models.folders import THRESHOLDS, writing_folder
 from bitextfilter.scoring.model import Model, distinct
@@ -330,7 +331,7 @@ def write_model(
         shutil.copytree(model.folder, draft, dirs_exist_ok=True, ignore=others)
         pair_classifier.save_classifier(classifier, draft, quantise)
         text = json.dumps(record, ensure_ascii=False, indent=2) + "\n"
-        (draft / _RECORD).write_text(text, encoding="utf-8")
+        (draft / _RECORD).write_bytes(in_utf_8(text))
 
 
 def described(

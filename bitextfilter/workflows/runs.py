@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bitextfilter.errors import InputError, NotFoundError, SettingsError
-from bitextfilter.io.files import locked, naming_output
+from bitextfilter.io.files import in_utf_8, locked, naming_output
 from bitextfilter.io.work_folder import PLAN, claim
 from bitextfilter.models.device import resolve_device
 from bitextfilter.models.folders import check_replaceable, writing_folder
@@ -243,7 +243,7 @@ class TrainingRun(ABC):
         text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
         with writing_folder(self.environment.output) as folder:
             self.save(folder, network)
-            (folder / RECORD).write_text(text, encoding="utf-8")
+            (folder / RECORD).write_bytes(in_utf_8(text))
 
 
 def file_digest(path: str) -> str:

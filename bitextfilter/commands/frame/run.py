@@ -445,7 +445,7 @@ def _format(line: bytes) -> str:
         return "tmx --languages SOURCE,TARGET"
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     if not isinstance(record, dict):
         return ""
