@@ -292,6 +292,33 @@ def test_a_package_that_is_not_installed_is_named(capsys: pytest.CaptureFixture[
     assert guard.code == 70
 
 
+@pytest.mark.parametrize(
+    ("number", "word"),
+    [("SIGINT", "interrupted"), ("SIGTERM", "terminated"), ("SIGHUP", "hung up")],
+)
+def test_a_signal_that_a_library_takes_for_an_error_of_its_own(
+    number: str, word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sent, guard = signal.Signals[number], Guard("bitext-count", verbose=False)
+    before = signal.getsignal(sent)
+    with guard:
+        try:
+            os.kill(os.getpid(), sent)
+        except BaseException as error:
+            raise SystemError("returned a result with an exception set") from error
+    assert guard.code == 128 + sent
+    assert capsys.readouterr().err == f"bitext-count: {word}\n"
+    assert signal.getsignal(sent) == before
+
+
+def test_an_ignored_signal_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    guard = Guard("bitext-count", verbose=False)
+    with guard:
+        os.kill(os.getpid(), signal.SIGHUP)
+    assert (guard.code, signal.signal(signal.SIGHUP, before)) == (0, signal.SIG_IGN)
+
+
 def test_a_bug_is_shown_with_its_traceback() -> None:
     result = call("--fail", "bug", "-q")
     assert result.exit_code == 70

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -17,7 +18,9 @@ from bitextfilter.commands.frame import training
 from bitextfilter.commands.train_encoder import main
 from bitextfilter.encoders.combination import PARTS
 from bitextfilter.encoders.registry import load_encoder
+from bitextfilter.io.files import locked_if_free
 from bitextfilter.scoring.model import load
+from bitextfilter.workflows import runs
 from bitextfilter.workflows.encoder_training import EncoderConfig
 
 TINY = {
@@ -261,6 +264,19 @@ def test_bad_rows_are_named(home: Path) -> None:
     (home / "train.a").write_text("\n".join([lines[0], "", *lines[2:]]))
     result = train(home, "--parallel", home / "train.a", home / "train.b", pairs=False, code=65)
     assert "train.a:2: empty line" in result.stderr
+
+
+def test_a_training_has_its_state_for_itself(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    learn = runs.learn
+
+    def watched(*arguments: Any) -> Any:
+        with locked_if_free(home / "model.training") as free:
+            assert not free
+        return learn(*arguments)
+
+    monkeypatch.setattr(runs, "learn", watched)
+    train(home)
+    assert {path.name for path in home.glob("*model*")} == {"model", "model.training"}
 
 
 def test_other_settings_cannot_resume(home: Path) -> None:

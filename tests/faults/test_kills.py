@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import re
 import signal
 from pathlib import Path
 from random import Random
@@ -49,10 +49,6 @@ def test_other_attacks(attack: kills.Attack, name: str, tmp_path: Path) -> None:
 
 def test_no_result_depends_on_the_time_of_day() -> None:
     """Only ``time.monotonic`` is looked at, which no change of the clock moves."""
+    clocks = re.compile(r"\btime\.time|\btime_ns|\bdatetime\b|date\.today|from time import")
     for path in Path(bitextfilter.__path__[0]).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                name = f"{node.value.id}.{node.attr}"
-                assert name not in ("time.time", "time.time_ns", "datetime.now", "date.today")
-            elif isinstance(node, ast.ImportFrom) and node.module in ("time", "datetime"):
-                raise AssertionError(f"{path}: import {node.module} whole")
+        assert not clocks.search(path.read_text("utf-8")), path

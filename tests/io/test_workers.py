@@ -133,6 +133,15 @@ def test_a_worker_that_is_killed_amid_a_result(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == (f"{[10**8] * 3}\n", "")
 
 
+def interrupt_oneself(number: int) -> int:
+    os.kill(os.getpid(), signal.SIGINT)
+    return number
+
+
+def test_ctrl_c_is_for_the_parent_alone() -> None:
+    assert list(map_in_order(interrupt_oneself, range(3), 2)) == [0, 1, 2]
+
+
 def refuse_as_a_file(number: int) -> int:
     raise FileNotFoundError(number)
 

@@ -67,15 +67,6 @@ Exit codes:
 class Terminated(BaseException):
     """SIGTERM or SIGHUP as an exception, so that files are closed and drafts removed."""
 
-    def __init__(self, number: int) -> None:
-        """Take the number of the signal."""
-        super().__init__(number)
-        self.number = number
-
-
-def _end(number: int, _frame: FrameType | None) -> None:
-    interrupt(KeyboardInterrupt() if number == signal.SIGINT else Terminated(number))
-
 
 class Guard:
     """A context that turns errors into a line on stderr and an exit ``code``.
@@ -91,13 +82,14 @@ class Guard:
         self._name = name
         self._verbose = verbose
         self._handlers: dict[int, Any] = {}
+        self._signal: int | None = None
 
     def __enter__(self) -> Guard:
         """Handle signals, in the main thread."""
         with suppress(ValueError):
             for number in _ENDS:
                 if signal.getsignal(number) not in (signal.SIG_IGN, None):
-                    self._handlers[number] = signal.signal(number, _end)
+                    self._handlers[number] = signal.signal(number, self._end)
         return self
 
     def __exit__(
@@ -117,12 +109,20 @@ class Guard:
         _flush(sys.stderr)
         return True
 
+    def _end(self, number: int, _frame: FrameType | None) -> None:
+        """Raise a signal as an exception."""
+        self._signal = number
+        interrupt(KeyboardInterrupt() if number == signal.SIGINT else Terminated())
+
     def _report(self, error: BaseException) -> int:
-        """Report an error on stderr, and return its exit code."""
+        """Report an error on stderr, and return its exit code.
+
+        After a signal any error is its consequence: libraries put others in its place.
+        """
+        if self._signal is not None:
+            return self._say(_ENDS[signal.Signals(self._signal)], 128 + self._signal)
         if isinstance(error, BrokenPipeError):
             return 0
-        if isinstance(error, Terminated):
-            return self._say(_ENDS[signal.Signals(error.number)], 128 + error.number)
         if isinstance(error, KeyboardInterrupt):
             return self._say(_ENDS[signal.SIGINT], EXIT_CODES[KeyboardInterrupt])
         missing = isinstance(error, ModuleNotFoundError) and error.name
