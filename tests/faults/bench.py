@@ -56,7 +56,8 @@ class Bench:
 
     def __init__(self, chooser: Random, folder: Path, rows: int, longest: int) -> None:
         """Let files have up to *rows* rows, and runs of characters up to *longest*."""
-        self.chooser, self.folder, self.most = chooser, folder, rows
+        self.chooser, self.folder = chooser, folder
+        self.sizes: tuple[int, ...] = (0, 1, 2, 50, rows, rows)
         self.hostile = Hostile(chooser, longest)
         self.counts: Counter[str] = Counter()
         self._files = 0
@@ -74,7 +75,7 @@ class Bench:
 
     def some(self) -> int:
         """A number of rows."""
-        return self.chooser.choice((0, 1, 2, 50, self.most, self.most))
+        return self.chooser.choice(self.sizes)
 
     def run(self, name: str, *words: str | int, data: bytes = b"") -> Ran:
         """Run a command; it may fail, but only as is documented."""

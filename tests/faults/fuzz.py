@@ -390,7 +390,7 @@ def embed(bench: Bench) -> None:
 
 def translate(bench: Bench) -> None:
     """A line for each line."""
-    data, rows = lines(bench, min(bench.some(), 40))
+    data, rows = lines(bench, min(bench.some(), 15))
     words = ["--model", str(models() / "translator"), "--on-error", "reject", "--max-length", "20"]
     done = bench.run("bitext-translate", *words, "--beam", "2", data=data)
     assert done.code == 0 and len(body(done.out)[1]) == len(rows), done

@@ -25,6 +25,8 @@ def _real() -> list[tuple[str, str]]:
     ]
 
 
+BOM = b"\xef\xbb\xbf"
+
 REAL = _real()
 """The pairs that are mutated."""
 
@@ -255,6 +257,8 @@ class Hostile:
         self.share = chooser.choice((0.02, 0.1, 0.5, 0.9))
         self.tabs = chooser.random() < 0.3
         self.ending = chooser.choice((b"\n", b"\n", b"\r\n", b""))
+        self.bom = BOM if chooser.random() < 0.1 else b""
+        self.whole = chooser.random() < 0.7
 
     def sentence(self, side: int = 0) -> bytes:
         """A sentence, without tab unless by chance."""
@@ -289,7 +293,6 @@ class Hostile:
             again = made and self.chooser.random() < 0.05
             made.append(self.chooser.choice(made) if again else line())
         ends = [self.ending or self.chooser.choice((b"\n", b"\r\n")) for _ in made]
-        if made and self.chooser.random() < 0.3:
+        if made and not self.whole:
             ends[-1] = b""
-        bom = b"\xef\xbb\xbf" if self.chooser.random() < 0.1 else b""
-        return bom + b"".join(text + end for text, end in zip(made, ends, strict=True))
+        return self.bom + b"".join(text + end for text, end in zip(made, ends, strict=True))

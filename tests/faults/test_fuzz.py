@@ -15,7 +15,7 @@ import pytest
 from bench import Bench, body, cut, rejects
 from click.testing import CliRunner, Result
 from console import command
-from hostile import BREAKS, BYTES, DIGITS, INVISIBLE, MARKUP, NUMBERS, ODD, UNITS
+from hostile import BOM, BREAKS, BYTES, DIGITS, INVISIBLE, MARKUP, NUMBERS, ODD, UNITS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +25,9 @@ from bitextfilter.io.rows import Row, RowReader
 ATOMS = [*BREAKS, *INVISIBLE, *MARKUP, *NUMBERS, *ODD, *UNITS, *DIGITS[::40], " ", "\ufeff", "\t"]
 PIECES = st.sampled_from([*map(str.encode, ATOMS), *BYTES]) | st.binary(max_size=3)
 ROWS = st.lists(PIECES, max_size=6).map(b"".join)
-FILES = st.lists(ROWS, max_size=5).map(b"\n".join)
+ENDINGS = st.sampled_from([b"\n", b"\r\n"])
+LINES = st.lists(st.builds(bytes.__add__, ROWS, ENDINGS), max_size=5).map(b"".join)
+FILES = st.tuples(st.sampled_from([b"", BOM]), LINES, ROWS).map(b"".join)
 TEXTS = st.lists(st.sampled_from(ATOMS) | st.text(max_size=3), max_size=6).map("".join)
 
 
@@ -37,9 +39,14 @@ def run(name: str, *words: str | Path, data: bytes = b"") -> Result:
 
 @pytest.mark.parametrize("attack", fuzz.ATTACKS, ids=lambda attack: attack.__name__)
 def test_an_attack_of_each_kind_is_held(attack: fuzz.Attack, tmp_path: Path) -> None:
-    for seed in range(2):
-        (tmp_path / str(seed)).mkdir()
-        bench = Bench(Random(seed), tmp_path / str(seed), rows=100, longest=50)
+    for number, ending in enumerate((b"\n", b"\r\n", b"", b"\r\n")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        bench = Bench(Random(f"{attack.__name__} {number}"), folder, rows=60, longest=50)
+        bench.sizes = (40, 60) if number else (0, 1, 2, 5)
+        hostile = bench.hostile
+        hostile.ending, hostile.bom, hostile.whole = ending, BOM * (number % 2), number != 2
+        hostile.share = 0.4
         attack(bench)
 
 
