@@ -401,7 +401,7 @@ def attack(folder: Path, name: str, fault: Fault, number: int, old: bool) -> Non
         else:
             assert done.told.splitlines()[-1].startswith("bitext-")
             check_outputs(name, before, after)
-            if "u" not in fault.kinds and not fault.lasting:
+            if fault.kinds not in "ul" and not fault.lasting:  # a lock may stay, and holds nobody
                 check_strays(folder)
         again = run(folder, words_again(LINES[name], work))
         told += f"\nafterwards: exit {again.code}\n{again.told}"

@@ -45,7 +45,6 @@ needs_preloading = pytest.mark.skipif(
         ("score", Fault("w", errno.ENOSPC, lasting=True), ".out.tsv.gz.1.partial"),
         ("score", Fault("o", errno.EACCES), "classifier.safetensors"),
         ("fix", Fault("n", errno.EACCES), ".out.tsv.1.partial"),
-        ("fix", Fault("w", 0), ".out.tsv.1.partial"),
         ("fix", Fault("o", errno.EIO), ".out.tsv.1.partial"),
         ("rank", Fault("w", errno.ENOSPC), "tmp"),
         ("rank", Fault("r", errno.EIO), "tmp"),
