@@ -178,6 +178,8 @@ class Blow:
     event: int = 0
     group: bool = False
     """Sent to all processes of the run."""
+    late: bool = False
+    """Sent just after the event, not just before."""
     clock: float = 0.0
     """Seconds by which the clock jumps at every event."""
 
@@ -274,12 +276,18 @@ def _command(words: list[str], folder: Path, blow: Blow, log: Path, reader: Any)
     events = os.open(f"{log}.events", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
     seen = [0]
 
+    def strike_now(*_: Any) -> None:
+        sys.setprofile(None)
+        (os.killpg if blow.group else os.kill)(os.getpid(), blow.number)
+
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
         if event in EVENTS and _ours(arguments[0], folder):
             seen[0] += 1
             os.write(events, b".")
-            if seen[0] == blow.event:
-                (os.killpg if blow.group else os.kill)(os.getpid(), blow.number)
+            if seen[0] == blow.event and blow.late:
+                sys.setprofile(strike_now)
+            elif seen[0] == blow.event:
+                strike_now()
 
     if blow.clock:
         clock = time.time
@@ -412,7 +420,8 @@ def kill(name: str, chooser: Random, folder: Path) -> Counter[str]:
     _, events, seconds = undisturbed(name)
     event = chooser.randrange(1, events + 1) if chooser.random() < 0.6 else 0
     clock = chooser.choice([0.0, 0.0, 3600.0, -3600.0])
-    blow = Blow(number, event, chooser.random() < 0.3, clock)
+    group, late = chooser.random() < 0.3, chooser.random() < 0.5
+    blow = Blow(number, event, group, late, clock)
     strike(name, folder, blow, chooser.uniform(0, seconds), chooser.random() < 0.5)
     return Counter({"kills": 1, f"kills by {number.name}": 1})
 

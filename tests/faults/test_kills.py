@@ -13,12 +13,15 @@ import pytest
 import bitextfilter
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_signal_at_any_event(number: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "late"),
+    [(signal.SIGTERM, False), (signal.SIGTERM, True), (signal.SIGKILL, True)],
+)
+def test_a_signal_at_any_event(number: int, late: bool, tmp_path: Path) -> None:
     """Also amid the making of a draft, of which only the file is there yet."""
     for event in range(1, kills.undisturbed("rank")[1] + 1):
         (home := tmp_path / str(event)).mkdir()
-        blow = kills.Blow(number, event, clock=-3600.0 * (event % 2))
+        blow = kills.Blow(number, event, late=late, clock=-3600.0 * (event % 2))
         kills.strike("rank", kills.trial_folder(home), blow, old=event % 3 == 0)
 
 
