@@ -16,13 +16,12 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
 from console import BIN
-from toys import sentences, toy_model
 
 CODES = {0, 2, 65, 66, 69, 71, 74, 78}
 """The documented exit codes that no signal and no bug leads to."""
@@ -42,6 +41,7 @@ NATIVE = {
 
 PATIENCE = 120
 ROWS = 300
+OWN = ("out", "rejects", "manifest", "work")
 OLD = b"the output of an earlier run\n"
 
 COMMANDS = {
@@ -56,15 +56,15 @@ COMMANDS = {
     "jsonl": "bitext-convert --to jsonl -i {rows} -o {out}",
     "tmx": "bitext-convert --to tmx --languages aa,bb -i {rows} -o {out}",
     "moses": "bitext-convert --to moses -i {rows} {out} {rejects}",
-    "report": "bitext-report -i {rows} -o {out}",
+    "report": "bitext-report --title scores -i {rows} -o {out}",
     "arpa": "bitext-train-language-model -i {rows} -o {out}",
     "score": "bitext-score --model {model} --similarity cosine,mlp -i {rows} -o {out}",
     "resume": "bitext-score --model {model} --similarity cosine -i {rows} -o {out} --resume {work}"
     " --shard-rows 100",
     "embed": "bitext-embed --model {model} --language aa --column 1 -i {rows} -o {out}",
-    "align": "bitext-align --model {model} --languages aa,bb {source} {target} -o {out}",
+    "align": "bitext-align --model {model} {source} {target} -o {out}",
 }
-"""A command line of each kind of work, by name; the first four need no torch."""
+"""A command line of each kind of work, by name."""
 
 LIGHT = ("fix", "rank", "dedup", "noise", "jsonl", "tmx", "moses", "arpa")
 """Those that start at once."""
@@ -72,17 +72,33 @@ LIGHT = ("fix", "rank", "dedup", "noise", "jsonl", "tmx", "moses", "arpa")
 
 @functools.cache
 def shared() -> Path:
-    """A folder with a toy model and rows, made once a process."""
-    folder = Path(tempfile.mkdtemp(prefix="limits-"))
-    folder.chmod(0o755)
-    toy_model(folder / "model")
-    source, target = sentences(ROWS, 3)
+    """A folder with rows and texts, made once a process."""
+    folder, numbers = Path(tempfile.mkdtemp(prefix="limits-")), Random(3)
+    words = [[numbers.randrange(50) for _ in range(6)] for _ in range(ROWS)]
+    source, target = ([" ".join(f"{s}{n}" for n in row) for row in words] for s in "ab")
     rows = zip(source, target, range(ROWS), strict=True)
     lines = "".join(f"{one}\t{other}\t0.{n:03}\n" for one, other, n in rows)
     (folder / "rows").write_text(lines, "utf-8")
     (folder / "source").write_text("\n".join(source) + "\n", "utf-8")
     (folder / "target").write_text("\n".join(target) + "\n", "utf-8")
     return folder
+
+
+@functools.cache
+def model() -> Path:
+    """A model for these, made once a process."""
+    from toys import toy_model
+
+    return toy_model(shared() / "model")
+
+
+def words_of(name: str, names: Mapping[str, str]) -> list[str]:
+    """The words of a command line."""
+    line = COMMANDS[name]
+    given = {key: str(shared() / key) for key in ("rows", "source", "target")}
+    if "{model}" in line:
+        given["model"] = str(model())
+    return [word.format(**{**given, **names}) for word in line.split()]
 
 
 @dataclass
@@ -117,15 +133,13 @@ def attempt(
     place = folder / "place"
     place.mkdir(mode=0o777)
     place.chmod(0o777)
-    own = {key: str(place / key) for key in ("out", "rejects", "manifest", "work")}
-    given = {key: str(shared() / key) for key in ("rows", "source", "target", "model")}
-    attack = Attack(place, {**given, **own})
+    attack = Attack(place, {key: str(place / key) for key in OWN})
     if chooser.random() < 0.5:
         (place / "out").write_bytes(OLD)
         (place / "out").chmod(0o666)
     for one in attacks:
         one(attack, chooser)
-    words = [word.format(**attack.names) for word in COMMANDS[name].split()]
+    words = words_of(name, attack.names)
     code, message = run(words, attack)
     shown = f"{words} under {attack.told}: exit {code}, {message!r}"
     died = any(word in message for word in NATIVE) and code not in CODES
@@ -152,7 +166,7 @@ def run(words: list[str], attack: Attack) -> tuple[int, str]:
             stdout=subprocess.DEVNULL,
             stderr=stderr,
             env=attack.environment,
-            preexec_fn=prepare,
+            preexec_fn=prepare,  # noqa: PLW1509 (there is one thread)
             start_new_session=True,
             cwd=attack.folder,
         )
@@ -190,15 +204,12 @@ def check_outputs(code: int, name: str, attack: Attack, shown: str) -> None:
 def undisturbed(name: str) -> bytes:
     """The output of a command without any attack."""
     with tempfile.TemporaryDirectory() as folder:
-        names = {key: str(Path(folder, key)) for key in ("out", "rejects", "manifest", "work")}
-        given = {key: str(shared() / key) for key in ("rows", "source", "target", "model")}
         place = Path(folder, "place")
         place.mkdir()
-        attack = Attack(place, {**given, **names})
-        words = [word.format(**attack.names) for word in COMMANDS[name].split()]
-        code, message = run(words, attack)
-        assert code == 0, (words, message)
-        return Path(names["out"]).read_bytes()
+        attack = Attack(place, {key: str(place / key) for key in OWN})
+        code, message = run(words_of(name, attack.names), attack)
+        assert code == 0, (name, message)
+        return (place / "out").read_bytes()
 
 
 def _limit(kind: int, most: int) -> Callable[[], object]:
@@ -325,6 +336,13 @@ def no_folder(attack: Attack, chooser: Random) -> None:
     attack.told.append("a removed folder")
 
 
+def no_network(attack: Attack, _: Random) -> None:
+    """Have no network, not even to this machine."""
+    if may_mount():
+        attack.prefix += ["unshare", "-n"]
+        attack.told.append("no network")
+
+
 def small_disk(attack: Attack, chooser: Random) -> None:
     """Write and keep temporary files on a disk that is nearly full, and have no shared memory."""
     most = chooser.choice((4, 16, 64))
@@ -335,7 +353,7 @@ def small_disk(attack: Attack, chooser: Random) -> None:
     if may_mount():
         attack.seen = attack.folder.with_name("seen")
         script = f'{mounts}; "$@"; code=$?; cp -r {attack.folder} {attack.seen}; exit $code'
-        attack.prefix = ["unshare", "-m", "sh", "-c", script, "sh"]
+        attack.prefix += ["unshare", "-m", "sh", "-c", script, "sh"]
         attack.told.append(f"a disk of {most} kB: {mounts}")
 
 
@@ -358,5 +376,6 @@ ATTACKS: list[Callable[[Attack, Random], None]] = [
     closed_streams,
     to_stdout,
     no_folder,
+    no_network,
     small_disk,
 ]
