@@ -214,6 +214,7 @@ def test_a_bug_is_not_told_on_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
         (RuntimeError("can't start new thread"), 71),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 71),
         (ImportError("libtorch_cpu.so: failed to map segment from shared object"), 71),
+        (RuntimeError("unable to open file <m> in read-only mode: Too many open files (24)"), 71),
         (ImportError("no such symbol"), 70),
         (RuntimeError("anything else"), 70),
         (ModelError("too large"), 65),

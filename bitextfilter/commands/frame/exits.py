@@ -59,7 +59,7 @@ Exit codes:
    66  input or model not found
    69  device, optional package or cluster missing
    70  bug, with its traceback
-   71  out of memory, or of threads
+   71  out of memory, threads or open files
    74  write failed
    78  bad settings
   129  SIGHUP: the terminal was closed
@@ -161,15 +161,17 @@ def tell(message: str) -> None:
 
 
 _SHORTAGE = (
-    "out of memory, or of threads: the system allows no more; fewer --threads and a smaller"
-    " --batch-size take less"
+    "out of memory, threads or open files: the system allows no more; fewer --threads and a"
+    " smaller --batch-size take less"
 )
-_SHORT = re.compile("allocate memory|bad_alloc|failed to map segment|start new thread")
+_SHORT = re.compile(
+    "allocate memory|bad_alloc|failed to map segment|start new thread|Too many open files"
+)
 """Words of the errors of C libraries and threads."""
 
 
 def _is_shortage(error: BaseException | None) -> bool:
-    """Return whether an error, or one that led to it, is that memory or threads were short."""
+    """Return whether an error, or one that led to it, is a shortage."""
     while error is not None:
         if isinstance(error, MemoryError):
             return True
