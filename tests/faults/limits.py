@@ -219,8 +219,7 @@ def _limit(kind: int, most: int) -> Callable[[], object]:
 def little_memory(attack: Attack, chooser: Random) -> None:
     """Allow from 40 MB, with which Python itself begins, to 4 GB of addresses."""
     most = int(40e6 * 100 ** chooser.random())
-    attack.before.append(_limit(resource.RLIMIT_AS, most))
-    attack.environment["OPENBLAS_NUM_THREADS"] = "1"
+    attack.prefix += ["sh", "-c", f'ulimit -v {most >> 10}; exec "$@"', "sh"]
     attack.told.append(f"{most >> 20} MB of memory")
 
 
