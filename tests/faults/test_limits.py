@@ -24,9 +24,11 @@ from console import BIN, command
 
 from bitextfilter.commands.frame import exits
 from bitextfilter.commands.frame.exits import Guard, open_closed_streams
+from bitextfilter.corpus.formats import JsonReader
 from bitextfilter.errors import InputError, ModelError, printable
 from bitextfilter.io import files
 from bitextfilter.io.json_text import parse_json
+from bitextfilter.io.rows import RowReader, TextColumn
 from bitextfilter.models.folders import read_config
 
 PAIRS = b"a small house\tein kleines Haus\t0.5\n" * 20
@@ -166,9 +168,13 @@ def test_deep_json(depth: int, tmp_path: Path) -> None:
 def test_names_of_json_are_bounded() -> None:
     """A long name before many others once made as many long names."""
     inner = {f"{n}": 0 for n in range(20_000)}
-    row = json.dumps({"source": "a", "target": "b", "x" * 1_000_000: inner}) + "\n"
-    result = call("bitext-convert --from jsonl", row.encode())
-    says(result, 0)
+    row = json.dumps({"source": "a", "target": "b", "x" * 10_000: inner}) + "\n"
+    rows = RowReader([row.encode()], "rows", TextColumn())
+    reader = JsonReader(rows, ("source", "target"), ())
+    assert len(list(reader)) == 1
+    assert len(reader.dropped) == 20 and max(map(len, reader.dropped)) < 500
+    result = call("bitext-convert --from jsonl --fields source,no", row.encode())
+    says(result, 65, "no field 'no': it has source")
     assert len(result.stderr) < 3000
 
 
