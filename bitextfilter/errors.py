@@ -6,6 +6,24 @@ traceback.
 
 from __future__ import annotations
 
+import re
+
+_UNSAFE = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_LONGEST = 2000
+
+
+def printable(text: str) -> str:
+    """Return *text* as a line that a terminal only shows, for messages; a long one is cut.
+
+    Control characters (C0 and C1), line ends and marks of direction are escaped as in Python, and
+    so is a byte of a file's name that is not UTF-8.
+    """
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
+    if text.isprintable():
+        return text
+    return _UNSAFE.sub(lambda found: repr(found[0])[1:-1], text)
+
 
 class BitextError(Exception):
     """The base of all: ``str(error)`` is one line for the user."""

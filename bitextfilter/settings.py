@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bitextfilter.errors import NotFoundError, SettingsError
+from bitextfilter.io.files import read_small
+from bitextfilter.io.json_text import parse_json
 
 _Settings = TypeVar("_Settings")
 
@@ -250,7 +252,8 @@ def _defaults(kind: Any) -> dict[str, Any]:
 def read_settings(path: Path) -> dict[str, Any]:
     """Read a settings file (JSON). Raises NotFoundError or SettingsError."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as stream:
+            values = parse_json(read_small(stream, str(path)))
     except FileNotFoundError:
         raise NotFoundError(f"{path}: no such settings file") from None
     except (OSError, ValueError) as error:
@@ -270,7 +273,7 @@ def with_override(values: dict[str, Any], assignment: str) -> dict[str, Any]:
     if not equals or (dot and not name):
         raise SettingsError(f"{assignment!r} is not of the form group.name=value")
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except ValueError:
         value = text
     if not dot:

@@ -13,8 +13,8 @@ PACKAGE = Path(__file__).parents[1] / "bitextfilter"
 
 LAYERS = (
     {"errors", "arrays"},
-    {"settings"},
     {"io"},
+    {"settings"},
     {"text", "models"},
     {"encoders", "translation", "similarity"},
     {"training", "mining", "scoring", "filters", "corpus", "evaluation"},
@@ -60,6 +60,8 @@ OWNERS = {
     },
     "tqdm": {"commands/"},
     "xopen": {"io/files.py"},
+    "backports": {"io/unpack.py"},
+    "compression": {"io/unpack.py"},
 }
 """Third-party packages (and the type stubs of Python itself), and where they may be imported."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,8 @@ from bitextfilter.commands.frame.command import command, group
 from bitextfilter.commands.frame.options import argument, flag, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, ModelError, NotFoundError
-from bitextfilter.io.files import stream_name
+from bitextfilter.io.files import read_small, stream_name
+from bitextfilter.io.json_text import json_bytes, parse_json
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
@@ -103,8 +103,7 @@ def show_model(run: Run, settings: _Shown) -> None:
     thresholds = _own_thresholds(run, Path(facts["folder"]), facts["digest"])
     if settings.as_json:
         facts["thresholds"] = [vars(threshold) for threshold in thresholds]
-        text = json.dumps(facts, ensure_ascii=False, indent=2) + "\n"
-        output.write(text.encode(errors="replace"))
+        output.write(json_bytes(facts, indent=2))
     else:
         rows = [[name.replace("_", " "), _cell(value)] for name, value in facts.items()]
         output.write(lines([*rows, *map(threshold_line, thresholds)]))
@@ -181,7 +180,7 @@ def inspect_model(run: Run, settings: _Inspected) -> None:
         "files": file_sizes(folder),
         "config": read_config(folder),
     }
-    run.output("-").write((json.dumps(facts, ensure_ascii=False, indent=2) + "\n").encode())
+    run.output("-").write(json_bytes(facts, indent=2))
     run.counts["files"] = len(facts["files"])
 
 
@@ -282,11 +281,11 @@ def _suggested(run: Run, path: str, digest: str, similarity: str | None) -> list
     """Read the thresholds suggested in a result. Raises InputError for any other file."""
     file = stream_name(path)
     try:
-        records = json.loads(run.input(path).read())["recommended"]
+        records = parse_json(read_small(run.input(path), file))["recommended"]
         found = [_filled({**record}, digest, similarity) for record in records]
     except (KeyError, TypeError):
         raise InputError("no result with thresholds", file=file, remedy=_REMEDY) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"unusable: {error}", file=file, remedy=_REMEDY) from error
     if not found:
         raise InputError("no threshold was suggested", file=file, remedy=_REMEDY)

@@ -6,11 +6,12 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bitextfilter.errors import InputError
+from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.rows import REMEDY, BadRow, Columns, Row, RowReader
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -190,7 +191,8 @@ def moses_writer(whitespace: bool) -> PairWriter:
     return PairWriter(lines, (b"", b""), (b"", b""))
 
 
-_MOST_NAMES = 20
+_MOST_NAMES, _NAME = 20, 200
+"""Names that messages have; characters of each."""
 _MOST_PARTS = 100
 
 
@@ -224,19 +226,18 @@ class JsonReader(PairReader):
             if "\\u" in row.text:
                 "".join((source, target, *others.values())).encode()
             if len(self.dropped) < _MOST_NAMES:
-                self.dropped.update(name for name in _leaves(found) if name not in self._wanted)
+                others_there = (n for n in _leaves(found) if n not in self._wanted)
+                self.dropped.update(islice(others_there, _MOST_NAMES))
         except _NoPairError as problem:
             return bare.bad(self.name, str(problem))
         except UnicodeEncodeError:
             return bare.bad(self.name, "half of a surrogate pair, which is no character")
-        except RecursionError:
-            return bare.bad(self.name, "objects too deep in each other")
         return bare._replace(source=source, target=target, others=others)
 
 
 def _parsed(line: str) -> dict[str, Any]:
     try:
-        found = json.loads(line, parse_float=_Number, parse_int=_Number, parse_constant=_Number)
+        found = parse_json(line, parse_float=_Number, parse_int=_Number, parse_constant=_Number)
     except ValueError as error:
         raise _NoPairError(f"not JSON: {error}") from error
     if not isinstance(found, dict):
@@ -256,7 +257,7 @@ def _found(place: dict[str, Any], name: str) -> Any:
 def _sentence(place: dict[str, Any], name: str) -> str:
     text = _found(place, name)
     if type(text) is not str:
-        has = ", ".join(list(_leaves(place))[:_MOST_NAMES])
+        has = ", ".join(islice(_leaves(place), _MOST_NAMES))
         problem = f"no field {name!r}: it has {has}" if text is None else f"{name!r} is not text"
         raise _NoPairError(problem)
     return text
@@ -273,12 +274,12 @@ def _column(place: dict[str, Any], name: str) -> str:
 
 
 def _leaves(place: dict[str, Any], prefix: str = "") -> Iterator[str]:
-    """Yield the dotted names of all fields without fields of their own."""
+    """Yield the dotted names, each cut short, of all fields without fields of their own."""
     for name, value in place.items():
         if isinstance(value, dict):
-            yield from _leaves(value, f"{prefix}{name}.")
+            yield from _leaves(value, f"{prefix}{name[:_NAME]}.")
         else:
-            yield f"{prefix}{name}"
+            yield f"{prefix}{name[:_NAME]}"
 
 
 def json_writer(fields: tuple[str, str]) -> PairWriter:

@@ -16,9 +16,15 @@ from xml.sax.saxutils import escape, quoteattr
 from bitextfilter import __version__
 from bitextfilter.corpus.formats import PairReader, PairRecord, PairWriter, UnfitError
 from bitextfilter.errors import InputError
+from bitextfilter.io.files import LINE_BYTES
 from bitextfilter.io.rows import BadRow
 
 _CHUNK = 1 << 16
+_MOST_LEVELS = 100
+_TAG_BYTES = 1 << 20
+"""The longest tag or comment: the parser holds it, and reads it anew with each piece."""
+_ELEMENT = 100
+"""Characters that an element counts as, beside its text."""
 _MOST_NAMES = 20
 
 _CODES = {"bpt", "ept", "it", "ph", "ut"}
@@ -47,6 +53,8 @@ class _Parser:
         self._property = ""
         self._text: list[str] | None = None
         self._codes = 0
+        self._level = self._held = self._fed = 0
+        """Elements that are open; characters since the last unit ended; bytes fed."""
         self._expat = parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.StartElementHandler = self._start
@@ -56,14 +64,34 @@ class _Parser:
         parser.SkippedEntityHandler = self._skipped
 
     def feed(self, data: bytes) -> None:
-        """Take the next piece; an empty one is the end. Raises InputError for invalid XML."""
+        """Take the next piece; an empty one is the end.
+
+        Raises InputError for invalid XML, and for anything too large to be held.
+        """
         try:
             self._expat.Parse(data, not data)
         except expat.ExpatError as error:
             message = f"not well-formed XML: {expat.ErrorString(error.code)}"
             raise InputError(message, file=self._name, line=error.lineno) from error
+        self._fed += len(data)
+        if self._fed - self._expat.CurrentByteIndex > _TAG_BYTES + _CHUNK:
+            raise self._error(f"a tag or comment longer than {_TAG_BYTES >> 20} MiB")
+
+    def _error(self, message: str, remedy: str | None = None) -> InputError:
+        return InputError(
+            message, file=self._name, line=self._expat.CurrentLineNumber, remedy=remedy
+        )
+
+    def _hold(self, size: int) -> None:
+        self._held += size
+        if self._held > LINE_BYTES:
+            raise self._error(f"a unit larger than {LINE_BYTES >> 20} MiB")
 
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
+        self._hold(_ELEMENT)
+        self._level += 1
+        if self._level > _MOST_LEVELS:
+            raise self._error(f"elements more than {_MOST_LEVELS} deep")
         if name == "tu":
             self._unit = _Unit(self._expat.CurrentLineNumber)
         elif name == "tuv":
@@ -78,6 +106,7 @@ class _Parser:
 
     def _end(self, name: str) -> None:
         text, unit = "".join(self._text or ()), self._unit
+        self._level -= 1
         if name in _CODES:
             self._codes -= 1
         elif name in {"seg", "prop"}:
@@ -92,20 +121,17 @@ class _Parser:
             self._language = None
         elif name == "tu":
             self.ready.append(unit)
-            self._unit = None
+            self._unit, self._held = None, 0
 
     def _characters(self, text: str) -> None:
         if self._text is not None and not self._codes:
+            self._hold(len(text))
             self._text.append(text)
 
     def _entity(self, name: str, *_: object) -> None:
         """Refuse a file's own entities: they can grow without end, or name other files."""
-        raise InputError(
-            f"declares the entity {name!r}, which is refused",
-            file=self._name,
-            line=self._expat.CurrentLineNumber,
-            remedy="write out its text instead (xmllint --noent does)",
-        )
+        message = f"declares the entity {name!r}, which is refused"
+        raise self._error(message, "write out its text instead (xmllint --noent does)")
 
     def _skipped(self, name: str, *_: object) -> None:
         if self._unit is not None:

@@ -7,7 +7,6 @@ rows share a cell: a statistic sees only the number of rows in each cell.
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ import numpy as np
 from bitextfilter import __version__
 from bitextfilter.arrays import Floats
 from bitextfilter.io.files import in_utf_8
+from bitextfilter.io.json_text import json_bytes
 
 Statistic = Callable[[Sequence[Floats]], Floats]
 """Maps the counts of each stratum's cells to figures, in an array of any shape."""
@@ -119,7 +119,7 @@ class Result:
         """
         if as_json:
             whole = _plain({"task": self.task, **self.facts, **self.groups})
-            return in_utf_8(json.dumps(whole, ensure_ascii=False, indent=2) + "\n")
+            return json_bytes(whole, indent=2)
         rows = [list(self.columns)]
         for record in chain.from_iterable(self.groups.values()):
             values = _flat({**self.facts, **record})

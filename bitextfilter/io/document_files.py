@@ -5,7 +5,6 @@ The format of vecalign: indices of source and target sentences, from 0, and perh
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +13,7 @@ from typing import NamedTuple
 
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import BOM, lines_of
+from bitextfilter.io.json_text import parse_json
 
 _ROW = "a row has a source file, a target file, and perhaps a file for the result"
 _OBJECT = 'an object has "source" and "target", each a text or a list of sentences'
@@ -77,9 +77,7 @@ def _path(name: object) -> str:
 def _object(line: bytes) -> ListedPair:
     """Read a JSON object. Raises ValueError with the reason."""
     try:
-        found = json.loads(line)
-    except RecursionError:
-        raise ValueError("no JSON: it is nested too deep") from None
+        found = parse_json(line)
     except ValueError as problem:
         raise ValueError(f"no JSON: {problem}") from problem
     source, target = (_lines(found.get(side), side) for side in ("source", "target"))

@@ -18,12 +18,14 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from bitextfilter.errors import BitextError, InputError, NotFoundError, OutputError, SettingsError
 from bitextfilter.io.interruptions import undisturbed
+from bitextfilter.io.unpack import open_xz, open_zst
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -54,8 +56,7 @@ def locked_if_free(path: str | Path) -> Iterator[bool]:
 
 
 def _lock_of(path: str | Path) -> Path:
-    target = Path(os.path.realpath(path))
-    return target.with_name(f".{target.name}.lock")
+    return _beside(Path(os.path.realpath(path)), "lock")
 
 
 def _taken(lock: Path, stack: ExitStack) -> bool:
@@ -122,9 +123,12 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     else:
         import tomli as tomllib
     try:
-        with naming_input(path):
-            tables: dict[str, Any] = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        with naming_input(path), open(path, "rb") as stream:
+            text = read_small(stream, str(path)).decode()
+        tables: dict[str, Any] = tomllib.loads(text)
+    except RecursionError:
+        raise SettingsError(f"{path}: its lists and tables are too deep") from None
+    except ValueError as error:
         raise SettingsError(f"{path}: not TOML: {error}") from error
     return tables
 
@@ -152,11 +156,21 @@ def _discard(path: Path, held: int) -> None:
             os.close(held)
 
 
+def _beside(target: Path, ending: str) -> Path:
+    """Return ``.NAME.ending`` in the folder of *target*, the name cut where it is too long."""
+    name = os.fsdecode(os.fsencode(target.name)[:_LONGEST_NAME])
+    return target.with_name(f".{name}.{ending}")
+
+
+_LONGEST_NAME = 220
+"""Bytes; file systems allow 255, and the endings need some."""
+
+
 def _make(target: Path, folder: bool, ending: str) -> tuple[Path, int]:
     """Return a new draft and the descriptor that locks it, after removing stale ones."""
     made: tuple[Path, int] | None = None
     for number in count(1):
-        path = target.with_name(f".{target.name}.{number}.{ending}")
+        path = _beside(target, f"{number}.{ending}")
         if made and not os.path.lexists(path):
             return made
         _remove_stale(path)
@@ -273,7 +287,7 @@ def _exchanged(one: Path, other: Path) -> bool:
 
 def _swap(one: Path, other: Path) -> None:
     """Exchange two names one after the other, by way of ``.NAME.old``."""
-    aside = other.with_name(f".{other.name}.old")
+    aside = _beside(other, "old")
     _remove(aside)
     other.rename(aside)
     try:
@@ -316,28 +330,56 @@ def open_input(path: str | Path, stdin: BinaryIO | None = None) -> Iterator[Bina
     if str(path) == "-" and stdin is not None:
         yield stdin
         return
-    form = COMPRESSIONS.get(Path(path).suffix.lower())
     with naming_input(path):
-        stream = _xopen(str(path), "rb", form) if form else open(path, "rb")
+        stream = _unpacked(str(path))
     with stream:
         yield stream
+
+
+def _unpacked(path: str) -> BinaryIO:
+    form = COMPRESSIONS.get(Path(path).suffix.lower())
+    if form is None:
+        return open(path, "rb")
+    bounded = {"xz": open_xz, "zst": open_zst}.get(form)
+    return bounded(path) if bounded else _xopen(path, "rb", form)
+
+
+LINE_BYTES = 1 << 26
+"""The longest line that is read, 64 MiB: a longer one is no text, or not cut into lines."""
 
 
 def lines_of(stream: Iterable[bytes], name: str) -> Iterator[bytes]:
     """Yield the lines of a binary *stream*, each with its ending, split at ``\\n`` only.
 
-    Raises InputError naming the line where the stream cannot be read or unpacked any further.
+    Raises InputError naming the line where the stream cannot be read or unpacked any further, or
+    that is longer than LINE_BYTES.
     """
     number = 0
+    readline = getattr(stream, "readline", None)
+    lines = iter(partial(readline, LINE_BYTES + 1), b"") if readline else stream
     try:
-        for line in stream:
+        for line in lines:
             number += 1
+            if len(line) > LINE_BYTES:
+                message = f"the line is longer than {LINE_BYTES >> 20} MiB"
+                raise InputError(message, file=name, line=number, remedy=_LONG)
             yield line
     except BitextError:  # of a stream that names its own files
         raise
     except Exception as error:  # each unpacker has errors of its own
         message = f"cannot be read any further: {error}"
         raise InputError(message, file=name, line=number + 1) from error
+
+
+_LONG = "LC_ALL=C awk 'length <= 1000000' FILE leaves out lines longer than 1 MB"
+
+
+def read_small(stream: BinaryIO, name: str) -> bytes:
+    """Return all bytes of a stream, such as one of settings. Raises InputError for over 64 MiB."""
+    data = stream.read(LINE_BYTES + 1)
+    if len(data) > LINE_BYTES:
+        raise InputError(f"larger than {LINE_BYTES >> 20} MiB", file=name)
+    return data
 
 
 def without_ending(line: bytes) -> bytes:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import NamedTuple, TypeVar
 
-from bitextfilter.errors import InputError
+from bitextfilter.errors import InputError, printable
 from bitextfilter.io.files import BOM, lines_of, without_ending
 
 REMEDY = "--on-error reject --rejects FILE keeps going"
@@ -145,7 +145,7 @@ def number_of(field: bytes) -> float:
 
 def reject_line(number: int, reason: str, line: bytes) -> bytes:
     """Return a line of a --rejects file: number, reason, and the row as it was."""
-    return f"{number}\t{reason}\t".encode("utf-8", "surrogateescape") + line + b"\n"
+    return f"{number}\t{printable(reason)}\t".encode() + line + b"\n"
 
 
 def with_texts(line: bytes, places: Sequence[int], texts: Sequence[str]) -> bytes:

@@ -233,7 +233,7 @@ def nth_part(path: str, part: int, parts: int, header: bool) -> Shard:
     if not _is_plain(path):
         raise SettingsError(f"{stream_name(path)}: only a plain file can be cut by --shard")
     with open_input(path) as stream:
-        head, _ = _Heads(header).take(iter(stream.readline, b""), path)
+        head, _ = _Heads(header).take(lines_of(stream, path), path)
         size = os.fstat(stream.fileno()).st_size - head.size
         start, stop = (
             _line_start(stream, head.size, head.size + size * n // parts) for n in (part - 1, part)
@@ -250,8 +250,12 @@ def _line_start(stream: BinaryIO, first: int, place: int) -> int:
     """Return the offset of the first line that begins at *place* or later."""
     if place <= first:
         return first
-    stream.seek(place - 1)
-    return place - 1 + len(stream.readline())
+    start = stream.seek(place - 1)
+    while data := stream.read(1 << 16):
+        if found := data.find(b"\n") + 1:
+            return start + found
+        start += len(data)
+    return start
 
 
 def _count_lines(stream: BinaryIO, start: int, stop: int) -> int:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -19,12 +18,12 @@ from typing import Any, TypeAlias
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import (
     draft,
-    in_utf_8,
     locked,
     locked_if_free,
     naming_output,
     write_whole,
 )
+from bitextfilter.io.json_text import json_bytes, parse_json
 from bitextfilter.io.shards import Shard
 
 Fact: TypeAlias = "str | int | float | list[Fact] | dict[str, Fact] | None"
@@ -46,8 +45,7 @@ class Manifest:
 
     def write(self, path: str | Path) -> None:
         """Write it as JSON, whole or not at all."""
-        text = json.dumps(asdict(self), ensure_ascii=False, indent=2) + "\n"
-        write_whole(path, in_utf_8(text))
+        write_whole(path, json_bytes(asdict(self), indent=2))
 
 
 PLAN = "plan.json"
@@ -59,7 +57,7 @@ def read_plan(folder: Path) -> dict[str, Any] | None:
     """Return the plan of a folder, None if it has none. Raises InputError if it is damaged."""
     path = folder / PLAN
     try:
-        plan = json.loads(path.read_bytes())
+        plan = parse_json(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return None
     except ValueError:
@@ -97,14 +95,13 @@ def claim(folder: Path, plan: Mapping[str, Any], ours: str = "") -> None:
 
 def write_plan(folder: Path, plan: Mapping[str, Any]) -> None:
     """Write the plan of a folder, whole. Raises OutputError."""
-    text = json.dumps(plan, ensure_ascii=False, indent=2) + "\n"
-    write_whole(folder / PLAN, in_utf_8(text))
+    write_whole(folder / PLAN, json_bytes(plan, indent=2))
 
 
 def check_plan(folder: Path, before: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
     """Raise SettingsError, with the first name that differs, unless both plans are the same."""
     # Through JSON, where a tuple is a list.
-    was, now = dict(_flat(before)), dict(_flat(json.loads(json.dumps(plan))))
+    was, now = dict(_flat(before)), dict(_flat(parse_json(json_bytes(plan))))
     for name in sorted({*was, *now}):
         old, new = was.get(name, "not given"), now.get(name, "not given")
         if old != new:
@@ -134,8 +131,8 @@ class WorkFolder:
 
     def finish(self, shard: Shard, record: Mapping[str, Fact]) -> None:
         """Keep the *record* of a shard whose outputs are complete. Raises OutputError."""
-        text = json.dumps({"digest": shard.digest, "record": record}, ensure_ascii=False)
-        write_whole(self.file(shard.index, "json"), in_utf_8(text))
+        kept = json_bytes({"digest": shard.digest, "record": record})
+        write_whole(self.file(shard.index, "json"), kept)
 
     def finished(self, shard: Shard) -> dict[str, Fact] | None:
         """Return the record of a shard, None if it is not finished.
@@ -143,7 +140,7 @@ class WorkFolder:
         Raises SettingsError if the text of the shard has changed since.
         """
         try:
-            found = json.loads(self.file(shard.index, "json").read_bytes())
+            found = parse_json(self.file(shard.index, "json").read_bytes())
         except FileNotFoundError:
             return None
         if found["digest"] != shard.digest:

@@ -27,6 +27,7 @@ import numpy as np
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import InputError, NotFoundError, OutputError, SettingsError
 from bitextfilter.io.files import draft, naming_output, put, write_whole
+from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.sentence_file import SentenceFile
 from bitextfilter.io.vector_file import VectorFile
 from bitextfilter.mining.search import (
@@ -105,7 +106,7 @@ def tune_indexes(sides: Sides, settings: IndexSettings) -> tuple[TunedSearch, Tu
     path = sides.neighbours.folder / "tuned.json"
     if path.exists():
         try:
-            forward, backward = (TunedSearch(*search) for search in json.loads(path.read_text()))
+            forward, backward = (TunedSearch(*search) for search in parse_json(path.read_text()))
         except (ValueError, TypeError) as error:
             raise InputError("damaged; remove it", file=str(path)) from error
         return forward, backward
@@ -231,7 +232,7 @@ class SavedIndex:
         if not path.is_file():
             raise NotFoundError(f"{folder}: no index there (bitext-align --index-save makes one)")
         try:
-            known: dict[str, Any] = json.loads(path.read_text())
+            known: dict[str, Any] = parse_json(path.read_text())
             form = known.pop("format")
             if form != _FORMAT:
                 raise SettingsError(f"{folder}: an index of format {form}, this reads {_FORMAT}")

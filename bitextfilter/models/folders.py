@@ -14,6 +14,7 @@ from typing import Any
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
 from bitextfilter.io.files import draft, naming_output, put
+from bitextfilter.io.json_text import parse_json
 
 CONFIG = "config.json"
 """The file that makes a folder a model."""
@@ -69,7 +70,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     """
     path = folder / CONFIG
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
+        config = parse_json(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise NotFoundError(
             f"{folder}: no model here (a model is a folder with {CONFIG})"

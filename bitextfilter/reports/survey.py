@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Integers
 from bitextfilter.errors import InputError
-from bitextfilter.io.files import open_input
+from bitextfilter.io.files import open_input, read_small
+from bitextfilter.io.json_text import parse_json
 from bitextfilter.reports.charts import ChartValues, multiples, nice_step
 from bitextfilter.text.words import Counter, count_characters, count_words
 
@@ -316,10 +317,10 @@ def read_run(path: str) -> dict[str, Any]:
     Raises NotFoundError, and InputError for other than a JSON object.
     """
     with open_input(path) as stream:
-        data = stream.read()
+        data = read_small(stream, path)
     try:
-        found = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        found = parse_json(data)
+    except ValueError as error:
         raise InputError(f"no JSON: {error}", file=path, remedy=_REMEDY) from error
     if not isinstance(found, dict):
         raise InputError("no manifest: a JSON object is expected", file=path, remedy=_REMEDY)

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.io.json_text import parse_json
 from bitextfilter.models.folders import THRESHOLDS, find_model, read_config
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES, default_measure
 
@@ -128,10 +129,10 @@ def read_thresholds(folder: Path) -> list[Threshold]:
     """
     path = folder / THRESHOLDS
     try:
-        whole = json.loads(path.read_text(encoding="utf-8"))
+        whole = parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise ModelError(f"{path}: unreadable thresholds: {error}") from error
     version = whole.get("format") if isinstance(whole, dict) else None
     if type(version) is not int or not isinstance(whole.get("thresholds"), list):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 import re
 import unicodedata
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bitextfilter.errors import ModelError
+from bitextfilter.io.json_text import parse_json
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text import characters
 
@@ -120,7 +120,7 @@ def _parts() -> re.Pattern[str]:
 def load_normalisation(folder: Path) -> Normalisation:
     """Read the normalisation of a folder of a segmenter or a model. ModelError if damaged."""
     try:
-        config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
+        config = parse_json((folder / _CONFIG).read_text(encoding="utf-8"))
         return Normalisation.from_dict(config["normalisation"])
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ModelError(f"{folder / _CONFIG}: missing, or without a normalisation") from error

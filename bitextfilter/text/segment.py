@@ -21,6 +21,7 @@ from subword_nmt import apply_bpe, learn_bpe
 
 from bitextfilter.errors import DeviceError, InputError, ModelError, NotFoundError, SettingsError
 from bitextfilter.io.files import write_whole
+from bitextfilter.io.json_text import parse_json
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import Ragged
 from bitextfilter.text.words import split_words
@@ -386,7 +387,7 @@ def save_segmenter(segmenter: Segmenter, folder: Path) -> None:
 def load_segmenter(folder: Path) -> Segmenter:
     """Read the segmenter of a folder; NotFoundError if it is missing, ModelError if damaged."""
     try:
-        described = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
+        described = parse_json((folder / _DESCRIPTION).read_text(encoding="utf-8"))
         segmenter, checksum = SEGMENTERS[described["kind"]], described["sha256"]
         content = (folder / _CONTENT).read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:

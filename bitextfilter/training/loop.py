@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.io.files import draft, naming_output, put, write_whole
+from bitextfilter.io.json_text import parse_json
 from bitextfilter.models.checkpoint import load_into, load_tensors, save_tensors
 from bitextfilter.training.lazy_adam import LazyAdam, clip_norm
 from bitextfilter.training.settings import LoopSettings
@@ -126,7 +127,7 @@ def save_state(
     if torch.cuda.is_available():
         tensors["random_cuda"] = torch.cuda.get_rng_state()
     try:
-        last = int(json.loads((folder / PROGRESS).read_text(encoding="utf-8"))["tensors"])
+        last = int(parse_json((folder / PROGRESS).read_text(encoding="utf-8"))["tensors"])
     except (OSError, ValueError, KeyError, TypeError):
         last = 1
     number = 1 - last
@@ -146,7 +147,7 @@ def load_state(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer)
         ModelError: it is damaged or belongs to another network.
     """
     try:
-        values: dict[str, Any] = json.loads((folder / PROGRESS).read_text(encoding="utf-8"))
+        values: dict[str, Any] = parse_json((folder / PROGRESS).read_text(encoding="utf-8"))
         path = folder / f"{values.pop('tensors')}.{TENSORS}"
         progress = Progress(**values)
     except FileNotFoundError:

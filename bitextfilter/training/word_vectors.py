@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import DeviceError, InputError, SettingsError
+from bitextfilter.io.json_text import parse_json
 from bitextfilter.settings import Settings, setting
 
 TokenisedText = Iterable[Sequence[str]]
@@ -169,7 +170,7 @@ def train_here(name: str) -> None:
     """Train in this process, on the text and the settings in the folder *name*; write into it."""
     library: Any = importlib.import_module("fasttext")
     folder = Path(name)
-    settings = SkipGram(**json.loads((folder / "settings.json").read_text(encoding="utf-8")))
+    settings = SkipGram(**parse_json((folder / "settings.json").read_text(encoding="utf-8")))
     model = library.train_unsupervised(
         str(folder / "text"),
         model="skipgram",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import shutil
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.files import in_utf_8
+from bitextfilter.io.json_text import json_bytes
 from bitextfilter.models.device import torch_threads
 from bitextfilter.models.folders import THRESHOLDS, writing_folder
 from bitextfilter.scoring.model import Model, distinct
@@ -330,8 +329,7 @@ def write_model(
         others = shutil.ignore_patterns(THRESHOLDS)  # they are of the scores it had
         shutil.copytree(model.folder, draft, dirs_exist_ok=True, ignore=others)
         pair_classifier.save_classifier(classifier, draft, quantise)
-        text = json.dumps(record, ensure_ascii=False, indent=2) + "\n"
-        (draft / _RECORD).write_bytes(in_utf_8(text))
+        (draft / _RECORD).write_bytes(json_bytes(record, indent=2))
 
 
 def described(

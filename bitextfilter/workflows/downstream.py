@@ -23,6 +23,7 @@ from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.bleu import bleu, bleu_difference, check_bleu, chrf
 from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, interval
 from bitextfilter.io.files import write_whole
+from bitextfilter.io.json_text import parse_json
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.training.data import PairFile
 from bitextfilter.training.settings import count_updates
@@ -127,7 +128,7 @@ class Experiment:
         self._chosen_by = chosen_by
         for folder, digest in ((s.folder(seed), d) for s, d in chosen_by.items() for seed in seeds):
             file = self._work / folder / CHOICE
-            if file.is_file() and json.loads(file.read_bytes())["digest"] != digest:
+            if file.is_file() and parse_json(file.read_bytes())["digest"] != digest:
                 raise SettingsError(
                     f"{file.parent} is of other scores: remove it, or name another --work"
                 )
@@ -137,7 +138,7 @@ class Experiment:
         record = self._work / system.folder(seed) / _RECORD
         if not record.is_file():
             return None
-        return SystemResult(**json.loads(record.read_text(encoding="utf-8")))
+        return SystemResult(**parse_json(record.read_text(encoding="utf-8")))
 
     def choose(self, system: System, seed: int) -> Subset:
         """Choose the rows of a system. Raises InputError, as :func:`write_subset`."""

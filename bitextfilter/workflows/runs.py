@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from bitextfilter.errors import InputError, NotFoundError, SettingsError
-from bitextfilter.io.files import in_utf_8, locked, naming_output
+from bitextfilter.io.files import locked, naming_output
+from bitextfilter.io.json_text import json_bytes
 from bitextfilter.io.work_folder import PLAN, claim
 from bitextfilter.models.device import resolve_device
 from bitextfilter.models.folders import check_replaceable, writing_folder
@@ -240,10 +240,9 @@ class TrainingRun(ABC):
         """Write the model folder: the network with the lowest error so far."""
         record = {"material": self.files.described(), **self.config.to_dict()}
         record["validation"] = progress.history
-        text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
         with writing_folder(self.environment.output) as folder:
             self.save(folder, network)
-            (folder / RECORD).write_bytes(in_utf_8(text))
+            (folder / RECORD).write_bytes(json_bytes(record, indent=2))
 
 
 def file_digest(path: str) -> str:

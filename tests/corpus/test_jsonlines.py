@@ -58,8 +58,9 @@ def test_what_is_left_out_is_named() -> None:
         ('{"source": "a", "target": "b", "k": [1]}', "'k' is neither a text nor a number"),
         ('{"source": "a", "target": "\\ud800"}', "half of a surrogate pair, which is no character"),
         ('{"source": "a", "target": "b", "k": "\\udc00"}', "half of a surrogate pair"),
-        ("[" * 100_000, "objects too deep in each other"),
-        ('{"a":' * 900 + "1" + "}" * 900, "no field 'source'"),
+        ("[" * 100_000, "not JSON: its lists and objects are more than 100 deep"),
+        ('{"a":' * 101 + "1" + "}" * 101, "not JSON: its lists and objects are more than 100 deep"),
+        ('{"a":' * 100 + "1" + "}" * 100, "no field 'source'"),
     ],
 )
 def test_lines_without_a_pair(line: str, reason: str) -> None:

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 from browser import Browser, browsing, found
+from click.testing import CliRunner
 
+from bitextfilter.commands.report import main as report
 from bitextfilter.io.work_folder import Manifest
 from bitextfilter.reports.page import Report, SideLanguages
 from bitextfilter.reports.survey import FilterRun, Sample, Survey, read_run
@@ -415,6 +417,24 @@ def test_without_scripts(browser: Browser, address: str) -> None:
         assert browser.value("document.querySelector('noscript p').checkVisibility()")
     finally:
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_hostile_names_of_files(browser: Browser, tmp_path: Path) -> None:
+    """The page's title is the input's name; a manifest has its own, and a command line."""
+    name = '"><img src=x onerror=window.caught=12>\x1b[2J\udcff\n<script>window.caught=13'
+    rows, page, record = (tmp_path / f"{name}.{ending}" for ending in ("tsv", "html", "json"))
+    rows.write_bytes(b"a\tb\t0.5\n" * 9)
+    options = ["-i", str(rows), "-o", str(page)]
+    for manifest in ("--manifest", "--manifests"):
+        done = CliRunner().invoke(report, [*options, manifest, str(record)])
+        assert done.exit_code == 0, done.stderr
+    browser.open(page.as_uri())
+    shown = re.sub("[\x1b\udcff]", "\ufffd", name)
+    assert browser.value("document.title").startswith(" ".join(shown.split()))
+    assert texts(browser, "h1") == [f"{shown}.tsv"]
+    assert texts(browser, "#runs summary") == [f"{shown}.json"]
+    assert browser.value("document.querySelectorAll('script, img').length") == 2
+    assert browser.value("typeof window.caught") == "undefined"
 
 
 def test_hostile_text_is_text(browser: Browser, tmp_path: Path) -> None:

@@ -69,12 +69,19 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from bitextfilter import __version__
-from bitextfilter.commands.frame.exits import EXIT_HELP, Guard, StdoutPipe
+from bitextfilter.commands.frame.exits import (
+    EXIT_HELP,
+    Guard,
+    StdoutPipe,
+    open_closed_streams,
+    tell,
+)
 from bitextfilter.commands.frame.options import (
     Common,
     ModelName,
@@ -85,6 +92,7 @@ from bitextfilter.commands.frame.options import (
     options_of,
 )
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.errors import NotFoundError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -128,6 +136,7 @@ class _Framed(click.Command):
         **extra: Any,
     ) -> Any:
         """Run the command line *args*, and exit with its code if *standalone_mode*."""
+        open_closed_streams()
         steady_speed_and_memory()
         arguments = list(sys.argv[1:] if args is None else args)
         extra["obj"] = [self.name, *arguments]
@@ -144,7 +153,7 @@ class _Framed(click.Command):
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else self.name
             message = error.format_message().rstrip(".")
-            click.echo(f"{path}: {message} (see {path} --help)", err=True)
+            tell(f"{path}: {' '.join(message.split())} (see {path} --help)")
             code = 2
         except (click.Abort, KeyboardInterrupt):
             code = 130
@@ -307,7 +316,14 @@ _OF_THE_RUN = (Common, RowSettings, Scaling, ModelName)
 
 
 def _run_of(settings: Mapping[type, Any]) -> Run:
-    """Return the Run of the shared settings, by their class."""
+    """Return the Run of the shared settings, by their class.
+
+    Raises NotFoundError in a folder that was removed, where libraries fail in ways of their own.
+    """
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        raise NotFoundError("the working folder was removed: go to another") from None
     context = click.get_current_context()
     path = context.command_path
     model = next((one for one in settings.values() if isinstance(one, ModelName)), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import stat
 import sys
@@ -24,6 +25,7 @@ from bitextfilter.errors import (
     OutputError,
     SettingsError,
     WorkerError,
+    printable,
 )
 from bitextfilter.io.interruptions import interrupt
 
@@ -39,6 +41,7 @@ EXIT_CODES: dict[type[BaseException], int] = {
     OutputError: 74,
     SettingsError: 78,
     OSError: 74,
+    MemoryError: 71,
     KeyboardInterrupt: 130,
 }
 """The exit code of each class of error; the first that matches is taken."""
@@ -56,6 +59,7 @@ Exit codes:
    66  input or model not found
    69  device, optional package or cluster missing
    70  bug, with its traceback
+   71  out of memory, threads or open files
    74  write failed
    78  bad settings
   129  SIGHUP: the terminal was closed
@@ -129,18 +133,52 @@ class Guard:
         if missing and missing.split(".")[0] != "bitextfilter":
             message = f"the package {missing} is not installed: pip install bitextfilter"
             return self._say(message, EXIT_CODES[DeviceError])
-        known = isinstance(error, (BitextError, OSError))
-        if self._verbose or not known:
-            traceback.print_exception(error)
-        if not known:
-            return self._say("this is a bug: please report it with the lines above", BUG)
-        codes = (code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
-        return self._say(str(error), next(codes, BUG))
+        message, code = _explained(error)
+        if self._verbose or code == BUG:
+            for line in "".join(traceback.format_exception(error)).splitlines():
+                tell(line)
+        return self._say(message, code)
 
     def _say(self, message: str, code: int) -> int:
-        with suppress(OSError):
-            click.echo(f"{self._name}: {message}", err=True)
+        tell(f"{self._name}: {message}")
         return code
+
+
+def _explained(error: BaseException) -> tuple[str, int]:
+    """Return the message of an error and its exit code."""
+    if not isinstance(error, (BitextError, OSError)):
+        if _is_shortage(error):
+            return _SHORTAGE, EXIT_CODES[MemoryError]
+        return "this is a bug: please report it with the lines above", BUG
+    codes = (code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
+    return str(error), next(codes, BUG)
+
+
+def tell(message: str) -> None:
+    """Write a message as one line of stderr; ignore a closed or full one."""
+    with suppress(OSError, ValueError):
+        click.echo(printable(message), err=True)
+
+
+_SHORTAGE = (
+    "out of memory, threads or open files: the system allows no more; fewer --threads and a"
+    " smaller --batch-size take less"
+)
+_SHORT = re.compile(
+    "allocate memory|bad_alloc|failed to map segment|start new thread|Too many open files"
+)
+"""Words of the errors of C libraries and threads."""
+
+
+def _is_shortage(error: BaseException | None) -> bool:
+    """Return whether an error, or one that led to it, is a shortage."""
+    while error is not None:
+        if isinstance(error, MemoryError):
+            return True
+        if isinstance(error, (RuntimeError, ImportError)) and _SHORT.search(str(error)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _flush(stream: TextIO | None) -> None:
@@ -152,6 +190,18 @@ def _flush(stream: TextIO | None) -> None:
     except OSError:
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def open_closed_streams() -> None:
+    """Open /dev/null as each standard stream that is closed.
+
+    Else the next file would take its place, and the messages of libraries would go into it.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
 
 
 _AT_WORK, _WHOLE = stat.S_ISVTX, stat.S_IXUSR

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import shlex
 import sys
@@ -20,10 +19,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 import click
 
 from bitextfilter import __version__
-from bitextfilter.commands.frame.exits import open_stdin
+from bitextfilter.commands.frame.exits import open_stdin, tell
 from bitextfilter.commands.frame.options import Common, RowSettings, Scaling
 from bitextfilter.errors import InputError, OutputError
 from bitextfilter.io.files import open_input, open_output
+from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.rows import (
     BadRow,
     Columns,
@@ -121,7 +121,7 @@ class Messages:
         with suppress(OSError):
             if self._bar is not None:
                 self._bar.clear()
-            click.echo(f"{self._command}: {message}", err=True)
+        tell(f"{self._command}: {message}")
 
     def progress(self, total: int | None = None, unit: str = "") -> tqdm[Any]:
         """Return the progress, to be moved on; a new *unit* (at first rows) begins another."""
@@ -444,8 +444,8 @@ def _format(line: bytes) -> str:
     if line.lstrip().startswith((b"<?xml", b"<tmx", b"<!DOCTYPE tmx")):
         return "tmx --languages SOURCE,TARGET"
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
+        record = parse_json(line)
+    except ValueError:
         return ""
     if not isinstance(record, dict):
         return ""
