@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -196,11 +195,11 @@ class _Verified:
 def verify_models(run: Run, settings: _Verified) -> None:
     """Load each MODEL in full, as for scoring, and check that it works.
 
-    Reads configuration, segmenter, vocabulary, every tensor, classifier, neighbours and
-    thresholds, and scores a pair by every measure of the model; a translator translates, a
-    reference classifier classifies. A threshold must be for a measure of the model and for scores
-    of these very weights. Each sound model gets a line: name, digest, ok. The first damaged one
-    ends the run.
+    Checks every file by its digest, card and attribution too. Reads configuration, segmenter,
+    vocabulary, every tensor, classifier, neighbours and thresholds, and scores a pair by every
+    measure of the model; a translator translates, a reference classifier classifies. A threshold
+    must be for a measure of the model and for scores of these very weights. Each sound model gets
+    a line: name, digest, ok. The first damaged one ends the run.
 
     Example:
 
@@ -252,6 +251,7 @@ def recommend(run: Run, settings: _Recommended) -> None:
     """
     from bitextfilter.models.folders import (
         check_replaceable,
+        copy_model,
         find_model,
         model_digest,
         read_config,
@@ -271,7 +271,7 @@ def recommend(run: Run, settings: _Recommended) -> None:
     ]
     thresholds = merge_thresholds(_own_thresholds(run, source, own), new)
     with writing_folder(folder) as draft:
-        shutil.copytree(source, draft, dirs_exist_ok=True)
+        copy_model(source, draft)
         write_thresholds(draft, thresholds)
     output.write(lines(map(threshold_line, thresholds)))
     run.counts.update(new=len(new), thresholds=len(thresholds))

@@ -77,7 +77,7 @@ def _kenlm_scorer(path: str, binary: bool) -> Callable[[Sequence[list[str]]], Fl
     quiet.arpa_complain = kenlm.ARPALoadComplain.NONE
     try:
         model = kenlm.Model(path, quiet)
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, ValueError) as error:  # the last: a message that is not UTF-8
         if not binary:
             return None
         raise ModelError(f"{path}: KenLM cannot read it: {str(error).splitlines()[0]}") from error

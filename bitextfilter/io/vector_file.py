@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 
 from bitextfilter.arrays import Vectors
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.files import naming_input, naming_output, read_lines, write_whole
+from bitextfilter.io.digests import read_record, write_record
+from bitextfilter.io.files import naming_input, naming_output, read_lines
 
 FORMS = ("float32", "float16", "int8")
 """Number types. ``int8`` has a factor for each row, and magnitudes up to 127."""
@@ -85,24 +87,25 @@ class VectorWriter(AbstractContextManager["VectorWriter"]):
     """Appends vectors to a file, from the last ``sync`` of a killed writer on."""
 
     def __init__(self, path: Path, dim: int, form: str = "float16") -> None:
-        """Open *path* and cut off rows after the last ``sync``.
+        """Open *path*, check the rows up to the last ``sync``, and cut off those after it.
 
-        Raises OutputError, and InputError if rows before it are missing.
+        Raises OutputError, and InputError if rows before it are missing or have changed.
         """
         self._path, self._record = path, _record(dim, form)
-        safe = path.with_name(path.name + _SAFE)
-        try:
-            self.rows = int(safe.read_text()) if safe.exists() and path.exists() else 0
-        except ValueError as error:
-            raise InputError("damaged; remove it", file=str(safe)) from error
+        self._safe, known = path.with_name(path.name + _SAFE), {"rows": 0}
+        with suppress(FileNotFoundError):
+            known = read_record(self._safe, "remove it") if path.exists() else known
+        self.rows, self._digest = known["rows"], hashlib.sha256()
         with naming_output(self._path):
             self._file = open(path, "r+b" if path.exists() else "w+b")
-            if os.fstat(self._file.fileno()).st_size < self.rows * self._record.itemsize:
+            left = self.rows * self._record.itemsize
+            while block := self._file.read(min(left, 1 << 20)):
+                self._digest.update(block)
+                left -= len(block)
+            if left or known.get("digest", self._digest.hexdigest()) != self._digest.hexdigest():
                 self._file.close()
                 raise InputError("its vectors are damaged; remove it", file=str(path))
-            self._file.truncate(self.rows * self._record.itemsize)
-            self._file.seek(0, os.SEEK_END)
-        self._safe = safe
+            self._file.truncate()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with naming_output(self._path):
@@ -114,9 +117,10 @@ class VectorWriter(AbstractContextManager["VectorWriter"]):
 
     def append(self, vectors: Vectors) -> None:
         """Append ``(n, dim)``. Raises OutputError, and SettingsError if a number is too large."""
-        rows = _packed(vectors, self._record)
+        rows = _packed(vectors, self._record).tobytes()
+        self._digest.update(rows)
         with naming_output(self._path):
-            self._file.write(rows.tobytes())
+            self._file.write(rows)
         self.rows += len(vectors)
 
     def sync(self) -> None:
@@ -124,7 +128,7 @@ class VectorWriter(AbstractContextManager["VectorWriter"]):
         with naming_output(self._path):
             self._file.flush()
             os.fsync(self._file.fileno())
-        write_whole(self._safe, str(self.rows).encode())
+        write_record(self._safe, {"rows": self.rows, "digest": self._digest.hexdigest()})
 
 
 _WINDOW = 4096

@@ -1,7 +1,8 @@
 """Records of runs: manifests, and work folders, by which a run can be resumed.
 
 ``plan.json`` identifies the run. A shard leaves its outputs, ``000012.output`` and
-``000012.rejects``, and, written last, ``000012.json``, which marks it as finished.
+``000012.rejects``, and, written last, ``000012.json``, which marks it as finished and has their
+digests. A shard whose files have changed since is done again.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from secrets import token_hex
 from typing import Any, TypeAlias
 
 from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.io.digests import file_digest, read_record, write_record
 from bitextfilter.io.files import (
     draft,
     locked,
@@ -55,16 +57,10 @@ _OURS = r"\.?\d{6,}\.(output|rejects|input|json)(\..+\.partial)?|\.plan\.json\..
 
 def read_plan(folder: Path) -> dict[str, Any] | None:
     """Return the plan of a folder, None if it has none. Raises InputError if it is damaged."""
-    path = folder / PLAN
     try:
-        plan = parse_json(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
+        return read_record(folder / PLAN, "remove the folder")
+    except FileNotFoundError:
         return None
-    except ValueError:
-        plan = None
-    if not isinstance(plan, dict):
-        raise InputError("damaged", file=str(path), remedy="remove the folder")
-    return plan
 
 
 def claim(folder: Path, plan: Mapping[str, Any], ours: str = "") -> None:
@@ -95,7 +91,7 @@ def claim(folder: Path, plan: Mapping[str, Any], ours: str = "") -> None:
 
 def write_plan(folder: Path, plan: Mapping[str, Any]) -> None:
     """Write the plan of a folder, whole. Raises OutputError."""
-    write_whole(folder / PLAN, json_bytes(plan, indent=2))
+    write_record(folder / PLAN, plan)
 
 
 def check_plan(folder: Path, before: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
@@ -131,22 +127,27 @@ class WorkFolder:
 
     def finish(self, shard: Shard, record: Mapping[str, Fact]) -> None:
         """Keep the *record* of a shard whose outputs are complete. Raises OutputError."""
-        kept = json_bytes({"digest": shard.digest, "record": record})
-        write_whole(self.file(shard.index, "json"), kept)
+        known = {"digest": shard.digest, "record": record, "files": self._digests(shard.index)}
+        write_record(self.file(shard.index, "json"), known)
+
+    def _digests(self, index: int) -> dict[str, str]:
+        """Return the digests of the outputs of a shard, by kind."""
+        files = {kind: self.file(index, kind) for kind in ("output", "rejects")}
+        return {kind: file_digest(path) for kind, path in files.items() if path.exists()}
 
     def finished(self, shard: Shard) -> dict[str, Fact] | None:
-        """Return the record of a shard, None if it is not finished.
+        """Return the record of a shard, None if it is not finished, or its files are damaged.
 
         Raises SettingsError if the text of the shard has changed since.
         """
         try:
-            found = parse_json(self.file(shard.index, "json").read_bytes())
-        except FileNotFoundError:
+            found = read_record(self.file(shard.index, "json"))
+        except (FileNotFoundError, InputError):
             return None
         if found["digest"] != shard.digest:
             raise SettingsError(f"{self.path} is of another input: {shard} has changed since")
         record: dict[str, Fact] = found["record"]
-        return record
+        return record if found["files"] == self._digests(shard.index) else None
 
     def forget(self, index: int) -> None:
         """Remove all files of a shard."""

@@ -26,6 +26,13 @@ import numpy as np
 
 from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.errors import InputError, NotFoundError, OutputError, SettingsError
+from bitextfilter.io.digests import (
+    changed_files,
+    file_digest,
+    read_record,
+    write_digests,
+    write_record,
+)
 from bitextfilter.io.files import draft, naming_output, put, write_whole
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.sentence_file import SentenceFile
@@ -99,17 +106,15 @@ def tune_indexes(sides: Sides, settings: IndexSettings) -> tuple[TunedSearch, Tu
     """
     for side in (0, 1):
         base, index = sides.file(side), _path(sides, side)
-        if not index.exists():
+        if not index.exists() or not _sealed(index).exists():
             build_index(
                 settings.kind, partial(_unit_blocks, base), base.shape, index, sides.threads
             )
+            write_record(_sealed(index), {"digest": file_digest(index)})
     path = sides.neighbours.folder / "tuned.json"
     if path.exists():
-        try:
-            forward, backward = (TunedSearch(*search) for search in parse_json(path.read_text()))
-        except (ValueError, TypeError) as error:
-            raise InputError("damaged; remove it", file=str(path)) from error
-        return forward, backward
+        forward, backward = read_record(path, "remove it")["searches"]
+        return TunedSearch(*forward), TunedSearch(*backward)
     tuned = []
     for side in (0, 1):
         found = _tune(sides, side, settings)
@@ -119,7 +124,7 @@ def tune_indexes(sides: Sides, settings: IndexSettings) -> tuple[TunedSearch, Tu
                 f" {settings.recall:g}: take --index exact, or a lower --recall"
             )
         tuned.append(found)
-    write_whole(path, json.dumps(tuned).encode())
+    write_record(path, {"searches": tuned})
     return tuned[0], tuned[1]
 
 
@@ -146,8 +151,16 @@ def _path(sides: Sides, side: int) -> Path:
     return sides.neighbours.folder / f"{('source', 'target')[side]}.index"
 
 
+def _sealed(index: Path) -> Path:
+    """Return the file with the digest of an index."""
+    return index.with_name(index.name + ".json")
+
+
 def _open(sides: Sides, side: int, settings: IndexSettings) -> Index:
-    return Index(_path(sides, side), settings.kind, settings.device, sides.threads)
+    path = _path(sides, side)
+    if read_record(_sealed(path), "remove it")["digest"] != file_digest(path):
+        raise InputError("damaged", file=str(path), remedy="remove it")
+    return Index(path, settings.kind, settings.device, sides.threads)
 
 
 def _unit_blocks(file: VectorFile) -> Iterator[Vectors]:
@@ -228,6 +241,8 @@ class SavedIndex:
     def __init__(self, folder: Path) -> None:
         """Open it. Raises NotFoundError where there is none, InputError where it is damaged."""
         self.folder = folder
+        for name, fault in changed_files(folder):
+            raise InputError(fault, file=str(folder / name), remedy="make the index again")
         path = folder / _DESCRIPTION
         if not path.is_file():
             raise NotFoundError(f"{folder}: no index there (bitext-align --index-save makes one)")
@@ -320,3 +335,4 @@ def write_index(
         write_whole(folder / _NEAREST, nearest.astype("<f4").tobytes())
         known = {"format": _FORMAT, **asdict(description)}
         write_whole(folder / _DESCRIPTION, (json.dumps(known, indent=1) + "\n").encode())
+        write_digests(folder)

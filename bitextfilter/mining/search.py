@@ -7,11 +7,13 @@ joining twice changes nothing: so a task counts as done once all its neighbours 
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -32,6 +34,8 @@ MapTasks = Callable[[Callable[[], Callable[[TaskId], Any]], Sequence[TaskId]], I
 
 Its first argument is called once in each worker, and returns the function that does a task.
 """
+
+_CHECK = hashlib.sha256().digest_size
 
 BLOCK = 1 << 17
 """Rows of a side that are searched, and whose neighbours are kept, together."""
@@ -76,9 +80,11 @@ class NeighbourFiles:
         rows, path = self.rows(side, block), self.path(side, block)
         if not path.exists():
             return no_neighbours(rows, self.k)
-        kept = np.frombuffer(path.read_bytes(), np.uint8)
-        if len(kept) != rows * self.k * 12:
-            raise InputError("its neighbours are damaged", file=str(path))
+        whole = path.read_bytes()
+        kept = np.frombuffer(whole[:-_CHECK], np.uint8)
+        if len(kept) != rows * self.k * 12 or _checked(path, whole[:-_CHECK]) != whole:
+            message, remedy = "its neighbours are damaged", "remove the folder"
+            raise InputError(message, file=str(path), remedy=remedy)
         cosines, numbers = np.split(kept, [rows * self.k * 4])
         shape = rows, self.k
         return cosines.view(np.float32).reshape(shape), numbers.view(np.int64).reshape(shape)
@@ -88,7 +94,8 @@ class NeighbourFiles:
         known = self.read(new.side, new.block)
         cosines, numbers = merge_neighbours(known, new.found, self.k)
         kept = cosines.astype("<f4").tobytes() + numbers.astype("<i8").tobytes()
-        write_whole(self.path(new.side, new.block), kept)
+        path = self.path(new.side, new.block)
+        write_whole(path, _checked(path, kept))
 
     def read_side(self, side: int) -> Neighbours:
         """Return the neighbours of all rows of a side: ``(n, min(k, m))``."""
@@ -99,6 +106,11 @@ class NeighbourFiles:
         columns = min(self.k, self.sizes[1 - side])
         cosines, numbers = (np.concatenate(part)[:, :columns] for part in zip(*blocks, strict=True))
         return cosines, numbers
+
+
+def _checked(path: Path, data: bytes) -> bytes:
+    """Return *data* and, behind it, the digest of the file's name and of them."""
+    return data + hashlib.sha256(os.fsencode(path.name) + data).digest()
 
 
 def find_neighbours(
@@ -128,21 +140,20 @@ def find_neighbours(
 
 
 def _tasks_done(record: Path, neighbours: NeighbourFiles) -> set[TaskId]:
-    """Read the record of tasks; a last line that was cut off is removed from it.
+    """Read the record of tasks; lines that were cut off or changed are removed from it.
 
-    A line has the two numbers of a task, then side and number of each block it found rows of.
+    A line has the two numbers of a task, then side and number of each block it found rows of, and
+    last a checksum. A task whose line is damaged is done again.
     """
     if not record.exists():
         return set()
     whole = record.read_bytes()
-    kept = whole[: whole.rfind(b"\n") + 1]
-    if kept != whole:
-        write_whole(record, kept)
-    try:
-        lines = [tuple(map(int, line.split())) for line in kept.splitlines()]
-        tasks = {(line[0], line[1]) for line in lines}
-    except (ValueError, IndexError) as error:
-        raise InputError("damaged; remove the folder", file=str(record)) from error
+    found = whole.splitlines(keepends=True)
+    kept = [line for line in found if line == _line(line.rpartition(b" ")[0])]
+    if kept != found:
+        write_whole(record, b"".join(kept))
+    lines = [tuple(map(int, line.split()[:-1])) for line in kept]
+    tasks = {(line[0], line[1]) for line in lines}
     blocks = {line[at : at + 2] for line in lines for at in range(2, len(line), 2)}
     if not all(neighbours.path(side, block).exists() for side, block in blocks):
         message = "neighbours found by some tasks are missing; remove the folder"
@@ -150,10 +161,15 @@ def _tasks_done(record: Path, neighbours: NeighbourFiles) -> set[TaskId]:
     return tasks
 
 
+def _line(numbers: bytes) -> bytes:
+    """Return a line of the record of tasks."""
+    return b"%b %08x\n" % (numbers, crc32(numbers))
+
+
 def _append(record: Path, task: TaskId, blocks: Sequence[BlockNeighbours]) -> None:
     numbers = [*task, *(number for block in blocks for number in (block.side, block.block))]
     with naming_output(record), open(record, "ab") as stream:
-        stream.write((" ".join(map(str, numbers)) + "\n").encode())
+        stream.write(_line(" ".join(map(str, numbers)).encode()))
         stream.flush()
         os.fsync(stream.fileno())
 

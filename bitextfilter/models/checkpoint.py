@@ -7,19 +7,23 @@ they come back as float32.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
 from bitextfilter.models.folders import FORMAT
 
 _SCALE = ".row_scale"
+
+_SPARE = 1 << 22
+"""Numbers that a network may have beside twice those of its tensors."""
 
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -101,17 +105,57 @@ def load_into(module: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> N
     module.load_state_dict(dict(tensors))
 
 
+def _is_finite(tensor: Tensor) -> bool:
+    """Return whether all numbers are finite: the least and the greatest say it soonest."""
+    if not tensor.is_floating_point() or not tensor.numel():
+        return True
+    return all(bool(end.isfinite()) for end in tensor.aminmax())
+
+
+_MAKERS = (torch.empty, torch.zeros)
+"""Functions that the layers of networks make large tensors by."""
+
+
+class _Bounded(TorchFunctionMode):
+    """Raises MemoryError before more than *most* numbers are filled in, in a block."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._left = most
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if func in _MAKERS:  # it takes no memory before it is filled
+            self._left -= made.numel()
+            if self._left < 0:
+                raise MemoryError
+        return made
+
+
 def load_parameters(folder: Path, part: str, build: Callable[[], Module]) -> Module:
     """Return the network that *build* makes, with the tensors of a *part* of a model folder.
 
+    No configuration takes much more memory than the tensors have.
+
     Raises:
         NotFoundError: the tensors are missing.
-        ModelError: they are damaged or do not fit, or the network is too large for the memory.
+        ModelError: they are damaged, not finite or do not fit, or too large for the memory.
     """
-    try:
-        network = build()
-    except RuntimeError as error:
-        raise ModelError(f"{folder}: its network cannot be held in memory") from error
     path = folder / f"{part}.safetensors"
-    load_into(network, load_tensors(path), path)
+    try:
+        tensors = load_tensors(path)
+        for name, tensor in tensors.items():
+            if not _is_finite(tensor):
+                raise ModelError(f"{path}: tensor {name} holds numbers that are not finite")
+        with _Bounded(_SPARE + 2 * sum(tensor.numel() for tensor in tensors.values())):
+            network = build()
+    except (RuntimeError, MemoryError, OverflowError) as error:
+        raise ModelError(f"{folder}: its network is too large for its tensors") from error
+    load_into(network, tensors, path)
     return network

@@ -7,12 +7,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
+from bitextfilter.io.digests import (
+    DIGESTS,
+    MISSING,
+    NEW,
+    changed_files,
+    file_digest,
+    folder_files,
+    write_digests,
+)
 from bitextfilter.io.files import draft, naming_output, put
 from bitextfilter.io.json_text import parse_json
 
@@ -31,8 +42,14 @@ ATTRIBUTION = "attribution.md"
 THRESHOLDS = "thresholds.json"
 """Recommended thresholds of its scores: see ``scoring/thresholds.py``."""
 
-_UNDIGESTED = (CARD, ATTRIBUTION, THRESHOLDS)
+_PAGES = (CARD, ATTRIBUTION)
+"""Files for people, who may edit them."""
+
+_UNDIGESTED = (*_PAGES, THRESHOLDS)
 """Files that no score depends on."""
+
+NO_VERIFY = "BITEXTFILTER_NO_VERIFY"
+"""The variable of the environment that, at 1, leaves the digests of models unchecked."""
 
 MAKERS = {
     "encoder": "bitext-train-encoder",
@@ -61,21 +78,63 @@ def find_model(name_or_folder: str | Path) -> Path:
     raise NotFoundError(f"{name}: neither a folder nor a shipped model (they are: {names})")
 
 
-def read_config(folder: Path) -> dict[str, Any]:
-    """Read ``config.json`` of a model folder.
+@contextmanager
+def unverified() -> Iterator[None]:
+    """Leave the digests of models unchecked, here and in processes that start meanwhile."""
+    before = os.environ.get(NO_VERIFY)
+    os.environ[NO_VERIFY] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[NO_VERIFY]
+        if before is not None:
+            os.environ[NO_VERIFY] = before
+
+
+def check_folder(folder: Path, pages: bool = False) -> None:
+    """Check each file of a model folder by its digest, unless the environment has ``NO_VERIFY``.
+
+    Folders of older versions have no digests. Files are read once for as long as they are the
+    same. *pages*: card and attribution, too.
 
     Raises:
-        NotFoundError: the folder or its configuration is missing.
-        ModelError: the file is damaged or of a newer format than this version reads.
+        NotFoundError: a file is missing.
+        ModelError: a file is damaged or new, or a link that leads out of the folder.
+    """
+    home = folder.resolve()
+    for path in folder.rglob("*"):
+        if path.is_symlink() and not path.resolve().is_relative_to(home):
+            raise ModelError(f"{path}: a link that leads out of the model; cp -rL copies its file")
+        if not (path.is_file() or path.is_dir()):
+            raise ModelError(f"{path}: neither a file nor a folder")
+    if os.environ.get(NO_VERIFY) == "1":
+        return
+    for name, fault in changed_files(folder):
+        if name in _PAGES and (fault == NEW or not pages):
+            continue
+        if fault == MISSING:
+            raise NotFoundError(f"{folder / name}: missing from the model folder")
+        raise ModelError(f"{folder / name}: {fault}; {NO_VERIFY}=1 reads it all the same")
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Read ``config.json`` of a model folder, after :func:`check_folder`.
+
+    Raises:
+        NotFoundError: the folder or one of its files is missing.
+        ModelError: a file is damaged, or of a newer format than this version reads.
     """
     path = folder / CONFIG
     try:
+        if not path.exists():
+            raise FileNotFoundError
+        check_folder(folder)
         config = parse_json(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise NotFoundError(
             f"{folder}: no model here (a model is a folder with {CONFIG})"
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path}: unreadable configuration: {error}") from error
     version = config.get("format") if isinstance(config, dict) else None
     if not isinstance(version, int):
@@ -107,18 +166,25 @@ def model_digest(folder: Path) -> str:
 def full_model_digest(folder: Path) -> str:
     """Return the SHA-256, in hexadecimal digits, of the files that scores depend on."""
     total = hashlib.sha256()
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-        name = path.relative_to(folder).as_posix()
+    for name, path in folder_files(folder).items():
         if name not in _UNDIGESTED:
-            content = hashlib.sha256(path.read_bytes()).hexdigest()
-            total.update(f"{name}\0{content}\n".encode())
+            total.update(f"{name}\0{file_digest(path)}\n".encode())
     return total.hexdigest()
 
 
 def file_sizes(folder: Path) -> dict[str, int]:
     """Return the files of a model folder by name, with their sizes in bytes."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+    return {name: path.stat().st_size for name, path in folder_files(folder).items()}
+
+
+def copy_model(folder: Path, draft: Path, without: str = "") -> None:
+    """Copy a model folder, but for its digests and the file *without*, into a draft.
+
+    Raises NotFoundError and ModelError as :func:`check_folder`.
+    """
+    check_folder(folder)
+    left_out = shutil.ignore_patterns(DIGESTS, without)
+    shutil.copytree(folder, draft, dirs_exist_ok=True, ignore=left_out)
 
 
 def check_replaceable(path: Path) -> None:
@@ -131,6 +197,7 @@ def check_replaceable(path: Path) -> None:
 def writing_folder(path: Path) -> Iterator[Path]:
     """Make a draft of the folder *path*, put in its place when the block ends without an error.
 
+    Gives it ``digests.json``.
     Replaces an older model folder of that name. Raises OutputError if *path* is anything else, or
     cannot be written.
     """
@@ -139,4 +206,5 @@ def writing_folder(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         with draft(path, folder=True) as new:
             yield new
+            write_digests(new)
             put(new, path)

@@ -8,8 +8,6 @@ depends on the pair and the model alone. An input can be its own background samp
 from __future__ import annotations
 
 import hashlib
-import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,11 +31,8 @@ _DIGEST_ROWS = 4096
 """Vectors read at a time for the digest."""
 _KEY_BYTES = 8
 
-_DAMAGES = (
-    *(OSError, EOFError, ValueError, KeyError, TypeError, AttributeError),
-    *(zipfile.BadZipFile, zlib.error),
-)
-"""Exceptions that a damaged file may raise."""
+_EXPANSION, _SPARE = 16, 1 << 20
+"""Bytes unpacked for each in a file, at most, beside spare ones: vectors hardly compress."""
 
 
 class BackgroundSample:
@@ -103,8 +98,11 @@ class BackgroundSample:
             raise NotFoundError(f"{path}: no such file of neighbours")
         try:
             with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+                unpacked = sum(member.file_size for member in arrays.zip.infolist())
+                if unpacked > _SPARE + _EXPANSION * path.stat().st_size:
+                    raise ValueError(f"{unpacked} bytes packed into {path.stat().st_size}")
                 source, target, k = arrays["source"], arrays["target"], int(arrays["k"])
-        except _DAMAGES as error:
+        except Exception as error:  # an unpacker has errors of many kinds
             raise ModelError(f"{path}: damaged neighbours: {error}") from error
         for sample in (source, target):
             if sample.dtype != np.int8 or sample.ndim != 2 or not len(sample) or k < 1:

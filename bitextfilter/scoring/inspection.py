@@ -15,6 +15,7 @@ from bitextfilter.models.folders import (
     ATTRIBUTION,
     CARD,
     THRESHOLDS,
+    check_folder,
     file_sizes,
     find_model,
     kind_of,
@@ -86,15 +87,9 @@ _SENTENCE, _OTHER, _TEMPLATE = "1 2 3", "3 2 1", "( S )"
 
 
 def verify_model(folder: Path) -> None:
-    """Raise ModelError where a model is damaged, or one of its outputs or tensors is not finite."""
-    from bitextfilter.models.checkpoint import load_tensors
-
-    outputs = dict(_OUTPUTS[kind_of(read_config(folder)) or "encoder"](folder))
-    for path in sorted(folder.glob("*.safetensors")):
-        for name, tensor in load_tensors(path).items():
-            if not tensor.isfinite().all():
-                raise ModelError(f"{path}: tensor {name} holds numbers that are not finite")
-    for name, output in outputs.items():
+    """Raise ModelError where a file of a model is damaged, or one of its outputs is not finite."""
+    check_folder(folder, pages=True)
+    for name, output in _OUTPUTS[kind_of(read_config(folder)) or "encoder"](folder):
         if not math.isfinite(output):
             raise ModelError(f"{folder}: its {name} is {output}")
     _check_thresholds(folder)

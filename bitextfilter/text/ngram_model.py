@@ -228,14 +228,17 @@ def _read_head(lines: _Lines) -> TokenUnits | None:
     while (line := lines.next()) != b"\\data\\":
         if line.startswith((b"mmap lm", b"\\1-grams:")) or lines.number > 1000:
             raise lines.fault("no \\data\\ before this: not an ARPA file")
-        units = TokenUnits.from_note(line.decode("utf-8", "replace")) or units
+        try:
+            units = TokenUnits.from_note(line.decode("utf-8", "replace")) or units
+        except ModelError as error:
+            raise lines.fault(str(error)) from error
     return units
 
 
 def _read_counts(lines: _Lines) -> list[int]:
     counts: list[int] = []
     while line := lines.next():
-        found = re.fullmatch(rb"ngram +(\d+) *= *(\d+)", line)
+        found = re.fullmatch(rb"ngram +(\d{1,18}) *= *(\d{1,18})", line)
         if found is None or int(found[1]) != len(counts) + 1:
             raise lines.fault(f"expected ngram {len(counts) + 1}=COUNT")
         counts.append(int(found[2]))

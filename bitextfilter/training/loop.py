@@ -8,7 +8,6 @@ adversarial mapping alone stands apart: its two optimisers learn against each ot
 from __future__ import annotations
 
 import copy
-import json
 import math
 import time
 from abc import ABC, abstractmethod
@@ -21,9 +20,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bitextfilter.errors import ModelError, NotFoundError
-from bitextfilter.io.files import draft, naming_output, put, write_whole
-from bitextfilter.io.json_text import parse_json
+from bitextfilter.errors import InputError, ModelError, NotFoundError
+from bitextfilter.io.digests import file_digest, read_record, write_record
+from bitextfilter.io.files import draft, naming_output, put
 from bitextfilter.models.checkpoint import load_into, load_tensors, save_tensors
 from bitextfilter.training.lazy_adam import LazyAdam, clip_norm
 from bitextfilter.training.settings import LoopSettings
@@ -127,16 +126,16 @@ def save_state(
     if torch.cuda.is_available():
         tensors["random_cuda"] = torch.cuda.get_rng_state()
     try:
-        last = int(parse_json((folder / PROGRESS).read_text(encoding="utf-8"))["tensors"])
-    except (OSError, ValueError, KeyError, TypeError):
+        last = int(read_record(folder / PROGRESS)["tensors"])
+    except (FileNotFoundError, InputError):
         last = 1
     number = 1 - last
     path = folder / f"{number}.{TENSORS}"
     with naming_output(path), draft(folder / TENSORS, folder=True) as new:
         save_tensors(new / TENSORS, tensors)
         put(new / TENSORS, path)
-    text = json.dumps({"tensors": number, **asdict(progress)})
-    write_whole(folder / PROGRESS, text.encode())
+    known = {"tensors": number, "digest": file_digest(path), **asdict(progress)}
+    write_record(folder / PROGRESS, known)
 
 
 def load_state(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer) -> Progress:
@@ -144,17 +143,17 @@ def load_state(folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer)
 
     Raises:
         NotFoundError: no state there.
-        ModelError: it is damaged or belongs to another network.
+        InputError: its record is damaged.
+        ModelError: its tensors are damaged or belong to another network.
     """
     try:
-        values: dict[str, Any] = parse_json((folder / PROGRESS).read_text(encoding="utf-8"))
-        path = folder / f"{values.pop('tensors')}.{TENSORS}"
-        progress = Progress(**values)
+        values = read_record(folder / PROGRESS, "train again without --resume")
     except FileNotFoundError:
         raise NotFoundError(f"{folder}: no training state to resume") from None
-    except (ValueError, TypeError, KeyError) as error:
-        raise ModelError(f"{folder / PROGRESS}: damaged training state: {error}") from error
-    tensors = load_tensors(path)
+    path = folder / f"{values.pop('tensors')}.{TENSORS}"
+    if values.pop("digest") != file_digest(path):
+        raise ModelError(f"{path}: damaged; train again without --resume")
+    progress, tensors = Progress(**values), load_tensors(path)
     random, random_cuda = tensors.pop("random"), tensors.pop("random_cuda", None)
     weights = {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")}
     load_into(model, weights, path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.json_text import json_bytes
 from bitextfilter.models.device import torch_threads
-from bitextfilter.models.folders import THRESHOLDS, writing_folder
+from bitextfilter.models.folders import THRESHOLDS, copy_model, writing_folder
 from bitextfilter.scoring.model import Model, distinct
 from bitextfilter.settings import Settings, from_mapping, group_rows, setting
 from bitextfilter.similarity import pair_classifier
@@ -326,8 +325,7 @@ def write_model(
     *record* says how it was trained.
     """
     with writing_folder(folder) as draft:
-        others = shutil.ignore_patterns(THRESHOLDS)  # they are of the scores it had
-        shutil.copytree(model.folder, draft, dirs_exist_ok=True, ignore=others)
+        copy_model(model.folder, draft, without=THRESHOLDS)  # they are of the scores it had
         pair_classifier.save_classifier(classifier, draft, quantise)
         (draft / _RECORD).write_bytes(json_bytes(record, indent=2))
 

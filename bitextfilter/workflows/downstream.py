@@ -8,7 +8,6 @@ number of updates and development pairs.
 from __future__ import annotations
 
 import dataclasses
-import json
 import shutil
 import statistics
 import time
@@ -22,13 +21,13 @@ from bitextfilter import __version__
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.evaluation.bleu import bleu, bleu_difference, check_bleu, chrf
 from bitextfilter.evaluation.result import Bootstrap, Estimate, Result, interval
+from bitextfilter.io.digests import file_digest, read_record, write_record
 from bitextfilter.io.files import write_whole
-from bitextfilter.io.json_text import parse_json
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.training.data import PairFile
 from bitextfilter.training.settings import count_updates
 from bitextfilter.translation.translator import SearchSettings, load_translator
-from bitextfilter.workflows.runs import Environment, TrainingFiles, file_digest
+from bitextfilter.workflows.runs import Environment, TrainingFiles
 from bitextfilter.workflows.subsets import (
     CorpusSample,
     ScoredFile,
@@ -128,7 +127,7 @@ class Experiment:
         self._chosen_by = chosen_by
         for folder, digest in ((s.folder(seed), d) for s, d in chosen_by.items() for seed in seeds):
             file = self._work / folder / CHOICE
-            if file.is_file() and parse_json(file.read_bytes())["digest"] != digest:
+            if file.is_file() and read_record(file, "remove its folder")["digest"] != digest:
                 raise SettingsError(
                     f"{file.parent} is of other scores: remove it, or name another --work"
                 )
@@ -138,14 +137,14 @@ class Experiment:
         record = self._work / system.folder(seed) / _RECORD
         if not record.is_file():
             return None
-        return SystemResult(**parse_json(record.read_text(encoding="utf-8")))
+        return SystemResult(**read_record(record, "remove it"))
 
     def choose(self, system: System, seed: int) -> Subset:
         """Choose the rows of a system. Raises InputError, as :func:`write_subset`."""
         folder, task = self._work / system.folder(seed), self._task
         folder.mkdir(exist_ok=True)
-        choice = json.dumps({"system": system.name, "digest": self._chosen_by[system]})
-        write_whole(folder / CHOICE, f"{choice}\n".encode())
+        choice = {"system": system.name, "digest": self._chosen_by[system]}
+        write_record(folder / CHOICE, choice)
         subset = write_subset(task.corpus, system, task.words, seed, folder / "pairs.tsv")
         self._subsets[system, seed] = subset
         return subset
@@ -177,8 +176,7 @@ class Experiment:
             round(time.monotonic() - started, 1),
             [[row.best for row in test] for test in found],
         )
-        text = json.dumps(dataclasses.asdict(outcome), ensure_ascii=False, indent=1) + "\n"
-        write_whole(folder / _RECORD, text.encode())
+        write_record(folder / _RECORD, dataclasses.asdict(outcome))
         for left in (training.environment.state, *folder.glob(".model.*")):
             shutil.rmtree(left, ignore_errors=True)
         return outcome

@@ -155,6 +155,8 @@ class CollectionMiner:
             with tempfile.TemporaryDirectory(prefix=".again.", dir=self._folder) as again:
                 paths = [Path(again, path.name) for path in kept]
                 claim(self._folder, self._plan_with(list(map(write_distinct, paths, windows))))
+                for file in Path(again).iterdir():
+                    file.replace(self._folder / file.name)
             self.sentences = list(map(SentenceFile, kept))
         else:
             self.sentences = list(map(write_distinct, kept, windows))

@@ -14,6 +14,7 @@ from bitextfilter.corpus.noise import CLEAN, NOISE_KINDS, NoiseSettings, even_ra
 from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.filtering import LabelledRows
 from bitextfilter.filters.fluency import load_language_model
+from bitextfilter.io.digests import file_digest
 from bitextfilter.models.folders import full_model_digest
 from bitextfilter.scoring.model import Model, check_measures
 from bitextfilter.scoring.model_scorers import WEIGHTS, Fluency, ModelScorers, check_scorers
@@ -21,7 +22,6 @@ from bitextfilter.similarity.vectors import cosine_pairs, euclidean_pairs
 from bitextfilter.text.language import check_columns
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.translation.translator import Translator, load_translator
-from bitextfilter.workflows.runs import file_digest
 
 _ANY_LANGUAGES = {"cosine": cosine_pairs, "euclidean": euclidean_pairs}
 """The measures for pairs in any of the model's languages."""

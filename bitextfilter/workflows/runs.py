@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bitextfilter.errors import InputError, NotFoundError, SettingsError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.files import locked, naming_output
 from bitextfilter.io.json_text import json_bytes
 from bitextfilter.io.work_folder import PLAN, claim
@@ -243,22 +241,3 @@ class TrainingRun(ABC):
         with writing_folder(self.environment.output) as folder:
             self.save(folder, network)
             (folder / RECORD).write_bytes(json_bytes(record, indent=2))
-
-
-def file_digest(path: str) -> str:
-    """Return a digest of a file. Raises NotFoundError where it cannot be read."""
-    try:
-        status = Path(path).stat()
-        return _content(path, status.st_mtime_ns, status.st_size)
-    except OSError as error:
-        raise NotFoundError(f"{path}: cannot be opened: {error.strerror or error}") from error
-
-
-@functools.cache
-def _content(path: str, *_: int) -> str:
-    """Read a file once for as long as its time and size are the same."""
-    total = hashlib.sha256()
-    with open(path, "rb") as stream:
-        while block := stream.read(1 << 20):
-            total.update(block)
-    return total.hexdigest()

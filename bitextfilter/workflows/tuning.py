@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import hashlib
 import json
 import math
-import shutil
 import tempfile
 import time
 from collections.abc import Sequence
@@ -20,10 +18,12 @@ from bitextfilter.encoders.registry import PIVOT, views
 from bitextfilter.errors import InputError, ModelError, OutputError, SettingsError
 from bitextfilter.evaluation.sts import pearson, read_rated_pairs
 from bitextfilter.filters.rule import Rule
+from bitextfilter.io.digests import file_digest
 from bitextfilter.io.files import locked, read_lines, write_whole
-from bitextfilter.io.rows import Columns
+from bitextfilter.io.rows import Columns, number_of
 from bitextfilter.models.folders import (
     CONFIG,
+    copy_model,
     find_model,
     model_digest,
     shipped_models,
@@ -35,7 +35,7 @@ from bitextfilter.text.ragged import PIECES
 from bitextfilter.training.data import PairFile
 from bitextfilter.workflows.encoder_training import EncoderTraining
 from bitextfilter.workflows.grid import Point
-from bitextfilter.workflows.runs import Environment, TrainingFiles, file_digest
+from bitextfilter.workflows.runs import Environment, TrainingFiles
 from bitextfilter.workflows.subsets import rule_columns, sample_lines, select_pairs
 
 
@@ -168,7 +168,7 @@ class TuningTask:
             note = "" if figure is not None else "constant scores have no correlation"
         if self.models is not None:
             with writing_folder(self.models / key) as draft:
-                shutil.copytree(folder, draft, dirs_exist_ok=True)
+                copy_model(folder, draft)
         return PointResult(key, figure, len(training.corpus), progress.best_update, note=note)
 
     def _pair_files(self, point: Point, scratch: Path) -> list[PairFile]:
@@ -216,7 +216,7 @@ def rule_parameters(rule: Rule) -> dict[str, list[Any]]:
             if _is_file(Path(value)):
                 found.append(file_digest(value))
             if value in shipped_models() or _is_file(Path(value) / CONFIG):
-                found.append(_model(find_model(value)))
+                found.append(model_digest(find_model(value)))
     return parameters
 
 
@@ -226,19 +226,6 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
-
-
-def _model(folder: Path) -> str:
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    stats = ((str(path), path.stat()) for path in files)
-    seen = tuple((name, status.st_mtime_ns, status.st_size) for name, status in stats)
-    return _model_digest(folder, seen)
-
-
-@functools.cache
-def _model_digest(folder: Path, _: tuple[tuple[str, int, int], ...]) -> str:
-    """Read a model once for as long as its files are the same."""
-    return model_digest(folder)
 
 
 HIGHER_IS_BETTER = {"recovery_error": False, "pearson": True}
@@ -277,8 +264,12 @@ class ResultTable:
         self._names += [name for name in header[len(fixed) :] if name not in self._names]
         for number, line in enumerate(lines, 2):
             cells = line.split("\t")
+            message = ""
             if len(cells) != len(header):
                 message = f"{len(cells)} columns, expected {len(header)}"
+            elif cells[1] and not math.isfinite(number_of(cells[1].encode())):
+                message = f"{self.figure} is no number"
+            if message:
                 raise InputError(message, file=str(self.path), line=number, remedy="mend the table")
             self._rows[cells[0]] = dict(zip(header, cells, strict=True))
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from console import BIN, heeding
-from toys import toy_model
+from toys import as_older, toy_model
 
 from bitextfilter.commands import embed, score
 from bitextfilter.encoders.combination import AveragingNetwork, AveragingSettings
@@ -216,7 +216,7 @@ def test_a_damaged_model(
     folder: Path, tmp_path: Path, name: str, damage: Callable[[Path], None], code: int
 ) -> None:
     model = tmp_path / "model"
-    shutil.copytree(folder, model)
+    as_older(shutil.copytree(folder, model))
     damage(model / name)
     result = call(model, "-o", tmp_path / "out.tsv")
     says_one_line(result, code, str(model))

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from toys import sentences, toy_model
 
 from bitextfilter.commands import align
+from bitextfilter.io.digests import read_record, write_record
 from bitextfilter.mining import index as approximate
 from bitextfilter.mining import search
 from bitextfilter.scoring.model import Model
@@ -362,6 +363,8 @@ def test_indexes_that_cannot_serve(model: Path, files: tuple[Path, Path], tmp_pa
         (index / name).write_bytes(kept[: len(kept) // 2])
         assert run(model, files[0], *load).exit_code == 65, name
         (index / name).write_bytes(kept)
+    (index / "digests.json").unlink()  # as older versions wrote it
+    assert run(model, files[0], *load).exit_code == 0
     known = json.loads((index / "index.json").read_text())
     (index / "index.json").write_text(json.dumps({**known, "format": 99}))
     assert run(model, files[0], *load).exit_code == 78
@@ -426,9 +429,9 @@ def test_how_an_index_is_searched_is_what_was_measured(
     kept = (*files, "--index", "ivf-pq", "--recall", "0.9", "--resume", tmp_path / "kept")
     whole = output(model, *kept)
     folder = tmp_path / "kept" / "nearest.4.ivf-pq.0.9"
-    tuned = json.loads((folder / "tuned.json").read_text())
+    tuned = read_record(folder / "tuned.json")["searches"]
     tuned[0][0], tuned[0][2], tuned[1][0], tuned[1][2] = 3, 2, 5, 4
-    (folder / "tuned.json").write_text(json.dumps(tuned))
+    write_record(folder / "tuned.json", {"searches": tuned})
     for path in [folder / "done", *folder.glob("*.nearest.*")]:
         path.unlink()
     asked.clear()

@@ -10,7 +10,7 @@ import pytest
 import torch
 from click.testing import CliRunner, Result
 from console import ROOT
-from toys import toy_model
+from toys import as_older, toy_model
 from translators import CASES, processor, saved
 
 from bitextfilter.commands.models import main
@@ -31,7 +31,7 @@ from bitextfilter.translation.translator import load_translator
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    folder = toy_model(tmp_path / "pretrained" / "aa-bb")
+    folder = as_older(toy_model(tmp_path / "pretrained" / "aa-bb"))
     (folder / "card.md").write_text("# A toy\n", encoding="utf-8")
     return folder
 
@@ -137,7 +137,7 @@ def test_verify_finds_thresholds_of_no_score(folder: Path, tmp_path: Path) -> No
     assert (result.exit_code, result.stdout) == (65, "")
     where = f"{folder / 'thresholds.json'}: "
     assert f"{where}1 thresholds were estimated with other weights" in result.stderr
-    plain = toy_model(tmp_path / "plain", classifier=False)
+    plain = as_older(toy_model(tmp_path / "plain", classifier=False))
     write_thresholds(plain, [threshold(model=model_digest(plain))])
     result = invoke("verify", plain)
     assert (result.exit_code, result.stdout) == (65, "")
@@ -266,7 +266,7 @@ def test_a_changed_byte_changes_the_digest_but_the_card_does_not(folder: Path) -
 
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_translators_are_shown_and_verified(case: int, tmp_path: Path) -> None:
-    folder = saved(tmp_path / "translator", case)
+    folder = as_older(saved(tmp_path / "translator", case))
     facts = facts_of(invoke("show", folder))
     assert facts["kind"] == ["translator"] and facts["architecture"] == [CASES[case][0]]
     assert facts["measures"] == [""] and facts["default measure"] == ["none"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from toys import sentences, toy_model
+from toys import as_older, sentences, toy_model
 
 from bitextfilter.commands.evaluate import main as evaluate
 from bitextfilter.commands.models import main
@@ -99,6 +99,7 @@ def test_a_model_keeps_others_and_its_texts(toy: Path, shared: Path) -> None:
 
 def test_thresholds_of_other_weights_go(toy: Path, shared: Path) -> None:
     recommend(toy, shared / "csls.json", "-o", toy)
+    as_older(toy)
     other = {**json.loads((toy / "thresholds.json").read_text())}
     other["thresholds"][0]["model"] = "0" * 12
     (toy / "thresholds.json").write_text(json.dumps(other))

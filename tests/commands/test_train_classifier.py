@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner, Result
-from toys import sentences, toy_model
+from toys import as_older, sentences, toy_model
 
 import bitextfilter
 from bitextfilter.commands.train_classifier import main
@@ -253,7 +253,7 @@ def test_the_same_again_and_everything_else_kept(data: Path, tmp_path: Path) -> 
         assert train(*words, "-o", tmp_path / name).exit_code == 0
     assert load(tmp_path / "one").digest == load(tmp_path / "two").digest
     for file in (data / "model").iterdir():
-        if file.name != "config.json":
+        if file.name not in ("config.json", "digests.json"):
             assert (tmp_path / "one" / file.name).read_bytes() == file.read_bytes()
 
 
@@ -270,7 +270,7 @@ def test_int8_is_smaller_and_scores_alike(data: Path, tmp_path: Path) -> None:
 
 def test_in_place(data: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
-    shutil.copytree(data / "model", model)
+    as_older(shutil.copytree(data / "model", model))
     words = (data / "clean.tsv", "--negatives", "repaired", "--model", model, "-q", "--in-place")
     before = load(model)
     assert before.classifier is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from pathlib import Path
 
@@ -100,6 +101,7 @@ def test_a_full_disk_is_named() -> None:
         pytest.skip("no such device")
     writer = VectorWriter.__new__(VectorWriter)
     writer._path, writer._record, writer.rows = full, np.dtype([("numbers", "<f2", (12,))]), 0
+    writer._digest = hashlib.sha256()
     writer._file = open(full, "wb", buffering=0)
     with writer._file, pytest.raises(OutputError, match="/dev/full: cannot be written: No space"):
         writer.append(ROWS)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from toys import DIM, WORDS, toy_model
+from toys import DIM, WORDS, as_older, toy_model
 
 from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.models.folders import CONFIG, model_digest
@@ -66,7 +66,7 @@ def test_no_torch_is_loaded() -> None:
     ],
 )
 def test_a_damaged_configuration_is_named(tmp_path: Path, part: str, value: object) -> None:
-    folder = toy_model(tmp_path / "toy")
+    folder = as_older(toy_model(tmp_path / "toy"))
     config = json.loads((folder / CONFIG).read_text())
     (folder / CONFIG).write_text(json.dumps({**config, part: value}))
     with pytest.raises(ModelError, match=f"the configuration's {part} is unusable"):
@@ -76,7 +76,7 @@ def test_a_damaged_configuration_is_named(tmp_path: Path, part: str, value: obje
 def test_missing_and_damaged_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         describe_model(tmp_path / "nothing")
-    folder = toy_model(tmp_path / "toy")
+    folder = as_older(toy_model(tmp_path / "toy"))
     (folder / "neighbours.npz").write_bytes(b"PK")
     with pytest.raises(ModelError, match="neighbours"):
         describe_model(folder)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toys import toy_model
+from toys import as_older, toy_model
 
 import bitextfilter
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
@@ -107,7 +107,7 @@ def test_a_newer_model(folder: Path) -> None:
 
 
 def test_parts_of_another_width(folder: Path) -> None:
-    save_classifier(SentenceClassifier(SentenceClassifierSettings(5)), folder)
+    save_classifier(SentenceClassifier(SentenceClassifierSettings(5)), as_older(folder))
     with pytest.raises(
         ModelError, match="classifier takes vectors of width 5, the encoder's are 32"
     ):

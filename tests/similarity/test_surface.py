@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from toys import sentences, toy_model
+from toys import as_older, sentences, toy_model
 
 from bitextfilter.errors import SettingsError
 from bitextfilter.scoring.model import load
@@ -108,7 +108,7 @@ def test_probabilities_are_those_of_the_network(rows: tuple[np.ndarray, np.ndarr
 
 
 def test_a_model_with_such_a_classifier(tmp_path: Path) -> None:
-    folder = toy_model(tmp_path / "model", classifier=False)
+    folder = as_older(toy_model(tmp_path / "model", classifier=False))
     plain = load(folder)
     torch.manual_seed(1)
     save_classifier(

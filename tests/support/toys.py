@@ -14,7 +14,8 @@ import numpy as np
 import torch
 
 from bitextfilter.encoders.registry import ENCODERS
-from bitextfilter.models.folders import writing_folder
+from bitextfilter.io.digests import DIGESTS
+from bitextfilter.models.folders import copy_model, writing_folder
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
 from bitextfilter.similarity.pair_classifier import save_classifier
 from bitextfilter.similarity.sentence_classifier import (
@@ -104,10 +105,18 @@ def toy_model(
     return folder
 
 
+def as_older(folder: Path) -> Path:
+    """Remove the digests of a model, which older versions did not write, so that it may change."""
+    (folder / DIGESTS).unlink()
+    return folder
+
+
 def toy_words_model(folder: Path) -> Path:
     """Write the model with an untrained classifier that reads words."""
     toy_model(folder, classifier=False)
     settings = WordClassifierSettings(DIM, 0.5, width=8, meaning=8, word_kinds=2, hidden=16)
     torch.manual_seed(1)
-    save_classifier(WordClassifier(settings), folder)
+    with writing_folder(folder) as draft:
+        copy_model(folder, draft)
+        save_classifier(WordClassifier(settings), draft)
     return folder

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from toys import as_older
 from translators import CASES, LARGER, network, processor, text_template
 
 from bitextfilter.errors import ModelError, NotFoundError, SettingsError
@@ -161,7 +162,7 @@ def test_a_recurrent_model_from_before_there_was_a_choice_of_attention(tmp_path:
         TRANSLATORS.save(
             folder, (name, TRANSLATORS.settings(name, shape)), made.network, made.processor
         )
-    path = tmp_path / "model" / "config.json"
+    path = as_older(tmp_path / "model") / "config.json"
     config = json.loads(path.read_text())
     assert config["translator"].pop("attention") == "bilinear"
     path.write_text(json.dumps(config))
@@ -207,7 +208,7 @@ def test_symbols_of_templates_that_are_damaged(
     with writing_folder(tmp_path / "model") as folder:
         kind = (name, TRANSLATORS.settings(name, shape))
         TRANSLATORS.save(folder, kind, made.network, made.processor)
-    path = tmp_path / "model" / "config.json"
+    path = as_older(tmp_path / "model") / "config.json"
     config = {**json.loads(path.read_text()), **change}
     if config["templates"] is None:
         del config["templates"]

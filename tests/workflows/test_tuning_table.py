@@ -104,3 +104,9 @@ def test_a_damaged_line_is_named(path: Path) -> None:
     path.write_text(path.read_text() + "b\t3\n")
     with pytest.raises(InputError, match=r"tuning.tsv:3: 2 columns, expected 6"):
         ResultTable(path, "pearson", [])
+    for cell in ("2.0O00", "nan", "1e999"):
+        ResultTable(path.with_name("other.tsv"), "pearson", []).add(point(), PointResult("a", 2.0))
+        whole = path.with_name("other.tsv").read_text()
+        path.write_text(whole.replace("2.0000", cell))
+        with pytest.raises(InputError, match=r"tuning.tsv:2: pearson is no number; mend the table"):
+            ResultTable(path, "pearson", [])

@@ -93,6 +93,7 @@ from bitextfilter.commands.frame.options import (
 )
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import NotFoundError
+from bitextfilter.models.folders import unverified
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -304,6 +305,8 @@ def _callback(function: Callable[..., None], groups: Sequence[Options]) -> Calla
             for group in groups
         ]
         with _run_of({type(one): one for one in settings}) as run:
+            if values.get("no_verify"):
+                run.enter(unverified())
             function(run, *(one for one in settings if not isinstance(one, _OF_THE_RUN)))
             run.check_bad(last=True)
         run.report()

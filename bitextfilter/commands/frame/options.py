@@ -351,6 +351,10 @@ class ModelName:
         envvar="BITEXTFILTER_MODEL",
         show_envvar=True,
     )
+    no_verify: bool = flag(
+        "--no-verify",
+        "Do not check the files of models by their digests; also BITEXTFILTER_NO_VERIFY=1.",
+    )
 
 
 @dataclass(frozen=True)

@@ -184,9 +184,9 @@ POINTS = [
     ("bitextfilter.models.registry.write_config", 2, True),
     ("bitextfilter.workflows.downstream.load_translator", 1, False),
     ("bitextfilter.workflows.downstream.write_whole", 1, False),
-    ("bitextfilter.workflows.downstream.write_whole", 2, True),
-    ("bitextfilter.workflows.downstream.write_whole", 4, False),
-    ("bitextfilter.workflows.downstream.write_whole", 4, True),
+    ("bitextfilter.workflows.downstream.write_record", 1, True),
+    ("bitextfilter.workflows.downstream.write_record", 3, False),
+    ("bitextfilter.workflows.downstream.write_record", 3, True),
     ("bitextfilter.workflows.downstream.chrf", 1, False),
 ]
 
