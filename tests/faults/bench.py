@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import io
 import os
 import re
+import shutil
 import tempfile
 import time
 import unicodedata
@@ -36,6 +38,7 @@ def models() -> Path:
     """A folder of toy models, made by one thread: a fork would lack others, and wait for them."""
     torch.set_num_threads(1)
     folder = Path(tempfile.mkdtemp(prefix="toys-"))
+    atexit.register(shutil.rmtree, folder)
     toys.toy_model(folder / "toy")
     toys.toy_words_model(folder / "words")
     translators.saved(folder / "translator")

@@ -390,8 +390,9 @@ def embed(bench: Bench) -> None:
 
 def translate(bench: Bench) -> None:
     """A line for each line."""
-    data, rows = lines(bench, min(bench.some(), 15))
-    words = ["--model", str(models() / "translator"), "--on-error", "reject", "--max-length", "20"]
+    data, rows = lines(bench, min(bench.some(), 8))
+    words = ["--model", str(models() / "translator"), "--on-error", "reject", "--threads", "1"]
+    words += ["--max-length", "10"]
     done = bench.run("bitext-translate", *words, "--beam", "2", data=data)
     assert done.code == 0 and len(body(done.out)[1]) == len(rows), done
     again = bench.run("bitext-translate", *words, "--beam", "2", "--batch-size", "7", data=data)
@@ -409,18 +410,14 @@ def segment(bench: Bench) -> None:
     data, rows = lines(bench)
     kept = [row for row in rows if b"\0" not in row and whole(cut(row)[0], True)]
     data = b"".join(kept)
-    kind = bench.chooser.choice(("unigram", "sentencepiece-bpe", "bpe", "none"))
-    words = ["--kind", kind, "--vocabulary-size", "300", "--merges", "50"]
-    words = words[:2] + (
-        words[2:4]
-        if kind in ("unigram", "sentencepiece-bpe")
-        else words[4:]
-        if kind == "bpe"
-        else []
-    )
+    pieces, merges = ["--vocabulary-size", "300"], ["--merges", "50"]
+    kinds = {"unigram": pieces, "sentencepiece-bpe": pieces, "bpe": merges, "none": []}
+    kind, size = bench.chooser.choice(list(kinds.items()))
     folder = str(bench.folder / "pieces")
     real = "".join(f"{s}\n{t}\n" for s, t in REAL).encode()
-    learnt = bench.run("bitext-segment learn", *words, "-o", folder, data=real + data)
+    learnt = bench.run(
+        "bitext-segment learn", "--kind", kind, *size, "-o", folder, data=real + data
+    )
     bench.counts["rows"] += len(kept)
     if learnt.code:
         return
