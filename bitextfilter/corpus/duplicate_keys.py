@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from bitextfilter.errors import SettingsError
+from bitextfilter.text.composition import normal_form
 
 MATCH = ("exact", "normalised", "near")
 BY = ("pair", "source", "target", "either")
@@ -92,11 +93,11 @@ def normaliser(ignored: Collection[str]) -> Callable[[str], str]:
 
     def normalise(text: str) -> str:
         if not text.isascii():
-            text = unicodedata.normalize("NFKC", text)
+            text = normal_form(text, "NFKC")
         if fold:
             # Unicode's caseless form of compatibility-normalised text (Unicode Standard, D146).
             ascii_only = text.isascii()
-            text = text.lower() if ascii_only else unicodedata.normalize("NFKC", text.casefold())
+            text = text.lower() if ascii_only else normal_form(text.casefold(), "NFKC")
         shrunk = text.translate(removed)
         if not shrunk or shrunk.isspace():
             shrunk = text.translate(spaces)

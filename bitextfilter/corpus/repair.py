@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection
 from html.entities import html5
 
 from bitextfilter.errors import SettingsError
+from bitextfilter.text.composition import normal_form
 
 _PASSES = 16
 """Most layers of entities in entities, or of mojibake on mojibake, that are undone."""
@@ -115,7 +116,7 @@ def _ligatures(text: str) -> str:
 def _width(text: str) -> str:
     """Give full-width Latin, and half-width kana and hangul, their usual width."""
     usual = text if text.isascii() else text.translate(_WIDTHS)
-    return text if usual == text else unicodedata.normalize("NFC", usual)
+    return text if usual == text else normal_form(usual)
 
 
 def _quotes(text: str) -> str:
@@ -137,7 +138,7 @@ def _spaces(text: str) -> str:
 
 def _nfc(text: str) -> str:
     """Write characters in the composed form of Unicode, NFC."""
-    return unicodedata.normalize("NFC", text)
+    return normal_form(text)
 
 
 REPAIRS: dict[str, Callable[[str], str]] = {

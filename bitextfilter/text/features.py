@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import math
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +18,7 @@ from zlib import crc32
 import numpy as np
 
 from bitextfilter.arrays import Integers, Vectors
+from bitextfilter.text.composition import normal_form
 from bitextfilter.text.negations import NEGATION_PARTS, NEGATION_WORDS
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged, View
@@ -53,7 +53,7 @@ def surface_features(sentences: Sequence[str]) -> Vectors:
     separators: 1,500 and 1.500 are the same), its words with capitals and all its words. All are
     multiples of 2**-12, from 0 to about 8.
     """
-    texts = [_Text(unicodedata.normalize("NFC", sentence)) for sentence in sentences]
+    texts = [_Text(normal_form(sentence)) for sentence in sentences]
     rows = np.zeros((len(texts), SURFACE_WIDTH), dtype=np.float32)
     for row, text in zip(rows, texts, strict=True):
         row[SURFACE] = (*text.counts(), *text.edges())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from bitextfilter.errors import ModelError
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text import characters
+from bitextfilter.text.composition import normal_form
 
 _CONFIG = "config.json"
 
@@ -57,7 +57,7 @@ class Normalisation(Settings):
                 text = _moses("Tokenizer", language).tokenize(text, return_str=True, escape=False)
             text = _plain(text)
         if self.lowercase:
-            text = unicodedata.normalize("NFC", text.lower())
+            text = normal_form(text.lower())
         if self.apart:
             parts = _ASCII_PARTS if text.isascii() else _parts()
             text = " ".join(parts.findall(text))
@@ -100,7 +100,7 @@ def _plain(sentence: str) -> str:
     if not sentence.isprintable():
         sentence = _SPACES.sub(" ", _INVISIBLE.sub("", sentence))
     if not sentence.isascii():
-        sentence = unicodedata.normalize("NFC", sentence.replace(_RESERVED, "_"))
+        sentence = normal_form(sentence.replace(_RESERVED, "_"))
     return " ".join(sentence.split())
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -15,6 +14,7 @@ import numpy as np
 from bitextfilter.arrays import Integers
 from bitextfilter.errors import DeviceError, ModelError
 from bitextfilter.settings import Settings, setting
+from bitextfilter.text.composition import normal_form
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged
 
@@ -182,7 +182,7 @@ def word_forms(sentence: str) -> set[str]:
     characters.
     """
     forms: set[str] = set()
-    folded = unicodedata.normalize("NFC", sentence).casefold()
+    folded = normal_form(sentence).casefold()
     for word in _word_pattern().finditer(folded):
         text = word.group()
         if word.group("unspaced") and len(text) > 1:
