@@ -354,14 +354,14 @@ def lines_of(stream: Iterable[bytes], name: str) -> Iterator[bytes]:
     Raises InputError naming the line where the stream cannot be read or unpacked any further, or
     that is longer than LINE_BYTES.
     """
-    number = 0
+    number, most = 0, LINE_BYTES
     readline = getattr(stream, "readline", None)
-    lines = iter(partial(readline, LINE_BYTES + 1), b"") if readline else stream
+    lines = iter(partial(readline, most + 1), b"") if readline else stream
     try:
         for line in lines:
             number += 1
-            if len(line) > LINE_BYTES:
-                message = f"the line is longer than {LINE_BYTES >> 20} MiB"
+            if len(line) > most:
+                message = f"the line is longer than {most >> 20} MiB"
                 raise InputError(message, file=name, line=number, remedy=_LONG)
             yield line
     except BitextError:  # of a stream that names its own files

@@ -6,11 +6,12 @@ A small file may declare a window of gigabytes, which its unpacker must then hol
 from __future__ import annotations
 
 import io
-import lzma
 import sys
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 if TYPE_CHECKING:
+    from lzma import LZMADecompressor
+
     from _typeshed import WriteableBuffer
 
 WINDOW = 1 << 27
@@ -78,5 +79,7 @@ class _Xz(io.RawIOBase):
         return bool(found)
 
 
-def _unpacker() -> lzma.LZMADecompressor:
+def _unpacker() -> LZMADecompressor:
+    import lzma
+
     return lzma.LZMADecompressor(memlimit=WINDOW + _OVERHEAD)
