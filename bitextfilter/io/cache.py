@@ -180,7 +180,7 @@ class Cache(AbstractContextManager["Cache"]):
         except OSError as error:
             reason = error.strerror or error
             raise OutputError(f"{self._folder}: cannot be written: {reason}") from error
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a message that is not UTF-8
             if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
                 raise OutputError(f"{self._file}: cannot be used: {error}") from error
             remedy = "delete it, and its scores are computed again"

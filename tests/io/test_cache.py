@@ -310,6 +310,14 @@ def test_killed_at_any_point(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [CACHE_FILE]
 
 
+def test_a_message_of_sqlite_that_is_not_utf_8_is_damage(tmp_path: Path) -> None:
+    fill(tmp_path, range(5))
+    whole = (tmp_path / CACHE_FILE).read_bytes()
+    (tmp_path / CACHE_FILE).write_bytes(whole.replace(b"CREATE TABLE", b"CREATE TAB\xccE", 1))
+    with pytest.raises(InputError, match="damaged cache; delete it"):
+        Cache(tmp_path)
+
+
 def test_a_folder_that_was_deleted_is_made_again(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     with Cache(folder) as cache:
