@@ -206,7 +206,7 @@ def _filtered(
     run.counts.update(kept=0, dropped=0)
     windows = rows.lines(run.common.batch_size)
     for filtered in map_in_order(line_filter, windows, run.common.threads):
-        if filtered.bad is not None and not run.row_settings.reject:
+        if filtered.bad is not None and (filtered.stopped or not run.row_settings.reject):
             raise run.error(filtered.bad)
         run.first_bad = run.first_bad or filtered.bad
         output.write(filtered.output)

@@ -33,8 +33,9 @@ class DedupSettings:
 
     ``match``: texts are equal (exact), or equal without the parts in ``ignore`` (normalised), or
     their ``shingle``-grams of characters have a Jaccard similarity of ``similarity`` or more
-    (near; by pair, on each side). ``by``: compare both sides together, one, or either. ``keep``:
-    the first row, or the first with the best score. ``memory``: approximate bytes to use.
+    (near; by pair, on each side; the first 10,000 characters of a text count). ``by``: compare
+    both sides together, one, or either. ``keep``: the first row, or the first with the best score.
+    ``memory``: approximate bytes to use.
     """
 
     match: str = "exact"

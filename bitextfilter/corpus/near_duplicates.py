@@ -24,7 +24,10 @@ _RECALL = 0.99
 """Least probability that two texts of just the required similarity become candidates."""
 
 _SEED = 1
-_CACHED_TEXTS = 4096
+_CACHED_TEXTS = 1024
+_LONGEST = 10_000
+"""Characters of a text that are compared, which bounds the memory."""
+
 _BLOCK = 1024
 """Rows hashed at once."""
 
@@ -140,6 +143,7 @@ class NearTexts(AbstractContextManager["NearTexts"]):
 
     def add(self, lines: npt.NDArray[np.int64], rows: Sequence[Sequence[str]]) -> _Integers:
         """Add *rows* by their lines, which ascend, and return their keys, ``(n, keys)``."""
+        rows = [[text[:_LONGEST] for text in row] for row in rows]
         sides = self._settings.sides
         records: list[bytes] = []
         for line, row in zip(lines.tolist(), rows, strict=True):

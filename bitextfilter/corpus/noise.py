@@ -103,6 +103,8 @@ _NEAR = 2
 """Largest distance of a neighbouring line."""
 _MOST_TEXT = 1 << 25
 """Characters in a window; with more, no line is read ahead and those behind are released."""
+_LONGEST = 10_000
+"""Characters of a side that can be damaged: some kinds take a time that grows with their square."""
 _TRIES = 20
 _TRUNCATED = (0.35, 0.6)
 """Least and greatest share of its words that a truncated side keeps."""
@@ -390,8 +392,8 @@ class NoiseSettings:
             raise SettingsError(f"a window of {self.window}: must be at least 1")
 
     def fits(self, text: str) -> bool:
-        """Return whether *text* has a number of words in the range."""
-        return self.words[0] <= len(text.split()) <= self.words[1]
+        """Return whether *text* has a number of words in the range, and is not too long."""
+        return len(text) <= _LONGEST and self.words[0] <= len(text.split()) <= self.words[1]
 
     def lacks(self, kind: str) -> str | None:
         """Return the missing material for a *kind* of noise, or None."""
@@ -455,9 +457,9 @@ def noisy_pairs(
 
     A pair is damaged with the probability that the rates add up to, by a kind drawn by its rate
     among those that apply (``number`` needs a number). So a kind that applies to few pairs is
-    rarer than asked, and the others are more frequent. Pairs with too few or too many words, or
-    to which no kind applies, stay clean. A damaged pair differs from the clean one and has no
-    blank side. Cut or reordered sides have single spaces between words.
+    rarer than asked, and the others are more frequent. Pairs with too few or too many words, with
+    a side of more than 10,000 characters, or to which no kind applies, stay clean. A damaged pair
+    differs from the clean one and has no blank side. Cut or reordered sides have single spaces.
 
     Raises SettingsError for an unknown kind, rates out of range, and missing material.
     """

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -20,6 +21,9 @@ from bitextfilter.settings import setting
 from bitextfilter.text import characters
 
 Unmatched = tuple[Sequence[str], Sequence[str]]
+
+_MOST_ITEMS = 10_000
+"""Placeholders, or digits, of a side that are compared, which bounds the time."""
 
 _NAMED = 3
 """Mismatches that a reason names; the others are counted."""
@@ -58,7 +62,10 @@ class AgreementRule(PairFault):
         return ", ".join(named[:_NAMED] + more)
 
 
-_EMAIL = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}._%+-]*+@(?:[\p{L}\p{N}-]++\.)+\p{L}{2,}")
+_EMAIL = regex.compile(  # tried once for each run of such characters, from its first letter
+    r"(?:\G|(?<![\p{L}\p{N}._%+-]))[._%+-]*+\K"
+    r"[\p{L}\p{N}][\p{L}\p{N}._%+-]*+@(?:[\p{L}\p{N}-]++\.){1,127}\p{L}{2,}"
+)
 
 
 _WEB = regex.compile(
@@ -87,7 +94,7 @@ _PLACEHOLDER = regex.compile(
     r"|(?P<named>[%$\#]?\{\{?\s*-?[\p{L}\p{N}_][\p{L}\p{N}_.:$!|\[\]-]*\s*\}\}?|\{\}"
     r"|%\([\p{L}\p{N}_.-]+\)\p{L}|%<\w+>|%[A-Za-z]\w*_\w+|%(?:[A-Z]{2}[A-Z0-9_]*|[a-z_]{4,})%(?!%))"
     r"|(?<=[0-9]\s?)%-?\p{L}{2,}"
-    r"|%(?P<place>[0-9]+\$)?[-+#0']*(?:[0-9]+|\*)?(?:\.(?:[0-9]+|\*))?(?:hh?|ll?|[jztLq])?"
+    r"|%(?P<place>[0-9]++\$)?[-+#0']*+(?:[0-9]++|\*)?(?:\.(?:[0-9]++|\*))?(?:hh?|ll?|[jztLq])?"
     r"(?P<kind>[diouxXeEfgGaAcspnm@])"
     r"|(?P<named>%L?[1-9][0-9]?)(?![0-9$])"
 )
@@ -163,7 +170,8 @@ class Placeholders(_Copied):
     """The sides hold the same placeholders of programs, in any order; ``allowed`` may differ.
 
     ``%s``, ``%1$d``, ``%(name)s``, ``%1``, ``%{x}``, ``${x}``, ``{0}``, ``{name}`` and ``{{x}}``;
-    ``%2$s`` is the same as ``%s``. 5 % is not a placeholder.
+    ``%2$s`` is the same as ``%s``. 5 % is not a placeholder. The first 10,000 of a side are
+    compared.
     """
 
     name = "placeholders"
@@ -178,7 +186,7 @@ class Placeholders(_Copied):
         Formats of dates and times (``%H:%M``) differ between languages and do not count.
         """
         timed, seen = _TIME_FORMAT.search(text), set()
-        for found in _PLACEHOLDER.finditer(text):
+        for found in islice(_PLACEHOLDER.finditer(text), _MOST_ITEMS):
             kind = None if timed else found["kind"]
             plain = "".join((found["named"] or "").split()) or f"%{_INTEGER.get(kind or '', kind)}"
             numbered = found["place"] or (found["named"] and plain != "{}")
@@ -266,7 +274,8 @@ class Numerals(Bounded):
     """The sequences of digits other than 0 are similar on both sides.
 
     The value is the ratio of Ratcliff and Obershelp by Python's ``difflib``: 1 for the same
-    digits, or none on both sides. Digits of any script count by their values.
+    digits, or none on both sides. Digits of any script count by their values. Of more than 10,000
+    digits the first 10,000 are compared.
     """
 
     name = "numerals"
@@ -290,7 +299,7 @@ def _digits_above_0(side: BatchSide) -> Iterator[bytes]:
     places = np.flatnonzero(values > 0)
     found = values[places].tobytes()
     bounds = (np.searchsorted(places, ends).tolist() for ends in (side.starts, side.ends))
-    return (found[first:last] for first, last in zip(*bounds, strict=True))
+    return (found[first:last][:_MOST_ITEMS] for first, last in zip(*bounds, strict=True))
 
 
 @dataclass(frozen=True)

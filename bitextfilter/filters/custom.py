@@ -13,7 +13,15 @@ import regex
 from bitextfilter.arrays import Floats, Mask
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import BatchSide, Pairs
-from bitextfilter.filters.rule import SIDES, Bounded, LanguagePair, PairFault, Rule, SideFault
+from bitextfilter.filters.rule import (
+    PATIENCE,
+    SIDES,
+    Bounded,
+    LanguagePair,
+    PairFault,
+    Rule,
+    SideFault,
+)
 from bitextfilter.io.files import read_lines
 
 
@@ -22,7 +30,8 @@ class RegularExpression(PairFault):
     """No side matches a regular expression; with ``keep=yes``, each side matches.
 
     ``pattern`` is for both sides, ``source`` and ``target`` are for one. The syntax is that of
-    Python's ``regex`` package; a match may stand anywhere in a sentence.
+    Python's ``regex`` package; a match may stand anywhere in a sentence. An expression that takes
+    more than 10 seconds on a sentence stops the run.
     """
 
     name = "regular-expression"
@@ -56,7 +65,7 @@ class RegularExpression(PairFault):
         patterns = both if self.pattern is not None else (self.source, self.target)
         for name, pattern, sentence in zip(SIDES, patterns, (source, target), strict=True):
             if pattern is not None:
-                found = regex.compile(pattern).search(sentence)
+                found = regex.compile(pattern).search(sentence, timeout=PATIENCE)
                 if bool(found) != self.keep:
                     return f"{name}:{found[0]}" if found else f"{name}:none"
         return None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import math
 from abc import abstractmethod
+from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -107,13 +108,19 @@ class LongestCommonSubstring(PairFault):
         """Return a ratio that is too high; the common subsequence, an upper bound, is quicker."""
         source, target = source[:_LONGEST], target[:_LONGEST]
         shorter = min(len(source), len(target))
-        least = math.floor(self.maximum * shorter) + 1
+        least = max(0, math.floor(self.maximum * shorter) + 1)
         if not shorter or LCSseq.similarity(source, target, score_cutoff=least) < least:
             return None
-        matcher = SequenceMatcher(None, source, target, autojunk=False)
-        size = matcher.find_longest_match().size
+        sizes = range(least, shorter + 1)
+        size = least - 1 + bisect_left(sizes, True, key=partial(_differ, source, target))
         ratio = size / shorter
         return f"{ratio:.4g}>{self.maximum:g}" if ratio > self.maximum else None
+
+
+def _differ(one: str, other: str, size: int) -> bool:
+    """Return True if no *size* characters in a row stand on both sides."""
+    pieces = {one[start : start + size] for start in range(len(one) - size + 1)}
+    return pieces.isdisjoint(other[start : start + size] for start in range(len(other) - size + 1))
 
 
 class _TokenRule(Bounded):

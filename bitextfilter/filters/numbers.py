@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -72,6 +73,8 @@ def spelt_numbers(text: str, language: str | None) -> set[str]:
 
 def scales_at(text: str, place: int, language: str | None) -> set[int]:
     """Return the powers of ten by which a word at *place* multiplies the figure before it."""
+    if not any(map(str.isalpha, text[place : place + 2])):
+        return set()
     following = text[place : place + _LONGEST_SCALE].casefold()
     short = _ABBREVIATION.match(following)
     found = {_ABBREVIATIONS[short[1]]} if short else set()
@@ -196,11 +199,15 @@ def _digits() -> dict[int, str]:
     return {code: str(values[code]) for code in np.flatnonzero(values >= 0).tolist()}
 
 
+_MOST_NUMBERS = 10_000
+"""Numbers, and dates, of a side that are read, which bounds the time."""
+
+
 def read_numbers(text: str) -> list[Number]:
-    """Find the numbers of a *text* from ``in_ascii``."""
+    """Find the numbers of a *text* from ``in_ascii``, the first 10,000 of them."""
     return [
         Number(found[0], found.start(), found.end(), _readings(found[0]))
-        for found in _NUMBER.finditer(text)
+        for found in islice(_NUMBER.finditer(text), _MOST_NUMBERS)
     ]
 
 
@@ -272,7 +279,7 @@ def widened(number: Number, text: str, language: str | None, clock: bool) -> Num
     return Number(number.text, number.start, number.end, number.readings | more)
 
 
-_RANGE = r"\s?(?:[-–—]|to|bis|au|à|až|do|tot|till)\s?[0-9][0-9.,]*"
+_RANGE = r"\s?(?:[-–—]|to|bis|au|à|až|do|tot|till)\s?[0-9][0-9.,]*+"
 _PER = r"\s?(?:/|(?:per|pro|an|a|za|v|par|por|na)\s\p{L}|all'|à l)"
 _ENTRY = regex.compile(r"\n(?! )")
 _PREFIXES = "us$ $ € £ ¥ ₽ usd eur gbp jpy cny chf kč".split()  # noqa: SIM905 - one line
@@ -357,9 +364,13 @@ def _units() -> dict[str, set[Unit]]:
     return found
 
 
+_LONGEST_STEM = 20
+"""Characters of the longest beginning of a unit or a month, and some to spare."""
+
+
 def _named(word: str, table: Mapping[str, set[_T]]) -> set[_T]:
     """Return the meanings of a *word*, or of its longest beginning that may go on (``word*``)."""
-    stems = (f"{word[:size]}*" for size in range(len(word), 0, -1))
+    stems = (f"{word[:size]}*" for size in range(min(len(word), _LONGEST_STEM), 0, -1))
     return next((table[form] for form in (word, *stems) if form in table), set())
 
 
@@ -367,16 +378,22 @@ def _named(word: str, table: Mapping[str, set[_T]]) -> set[_T]:
 def _patterns() -> tuple[regex.Pattern[str], regex.Pattern[str]]:
     """Return the patterns of a unit before a number, and of one after it."""
     either = _either(_units()).replace(r"\*", r"\p{L}*")
-    scales = (word for t in _tables().values() for word, value in _entries(t) if value >= 1000)
+    scales = [word for t in _tables().values() for word, value in _entries(t) if value >= 1000]
     scale = rf"(?:{_either(_ABBREVIATIONS)})\.?|(?:{_either(scales)})\p{{L}}*"
+    first = _first(_units(), scales, _ABBREVIATIONS, "d")
     return (
         regex.compile(rf"({'|'.join(map(regex.escape, _PREFIXES))})\s?$", regex.IGNORECASE),
         regex.compile(
-            rf"(?:{_RANGE})?[\s-]?(?:(?:{scale})\s)?(?:de\s|d')?({either})(?![\p{{Latin}}\p{{Cyrillic}}\p{{N}}])"
+            rf"(?:{_RANGE})?[\s-]?{first}(?:(?:{scale})\s)?(?:de\s|d')?({either})(?![\p{{Latin}}\p{{Cyrillic}}\p{{N}}])"
             rf"(?!{_PER})",
             regex.IGNORECASE,
         ),
     )
+
+
+def _first(*words: Iterable[str]) -> str:
+    """Return the pattern of a place before a character that begins one of the *words*."""
+    return f"(?=[{regex.escape(''.join(sorted({word[0] for some in words for word in some})))}])"
 
 
 class Day(NamedTuple):
@@ -397,16 +414,19 @@ class Date(NamedTuple):
 def read_dates(text: str, language: str | None) -> list[Date]:
     """Find the dates of a *text* with ASCII digits: in figures, and with a month's name.
 
-    The names are in *language*, or in any known language without it.
+    The names are in *language*, or in any known language without it. Of each kind the first 10,000
+    are found.
     """
     found = []
-    for match in _FIGURES.finditer(text):
+    for match in islice(_FIGURES.finditer(text), _MOST_NUMBERS):
         orders = ("ymd", "ydm") if match["t"] == "/" else ("ymd",)
         found.append((match[0], [match.group(*order) for order in orders]))
-    found += [(match[0], [match.group(*"ymd")]) for match in _SIGNS.finditer(text)]
+    found += [
+        (match[0], [match.group(*"ymd")]) for match in islice(_SIGNS.finditer(text), _MOST_NUMBERS)
+    ]
     names = _names(language)
     if names is not None and names.word.search(text):
-        for match in names.date.finditer(text):
+        for match in islice(names.date.finditer(text), _MOST_NUMBERS):
             year, day = match.group("year", "day")
             found.append((match[0], [(year, month, day) for month in names.of(match["month"])]))
     dates = [Date(date.strip(), frozenset(_days(readings))) for date, readings in found]

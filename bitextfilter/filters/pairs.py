@@ -88,7 +88,7 @@ class BatchSide:
             place = self.text.find(literal)
             while place >= 0:
                 places.append(place)
-                place = self.text.find(literal, place + 1)
+                place = self.text.find(literal, self.text.find("\n", place))
         return self.holding(np.array(places, dtype=np.int64))
 
     def category_in(self, *categories: str) -> Mask:

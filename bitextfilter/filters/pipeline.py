@@ -13,7 +13,7 @@ import numpy as np
 from bitextfilter.arrays import Floats, Indices, Mask
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import Pairs
-from bitextfilter.filters.rule import Rule
+from bitextfilter.filters.rule import Rule, SlowRuleError
 from bitextfilter.io.rows import BadRow, RawLines, Row, RowParser, number_of, reject_line
 
 PASSED = "keep"
@@ -90,7 +90,11 @@ class Pipeline:
         for stage in self._stages:
             group = pairs if len(rest) == count else pairs.at(rest)
             for rule in stage:
-                keep, reason = rule.check(group)
+                try:
+                    keep, reason = rule.check(group)
+                except SlowRuleError as slow:
+                    slow.index = int(rest[slow.index])
+                    raise
                 fails[len(reasons), rest] = ~keep  # rules come in their order
                 reasons.append((rest, reason))
             rest = np.flatnonzero(~fails.any(axis=0))
@@ -129,6 +133,8 @@ class _FilteredLines(NamedTuple):
     """A ``reject_line`` for each other line, if they are asked for."""
     bad: BadRow | None
     """The first bad row."""
+    stopped: bool = False
+    """Whether the run ends at that row, even if bad rows are rejected."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +160,11 @@ class LineFilter:
         bad = next((row for row in rows if isinstance(row, BadRow)), None)
         if bad is not None and not self.reject:
             return _FilteredLines(len(rows), 1, Tally(), b"", b"", bad)
-        checked = self.pipeline.check(self._pairs(good))
+        try:
+            checked = self.pipeline.check(self._pairs(good))
+        except SlowRuleError as slow:
+            bad = self.parser.refused(good[slow.index], slow.message, slow.remedy or "")
+            return _FilteredLines(len(rows), 1, Tally(), b"", b"", bad, stopped=True)
         output, rejects = self._written(rows, checked)
         rejected = len(rows) - len(good)
         return _FilteredLines(len(rows), rejected, checked.tally, output, rejects, bad)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Mask
-from bitextfilter.errors import SettingsError
+from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.filters.pairs import BatchSide, Pairs
 from bitextfilter.settings import Settings
 
@@ -40,6 +40,29 @@ class RuleResult(NamedTuple):
     """True for pairs that pass, shape ``(n,)``."""
     reason: Callable[[int], str]
     """Return why the pair at an index fails, as ``length-ratio=4.2>3``."""
+
+
+PATIENCE = 10.0
+"""Seconds of the processor that a regular expression of the user's own has for one sentence."""
+
+
+class SlowRuleError(InputError):
+    """A pair on which a regular expression takes too long; a verdict would depend on the machine.
+
+    ``index`` is the pair's index in its batch.
+    """
+
+    def __init__(self, name: str, index: int) -> None:
+        super().__init__(
+            f"{name}: a regular expression takes more than {PATIENCE:g} seconds here",
+            remedy="simplify the expression (possessive ++ and *+ never go back), or leave out the "
+            "row",
+        )
+        self.index = index
+
+    def __reduce__(self) -> Any:
+        """Return the parts for another process."""
+        return type(self), (self.message.partition(":")[0], self.index)
 
 
 class Rule(Settings, ABC):
@@ -173,7 +196,10 @@ class SideFault(Rule):
         """Return the sentences that have the fault, shape ``(n,)``."""
         found = np.zeros(len(side), dtype=bool)
         for index in np.flatnonzero(self.suspects(side)).tolist():
-            found[index] = self.fault(side.sentences[index]) is not None
+            try:
+                found[index] = self.fault(side.sentences[index]) is not None
+            except TimeoutError as error:
+                raise SlowRuleError(self.name, index) from error
         return found
 
     def check(self, pairs: Pairs) -> RuleResult:
@@ -210,7 +236,10 @@ class PairFault(Rule):
         found: dict[int, str] = {}
         sources, targets = pairs.source.sentences, pairs.target.sentences
         for index in np.flatnonzero(self.suspects(pairs)).tolist():
-            fault = self.fault(sources[index], targets[index], pairs.languages)
+            try:
+                fault = self.fault(sources[index], targets[index], pairs.languages)
+            except TimeoutError as error:
+                raise SlowRuleError(self.name, index) from error
             if fault is not None:
                 found[index] = self.name + (f"={fault}" if fault else "")
         return _result(len(pairs), found)

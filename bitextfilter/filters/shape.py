@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,9 @@ from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import SPREAD, BatchSide, Pairs
 from bitextfilter.filters.rule import Cost, LanguagePair, PairFault, SideBounded, SideFault
 from bitextfilter.settings import setting
+
+_LONGEST = 10_000
+"""Characters of a side that are compared: the time grows with their square."""
 
 _UNITS: dict[str, Callable[[BatchSide], NDArray[Any]]] = {
     "words": lambda side: side.word_counts,
@@ -174,7 +178,8 @@ class GluedWords(PairFault):
     """At most ``maximum`` words of a side run into the next one (``wordsRun``).
 
     Such a word has a capital after a small letter, or after a full stop without a space. Words
-    that both sides have, as McDonald and YouTube, do not count.
+    that both sides have, as McDonald and YouTube, do not count. Of longer sides the first 10,000
+    characters are read.
     """
 
     name = "glued-words"
@@ -197,6 +202,7 @@ class GluedWords(PairFault):
         return np.bincount(np.searchsorted(side.ends, joints), minlength=len(side))
 
     def fault(self, source: str, target: str, languages: LanguagePair) -> str | None:
+        source, target = source[:_LONGEST], target[:_LONGEST]
         for text, other in ((source, target), (target, source)):
             glued = [word for word in _GLUED.findall(text) if word not in other]
             if len(glued) > self.maximum:
@@ -204,7 +210,9 @@ class GluedWords(PairFault):
         return None
 
 
-_GLUED = regex.compile(r"[\p{L}\p{N}]*(?:\p{Ll}|\p{Ll}{2}[.!?](?=\p{Lu}\p{Ll}))\p{Lu}[\p{L}\p{N}]*")
+_GLUED = regex.compile(
+    r"(?<![\p{L}\p{N}])[\p{L}\p{N}]*(?:\p{Ll}|\p{Ll}{2}[.!?](?=\p{Lu}\p{Ll}))\p{Lu}[\p{L}\p{N}]*"
+)
 
 
 @dataclass(frozen=True)
@@ -232,7 +240,9 @@ class SpaceNoise(SideBounded):
         return longest
 
 
-_SPACE = 0x20
+_SPACE, _LINE_END = 0x20, 0x0A
+_NEARBY = 4096
+"""Places between two parts of an array that are quicker looked at together."""
 
 
 class _Runs:
@@ -249,19 +259,18 @@ class _Runs:
             self._grams[2 * size] = gram[:-size] * SPREAD + gram[size:]
 
     def at(self, lag: int, run: int) -> Integers:
-        """Return a place in each run of *run* places or more, and false hits (see `confirms`)."""
+        """Return a place in each run of *run* places or more, and false hits."""
         size = max(size for size in self._grams if size <= run)
         step, gram = run - size + 1, self._grams[size]
         return np.flatnonzero(gram[:-lag:step] == gram[lag::step]) * step
 
-    def confirms(self, place: int, lag: int, run: int) -> bool:
-        """Return True if *place* is in a run of *run* places or more."""
-        values, first = self._grams[1], max(place - run, 0)
-        here = values[first : place + run]
-        there = values[first + lag : place + run + lag]
-        breaks = np.flatnonzero(here[: len(there)] != there)
-        ends = np.concatenate(([-1], breaks, [len(there)]))
-        return bool(np.diff(ends).max() > run)
+    def around(self, hits: Integers, lag: int, run: int) -> Iterator[slice]:
+        """Yield slices that hold all runs near *hits*, and a lag and a place after each."""
+        if len(hits):
+            first, last = np.maximum(hits - run, 0), hits + run + lag + 1
+            new = np.flatnonzero(first[1:] > last[:-1] + _NEARBY)
+            bounds = first[np.append(0, new + 1)], last[np.append(new, len(hits) - 1)]
+            yield from map(slice, *map(np.ndarray.tolist, bounds))
 
 
 @dataclass(frozen=True)
@@ -287,34 +296,94 @@ class Repetition(SideFault):
             raise SettingsError(f"{self.name}: longest must be at least shortest")
 
     def fault(self, sentence: str) -> str | None:
-        match = self._repeated.search(sentence)
-        return match[1] if match else None
-
-    @functools.cached_property
-    def _repeated(self) -> regex.Pattern[str]:
-        piece = rf"\S.{{{self.shortest - 1},{self.longest - 1}}}?"
-        return regex.compile(rf"({piece})(?: *\1){{{self.repeats},}}")
+        """Return the first repeated piece, the shortest of several."""
+        written = _Written(BatchSide([sentence]))
+        found, piece = len(written.places), None
+        for lag in self._lags(written):
+            run = self.repeats * lag
+            hits = written.runs.at(lag, run)
+            for start in self._starts(written, hits[hits < found + run], lag)[:1].tolist():
+                if start < found:
+                    first, last = written.places[[start, start + lag - 1]].tolist()
+                    found, piece = start, sentence[first : max(last + 1, first + self.shortest)]
+        return piece
 
     def faulty(self, side: BatchSide) -> Mask:
-        """Return the sentences that repeat a piece, shape ``(n,)``.
-
-        In the text without spaces, a repeated piece of p characters makes *repeats* × p of them
-        equal to those p places further on. The regular expression is run only around such runs.
-        A piece of one character needs spaces after it.
-        """
-        places = np.flatnonzero(side.codes != _SPACE)
-        runs = _Runs(side.codes[places])
+        """Return the sentences that repeat a piece, shape ``(n,)``."""
+        written = _Written(side)
         found = np.zeros(len(side), dtype=bool)
-        least = 1 if " " * (self.shortest - 1) in side.text else 2
-        for lag in range(least, min(self.longest, len(places) // 2) + 1):
-            reach = (self.repeats + 1) * lag
-            for place in runs.at(lag, self.repeats * lag).tolist():
-                sentence = np.searchsorted(side.ends, places[place])
-                if not found[sentence] and runs.confirms(place, lag, self.repeats * lag):
-                    first = max(places[max(place - reach, 0)], side.starts[sentence])
-                    last = min(places[min(place + reach + 1, len(places) - 1)], side.ends[sentence])
-                    found[sentence] = self.fault(side.text[first:last]) is not None
+        for lag in self._lags(written):
+            hits = written.runs.at(lag, self.repeats * lag)
+            if found.any():
+                hits = hits[~found[written.sentences(hits)]]
+            found[written.sentences(self._starts(written, hits, lag))] = True
         return found
+
+    def _lags(self, written: _Written) -> range:
+        """Return the numbers of characters but spaces that pieces have."""
+        least = 1 if " " * (self.shortest - 1) in written.text else 2  # one needs spaces after it
+        return range(least, min(self.longest, len(written.places) // 2) + 1)
+
+    def _starts(self, written: _Written, hits: Integers, lag: int) -> Integers:
+        """Return where the pieces of *lag* characters but spaces start that are repeated.
+
+        Without spaces, *repeats* × lag characters equal those a lag further on. So do the spaces
+        between them, but for those after each piece: they are enough to make it long enough.
+        """
+        found = [np.zeros(0, dtype=np.int64)]
+        run = self.repeats * lag
+        for part in written.runs.around(hits, lag, run):
+            codes = written.codes[part]
+            here, visible = codes[:-lag], np.logical_not(_spaces()[codes])
+            if len(here) < run or not visible.any():
+                continue
+            same = (here == codes[lag:]) & (here != _LINE_END)
+            starts = np.flatnonzero((_sums(same, run) == run) & visible[: len(here) - run + 1])
+            if not len(starts):
+                continue
+            places = written.places[part.start : part.stop + 1]
+            spaces = np.diff(places) - 1
+            moved = np.concatenate([spaces[lag:] != spaces[:-lag], [False] * lag])
+            ends = [starts + (copy * lag - 1) for copy in range(1, self.repeats + 2)]
+            allowed = sum(moved[end].astype(np.int64) for end in ends[: self.repeats])
+            size = places[ends[0]] + 1 - places[starts]
+            good = (_sums(moved, run)[starts] == allowed) & (size <= self.longest)
+            for end in ends:
+                good &= size + spaces[end] >= self.shortest
+            found.append(starts[good] + part.start)
+        return np.concatenate(found)
+
+
+class _Written:
+    """The characters of a batch but spaces, and the line ends."""
+
+    def __init__(self, side: BatchSide) -> None:
+        self.text = side.text
+        self.places = np.flatnonzero(side.codes != _SPACE)
+        """Index of each in ``codes`` of the batch, ascending."""
+        self.codes = side.codes[self.places]
+        self.runs = _Runs(self.codes)
+        self._ends = side.ends
+
+    def sentences(self, indices: Integers) -> Integers:
+        """Return the sentence of each character."""
+        found: Integers = np.searchsorted(self._ends, self.places[indices])
+        return found
+
+
+def _sums(mask: Mask, size: int) -> Integers:
+    """Return the number of true items in each window of *size*."""
+    sums = np.concatenate([[0], np.cumsum(mask, dtype=np.int32)])
+    found: Integers = sums[size:] - sums[:-size]
+    return found
+
+
+@functools.cache
+def _spaces() -> Mask:
+    """Return the table of white space in regular expressions."""
+    table = np.zeros(sys.maxunicode + 1, dtype=bool)
+    table[[code for code in range(0x3001) if regex.match(r"\s", chr(code))]] = True
+    return table
 
 
 _LONGEST_PHRASE = 30

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bitextfilter.arrays import Floats, Integers, Mask
 from bitextfilter.errors import SettingsError
 from bitextfilter.filters.pairs import BatchSide
-from bitextfilter.filters.rule import LanguagePair, SideBounded, SideFault
+from bitextfilter.filters.rule import PATIENCE, LanguagePair, SideBounded, SideFault
 from bitextfilter.io.files import read_lines
 from bitextfilter.settings import setting
 from bitextfilter.text import characters
@@ -169,8 +169,9 @@ class EscapedUnicode(SideFault):
 
 
 _URL = regex.compile(
-    r"(?:https?|ftps?)://[!-~]+|www\.[\w-]+\.[!-~]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-    r"|(?<![\w@.-])(?:[a-z0-9-]+\.)+"
+    r"(?:https?|ftps?)://[!-~]+|www\.[\w-]++\.[!-~]+"
+    r"|(?:\G|(?<![\w.+-]))[\w.+-]{1,255}+@[\w-]++(?:\.[\w-]++)+"  # not from each character
+    r"|(?<![\w@.-])(?:[a-z0-9-]++\.){1,127}"  # as many as the name of a host may have
     r"(?:com|org|net|info|edu|gov|eu|at|be|br|ca|ch|cn|cz|de|es|fr|in|it|jp|nl|pl|ru|uk)"
     r"(?:/[!-~]*|(?![\w.]))",
     regex.IGNORECASE,
@@ -179,7 +180,10 @@ _URL = regex.compile(
 
 @dataclass(frozen=True)
 class Urls(SideBounded):
-    """Web and e-mail addresses are a small enough share of each side; ``maximum=0`` allows none."""
+    """Web and e-mail addresses are a small enough share of each side; ``maximum=0`` allows none.
+
+    An e-mail address has at most 255 characters before the @, and the name of a host 127 parts.
+    """
 
     name = "urls"
     unit = "0 to 1: share of the characters of each side, white space aside"
@@ -290,7 +294,7 @@ class HtmlTags(SideFault):
 _BUILT_IN = str(Path(__file__).with_name("boilerplate.txt"))
 _MACROS = {
     "{sites}": "(?:facebook|twitter|x|linkedin|pinterest|whatsapp|instagram|youtube|reddit|google)",
-    "{joint}": r"(?:\s*[|·•»]\s*|\s[/>–-]\s)",
+    "{joint}": r"(?:(?<!\s)\s*+[|·•»]\s*+|\s[/>–-]\s)",
 }
 
 
@@ -322,7 +326,7 @@ class Boilerplate(SideFault):
         words = dict.fromkeys(_WORD.findall(sentence.lower()))
         for patterns in self._lists():
             for pattern in patterns.of(words):
-                if found := pattern.search(sentence):
+                if found := pattern.search(sentence, timeout=PATIENCE):
                     return str(found[0])
         return None
 

@@ -190,6 +190,10 @@ class RowParser:
         except _UnusableError as problem:
             return BadRow(number, line, ending, str(problem), self._remedy, self._name)
 
+    def refused(self, row: Row, reason: str, remedy: str) -> BadRow:
+        """Return a good row as one that cannot be used."""
+        return BadRow(row.number, row.line, row.ending, reason, remedy, self._name)
+
     def _texts(self, line: bytes) -> tuple[str, ...]:
         """Return the texts of the chosen columns, or raise the fault of a bad row."""
         if not self._chosen:

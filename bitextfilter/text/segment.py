@@ -11,7 +11,7 @@ import json
 import random
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -77,8 +77,18 @@ class Segmenter(ABC):
         """Return the segmenter of *kind* that :meth:`to_bytes` gave; ModelError if damaged."""
 
 
+_REMEMBERED = 64
+"""Characters of the longest word that is remembered, which bounds the memory."""
+
+_LONGEST_WORD = 1000
+"""Characters of a word that are cut at once: the time of subword-nmt grows with their square."""
+
+
 class _WordwiseSegmenter(Segmenter):
-    """A segmenter of single words, which remembers the latest words."""
+    """A segmenter of single words, which remembers the latest words.
+
+    A word of more than 1,000 characters counts as words of 1,000.
+    """
 
     def __init__(self) -> None:
         self._remembered = functools.lru_cache(1 << 17)(self.cut)
@@ -92,10 +102,17 @@ class _WordwiseSegmenter(Segmenter):
             [
                 part if i else WORD_START + part
                 for word in sentence.split()
-                for i, part in enumerate(self._remembered(word))
+                for i, part in enumerate(
+                    self._remembered(word) if len(word) <= _REMEMBERED else self._long(word)
+                )
             ]
             for sentence in sentences
         ]
+
+    def _long(self, word: str) -> Iterator[str]:
+        """Yield the parts of a word; one of more than 1,000 characters is first cut into these."""
+        for start in range(0, len(word), _LONGEST_WORD):
+            yield from self.cut(word[start : start + _LONGEST_WORD])
 
 
 class _WordSegmenter(Segmenter):

@@ -1,0 +1,248 @@
+"""One long line: the time of each rule, repair and the like grows as its length."""
+
+from __future__ import annotations
+
+import random
+import time
+import unicodedata
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import regex
+from click.testing import CliRunner
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from bitextfilter.commands.filter import main as bitext_filter
+from bitextfilter.corpus.duplicate_keys import DedupSettings
+from bitextfilter.corpus.near_duplicates import NearTexts
+from bitextfilter.corpus.noise import NoiseSettings, noisy_pairs
+from bitextfilter.corpus.repair import REPAIRS, Repairer
+from bitextfilter.errors import InputError
+from bitextfilter.filters import custom, rule
+from bitextfilter.filters.agreement import _EMAIL
+from bitextfilter.filters.pairs import BatchSide, Pairs
+from bitextfilter.filters.registry import RULES, parse_rule
+from bitextfilter.filters.shape import _GLUED, Repetition
+from bitextfilter.filters.web import _URL
+from bitextfilter.text.composition import normal_form
+from bitextfilter.text.normalise import Normalisation
+from bitextfilter.text.segment import SegmenterSettings, learn_segmenter
+
+N = 40_000
+"""Characters of a long line."""
+
+SECONDS = 1.0
+"""More than any of these takes, and less than the square of the length does."""
+
+ARPA = Path(__file__).parents[1] / "filters" / "one.arpa"
+
+
+def seconds(work: Callable[[], object]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def checked(spec: str, source: str, target: str, languages: tuple[str, str] | None = None) -> str:
+    """The reason of a rule, or nothing."""
+    found = parse_rule(spec).check(Pairs([source], [target], languages))
+    return "" if found.keep[0] else found.reason(0)
+
+
+@pytest.mark.parametrize(
+    ("spec", "source", "target"),
+    [
+        ("longest-common-substring", "a" * N, "a" * N),
+        ("longest-common-substring:maximum=0.2", "ab" * N, "ba" * N),
+        ("urls", "a." * N, "x"),
+        ("urls", "a@" + "a" * N, "a" * N + "@" + "b" * N),
+        ("urls", "+".join(["a" * N] * 2), "a.com+" * (N // 6)),
+        ("glued-words", "a" * N + "Ba " + "aB " * 5, "1" * N),
+        ("glued-words", " ".join(f"a{place}B" for place in range(N // 2)), "aA" * (4 * N)),
+        ("email-addresses", "a" * N + "@", "a.@" * N),
+        ("email-addresses", "a" * N + "@" + "b" * N, "a@" + "a." * N),
+        ("placeholders", "%" + "0" * N, "%1" * (10 * N)),
+        ("boilerplate", "agb" + " " * N, "x"),
+        ("dates", "1. listopad" + "a" * (5 * N), "2. listopadu"),
+        ("units", "1 centimetr" + "a" * (5 * N), "1 metru"),
+        ("units", "1-" * (4 * N), "1 km"),
+        ("numbers", "1 2a" * (4 * N), "1 km"),
+        ("repetition", "\u3000" * N, "\r" * N),
+        ("repetition:repeats=2", "a a  a   a b " * (N // 13), "ab " * N),
+        ("numerals", "1234567890" * N, "9876543210" * N),
+    ],
+)
+def test_rules_on_hostile_lines(spec: str, source: str, target: str) -> None:
+    checked(spec, "warm 1 May up", "5 km")
+    assert seconds(partial(checked, spec, source, target)) < SECONDS
+
+
+def of_a_few(count: int, *signs: str) -> str:
+    chooser = random.Random(count)
+    return "".join(chooser.choice(signs) for _ in range(count))
+
+
+LINES = (
+    of_a_few(N // 2, *"aB1.@-:/ <>&%'\"(é日\u0300\u3000\u200b"),
+    of_a_few(
+        N // 4, "a ", "B", "1,", "1 ", "not ", "cent ", "www.", "<a ", "&amp;", "May ", "ab ab "
+    ),
+)
+
+
+def test_every_rule_on_long_lines() -> None:
+    both = f"source={ARPA},target={ARPA}"
+    needed = {
+        "perplexity": f":{both},maximum=9",
+        "cross-entropy": f":{both},maximum=9",
+        "cross-entropy-gap": f":{both}",
+        "cross-entropy-difference": f":{both},source-general={ARPA},target-general={ARPA}",
+        "language-model-classifier": f":{both}",
+        "regular-expression": r":pattern=\d{9}\b",
+        "unwanted-words": f":words={ARPA}",
+    }
+    specs = [name + needed.get(name, "") for name in RULES if name != "paraphrase-score"]
+    assert set(needed) < set(RULES)
+    took = dict.fromkeys(specs, 0.0)
+    for spec in specs:
+        checked(spec, "warm 1 May a@b.c", "up", ("en", "de"))
+        for line in LINES:
+            took[spec] += seconds(partial(checked, spec, line, LINES[0], ("en", "de")))
+    assert {spec: time for spec, time in took.items() if time > SECONDS} == {}
+    assert sum(took.values()) < 5 * SECONDS
+
+
+MARKS = ("\u0300\u0316", "\u0f73", "\uff9e\u0300")
+"""Marks whose order is not the normal one."""
+
+
+@pytest.mark.parametrize("marks", MARKS)
+def test_combining_marks_without_end(marks: str) -> None:
+    text = "a" + marks * N
+    repairer, normalise = Repairer(list(REPAIRS)), Normalisation()
+    assert seconds(lambda: normal_form(text)) < SECONDS
+    assert seconds(lambda: normal_form(text, "NFKC")) < SECONDS
+    assert seconds(lambda: normalise(text, "en")) < SECONDS
+    assert seconds(lambda: repairer(text)) < 3 * SECONDS
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(
+        st.text("aéÅ\u1100\u1161\u0915 \u0300\u0316\u0345\u0f73\u0344\uff9e\uff9f…", min_size=1),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_normal_forms_are_those_of_unicode(parts: list[str]) -> None:
+    text = "".join(part * (1 + 1100 // len(part)) for part in parts)
+    assert normal_form(text) == unicodedata.normalize("NFC", text)
+    assert normal_form(text, "NFKC") == unicodedata.normalize("NFKC", text)
+
+
+@pytest.mark.parametrize("unit", ["a.m. ", "a. ", ".", "@", "日"])
+def test_tokens_of_moses(unit: str) -> None:
+    normalise = Normalisation(tokenise=True)
+    normalise("warm up", "en")
+    assert seconds(lambda: normalise(unit * (N // len(unit)), "en")) < SECONDS
+
+
+def test_merges_on_an_endless_word() -> None:
+    words = ["ab" * length for length in range(1, 40)]
+    segmenter = learn_segmenter([" ".join(words)], SegmenterSettings(kind="bpe", merges=30))
+    word = of_a_few(5 * N, *"ab")
+    (pieces,) = segmenter.segment_all([word])
+    assert segmenter.join(pieces) == word
+    assert seconds(lambda: segmenter.segment_all([word])) < 2 * SECONDS
+    parts = segmenter.segment_all([" ".join([word[:1000], word[1000:1070]])])
+    assert segmenter.join(segmenter.segment_all([word[:1070]])[0]) == word[:1070]
+    assert len(segmenter.segment_all([word[:1070]])[0]) == len(parts[0])
+
+
+def test_near_duplicates_by_their_beginnings() -> None:
+    line = of_a_few(10_000, *"abcdefgh")
+    tails = of_a_few(N, *"abcdefgh"), of_a_few(N + 1, *"ijklmnop")
+    rows = [(line + tails[0], "x"), (line + tails[1], "x"), ("c" + line[5000:], "x")]
+    with NearTexts(DedupSettings(match="near")) as texts:
+        keys = texts.add(np.arange(1, 4), rows)
+        assert (keys[0] == keys[1]).all()
+        assert texts.similar(1, 2)
+        assert not texts.similar(1, 3)
+
+
+def test_noise_leaves_endless_sides_alone() -> None:
+    words = NoiseSettings(("fr", "en"), words=(1, 60))
+    line = "n'" * N
+    (made,) = noisy_pairs([(line, "not " + " " * N + "a")], {"negation": 1.0}, 1, words)
+    assert made[2] == "clean"
+    (made,) = noisy_pairs([("Ce n'est pas bon", "This is good")], {"negation": 1.0}, 1, words)
+    assert made[2] == "negation"
+
+
+def test_an_expression_without_end_stops_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(custom, "PATIENCE", 0.1)
+    path = tmp_path / "pairs.tsv"
+    path.write_text("good\tgut\n" + "a" * 60 + "b\tx\nmore\tmehr\n", "utf-8")
+    for more in ([], ["--on-error", "reject"], ["--fast", "--rule", "length"]):
+        line = ["--threads", "1", "--rule", "regular-expression:pattern=^(a|aa)+$", *more]
+        ended = CliRunner().invoke(bitext_filter, [*line, "-i", str(path)])
+        assert ended.exit_code == 65
+        assert f"{path}:2: regular-expression: " in ended.stderr
+        assert ended.stdout == ""
+    with pytest.raises(InputError, match="regular-expression"):
+        checked(r"regular-expression:pattern=^(a|aa)+$", "a" * 60 + "b", "x")
+    with pytest.raises(rule.SlowRuleError, match="boilerplate"):
+        raise rule.SlowRuleError("boilerplate", 3)
+
+
+OLD = {
+    _URL: regex.compile(
+        r"(?:https?|ftps?)://[!-~]+|www\.[\w-]+\.[!-~]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+        r"|(?<![\w@.-])(?:[a-z0-9-]+\.)+"
+        r"(?:com|org|net|info|edu|gov|eu|at|be|br|ca|ch|cn|cz|de|es|fr|in|it|jp|nl|pl|ru|uk)"
+        r"(?:/[!-~]*|(?![\w.]))",
+        regex.IGNORECASE,
+    ),
+    _EMAIL: regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}._%+-]*@(?:[\p{L}\p{N}-]+\.)+\p{L}{2,}"),
+    _GLUED: regex.compile(
+        r"[\p{L}\p{N}]*(?:\p{Ll}|\p{Ll}{2}[.!?](?=\p{Lu}\p{Ll}))\p{Lu}[\p{L}\p{N}]*"
+    ),
+}
+"""The plain expressions, whose time grows with the square of the length."""
+
+PARTS = ["a", "B", ".", "@", "-", "+", "%", "_", "1", "é", "日", " ", "/", "!", "de", "com"]
+PARTS += ["www.", "http://"]
+
+
+@settings(max_examples=400)
+@given(st.lists(st.sampled_from(PARTS), max_size=14).map("".join))
+@example("http://aé@b.de")
+@example("a@b.c.+d@e.de")
+@example("a.com-b.de-c.x")
+def test_expressions_find_the_same(text: str) -> None:
+    for new, old in OLD.items():
+        assert [m.span() for m in new.finditer(text)] == [m.span() for m in old.finditer(text)]
+
+
+PIECES = st.sampled_from([(1, 1, 4), (2, 2, 3), (2, 3, 101), (1, 4, 9), (3, 1, 2)])
+
+
+@settings(max_examples=200)
+@given(st.lists(st.text("ab \u3000\x1c", max_size=24), min_size=1, max_size=4), PIECES)
+@example(["a  a  a  a ", "ab  ab  ab  "], (2, 3, 101))
+@example(["a a a", "ab ab a b ab"], (1, 2, 3))
+def test_repetitions_are_those_of_the_expression(
+    sentences: list[str], numbers: tuple[int, int, int]
+) -> None:
+    repeats, shortest, longest = numbers
+    piece = rf"(\S.{{{shortest - 1},{longest - 1}}}?)(?: *\1){{{repeats},}}"
+    expected = [regex.search(piece, sentence) for sentence in sentences]
+    rule = Repetition(repeats=repeats, shortest=shortest, longest=longest)
+    assert rule.faulty(BatchSide(sentences)).tolist() == [found is not None for found in expected]
+    assert [rule.fault(s) for s in sentences] == [found and found[1] for found in expected]
