@@ -239,12 +239,13 @@ def put(draft: Path, target: Path) -> None:
 
 
 def _rename(draft: Path, target: Path) -> None:
-    if draft.is_dir() and target.exists():
-        if not _exchanged(draft, target):
-            _swap(draft, target)
-        _remove(draft)
-    else:
-        os.replace(draft, target)
+    with undisturbed():  # the older folder is then removed, too
+        if draft.is_dir() and target.exists():
+            if not _exchanged(draft, target):
+                _swap(draft, target)
+            _remove(draft)
+        else:
+            os.replace(draft, target)
     _sync_file(target.parent)
 
 
