@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from toys import sentences, toy_model
+from toys import as_older, sentences, toy_model
 
 from bitextfilter.commands import align, rank
 from bitextfilter.commands import filter as filtering
@@ -41,7 +41,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         cut("0" * 12, "filtering", "ratio", 0.2),
         cut(own, "mining", "joint", 0.5),
     ]
-    write_thresholds(folder, cuts)
+    write_thresholds(as_older(folder), cuts)
     return folder
 
 

@@ -52,8 +52,8 @@ def test_a_model_is_written_with_all_it_needs(home: Path) -> None:
     assert "cross-entropy" in result.stderr and "parameters" in result.stderr
     assert load_translator(home / "model").processor.languages == ("aa", "bb")
     files = {path.name for path in (home / "model").iterdir()}
-    assert files == {"config.json", "segmenter.json", "segmenter.model", "training.json",
-                     "translator.safetensors", "vocabulary.tsv"}  # fmt: skip
+    assert files == {"config.json", "digests.json", "segmenter.json", "segmenter.model",
+                     "training.json", "translator.safetensors", "vocabulary.tsv"}  # fmt: skip
     kept = json.loads((home / "model" / "training.json").read_text())
     assert kept["normalisation"]["lowercase"] is False
     assert kept["material"]["pairs"] == [["train.tsv", None, 1.0]]

@@ -131,6 +131,7 @@ class Messages:
             if self._bar is not None:
                 self._bar.close()
             self._unit = unit or "rows"
+            tqdm.set_lock(threading.RLock())  # its own leaves a semaphore, when a worker is ended
             shown: dict[str, Any] = {"file": sys.stderr}
             if not self._has_bar:  # an unseen bar, which only counts for _line
                 shown = {"file": io.StringIO(), "delay": float("inf")}

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from toys import sentences, toy_model
+from toys import as_older, sentences, toy_model
 
 from bitextfilter.commands.evaluate import main
 from bitextfilter.commands.evaluate.sts import set_name
@@ -152,7 +152,7 @@ def test_other_languages_than_the_model_was_made_for(model: Path, languages: str
 
 def test_a_model_of_one_language(model: Path, tmp_path: Path) -> None:
     """It is the bilingual one with both sides in that language, and needs not be told so."""
-    folder = shutil.copytree(model, tmp_path / "one")
+    folder = as_older(shutil.copytree(model, tmp_path / "one"))
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     config["languages"] = ["aa", "aa"]
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
