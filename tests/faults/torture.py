@@ -25,7 +25,8 @@ from typing import Any
 
 import click
 
-HERE = Path(__file__).parent
+os.environ["OMP_NUM_THREADS"] = "1"  # trials fork, which several threads of OpenMP do not survive
+
 CAMPAIGNS = ("fuzz", "injected", "kills", "damage", "limits")
 
 Trial = Callable[[Random, Path], Counter[str]]
