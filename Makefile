@@ -54,7 +54,7 @@ bench: install
 	$(VENV)/bin/python benchmarks/filter.py $(PAIRS)
 
 torture: install
-	PYTHONPATH=tests/support $(VENV)/bin/python tests/faults/torture.py --hours $(HOURS)
+	$(VENV)/bin/python tests/faults/torture.py --hours $(HOURS)
 
 # torch stays as pinned. The documentation and Ray are tested with new versions alone.
 oldest:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import sys
 import tempfile
 import time
 import traceback
@@ -26,6 +27,7 @@ from typing import Any
 import click
 
 os.environ["OMP_NUM_THREADS"] = "1"  # trials fork, which several threads of OpenMP do not survive
+sys.path.append(str(Path(__file__).parents[1] / "support"))  # no PYTHONPATH: commands inherit it
 
 CAMPAIGNS = ("fuzz", "injected", "kills", "damage", "limits")
 
