@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bitextfilter.arrays import Floats, Indices, Mask
-from bitextfilter.errors import SettingsError
+from bitextfilter.errors import SettingsError, printable
 from bitextfilter.filters.pairs import Pairs
 from bitextfilter.filters.rule import Rule, SlowRuleError
 from bitextfilter.io.rows import BadRow, RawLines, Row, RowParser, number_of, reject_line
@@ -194,7 +194,7 @@ class LineFilter:
                 continue
             verdict = row.reason if isinstance(row, BadRow) else checked.verdict(index)
             if self.explain:
-                output += (row.line, b"\t", verdict.encode(), row.ending)
+                output += (row.line, b"\t", printable(verdict).encode(), row.ending)
             if self.keep_rejects and not kept:
                 rejects.append(reject_line(row.number, verdict, row.line))
         return b"".join(output), b"".join(rejects)

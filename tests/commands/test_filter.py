@@ -50,6 +50,17 @@ def test_explained_rows_are_all_there() -> None:
     assert b"Sommer\t0.31\tlength-ratio=5>4\r\n" in result.stdout_bytes
 
 
+@pytest.mark.parametrize("source", ["12\u2028", "7" * 3000, "\x01" * 2000 + "7"])
+def test_rejects_and_explain_give_the_same_reason(tmp_path: Path, source: str) -> None:
+    rejects = tmp_path / "rejects.tsv"
+    words = ("--rule", "regular-expression:pattern=.*")
+    data = f"{source}\tzwei\n".encode()
+    assert invoke(*words, "--rejects", rejects, data=data).exit_code == 0
+    reason = rejects.read_bytes().split(b"\t")[1]
+    assert reason.isascii() or b" \xe2\x80\xa6 " in reason
+    assert invoke(*words, "--explain", data=data).stdout_bytes.split(b"\t")[2] == reason + b"\n"
+
+
 def test_what_goes_is_kept_with_its_reasons(tmp_path: Path) -> None:
     rejects = tmp_path / "rejects.tsv"
     data = ROWS + b"\nonly one column\n"
