@@ -4,7 +4,7 @@
 # make install   the environment that developers work in
 # make lint      style, types and the links of the documentation alone
 # make docs      the documentation as a site, in site/
-# make torture   attacks on every command for HOURS hours; counts add up in torture.json
+# make torture   attacks on every command for HOURS hours, JOBS at once; counts add up in torture.json
 # make oldest    all tests with the oldest versions of packages that setup.cfg allows
 # make audit     known security holes of the packages that the commands need
 # make sbom      a list of those packages with licences, as bitextfilter.cdx.json
@@ -17,6 +17,7 @@ VENV ?= .venv
 comma := ,
 PAIRS ?= examples/pairs.en-de.tsv
 HOURS ?= 1
+JOBS ?= 1
 
 # pip reads this wherever it resolves anything, isolated builds included.
 export PIP_CONSTRAINT := constraints.txt
@@ -54,7 +55,7 @@ bench: install
 	$(VENV)/bin/python benchmarks/filter.py $(PAIRS)
 
 torture: install
-	$(VENV)/bin/python tests/faults/torture.py --hours $(HOURS)
+	$(VENV)/bin/python tests/faults/torture.py --hours $(HOURS) --jobs $(JOBS)
 
 # torch stays as pinned. The documentation and Ray are tested with new versions alone.
 oldest:

@@ -325,13 +325,15 @@ def convert(bench: Bench) -> None:
     want = [
         texts(rows, n, rows.places) for n, ok in enumerate(fine, rows.first) if n not in out and ok
     ]
+    want = [pair for pair in want if not pair[1].endswith(b"\r")]  # which would end the row
     assert all(fine[n - rows.first] or n in out for n in range(rows.first, rows.first + len(fine)))
     fields = []
     if form == "jsonl" and rows.header:
         names = [cut(rows.header)[0].decode().split("\t")[place] for place in rows.places]
         fields = ["--fields", ",".join(names)]
     back = middle if form == "moses" else ["-i", *middle]
-    again = bench.run("bitext-convert", "--from", form, *languages, *fields, *back)
+    words = ["--from", form, *languages, *fields, "--on-error", "reject"]
+    again = bench.run("bitext-convert", *words, *back)
     assert again.code == 0, again
     assert not body(again.out)[0] or again.out.startswith(b"\t".join(want[0])), again.words
     assert again.out == b"".join(b"\t".join(pair) + b"\n" for pair in want), difference(

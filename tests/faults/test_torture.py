@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import json
+import time
 from pathlib import Path
 from random import Random
 
@@ -10,51 +11,87 @@ import pytest
 import torture
 from click.testing import CliRunner
 
+TOY = """
+import os, time
+from collections import Counter
 
-def trial(chooser: Random, folder: Path) -> Counter[str]:
-    """Fails where the first of its numbers is above a half."""
+def trial(chooser, folder):
     assert not list(folder.iterdir())
-    assert chooser.random() <= 0.5, "too large"
+    number = chooser.random()
+    assert number <= 0.5, "too large"
+    if number < 0.1:
+        os._exit(1)
+    if number < 0.2:
+        time.sleep(60)
     return Counter(rows=10)
+"""
 
 
-@pytest.fixture(autouse=True)
-def one_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torture, "trial_of", lambda campaign: trial)
+@pytest.fixture
+def counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("one", "two"):
+        (tmp_path / f"campaign_{name}.py").write_text(TOY)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(torture, "PATIENCE", 4)
+    return tmp_path / "counts.json"
 
 
-def fails(seed: int) -> bool:
-    return Random(f"fuzz-{seed}").random() > 0.5
+def run(counts: Path, first: dict[str, int], seconds: float = 0.01) -> dict[str, torture.Record]:
+    """Run trials from these seeds on; one, if the time is short."""
+    known = json.loads(counts.read_text()) if counts.exists() else {}
+    records = {name: torture.Record(**known.get(name, {})) for name in first}
+    for name, seed in first.items():
+        records[name].next_seed = seed
+    campaigns = torture.Campaigns(records, counts)
+    campaigns.run(time.monotonic() + seconds)
+    campaigns.close()
+    return records
 
 
-def test_counts_and_failures_add_up(tmp_path: Path) -> None:
-    path = tmp_path / "counts.json"
-    for _ in range(2):
-        records = torture.read(path)
-        for _ in range(10):
-            torture.run(records["fuzz"], "fuzz")
-        torture.write(path, records)
-    fuzz = torture.read(path)["fuzz"]
-    bad = [seed for seed in range(20) if fails(seed)]
-    assert bad
-    assert [failure["seed"] for failure in fuzz.failures] == bad
-    assert all("too large" in failure["error"] for failure in fuzz.failures)
-    assert fuzz.counts == {"trials": 20, "rows": 10 * (20 - len(bad))}
-    assert next(torture.table({"fuzz": fuzz})).startswith(f"fuzz: {len(bad)} failures, ")
+def seed(least: float, most: float) -> int:
+    return next(n for n in range(999) if least < Random(f"campaign_one-{n}").random() < most)
 
 
-def test_a_seed_repeats_a_trial() -> None:
-    seed = next(seed for seed in range(20) if not fails(seed))
-    result = CliRunner().invoke(torture.main, ["--campaign", "fuzz", "--seed", str(seed)])
-    assert (result.exit_code, result.output) == (0, f"fuzz {seed}: {{'rows': 10}}\n")
+@pytest.mark.parametrize(
+    ("least", "most", "error"),
+    [(0, 0.1, "died"), (0.1, 0.2, "hangs"), (0.2, 0.5, ""), (0.5, 1, "too large")],
+)
+def test_a_trial_that_fails_hangs_or_dies_is_told(
+    least: float, most: float, error: str, counts: Path
+) -> None:
+    for times in (1, 2):
+        one = run(counts, {"campaign_one": seed(least, most)})["campaign_one"]
+        good = {"rows": 10 * times} if not error else {}
+        assert one.counts == {"trials": times, **good}
+        assert [failure["seed"] for failure in one.failures] == [seed(least, most)] * (
+            times if error else 0
+        )
+        assert all(error in failure["error"] for failure in one.failures)
+        assert one.next_seed == seed(least, most) + 1
+        if error == "hangs":
+            break
 
 
-def test_campaigns_get_the_same_time(tmp_path: Path) -> None:
+def test_campaigns_get_the_same_time(counts: Path) -> None:
+    records = run(counts, {"campaign_one": 0, "campaign_two": 0}, seconds=2)
+    assert all(record.counts["trials"] > 0 for record in records.values())
+
+
+def test_a_seed_repeats_a_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        torture, "trial_of", lambda campaign: lambda chooser, folder: {"drawn": chooser.random()}
+    )
+    result = CliRunner().invoke(torture.main, ["--campaign", "fuzz", "--seed", "7"])
+    drawn = Random("fuzz-7").random()
+    assert (result.exit_code, result.output) == (0, f"fuzz 7: {{'drawn': {drawn}}}\n")
+
+
+def test_failures_of_earlier_runs_are_told(tmp_path: Path) -> None:
     counts = tmp_path / "counts.json"
-    words = ["--hours", "0.0003", "--counts", str(counts), "--campaign", "fuzz"]
-    result = CliRunner().invoke(torture.main, [*words, "--campaign", "kills"])
-    records = torture.read(counts)
-    trials = [records[name].counts["trials"] for name in ("fuzz", "kills")]
-    assert min(trials) > 0
-    assert "limits: 0 failures, 0.00 h" in result.output
-    assert result.exit_code == 1
+    words = ["--hours", "0", "--jobs", "2", "--counts", str(counts)]
+    done = CliRunner().invoke(torture.main, words)
+    assert (done.exit_code, done.output.count(": 0 failures, 0.00 h")) == (0, 5)
+    counts.write_text('{"kills": {"failures": [{"seed": 3, "error": "no"}]}}')
+    done = CliRunner().invoke(torture.main, words)
+    assert done.exit_code == 1
+    assert "kills: 1 failures" in done.output
