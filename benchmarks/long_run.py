@@ -4,9 +4,9 @@
 
 bitext-score | bitext-filter | bitext-rank read the rows of PAIRS (a source, a target) again and
 again; in each round, a number at the end of both sides makes all rows new. Every minute, the memory
-(resident set), the open files and the seconds of the processor of each command are read from
-/proc, its worker processes included. At the end bitext-rank writes its rows, which are counted: rows
-in = rows out + rows rejected or dropped, as the summaries have it.
+(resident set), the open files and the processor seconds of each command are read from
+/proc, its worker processes included. At the end bitext-rank writes its rows, which are counted:
+rows in = rows out + rows rejected or dropped, as the summaries have it.
 
 The table has the medians of each tenth of the time. Growth is that of memory from the second tenth
 to the last; bitext-rank may take 24 bytes a row.

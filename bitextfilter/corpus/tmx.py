@@ -73,6 +73,10 @@ class _Parser:
         except expat.ExpatError as error:
             message = f"not well-formed XML: {expat.ErrorString(error.code)}"
             raise InputError(message, file=self._name, line=error.lineno) from error
+        except (LookupError, ValueError) as error:
+            if self._fed:  # of the first piece, Python reads the name of the encoding
+                raise
+            raise self._error("an encoding that is not read", "convert it to UTF-8") from error
         self._fed += len(data)
         if self._fed - self._expat.CurrentByteIndex > _TAG_BYTES + _CHUNK:
             raise self._error(f"a tag or comment longer than {_TAG_BYTES >> 20} MiB")

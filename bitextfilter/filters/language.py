@@ -158,7 +158,7 @@ class ScriptInconsistencies(SideBounded):
 
     def side_values(self, side: BatchSide) -> Integers:
         first, last = side.letter_runs
-        strange = np.flatnonzero(side.script_in("Cyrillic", "Greek"))
+        strange = np.flatnonzero(side.script_in("Cyrillic", "Greek") & side.alphabetic)
         some = np.unique(np.searchsorted(last, strange, side="right"))
         first, last = first[some], last[some]
         scripts = np.zeros(len(some), dtype=np.int64)

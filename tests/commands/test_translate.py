@@ -84,7 +84,7 @@ def test_odd_lines_keep_their_places(folder: Path) -> None:
     lines = result.stdout_bytes.split(b"\n")
     assert [bool(line.strip(b"\r")) for line in lines] == [True, False, False, True, True]
     assert lines[0].startswith(b"\xef\xbb\xbf") and lines[0].endswith(b"\r")
-    assert "line 4: its last 3 subwords were not read (--max-length)" in result.stderr
+    assert "line 4: its end (3 subwords) was not read (--max-length)" in result.stderr
     assert "1 overlong" in result.stderr
     rows = call(folder, "--n-best", 2, data=data).stdout_bytes.split(b"\n")
     assert rows[2:4] == [b"2\t1\t\t", b"3\t1\t\t"] and rows[-1] == b""
@@ -100,7 +100,7 @@ def test_translations_that_do_not_end_are_counted(folder: Path) -> None:
 
 def test_only_some_overlong_lines_are_named(folder: Path) -> None:
     stderr = call(folder, data=(b"a2 " * 15 + b"\n") * 9).stderr
-    assert stderr.count("were not read") == 5 and "9 overlong" in stderr
+    assert stderr.count("was not read") == 5 and "9 overlong" in stderr
 
 
 def test_bad_lines_stop_the_run_or_are_rejected(folder: Path, tmp_path: Path) -> None:
@@ -110,6 +110,12 @@ def test_bad_lines_stop_the_run_or_are_rejected(folder: Path, tmp_path: Path) ->
     result = call(folder, "--on-error", "reject", "--rejects", rejects, data=data)
     assert [bool(line) for line in result.stdout.split("\n")] == [True, False, True, False]
     assert rejects.read_bytes().startswith(b"2\t") and "1 rejected" in result.stderr
+
+
+def test_a_rejected_last_line_without_a_newline_is_a_blank_line(folder: Path) -> None:
+    result = call(folder, "--on-error", "reject", data=b"a1\n\xff")
+    assert (result.stdout.count("\n"), result.stdout[-2:]) == (2, "\n\n")
+    assert not call(folder, data=b"a1\na2").stdout.endswith("\n")
 
 
 def test_samples_follow_the_seed(folder: Path) -> None:

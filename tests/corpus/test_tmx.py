@@ -107,6 +107,13 @@ def test_encodings(encoding: str) -> None:
     assert texts(data.decode().encode(encoding)) == [("café", "Öl")]
 
 
+@pytest.mark.parametrize("encoding", ["U", "shift_jis", "idna", "hex", "cp037"])
+def test_an_encoding_that_is_not_read(encoding: str) -> None:
+    start = f'<?xml version="1.0" encoding="{encoding}"?>\n'
+    with pytest.raises(InputError, match=r"^m.tmx:1: .*encoding"):
+        texts(memory(unit(("en", "a"), ("de", "b")), start=start))
+
+
 def test_text_is_in_one_piece_wherever_the_pieces_of_the_file_end() -> None:
     text = "äöü &amp; " * 20_000
     assert texts(memory(unit(("en", text), ("de", "x")))) == [(text.replace("&amp;", "&"), "x")]

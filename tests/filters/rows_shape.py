@@ -103,4 +103,5 @@ ROWS = [
     ("script-inconsistencies", "a", "fьr Jбhr", "script-inconsistencies(target)=2>0"),
     ("script-inconsistencies", "λόgoς", "日本go", "script-inconsistencies(source)=1>0"),
     ("script-inconsistencies:maximum=1", "λόgoς", "日本go", ""),
+    ("script-inconsistencies", "a \u0483", "\u0375", ""),
 ]

@@ -139,7 +139,7 @@ def _report_overlong(
             continue
         run.counts["overlong"] += 1
         if run.counts["overlong"] <= _NAMED:
-            run.warn(f"line {row.number}: its last {translation.left} subwords were not read"
+            run.warn(f"line {row.number}: its end ({translation.left} subwords) was not read"
                      " (--max-length)")  # fmt: skip
 
 
@@ -148,7 +148,8 @@ def output_lines(
 ) -> Iterator[bytes]:
     """Yield the output for a line: its best translation, or a row for each of the --n-best."""
     if options.n_best is None:
-        yield translation.best.encode() + row.ending
+        text = translation.best.encode()
+        yield text + (row.ending if text else row.ending or b"\n")  # else it is no line
         return
     ending = row.ending or b"\n"
     if not translation.hypotheses:

@@ -183,7 +183,7 @@ def test_bad_rows(folder: Path, tmp_path: Path, row: bytes) -> None:
 def test_what_is_too_long_is_said(folder: Path, tmp_path: Path) -> None:
     data, manifest = "a1\tb1\n" + "a2 " * 15 + "\tb2", tmp_path / "manifest.json"
     result = call(folder, "--manifest", manifest, data=data)
-    assert "line 2: its last 3 subwords were not read (--max-length)" in result.stderr
+    assert "line 2: its end (3 subwords) was not read (--max-length)" in result.stderr
     assert "1 overlong" in result.stderr and result.stdout.count("\n") == 2
     facts = json.loads(manifest.read_text())
     assert facts["counts"]["pairs"] == 2 and model_digest(folder) in json.dumps(facts)
