@@ -203,6 +203,15 @@ def _locked(path: Path, folder: bool) -> tuple[Path, int] | None:
     return None
 
 
+def remove_drafts(target: Path) -> None:
+    """Remove the drafts of an output that other runs have left, if possible."""
+    for number in count(1):
+        path = _beside(target, f"{number}.partial")
+        if not os.path.lexists(path):
+            return
+        _remove_stale(path)
+
+
 def _remove_stale(path: Path) -> None:
     """Remove a draft that nobody has a lock on."""
     with suppress(OSError):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.files import locked, naming_output
+from bitextfilter.io.files import locked, naming_output, remove_drafts
 from bitextfilter.io.json_text import json_bytes
 from bitextfilter.io.work_folder import PLAN, claim
 from bitextfilter.models.device import resolve_device
@@ -116,6 +116,7 @@ class Environment:
         """
         if self.resume and not self.has_state:
             raise SettingsError(f"{self.state}: nothing to resume; leave out --resume")
+        remove_drafts(self.output)  # at its end, a run may have no model to write
         if not self.resume:
             with naming_output(self.state):
                 for name in (PROGRESS, PLAN):

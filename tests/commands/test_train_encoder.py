@@ -142,6 +142,9 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
         train(home, *more, code=130)
     train(home, *more, "--resume")
     assert load(home / "model").digest == whole
+    (home / ".model.1.partial").mkdir()
+    train(home, *more, "--resume")  # at its end: no model is written
+    assert not list(home.glob(".*"))
 
 
 GRAMMAR = (
