@@ -6,7 +6,8 @@
    FAULTS_AT      the call that fails, from 1; 0 for none
    FAULTS_ERROR   its errno; 0 for half a write
    FAULTS_ON      if set, the calls after it fail too
-   FAULTS_LOG     a file that gets the kind, number and path of every call of any kind */
+   FAULTS_LOG     a file that gets the kind, number and path of every call of any kind
+   FAULTS_CLOCK   seconds by which the time of day, but no other clock, jumps at every call */
 
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -21,7 +22,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define REAL(name) \
@@ -30,7 +33,7 @@
 
 enum { GOES_ON, FAILS, HALVED };
 
-static atomic_int counted;
+static atomic_int counted, heard;
 static __thread int inside;
 
 static void place(char *out, size_t size, int folder, const char *path) {
@@ -58,6 +61,7 @@ static int judge(char kind, const char *where, const char *other) {
     int number = 0, error = code ? atoi(code) : EIO;
     if (!below || inside) return GOES_ON;
     if (where && strncmp(where, below, strlen(below))) return GOES_ON;
+    atomic_fetch_add(&heard, 1);
     if (kinds && strchr(kinds, kind)) number = 1 + atomic_fetch_add(&counted, 1);
     if (log) {
         int length = snprintf(line, sizeof line, "%c\t%d\t%s\t%s\n", kind, number,
@@ -233,4 +237,32 @@ int posix_memalign(void **out, size_t unit, size_t size) {
 }
 void *aligned_alloc(size_t unit, size_t size) {
     return refused(size) ? NULL : __libc_memalign(unit, size);
+}
+
+/* The time of day. */
+
+static time_t jump(void) {
+    const char *seconds = getenv("FAULTS_CLOCK");
+    return seconds ? (time_t)atoi(seconds) * atomic_load(&heard) : 0;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    REAL(clock_gettime);
+    int done = real(clock, now);
+    if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) now->tv_sec += jump();
+    return done;
+}
+
+int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+    REAL(gettimeofday);
+    int done = real(now, zone);
+    now->tv_sec += jump();
+    return done;
+}
+
+time_t time(time_t *now) {
+    REAL(time);
+    time_t found = real(NULL) + jump();
+    if (now) *now = found;
+    return found;
 }

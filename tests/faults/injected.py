@@ -11,23 +11,22 @@ from __future__ import annotations
 import atexit
 import errno
 import functools
-import hashlib
-import json
+import math
 import os
 import re
 import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from unittest.mock import patch
 
-import toys
-import translators
+import lines
+from lines import LINES, NEW, Content, check_outputs, content, home, outputs, prepare
+from torture import Chooser
 from warm import warm
 
 CODES = {65, 66, 69, 71, 74}
@@ -35,82 +34,6 @@ CODES = {65, 66, 69, 71, 74}
 
 SECONDS = 120
 """A run that takes longer hangs."""
-
-TINY = {
-    "architecture": "averaging",
-    "shape": {"embedding": 8},
-    "segmentation": {"kind": "none", "vocabulary_size": 200},
-    "training": {"batch_size": 16, "passes": 1, "validate_every": 2, "warmup": 2},
-}
-TINY_TRANSLATOR = {
-    "shape": {"width": 8, "heads": 2, "layers": 1, "feed_forward": 8},
-    "segmentation": {"kind": "none"},
-    "training": {"batch_size": 16, "passes": 1, "validate_every": 2, "warmup": 2},
-}
-GRID = """
-architecture = "averaging"
-[shape]
-embedding = [4, 6]
-[segmentation]
-kind = "none"
-[training]
-batch_size = 16
-validate_every = 2
-passes = 1
-"""
-
-ENCODER = "--languages aa,bb --development ../in/dev.tsv --settings ../in/encoder.json"
-TRANSLATOR = "--languages aa,bb --development ../in/dev.tsv --settings ../in/translator.json"
-REJECTS = "--on-error reject --rejects out.rejects.gz --manifest out.json"
-MODEL = "--model ../in/model --threads 1"
-TEXTS = "../in/text.aa ../in/text.bb"
-
-LINES = {
-    "score": f"bitext-score {MODEL} -i ../in/bad.tsv -o out.tsv.gz {REJECTS}",
-    "score cached": f"bitext-score {MODEL} -i ../in/rows.tsv -o out.tsv --cache cache",
-    "score resumed": f"bitext-score {MODEL} ../in/bad.tsv ../in/rows.tsv.gz -o out.tsv"
-    f" --resume kept --shard-rows 50 {REJECTS}",
-    "filter": "bitext-filter --rule default --without language --threads 1 -i ../in/bad.tsv"
-    f" -o out.tsv.zst --explain {REJECTS}",
-    "filter resumed": "bitext-filter --rule default --without language --threads 1"
-    " ../in/rows.tsv.gz --shard-rows 60 --resume kept -o out.tsv.xz --manifest out.json",
-    "filter by processes": "bitext-filter --rule default --without language --threads 2"
-    " -i ../in/rows.tsv -o out.tsv.bz2",
-    "fix": f"bitext-fix --threads 1 --explain -i ../in/bad.tsv -o out.tsv {REJECTS}",
-    "rank": "bitext-rank -i ../in/scored.tsv -o out.tsv --top-words 600 --rejects out.rejects",
-    "rank in order": "bitext-rank -i ../in/scored.tsv --order input --top-lines 50 -o out.tsv.gz",
-    "dedup": "bitext-dedup -i ../in/scored.tsv -o out.tsv --match normalised --memory 1M"
-    " --keep best --column 3 --groups out.groups --rejects out.rejects",
-    "dedup near": "bitext-dedup -i ../in/rows.tsv -o out.tsv --match near --by source --memory 1M",
-    "report": "bitext-report -i ../in/scored.tsv --column 3 -o out.html --manifest out.json",
-    "convert": "bitext-convert --to moses -i ../in/rows.tsv out.aa out.bb.gz",
-    "convert to tmx": "bitext-convert --to tmx --languages aa,bb -i ../in/rows.tsv -o out.tmx",
-    "noise": "bitext-noise --rate shuffled=0.2 -i ../in/rows.tsv -o out.tsv",
-    "embed": f"bitext-embed {MODEL} --language aa ../in/text.aa -o out.npy",
-    "embed resumed": f"bitext-embed {MODEL} --language aa ../in/text.aa -o out.npy --resume kept"
-    " --shard-rows 50",
-    "align": f"bitext-align {MODEL} {TEXTS} -o out.tsv.gz --manifest out.json",
-    "align resumed": f"bitext-align {MODEL} {TEXTS} -o out.tsv --resume kept --batch-size 40",
-    "align with an index": f"bitext-align {MODEL} {TEXTS} -o out.tsv --index-save out.index",
-    "align by an index": f"bitext-align {MODEL} {TEXTS} -o out.tsv --index ivf --resume kept",
-    "align documents": f"bitext-align-documents {MODEL} {TEXTS} -o out.tsv",
-    "segment": "bitext-segment learn --kind bpe --merges 30 ../in/text.aa -o out.bpe",
-    "language model": "bitext-train-language-model --set order=2 -i ../in/text.aa -o out.arpa.gz",
-    "translate": "bitext-translate --model ../in/translator --threads 1 -i ../in/few.aa"
-    " -o out.bb --beam 2 --max-length 9",
-    "encoder": f"bitext-train-encoder --pairs ../in/train.tsv {ENCODER} --threads 1 -o out.model",
-    "translator": f"bitext-train-translator --pairs ../in/train.tsv {TRANSLATOR} --threads 1"
-    " -o out.model",
-    "classifier": f"bitext-train-classifier {MODEL} ../in/train.tsv --set training.epochs=1"
-    " --set hidden=4 --negatives random --noisy ../in/rows.tsv -o out.model",
-    "tune": "bitext-tune ../in/grid.toml --languages aa,bb --pairs ../in/train.tsv --processes 1"
-    " --development ../in/dev.tsv -o out.tsv --models out.models",
-}
-"""Command lines in a folder beside that of the inputs; all their outputs are called ``out``."""
-
-
-NEW = {"out.index", "out.bpe"}
-"""Outputs that must not exist before a run."""
 
 
 @dataclass(frozen=True)
@@ -163,14 +86,6 @@ FAULTS = [
 
 
 @functools.cache
-def home() -> Path:
-    """A folder for all trials, removed at the end."""
-    folder = tempfile.TemporaryDirectory(prefix="injected-")
-    atexit.register(folder.cleanup)
-    return Path(folder.name)
-
-
-@functools.cache
 def library() -> Path | None:
     """The library of faults; None without a compiler."""
     compiler = shutil.which("cc")
@@ -194,31 +109,6 @@ def commands() -> Path:
         return stack.enter_context(warm(folder))
 
 
-@functools.cache
-def inputs() -> Path:
-    """The files that command lines read."""
-    folder = home() / "in"
-    folder.mkdir()
-    for name, count, seed in (("rows", 150, 1), ("dev", 20, 2), ("train", 60, 3), ("few", 5, 4)):
-        sides = toys.sentences(count, seed)
-        rows = [f"{one}\t{other}\n" for one, other in zip(*sides, strict=True)]
-        (folder / f"{name}.tsv").write_text("".join(rows))
-        for side, text in zip("ab", sides, strict=True):
-            name_of_text = {"rows": "text"}.get(name, name)
-            (folder / f"{name_of_text}.{side * 2}").write_text("".join(f"{t}\n" for t in text))
-    rows = (folder / "rows.tsv").read_text().splitlines(keepends=True)
-    scored = [f"{row[:-1]}\t{index * 37 % 50 / 50}\n" for index, row in enumerate(rows)]
-    (folder / "scored.tsv").write_text("".join(scored + scored[:40]))
-    (folder / "bad.tsv").write_text("".join([*rows[:40], "alone\n", *rows[40:90], "\tb1\n"]))
-    subprocess.run(["gzip", "-k", str(folder / "rows.tsv")], check=True)
-    (folder / "encoder.json").write_text(json.dumps(TINY))
-    (folder / "translator.json").write_text(json.dumps(TINY_TRANSLATOR))
-    (folder / "grid.toml").write_text(GRID)
-    toys.toy_model(folder / "model")
-    translators.saved(folder / "translator")
-    return folder
-
-
 @dataclass(frozen=True)
 class Ended:
     """A run that has ended."""
@@ -230,15 +120,22 @@ class Ended:
     """Kind, number and paths of each call."""
 
 
-def run(folder: Path, words: list[str], fault: Fault | None = None, number: int = 0) -> Ended:
-    """Run a command in the folder ``work`` of a trial; its call of this *number* fails."""
+def run(
+    folder: Path, line: str, fault: Fault | None = None, number: int = 0, clock: int = 0
+) -> Ended:
+    """Run a command in the folder ``work`` of a trial; its call of this *number* fails.
+
+    At every call, the clock jumps by so many seconds.
+    """
     log = folder / "log"
     where = {"TMPDIR": str(folder / "tmp"), "FAULTS_BELOW": f"{folder}/", "FAULTS_LOG": str(log)}
+    where["FAULTS_CLOCK"] = str(clock)
     if fault:
         where |= {"FAULTS_KINDS": fault.kinds, "FAULTS_AT": str(number)}
         where |= {"FAULTS_ERROR": str(fault.error)} | ({"FAULTS_ON": "1"} if fault.lasting else {})
+    name, *words = line.replace("@", "../in").split()
     done = subprocess.run(
-        [str(commands() / words[0]), *words[1:]],
+        [str(commands() / name), *words],
         cwd=folder / "work",
         env={**os.environ, **where},
         capture_output=True,
@@ -255,29 +152,8 @@ def begin(folder: Path) -> Path:
     folder.mkdir(exist_ok=True)
     for name in ("work", "tmp"):
         (folder / name).mkdir()
-    shutil.copytree(inputs(), folder / "in")
+    shutil.copytree(lines.inputs(), folder / "in")
     return folder
-
-
-Content = dict[str, str]
-"""Digests of files by their names; a folder has its own line."""
-
-
-def content(folder: Path) -> Content:
-    """What is in a folder, as far as it is the same in each run."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        if path.name.startswith("torchinductor_"):  # made by an import of torch
-            continue
-        data = b"" if path.is_dir() else path.read_bytes()
-        if path.name == "out.json":
-            data = re.sub(rb'"(seconds|rows_per_second)": [0-9.]+', b"", data)
-        elif path.name == "scores.sqlite" or ".training" in str(path):
-            data = b""
-        elif data.startswith(b"point\t"):  # the table of bitext-tune
-            data = re.sub(rb"\t[0-9]+\.[0-9](?=\t)", b"", data)
-        found[path.relative_to(folder).as_posix()] = hashlib.sha256(data).hexdigest()[:8]
-    return found
 
 
 @dataclass(frozen=True)
@@ -322,54 +198,13 @@ def unsafe(calls: Sequence[Sequence[str]], work: Path) -> list[str]:
 def clean(name: str) -> Clean:
     """Run a command line undisturbed."""
     folder = begin(Path(tempfile.mkdtemp(dir=home())))
-    done = run(folder, LINES[name].split())
+    done = run(folder, LINES[name])
     assert done.code == 0, done.told
     assert not unsafe(done.calls, folder / "work"), f"{name}: {unsafe(done.calls, folder / 'work')}"
     assert content(folder / "tmp") == {}, f"{name}: {content(folder / 'tmp')}"
     found = content(folder / "work")
     shutil.rmtree(folder)
     return Clean(found, done.calls)
-
-
-def outputs(found: Mapping[str, str]) -> dict[str, Content]:
-    """The content of each output: a file, or a folder with all that is in it."""
-    whole: dict[str, Content] = {}
-    for path, digest in found.items():
-        first, *parts = path.split("/")
-        if first == "out.models" and parts:
-            first += f"/{parts[0]}"
-        if first.startswith("out") and not first.endswith((".training", ".models")):
-            whole.setdefault(first, {})[path] = digest
-    return whole
-
-
-def words_again(line: str, work: Path) -> list[str]:
-    """The words of the next run, which goes on with a training if that has a state."""
-    state = work / "out.model.training"
-    has_state = (state / "plan.json").exists() and (state / "state.json").exists()
-    return line.split() + (["--resume"] if has_state else [])
-
-
-def prepare(name: str, work: Path) -> dict[str, Content]:
-    """Write an older file of each output that is a file; return these outputs."""
-    known = clean(name).content
-    for path in outputs(known):
-        is_folder = any(other.startswith(f"{path}/") for other in known)
-        if not is_folder and name != "tune":  # which goes on with its table
-            (work / path).write_bytes(b"old\n")
-    return outputs(content(work))
-
-
-def check_outputs(name: str, before: Mapping[str, Content], after: Content) -> None:
-    """Check that each output of a run that failed is old or new."""
-    expected = outputs(clean(name).content)
-    for path, found in outputs(after).items():
-        whole = found in (before.get(path), expected[path])
-        if name == "tune" and path == "out.tsv":  # the points so far
-            whole = True
-        if f"{path}.training" in after:  # that of an earlier update, which is kept
-            whole = found.keys() == expected[path].keys()
-        assert whole, f"partial: {path} {found}"
 
 
 def check_strays(folder: Path) -> None:
@@ -381,11 +216,11 @@ def check_strays(folder: Path) -> None:
     assert not hidden and not left, f"left behind: {hidden} {left}"
 
 
-def attack(folder: Path, name: str, fault: Fault, number: int, old: bool) -> None:
+def attack(folder: Path, name: str, fault: Fault, number: int, old: bool, clock: int = 0) -> None:
     """Fail a call of a command line; check what it leaves, and the run after it."""
     known, work = clean(name).content, begin(folder) / "work"
-    before = prepare(name, work) if old else {}
-    done = run(folder, LINES[name].split(), fault, number)
+    before = prepare(name, known, work) if old else {}
+    done = run(folder, LINES[name], fault, number, clock)
     failed = [call for call in done.calls if call[1] == str(number)]
     told = f"{LINES[name]}\n{fault} at {number}: {failed}\nexit {done.code}\n{done.told}"
     try:
@@ -400,10 +235,10 @@ def attack(folder: Path, name: str, fault: Fault, number: int, old: bool) -> Non
                 shutil.rmtree(work / path)
         else:
             assert done.told.splitlines()[-1].startswith("bitext-")
-            check_outputs(name, before, after)
+            check_outputs(name, before, after, known)
             if fault.kinds not in "ul" and not fault.lasting:  # a lock may stay, and holds nobody
                 check_strays(folder)
-        again = run(folder, words_again(LINES[name], work))
+        again = run(folder, lines.again(LINES[name], work), clock=-clock)
         told += f"\nafterwards: exit {again.code}\n{again.told}"
         assert again.code == 0
         differ = {path for path, _ in content(work).items() ^ known.items()}
@@ -413,13 +248,26 @@ def attack(folder: Path, name: str, fault: Fault, number: int, old: bool) -> Non
         raise AssertionError(f"{name}: {told}\n{error}") from error
 
 
-def trial(chooser: Random, folder: Path) -> Counter[str]:
-    """Fail some calls of one kind in runs of one command line."""
+@functools.cache
+def every_call() -> list[tuple[str, int]]:
+    """All calls of all undisturbed runs: the name of the line, and the place in its log."""
+    return [(name, place) for name in LINES for place in range(len(clean(name).calls))]
+
+
+def trial(chooser: Chooser, folder: Path) -> Counter[str]:
+    """Fail one call, by an error that may befall it; seeds go through all calls of all lines.
+
+    One seed is far from the next: the step is about the golden section of all.
+    """
     if library() is None:
         return Counter(skipped=1)
-    name, fault = chooser.choice(list(LINES)), chooser.choice(FAULTS)
-    total = clean(name).count(fault.kinds)
-    numbers = chooser.sample(range(1, total + 1), min(3, total))
-    for number in numbers:
-        attack(folder / str(number), name, fault, number, chooser.random() < 0.5)
-    return Counter({"faults": len(numbers), f"faults of {fault.kinds[:1]}": len(numbers)})
+    calls = every_call()
+    steps = (step for step in range(len(calls) * 618 // 1000, 0, -1))
+    step = next(step for step in steps if math.gcd(step, len(calls)) == 1)
+    name, place = calls[chooser.number * step % len(calls)]
+    kind = clean(name).calls[place][0]
+    fault = chooser.choice([fault for fault in FAULTS if kind in fault.kinds])
+    number = sum(call[0] in fault.kinds for call in clean(name).calls[: place + 1])
+    clock = chooser.choice((0, 0, 3600, -3600))
+    attack(folder / "trial", name, fault, number, chooser.random() < 0.5, clock)
+    return Counter({"faults": 1, f"of {len(calls):,} calls": 1, f"faults of {fault.kinds[:1]}": 1})

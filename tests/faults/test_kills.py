@@ -9,6 +9,7 @@ from random import Random
 
 import kills
 import pytest
+from runs import Blow
 
 import bitextfilter
 
@@ -21,29 +22,29 @@ def test_a_signal_at_any_event(number: int, late: bool, tmp_path: Path) -> None:
     """Also amid the making of a draft, of which only the file is there yet."""
     for event in range(1, kills.undisturbed("rank")[1] + 1):
         (home := tmp_path / str(event)).mkdir()
-        blow = kills.Blow(number, event, late=late, clock=-3600.0 * (event % 2))
+        blow = Blow(number, event, late=late, clock=-3600.0 * (event % 2))
         kills.strike("rank", kills.trial_folder(home), blow, old=event % 3 == 0)
 
 
 @pytest.mark.parametrize(
     ("name", "number", "event"),
     [
-        ("score by shards", signal.SIGKILL, 100),
+        ("score resumed", signal.SIGKILL, 100),
         ("dedup", signal.SIGHUP, 6),
     ],
 )
 def test_a_signal_to_all_processes(name: str, number: int, event: int, tmp_path: Path) -> None:
-    kills.strike(name, kills.trial_folder(tmp_path), kills.Blow(number, event, group=True))
+    kills.strike(name, kills.trial_folder(tmp_path), Blow(number, event, group=True))
 
 
 @pytest.mark.parametrize(
     ("attack", "name"),
     [
-        (kills.kill_a_worker, "fix"),
+        (kills.kill_a_worker, "fix by processes"),
         (kills.stop, "fix"),
         (kills.close_the_reader, "rank"),
-        (kills.race, "score from a cache"),
-        (kills.race, "score by shards"),
+        (kills.race, "score cached"),
+        (kills.race, "score resumed"),
     ],
 )
 def test_other_attacks(attack: kills.Attack, name: str, tmp_path: Path) -> None:

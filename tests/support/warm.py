@@ -6,6 +6,7 @@ socket, and ends as the fork does.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import runpy
@@ -53,11 +54,12 @@ def warm(folder: Path) -> Iterator[Path]:
 
 
 def serve(address: str) -> None:
-    """Answer each request in a fork."""
-
+    """Answer each request in a fork; ``WARM`` names modules to import besides."""
     import bitextfilter.scoring.model
     import bitextfilter.workflows.encoder_training  # noqa: F401
 
+    for name in os.environ.get("WARM", "").split():
+        importlib.import_module(name)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen()

@@ -1,0 +1,279 @@
+"""A command line of each kind of work that writes, for trials that disturb it.
+
+The files that it reads are in the folder ``@``; its outputs are called ``out``, and what it keeps
+to go on from ``kept`` or ``cache``, in the working folder.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import gzip
+import hashlib
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import toys
+import translators
+from click.testing import CliRunner
+from console import command
+
+from bitextfilter.encoders.reference_classifier import (
+    ReferenceNetwork,
+    ReferenceSettings,
+    save_reference_classifier,
+)
+from bitextfilter.models.folders import writing_folder
+
+TINY = {
+    "architecture": "averaging",
+    "shape": {"embedding": 8},
+    "segmentation": {"kind": "none", "vocabulary_size": 200},
+    "training": {"batch_size": 16, "passes": 1, "validate_every": 2, "warmup": 2},
+}
+TINY_AUTOENCODER = {
+    "architecture": "autoencoder",
+    "shape": {"embedding": 8, "hidden": 4},
+    "segmentation": {"kind": "none"},
+    "training": {
+        "batch_size": 16,
+        "passes": 2,
+        "validate_every": 3,
+        "warmup": 2,
+        "softmax": "sampled",
+        "samples": 9,
+    },
+}
+TINY_TRANSLATOR = {
+    "shape": {"width": 8, "heads": 2, "layers": 1, "feed_forward": 8},
+    "segmentation": {"kind": "none"},
+    "training": {"batch_size": 16, "passes": 1, "validate_every": 2, "warmup": 2},
+}
+GRID = """
+architecture = "averaging"
+[shape]
+embedding = [4, 6]
+[segmentation]
+kind = "none"
+[training]
+batch_size = 16
+validate_every = 2
+passes = 1
+"""
+
+REJECTS = "--on-error reject --rejects out.rejects.gz --manifest out.json"
+MODEL = "--model @/model --threads 1"
+TEXTS = "@/text.aa @/text.bb"
+RULES = "--rule default --without language"
+TRAIN = "--languages aa,bb --development @/dev.tsv --pairs @/train.tsv --threads 1 -o out.model"
+WRITE = "--max-length 9 --threads 1 -o out.tsv"
+SKIP_GRAM = " ".join(
+    f"--set skip_gram.{name}"
+    for name in ("dim=4", "epochs=1", "minimum_count=1", "subsampling=1", "buckets=50")
+)
+
+LINES = {
+    "score": f"bitext-score {MODEL} -i @/bad.tsv -o out.tsv.gz {REJECTS}",
+    "score cached": f"bitext-score {MODEL} -i @/rows.tsv -o out.tsv --cache cache",
+    "score resumed": f"bitext-score {MODEL} @/bad.tsv @/rows.tsv.gz -o out.tsv"
+    f" --resume kept --shard-rows 50 {REJECTS}",
+    "filter": f"bitext-filter {RULES} --threads 1 -i @/bad.tsv -o out.tsv.zst --explain {REJECTS}",
+    "filter resumed": f"bitext-filter {RULES} --threads 2 @/rows.tsv @/rows.tsv.gz"
+    " --shard-rows 60 --resume kept -o out.tsv.xz --manifest out.json",
+    "filter by processes": f"bitext-filter {RULES} --threads 2 --batch-size 40 --explain"
+    f" -i @/bad.tsv -o out.tsv.bz2 {REJECTS}",
+    "fix": f"bitext-fix --threads 1 --explain -i @/bad.tsv -o out.tsv {REJECTS}",
+    "fix by processes": "bitext-fix --threads 2 --batch-size 60 -i @/rows.tsv -o out.tsv",
+    "rank": "bitext-rank -i @/scored.tsv -o out.tsv --top-words 600 --rejects out.rejects",
+    "rank in order": "bitext-rank -i @/scored.tsv --order input --top-lines 50 -o out.tsv.gz",
+    "dedup": "bitext-dedup @/scored.tsv -o out.tsv --match normalised --memory 1M"
+    " --keep best --column 3 --groups out.groups --rejects out.rejects",
+    "dedup near": "bitext-dedup @/rows.tsv @/rows.tsv.gz -o out.tsv --match near --by source"
+    " --memory 1M",
+    "report": "bitext-report -i @/scored.tsv --column 3 -o out.html --manifest out.json",
+    "convert": "bitext-convert --to moses -i @/rows.tsv out.aa out.bb.gz",
+    "convert to tmx": "bitext-convert --to tmx --languages aa,bb -i @/rows.tsv -o out.tmx",
+    "noise": "bitext-noise --rate shuffled=0.2 -i @/rows.tsv -o out.tsv",
+    "embed": f"bitext-embed {MODEL} --language aa @/text.aa -o out.npy",
+    "embed resumed": f"bitext-embed {MODEL} --language aa @/text.aa -o out.npy --resume kept"
+    " --shard-rows 50",
+    "align": f"bitext-align {MODEL} {TEXTS} -o out.tsv.gz --manifest out.json",
+    "align resumed": f"bitext-align {MODEL} {TEXTS} -o out.tsv --resume kept --batch-size 40",
+    "align with an index": f"bitext-align {MODEL} {TEXTS} -o out.tsv --index-save out.index",
+    "align by an index": f"bitext-align {MODEL} {TEXTS} -o out.tsv --index ivf --resume kept",
+    "align documents": f"bitext-align-documents {MODEL} {TEXTS} -o out.tsv",
+    "segment": "bitext-segment learn --kind bpe --merges 30 @/text.aa -o out.bpe",
+    "segment a text": "bitext-segment apply --segmenter @/model -i @/text.aa -o out.aa",
+    "language model": "bitext-train-language-model --set order=2 -i @/text.aa -o out.arpa.gz",
+    "embeddings": f"bitext-train-embeddings --languages aa,bb --source-text @/text.aa {SKIP_GRAM}"
+    " --target-text @/text.bb --map dictionary --dictionary @/words.tsv"
+    " --separate out.aa.vec out.bb.vec -o out.vec",
+    "encoder": f"bitext-train-encoder --settings @/encoder.json {TRAIN}",
+    "autoencoder": f"bitext-train-encoder --settings @/autoencoder.json {TRAIN}",
+    "translator": f"bitext-train-translator --settings @/translator.json {TRAIN}",
+    "classifier": f"bitext-train-classifier {MODEL} @/train.tsv --set training.epochs=1"
+    " --set hidden=4 --negatives random --noisy @/rows.tsv -o out.model",
+    "tune": "bitext-tune @/grid.toml --languages aa,bb --pairs @/train.tsv --processes 1"
+    " --development @/dev.tsv -o out.tsv --models out.models",
+    "translate": f"bitext-translate --model @/translator -i @/few.aa --beam 2 {WRITE}",
+    "recommend": "bitext-models recommend @/model @/cut.json -o out.model",
+    "paraphrases": "bitext-paraphrase make --translator @/translator --beam 2 -i @/few.tsv"
+    f" {WRITE}",
+    "reference classifier": "bitext-paraphrase train @/rows.tsv --architecture averaging"
+    " --set shape.embedding=4 --set training.epochs=1 --threads 1 -o out.model",
+    "references": "bitext-paraphrase score --model @/references --threads 1 -i @/bad.tsv"
+    f" -o out.tsv {REJECTS}",
+    "analysis": "bitext-paraphrase analyse -i @/rows.tsv -o out.tsv",
+    "other words": f"bitext-paraphrase generate --model @/same --beam 2 -i @/few.aa {WRITE}",
+    "lexicon": "bitext-paraphrase lexicon -i @/rows.tsv -o out.tsv",
+    "recovery": f"bitext-evaluate recovery {MODEL} @/dev.tsv --similarity cosine -o out.tsv",
+    "filtering": "bitext-evaluate filtering --labels 1 --clean-label 1 --column 4 @/judged.tsv"
+    " -o out.tsv",
+    "mining": "bitext-evaluate mining @/dev.tsv @/scored.tsv --json -o out.json",
+    "links": "bitext-evaluate alignment @/links @/links -o out.tsv",
+    "correlation": "bitext-evaluate sts --human 1 --column 4 @/judged.tsv -o out.tsv",
+    "judgements": f"bitext-evaluate paraphrase {MODEL} --language aa --development @/judged.tsv"
+    " @/judged.tsv -o out.tsv",
+    "neighbours": f"bitext-evaluate neighbours {MODEL} --language aa --of @/few.aa @/text.aa"
+    " -o out.tsv",
+    "corpus": "bitext-evaluate corpus @/rows.tsv -o out.tsv",
+    "words": "bitext-evaluate words --source @/aa.vec --target @/bb.vec @/words.tsv -o out.tsv",
+    "downstream": "bitext-evaluate downstream @/scored.tsv --scores 3 --words 200 --languages"
+    " aa,bb --development @/dev.tsv --test @/few.tsv --settings @/translator.json --beam 2"
+    " --threads 1 --work kept -o out.tsv",
+    "explained": "bitext-evaluate lexicon --lexicon @/lexicon.tsv @/rows.tsv -o out.tsv",
+}
+
+UNWRITTEN = {
+    f"bitext-models {name}": "writes to stdout alone"
+    for name in ("inspect", "list", "show", "verify")
+}
+"""Commands without a line, and why."""
+
+NEW = {"out.index", "out.bpe"}
+"""Outputs that must not exist before a run."""
+
+
+@functools.cache
+def home() -> Path:
+    """A folder for all trials of this process, removed at its end."""
+    folder = Path(tempfile.mkdtemp(prefix="trials-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@functools.cache
+def inputs() -> Path:
+    """The files that command lines read."""
+    folder = home() / "in"
+    folder.mkdir()
+    for name, count, seed in (("rows", 150, 1), ("dev", 20, 2), ("train", 60, 3), ("few", 5, 4)):
+        sides = toys.sentences(count, seed)
+        rows = [f"{one}\t{other}\n" for one, other in zip(*sides, strict=True)]
+        (folder / f"{name}.tsv").write_text("".join(rows))
+        for side, text in zip("ab", sides, strict=True):
+            name_of_text = {"rows": "text"}.get(name, name)
+            (folder / f"{name_of_text}.{side * 2}").write_text("".join(f"{t}\n" for t in text))
+    rows = (folder / "rows.tsv").read_text().splitlines(keepends=True)
+    scored = [f"{row[:-1]}\t{index * 37 % 50 / 50}\n" for index, row in enumerate(rows)]
+    (folder / "scored.tsv").write_text("".join(scored + scored[:40]))
+    judged = [f"{index % 3 % 2}\t{row}" for index, row in enumerate(scored[:60])]
+    (folder / "judged.tsv").write_text("".join(judged))
+    (folder / "bad.tsv").write_text("".join([*rows[:40], "alone\n", *rows[40:90], "\tb1\n"]))
+    (folder / "rows.tsv.gz").write_bytes(gzip.compress("".join(rows).encode(), mtime=0))
+    (folder / "links").write_text("".join(f"[{n}]:[{n}]:0.5\n" for n in range(9)))
+    (folder / "words.tsv").write_text("".join(f"a{n}\tb{n}\n" for n in range(50)))
+    (folder / "lexicon.tsv").write_text("".join(f"a{n}\tb{n}\t2\t0.5\t1\t1\n" for n in range(50)))
+    for side in "ab":
+        vectors = "".join(f"{side}{n} {n % 7} {n % 5} 1\n" for n in range(50))
+        (folder / f"{2 * side}.vec").write_text(f"50 3\n{vectors}")
+    (folder / "encoder.json").write_text(json.dumps(TINY))
+    (folder / "autoencoder.json").write_text(json.dumps(TINY_AUTOENCODER))
+    (folder / "translator.json").write_text(json.dumps(TINY_TRANSLATOR))
+    (folder / "grid.toml").write_text(GRID)
+    _make_models(folder)
+    return folder
+
+
+def _make_models(folder: Path) -> None:
+    """Models, and thresholds of one."""
+    toys.toy_model(folder / "model")
+    translators.saved(folder / "translator")
+    translators.saved(folder / "same", letters="aa")
+    text = translators.processor()
+    network = ReferenceNetwork(ReferenceSettings("averaging", 4), text.sizes())
+    with writing_folder(folder / "references") as draft:
+        save_reference_classifier(draft, network, text)
+    line = f"{MODEL} --suggest-threshold --json --similarity cosine @/dev.tsv -o @/cut.json"
+    words = line.replace("@", str(folder)).split()
+    done = CliRunner().invoke(command("bitext-evaluate"), ["filtering", *words])
+    assert done.exit_code == 0, done.output
+
+
+Content = dict[str, str]
+"""Digests of files by their names; a folder has its own line."""
+
+
+def content(folder: Path) -> Content:
+    """What is in a folder, as far as it is the same in each run."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.name.startswith("torchinductor_"):  # made by an import of torch
+            continue
+        data = b"" if path.is_dir() else path.read_bytes()
+        if path.suffix == ".json":
+            data = re.sub(rb'"(seconds|rows_per_second)": [0-9.]+', b"", data)
+        elif path.name == "scores.sqlite":
+            data = b""
+        elif data.startswith(b"point\t"):  # the table of bitext-tune
+            data = re.sub(rb"\t[0-9]+\.[0-9](?=\t)", b"", data)
+        if ".training" in str(path):
+            data = b""
+        found[path.relative_to(folder).as_posix()] = hashlib.sha256(data).hexdigest()[:8]
+    return found
+
+
+def outputs(found: Mapping[str, str]) -> dict[str, Content]:
+    """The content of each output: a file, or a folder with all that is in it."""
+    whole: dict[str, Content] = {}
+    for path, digest in found.items():
+        first, *parts = path.split("/")
+        if first == "out.models" and parts:
+            first += f"/{parts[0]}"
+        if first.startswith("out") and not first.endswith((".training", ".models")):
+            whole.setdefault(first, {})[path] = digest
+    return whole
+
+
+def prepare(name: str, known: Content, work: Path) -> dict[str, Content]:
+    """Write older outputs of a line whose undisturbed run is *known*; return them."""
+    for path in outputs(known).keys() - NEW:
+        if f"{path}/config.json" in known:
+            if "/" not in path:  # bitext-tune has models of its points
+                shutil.copytree(inputs() / "model", work / path)
+        elif name != "tune":  # which goes on with its table
+            (work / path).write_bytes(b"old\n")
+    return outputs(content(work))
+
+
+def check_outputs(name: str, before: Mapping[str, Content], after: Content, known: Content) -> None:
+    """Check that each output of a run that ended early is old or new."""
+    expected = outputs(known)
+    for path, found in outputs(after).items():
+        whole = found in (before.get(path), expected[path])
+        if name == "tune" and path == "out.tsv":  # the points so far
+            whole = True
+        if f"{path}.training" in after:  # that of an earlier update, which is kept
+            whole = whole or found.keys() == expected[path].keys()
+        assert whole, f"partial: {path} {found}"
+
+
+def again(line: str, work: Path) -> str:
+    """The line of the next run, which goes on with a training if that has a state."""
+    state = work / "out.model.training"
+    has_state = (state / "plan.json").exists() and (state / "state.json").exists()
+    return line + " --resume" * has_state
