@@ -171,14 +171,18 @@ class Clean:
 def unsafe(calls: Sequence[Sequence[str]], work: Path) -> list[str]:
     """The renames that a power cut could spoil.
 
-    Before a rename, all that has the old name must be synced; after it, the folder.
+    Before a rename, all that has the old name must be written and synced; after it, the folder.
     """
     found, synced, unsynced, folders = [], set[str](), set[str](), set[str]()
+    renamed = set[str]()
     for kind, _, *paths in calls:
         path, other = (os.path.normpath(work / path) for path in paths)
         if "/.tmp" in path:  # by safetensors, which renames it by itself
             continue
-        if kind == "w" or (kind == "o" and paths[1]):
+        if kind == "w" and path in renamed:
+            found.append(f"{path} is written after its rename")
+        elif kind == "w" or (kind == "o" and paths[1]):
+            renamed.discard(path)
             unsynced.add(path)
             synced.discard(path)
         elif kind == "s":
@@ -191,6 +195,7 @@ def unsafe(calls: Sequence[Sequence[str]], work: Path) -> list[str]:
             found += [f"{name} is renamed before it is synced" for name in inside]
             unsynced -= inside
             folders.add(str(Path(other).parent))
+            renamed.add(other)
     return found + [f"{folder} is not synced after a rename in it" for folder in folders]
 
 

@@ -78,7 +78,8 @@ class Layer:
             self._watch()
             self.calls.append([kind, "0", str(place), str(other)])
             if len(self.calls) == self._fails:
-                raise OSError(errno.EIO, os.strerror(errno.EIO), str(place))
+                name = () if isinstance(path, int) else (str(place),)  # as the system names it
+                raise OSError(errno.EIO, os.strerror(errno.EIO), *name)
 
     def enter(self, patch: pytest.MonkeyPatch) -> None:
         """Take the place of the calls."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
@@ -24,6 +25,7 @@ from bitextfilter.io.files import (
     draft,
     lines_of,
     locked,
+    naming_output,
     open_input,
     open_output,
     open_outputs,
@@ -359,3 +361,14 @@ def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     path = tmp_path / "missing" / "table"
     with pytest.raises(OutputError, match="table: cannot be written: No such file"), locked(path):
         pass
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(OSError(errno.EIO, "it broke"), "it broke"), (OSError("no number"), "no number")],
+)
+def test_an_error_without_a_file_name_names_the_output(error: OSError, reason: str) -> None:
+    """As of a write, whose error knows the descriptor alone."""
+    with pytest.raises(OutputError, match=f"^out: cannot be written: {reason}$"):
+        with naming_output("out"):
+            raise error
