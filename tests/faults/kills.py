@@ -40,11 +40,11 @@ def undisturbed(name: str) -> tuple[Content, int, float]:
     run = Run(LINES[name], folder)
     ended = run.end()
     assert ended == (0, ""), f"{LINES[name]}: {ended}"
-    seconds, found = time.monotonic() - began, content(folder)
-    assert outputs(found)
+    seconds, found, events = time.monotonic() - began, content(folder), run.events()
+    assert outputs(found) and events
     assert not strays(folder), f"{LINES[name]} left {strays(folder)}"
     shutil.rmtree(folder.parent)
-    return found, run.events(), seconds
+    return found, events, seconds
 
 
 def trial_folder(home: Path) -> Path:

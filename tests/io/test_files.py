@@ -369,6 +369,6 @@ def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
 )
 def test_an_error_without_a_file_name_names_the_output(error: OSError, reason: str) -> None:
     """As of a write, whose error knows the descriptor alone."""
-    with pytest.raises(OutputError, match=f"^out: cannot be written: {reason}$"):
-        with naming_output("out"):
-            raise error
+    raises = pytest.raises(OutputError, match=f"^out: cannot be written: {reason}$")
+    with raises, naming_output("out"):
+        raise error
