@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import signal
+import time
 from pathlib import Path
 from random import Random
 
+import click
+import console
 import kills
 import pytest
-from runs import Blow
+from lines import LINES, UNWRITTEN
+from runs import Blow, Run
 
 import bitextfilter
 
@@ -49,6 +53,31 @@ def test_a_signal_to_all_processes(name: str, number: int, event: int, tmp_path:
 )
 def test_other_attacks(attack: kills.Attack, name: str, tmp_path: Path) -> None:
     attack(name, Random(4), kills.trial_folder(tmp_path))
+
+
+def test_workers_end_with_a_command_that_is_killed(tmp_path: Path) -> None:
+    """Also one that waits for its first rows: the command is stopped before it has sent any."""
+    run = Run(LINES["fix by processes"], kills.trial_folder(tmp_path))
+    while run.begun() and not run.workers():
+        time.sleep(0.01)
+    run.send(signal.SIGSTOP)
+    time.sleep(1)
+    assert run.workers()
+    run.send(signal.SIGKILL)
+    assert run.end()[0] == -signal.SIGKILL
+
+
+def test_every_command_that_writes_has_a_line() -> None:
+    leaves = [
+        " ".join(words)
+        for name in console.scripts()
+        for words, found in console.leaves(name)
+        if not isinstance(found, click.Group)
+    ]
+    known = {line.split()[0] for line in LINES.values()}
+    known |= {" ".join(line.split()[:2]) for line in LINES.values()}
+    assert [leaf for leaf in leaves if leaf not in known | UNWRITTEN.keys()] == []
+    assert [line for line in UNWRITTEN if line in known] == []
 
 
 def test_no_result_depends_on_the_time_of_day() -> None:
