@@ -103,6 +103,8 @@ def strike(name: str, folder: Path, blow: Blow, wait: float = 0.0, old: bool = F
     left = strays(folder)
     if number == signal.SIGKILL:
         left = [path for path in left if not re.search(r"(^|/)\.", path)]
+    elif name in WORKERS:  # which are killed
+        left = [path for path in left if not path.startswith("kept/.")]
     else:
         left += [path.name for path in folder.with_name("tmp").iterdir() if path.name != TORCHS]
     assert not left, f"{story}: it left {left}"

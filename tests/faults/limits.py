@@ -22,6 +22,7 @@ from pathlib import Path
 from random import Random
 
 from console import BIN
+from lines import SKIP_GRAM, Content, content, inputs
 
 CODES = {0, 2, 65, 66, 69, 71, 74, 78}
 """The documented exit codes that no signal and no bug leads to."""
@@ -44,6 +45,8 @@ ROWS = 300
 OWN = ("out", "rejects", "manifest", "work")
 OLD = b"the output of an earlier run\n"
 
+TRAIN = "--languages aa,bb --threads 1 --development {files}/dev.tsv"
+
 COMMANDS = {
     "fix": "bitext-fix -i {rows} -o {out} --on-error reject --rejects {rejects}"
     " --manifest {manifest}",
@@ -63,6 +66,31 @@ COMMANDS = {
     " --shard-rows 100",
     "embed": "bitext-embed --model {model} --language aa --column 1 -i {rows} -o {out}",
     "align": "bitext-align --model {model} {source} {target} -o {out}",
+    "align documents": "bitext-align-documents --by length {source} {target} -o {out}",
+    "segment": "bitext-segment apply --segmenter {model} -i {source} -o {out}",
+    "embeddings": f"bitext-train-embeddings --languages aa,bb {SKIP_GRAM} --map dictionary"
+    " --source-text {source} --target-text {target} --dictionary {files}/words.tsv -o {out}",
+    "encoder": "bitext-train-encoder --settings {files}/encoder.json --pairs {rows} -o {out}"
+    f" {TRAIN}",
+    "translator": "bitext-train-translator --settings {files}/translator.json --pairs {rows}"
+    f" -o {{out}} {TRAIN}",
+    "classifier": "bitext-train-classifier {rows} --negatives repaired --model {model} --threads 1 -o {out}"
+    " --set hidden=4 --set training.epochs=1",
+    "tune": "bitext-tune {files}/grid.toml --processes 1 -o {out} --pairs {rows}"
+    " --languages aa,bb --development {files}/dev.tsv",
+    "translate": "bitext-translate --model {files}/translator -i {files}/few.aa --beam 2"
+    " --threads 1 --max-length 9 -o {out}",
+    "recommend": "bitext-models recommend {files}/model {files}/cut.json -o {out}",
+    "paraphrases": "bitext-paraphrase make --translator {files}/translator -i {files}/few.tsv"
+    " --beam 2 --threads 1 --max-length 9 -o {out}",
+    "reference classifier": "bitext-paraphrase train {rows} --architecture averaging"
+    " --set shape.embedding=4 --set training.epochs=1 --threads 1 -o {out}",
+    "references": "bitext-paraphrase score --model {files}/references --threads 1 -i {rows}"
+    " -o {out}",
+    "lexicon": "bitext-paraphrase lexicon -i {rows} -o {out}",
+    "recovery": "bitext-evaluate recovery --model {model} --similarity cosine {rows} -o {out}",
+    "mining": "bitext-evaluate mining {rows} {rows} -o {out}",
+    "corpus": "bitext-evaluate corpus {source} --column 1 -o {out}",
 }
 """A command line of each kind of work, by name."""
 
@@ -96,6 +124,8 @@ def words_of(name: str, names: Mapping[str, str]) -> list[str]:
     """The words of a command line."""
     line = COMMANDS[name]
     given = {key: str(shared() / key) for key in ("rows", "source", "target")}
+    if "{files}" in line:
+        given["files"] = str(inputs())
     if "{model}" in line:
         given["model"] = str(model())
     return [word.format(**{**given, **names}) for word in line.split()]
@@ -134,7 +164,7 @@ def attempt(
     place.mkdir(mode=0o777)
     place.chmod(0o777)
     attack = Attack(place, {key: str(place / key) for key in OWN})
-    if chooser.random() < 0.5:
+    if chooser.random() < 0.5 and undisturbed(name).keys() == {"."}:  # a file
         (place / "out").write_bytes(OLD)
         (place / "out").chmod(0o666)
     for one in attacks:
@@ -192,16 +222,17 @@ def check_outputs(code: int, name: str, attack: Attack, shown: str) -> None:
     """The output is that of an undisturbed run, or as it was before; nothing else is left."""
     folder = attack.seen or attack.folder
     out = Path(str(folder / attack.names["out"]).replace(str(attack.folder), str(folder)))
-    if os.path.isfile(out):  # noqa: PTH113 (a name may be too long)
-        found, whole = out.read_bytes(), undisturbed(name)
-        assert found == whole or (code and found == OLD), f"{shown}; it has {found[:200]!r}"
+    if os.path.exists(out):  # noqa: PTH110 (a name may be too long)
+        found, whole = content(out), undisturbed(name)
+        old = out.is_file() and out.read_bytes() == OLD
+        assert found == whole or (code and old), f"{shown}; it has {found}"
     if code in CODES:
         stray = [path for path in folder.iterdir() if path.name.startswith(".")]
         assert not stray, f"{shown}; left behind: {stray}"
 
 
 @functools.cache
-def undisturbed(name: str) -> bytes:
+def undisturbed(name: str) -> Content:
     """The output of a command without any attack."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder, "place")
@@ -209,7 +240,7 @@ def undisturbed(name: str) -> bytes:
         attack = Attack(place, {key: str(place / key) for key in OWN})
         code, message = run(words_of(name, attack.names), attack)
         assert code == 0, (name, message)
-        return (place / "out").read_bytes()
+        return content(place / "out")
 
 
 def _limit(kind: int, most: int) -> Callable[[], object]:

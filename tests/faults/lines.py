@@ -149,8 +149,11 @@ LINES = {
 }
 
 UNWRITTEN = {
-    f"bitext-models {name}": "writes to stdout alone"
-    for name in ("inspect", "list", "show", "verify")
+    "bitext": "starts the others",
+    "bitext-models inspect": "writes to stdout alone",
+    "bitext-models list": "writes to stdout alone",
+    "bitext-models show": "writes to stdout alone",
+    "bitext-models verify": "writes to stdout alone",
 }
 """Commands without a line, and why."""
 
@@ -218,23 +221,26 @@ Content = dict[str, str]
 """Digests of files by their names; a folder has its own line."""
 
 
-def content(folder: Path) -> Content:
-    """What is in a folder, as far as it is the same in each run."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        if path.name.startswith("torchinductor_"):  # made by an import of torch
-            continue
-        data = b"" if path.is_dir() else path.read_bytes()
-        if path.suffix == ".json":
-            data = re.sub(rb'"(seconds|rows_per_second)": [0-9.]+', b"", data)
-        elif path.name == "scores.sqlite":
-            data = b""
-        elif data.startswith(b"point\t"):  # the table of bitext-tune
-            data = re.sub(rb"\t[0-9]+\.[0-9](?=\t)", b"", data)
-        if ".training" in str(path):
-            data = b""
-        found[path.relative_to(folder).as_posix()] = hashlib.sha256(data).hexdigest()[:8]
-    return found
+def content(path: Path) -> Content:
+    """What a file is, or is in a folder, as far as it is the same in each run."""
+    inner = sorted(path.rglob("*")) if path.is_dir() else [path]
+    made_by_torch = re.compile(r"/torchinductor_[^/]*$")
+    return {
+        one.relative_to(path).as_posix(): _digest(one)
+        for one in inner
+        if not made_by_torch.search(str(one))
+    }
+
+
+def _digest(path: Path) -> str:
+    data = b"" if path.is_dir() else path.read_bytes()
+    if ".training" in str(path) or path.name == "scores.sqlite":
+        data = b""
+    elif path.suffix == ".json":
+        data = re.sub(rb'"(seconds|rows_per_second)": ?[0-9.]+', b"", data)
+    elif data.startswith(b"point\t"):  # the table of bitext-tune
+        data = re.sub(rb"\t[0-9]+\.[0-9](?=\t)", b"", data)
+    return hashlib.sha256(data).hexdigest()[:8]
 
 
 def outputs(found: Mapping[str, str]) -> dict[str, Content]:
