@@ -74,8 +74,8 @@ COMMANDS = {
     f" {TRAIN}",
     "translator": "bitext-train-translator --settings {files}/translator.json --pairs {rows}"
     f" -o {{out}} {TRAIN}",
-    "classifier": "bitext-train-classifier {rows} --negatives repaired --model {model} --threads 1 -o {out}"
-    " --set hidden=4 --set training.epochs=1",
+    "classifier": "bitext-train-classifier {rows} --negatives repaired --model {model} --threads 1"
+    " --set hidden=4 --set training.epochs=1 -o {out}",
     "tune": "bitext-tune {files}/grid.toml --processes 1 -o {out} --pairs {rows}"
     " --languages aa,bb --development {files}/dev.tsv",
     "translate": "bitext-translate --model {files}/translator -i {files}/few.aa --beam 2"
@@ -222,7 +222,7 @@ def check_outputs(code: int, name: str, attack: Attack, shown: str) -> None:
     """The output is that of an undisturbed run, or as it was before; nothing else is left."""
     folder = attack.seen or attack.folder
     out = Path(str(folder / attack.names["out"]).replace(str(attack.folder), str(folder)))
-    if os.path.exists(out):  # noqa: PTH110 (a name may be too long)
+    if os.path.isfile(out) or os.path.isfile(out / "config.json"):  # noqa: PTH113 (too long a name)
         found, whole = content(out), undisturbed(name)
         old = out.is_file() and out.read_bytes() == OLD
         assert found == whole or (code and old), f"{shown}; it has {found}"

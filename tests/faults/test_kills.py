@@ -24,10 +24,10 @@ import bitextfilter
 )
 def test_a_signal_at_any_event(number: int, late: bool, tmp_path: Path) -> None:
     """Also amid the making of a draft, of which only the file is there yet."""
-    for event in range(1, kills.undisturbed("rank")[1] + 1):
+    for event in range(1, kills.undisturbed("rank in order")[1] + 1):
         (home := tmp_path / str(event)).mkdir()
         blow = Blow(number, event, late=late, clock=-3600.0 * (event % 2))
-        kills.strike("rank", kills.trial_folder(home), blow, old=event % 3 == 0)
+        kills.strike("rank in order", kills.trial_folder(home), blow, old=event % 3 == 0)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,9 @@ words = [os.path.basename(sys.argv[0]), *sys.argv[1:]]
 request = json.dumps([words, os.getcwd(), dict(os.environ)]).encode()
 socket.send_fds(server, [len(request).to_bytes(4, "big")], [0, 1, 2])
 server.sendall(request)
-os._exit(int(server.recv(4) or b"1"))
+code = server.recv(4)
+server.recv(1)  # nothing: the fork has ended
+os._exit(int(code or b"1"))
 """
 
 
