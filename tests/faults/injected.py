@@ -259,17 +259,19 @@ def every_call() -> list[tuple[str, int]]:
     return [(name, place) for name in LINES for place in range(len(clean(name).calls))]
 
 
-def trial(chooser: Chooser, folder: Path) -> Counter[str]:
-    """Fail one call, by an error that may befall it; seeds go through all calls of all lines.
+def place_of(number: int, total: int) -> int:
+    """The place of a trial's number among *total*: each has one, far from that of the next."""
+    golden = max(1, total * 618 // 1000)
+    step = next(step for step in range(golden, 0, -1) if math.gcd(step, total) == 1)
+    return number * step % total
 
-    One seed is far from the next: the step is about the golden section of all.
-    """
+
+def trial(chooser: Chooser, folder: Path) -> Counter[str]:
+    """Fail one call, by an error that may befall it; seeds go through all calls of all lines."""
     if library() is None:
         return Counter(skipped=1)
     calls = every_call()
-    steps = (step for step in range(len(calls) * 618 // 1000, 0, -1))
-    step = next(step for step in steps if math.gcd(step, len(calls)) == 1)
-    name, place = calls[chooser.number * step % len(calls)]
+    name, place = calls[place_of(chooser.number, len(calls))]
     kind = clean(name).calls[place][0]
     fault = chooser.choice([fault for fault in FAULTS if kind in fault.kinds])
     number = sum(call[0] in fault.kinds for call in clean(name).calls[: place + 1])

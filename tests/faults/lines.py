@@ -245,13 +245,14 @@ def _digest(path: Path) -> str:
 
 
 def outputs(found: Mapping[str, str]) -> dict[str, Content]:
-    """The content of each output: a file, or a folder with all that is in it."""
+    """The content of each output: a file, or a folder with all that is in it; no drafts."""
     whole: dict[str, Content] = {}
     for path, digest in found.items():
         first, *parts = path.split("/")
         if first == "out.models" and parts:
             first += f"/{parts[0]}"
-        if first.startswith("out") and not first.endswith((".training", ".models")):
+        draft = any(part.startswith(".") for part in parts)
+        if first.startswith("out") and not (draft or first.endswith((".training", ".models"))):
             whole.setdefault(first, {})[path] = digest
     return whole
 

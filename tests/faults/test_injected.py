@@ -9,6 +9,7 @@ import gzip
 import io
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -21,7 +22,7 @@ import injected
 import numpy as np
 import pytest
 import torch
-from injected import Fault, attack, clean, unsafe
+from injected import Fault, attack, clean, place_of, unsafe
 
 from bitextfilter.errors import BitextError, OutputError
 from bitextfilter.io.files import locked, open_outputs, write_whole
@@ -58,7 +59,28 @@ def test_a_call_that_fails(name: str, fault: Fault, path: str, tmp_path: Path) -
     """The second call on the file, or the only one."""
     calls = [call for call in clean(name).calls if call[0] in fault.kinds]
     found = [number for number, call in enumerate(calls, 1) if f"/{path}" in call[2]]
-    attack(tmp_path / "trial", name, fault, found[:2][-1], old=True)
+    attack(tmp_path / "trial", name, fault, found[:2][-1], old=True, clock=3600)
+
+
+@pytest.mark.parametrize("total", [1, 2, 7, 100, 618])
+def test_trials_go_through_all_calls(total: int) -> None:
+    assert {place_of(number, total) for number in range(total)} == set(range(total))
+
+
+@needs_preloading
+def test_the_time_of_day_jumps_and_no_other_clock(tmp_path: Path) -> None:
+    script = (
+        "import os, time\n"
+        "clocks = time.time, time.monotonic\n"
+        "before = [clock() for clock in clocks]\n"
+        "os.mkdir('folder')\n"
+        "print([round((clock() - was) / 3600) for clock, was in zip(clocks, before)])"
+    )
+    where = {"LD_PRELOAD": str(injected.library()), "FAULTS_BELOW": f"{tmp_path}/"}
+    line = [sys.executable, "-ISc", script]
+    environment = {**os.environ, **where, "FAULTS_CLOCK": "3600"}
+    done = subprocess.run(line, env=environment, cwd=tmp_path, capture_output=True, check=True)
+    assert done.stdout == b"[1, 0]\n"
 
 
 class Layer:
