@@ -36,6 +36,7 @@ NATIVE = {
     "MKL FATAL",
     "Fatal Python error",
     "libgomp",
+    "ThreadPoolBuildError",
     "Could not allocate memory",
     "init_sys_streams",
     "core dumped",
