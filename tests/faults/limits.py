@@ -48,7 +48,7 @@ ROWS = 300
 OWN = ("out", "rejects", "manifest", "work")
 OLD = b"the output of an earlier run\n"
 
-TRAIN = "--languages aa,bb --threads 1 --development {files}/dev.tsv"
+TRAIN = "-q --languages aa,bb --threads 1 --development {files}/dev.tsv"
 
 COMMANDS = {
     "fix": "bitext-fix -i {rows} -o {out} --on-error reject --rejects {rejects}"
@@ -71,22 +71,22 @@ COMMANDS = {
     "align": "bitext-align --model {model} {source} {target} -o {out}",
     "align documents": "bitext-align-documents --by length {source} {target} -o {out}",
     "segment": "bitext-segment apply --segmenter {model} -i {source} -o {out}",
-    "embeddings": f"bitext-train-embeddings --languages aa,bb {SKIP_GRAM} --map dictionary"
+    "embeddings": f"bitext-train-embeddings -q --languages aa,bb {SKIP_GRAM} --map dictionary"
     " --source-text {source} --target-text {target} --dictionary {files}/words.tsv -o {out}",
     "encoder": "bitext-train-encoder --settings {files}/encoder.json --pairs {rows} -o {out}"
     f" {TRAIN}",
     "translator": "bitext-train-translator --settings {files}/translator.json --pairs {rows}"
     f" -o {{out}} {TRAIN}",
-    "classifier": "bitext-train-classifier {rows} --negatives repaired --model {model} --threads 1"
+    "classifier": "bitext-train-classifier -q {rows} --negatives repaired --model {model} --threads 1"
     " --set hidden=4 --set training.epochs=1 -o {out}",
-    "tune": "bitext-tune {files}/grid.toml --processes 1 -o {out} --pairs {rows}"
+    "tune": "bitext-tune -q {files}/grid.toml --processes 1 -o {out} --pairs {rows}"
     " --languages aa,bb --development {files}/dev.tsv",
     "translate": "bitext-translate --model {files}/translator -i {files}/few.aa --beam 2"
     " --threads 1 --max-length 9 -o {out}",
     "recommend": "bitext-models recommend {files}/model {files}/cut.json -o {out}",
     "paraphrases": "bitext-paraphrase make --translator {files}/translator -i {files}/few.tsv"
     " --beam 2 --threads 1 --max-length 9 -o {out}",
-    "reference classifier": "bitext-paraphrase train {rows} --architecture averaging"
+    "reference classifier": "bitext-paraphrase train -q {rows} --architecture averaging"
     " --set shape.embedding=4 --set training.epochs=1 --threads 1 -o {out}",
     "references": "bitext-paraphrase score --model {files}/references --threads 1 -i {rows}"
     " -o {out}",
