@@ -77,8 +77,8 @@ COMMANDS = {
     f" {TRAIN}",
     "translator": "bitext-train-translator --settings {files}/translator.json --pairs {rows}"
     f" -o {{out}} {TRAIN}",
-    "classifier": "bitext-train-classifier -q {rows} --negatives repaired --model {model} --threads 1"
-    " --set hidden=4 --set training.epochs=1 -o {out}",
+    "classifier": "bitext-train-classifier -q {rows} --negatives repaired --model {model}"
+    " --threads 1 --set hidden=4 --set training.epochs=1 -o {out}",
     "tune": "bitext-tune -q {files}/grid.toml --processes 1 -o {out} --pairs {rows}"
     " --languages aa,bb --development {files}/dev.tsv",
     "translate": "bitext-translate --model {files}/translator -i {files}/few.aa --beam 2"
