@@ -12,7 +12,8 @@ from bitextfilter.commands.frame.command import command, group
 from bitextfilter.commands.frame.options import COUNT, argument, flag, option, row_options
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import OutputError
-from bitextfilter.io.files import draft, put, stream_name, write_whole
+from bitextfilter.io.drafts import draft, put
+from bitextfilter.io.files import stream_name, write_whole
 from bitextfilter.io.rows import BadRow, Row, RowReader, TextColumn, is_blank, row_windows
 
 _KINDS = ("unigram", "sentencepiece-bpe", "bpe", "morfessor", "none")

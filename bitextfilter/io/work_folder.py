@@ -18,13 +18,8 @@ from typing import Any, TypeAlias
 
 from bitextfilter.errors import InputError, SettingsError
 from bitextfilter.io.digests import file_digest, read_record, write_record
-from bitextfilter.io.files import (
-    draft,
-    locked,
-    locked_if_free,
-    naming_output,
-    write_whole,
-)
+from bitextfilter.io.drafts import draft
+from bitextfilter.io.files import locked, locked_if_free, naming_output, write_whole
 from bitextfilter.io.json_text import json_bytes, parse_json
 from bitextfilter.io.shards import Shard
 

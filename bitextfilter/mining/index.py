@@ -33,7 +33,8 @@ from bitextfilter.io.digests import (
     write_digests,
     write_record,
 )
-from bitextfilter.io.files import draft, naming_output, put, write_whole
+from bitextfilter.io.drafts import draft, put
+from bitextfilter.io.files import naming_output, write_whole
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.sentence_file import SentenceFile
 from bitextfilter.io.vector_file import VectorFile

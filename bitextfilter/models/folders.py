@@ -24,7 +24,8 @@ from bitextfilter.io.digests import (
     folder_files,
     write_digests,
 )
-from bitextfilter.io.files import draft, naming_output, put
+from bitextfilter.io.drafts import draft, put
+from bitextfilter.io.files import naming_output
 from bitextfilter.io.json_text import parse_json
 
 CONFIG = "config.json"

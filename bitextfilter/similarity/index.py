@@ -15,7 +15,8 @@ import numpy as np
 
 from bitextfilter.arrays import Indices, Vectors
 from bitextfilter.errors import DeviceError, ModelError, OutputError, SettingsError
-from bitextfilter.io.files import draft, naming_output, put
+from bitextfilter.io.drafts import draft, put
+from bitextfilter.io.files import naming_output
 from bitextfilter.similarity.neighbours import NO_ROW, Neighbours, merge_neighbours, no_neighbours
 from bitextfilter.similarity.vectors import unit_products_at
 

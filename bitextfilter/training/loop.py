@@ -22,7 +22,8 @@ from torch import Tensor, nn
 
 from bitextfilter.errors import InputError, ModelError, NotFoundError
 from bitextfilter.io.digests import file_digest, read_record, write_record
-from bitextfilter.io.files import draft, naming_output, put
+from bitextfilter.io.drafts import draft, put
+from bitextfilter.io.files import naming_output
 from bitextfilter.models.checkpoint import load_into, load_tensors, save_tensors
 from bitextfilter.training.lazy_adam import LazyAdam, clip_norm
 from bitextfilter.training.settings import LoopSettings

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.files import locked, naming_output, remove_drafts
+from bitextfilter.io.drafts import remove_drafts
+from bitextfilter.io.files import locked, naming_output
 from bitextfilter.io.json_text import json_bytes
 from bitextfilter.io.work_folder import PLAN, claim
 from bitextfilter.models.device import resolve_device

@@ -21,8 +21,8 @@ import pytest
 import zstandard
 
 from bitextfilter.errors import InputError, NotFoundError, OutputError
+from bitextfilter.io.drafts import draft
 from bitextfilter.io.files import (
-    draft,
     lines_of,
     locked,
     naming_output,
@@ -264,7 +264,7 @@ def test_an_unbuffered_stream_gets_everything() -> None:
 HOLD = """
 import sys, time
 from pathlib import Path
-from bitextfilter.io.files import draft
+from bitextfilter.io.drafts import draft
 with draft(Path(sys.argv[1]), folder=sys.argv[2] == "folder") as path:
     if path.is_dir():
         (path / "part").touch()
