@@ -50,8 +50,8 @@ class NumbersRule(_FiguresRule):
     French, German, Italian, Polish, Portuguese, Russian, Spanish, Swedish; Chinese and Japanese
     signs). Numbers in words on both sides are not compared; order and repetition do not matter. A
     quantity may be converted (80 feet, 24 m) to within a tenth, and the number of a name may be
-    missing (COVID-19, Covid). The first 10,000 numbers of a side are read; so it is in the rules
-    ``dates`` and ``units``.
+    missing (COVID-19, Covid). Of a side, the first 100,000 characters and 10,000 numbers are
+    read; so it is in the rules ``dates`` and ``units``.
     """
 
     name = "numbers"

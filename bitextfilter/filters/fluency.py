@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -38,7 +38,10 @@ class LanguageModel(NamedTuple):
 
     def scores(self, sentences: Sequence[str]) -> tuple[Floats, Floats]:
         """Return log10 probabilities and numbers of tokens, end mark included, each ``(n,)``."""
-        tokens = [self.units(sentence) for sentence in sentences]
+        return self.of_tokens(list(map(self.units, sentences)))
+
+    def of_tokens(self, tokens: Sequence[list[str]]) -> tuple[Floats, Floats]:
+        """Return the same of sentences of *tokens* by ``units``."""
         counts = np.fromiter(map(len, tokens), dtype=np.float64, count=len(tokens)) + 1
         return self.score(tokens), counts
 
@@ -138,16 +141,20 @@ class _Fluency(Bounded):
         if self.source is None or self.target is None:
             raise SettingsError(f"{self.name}: needs two models: source=FILE,target=FILE")
 
-    def scores(self, number: int, sentences: Sequence[str]) -> tuple[Floats, Floats]:
-        """Return log10 probabilities by a file, and numbers of tokens, each ``(n,)``."""
-        path = self.files()[number]
-        assert path is not None
-        return load_language_model(path, self.units, self.lowercase).scores(sentences)
+    def scores(self, sentences: Sequence[str], *numbers: int) -> Iterator[tuple[Floats, Floats]]:
+        """Yield log10 probabilities, and numbers of tokens, each ``(n,)``, by some of the files."""
+        tokens: dict[TokenUnits, list[list[str]]] = {}
+        for path in (self.files()[number] for number in numbers):
+            assert path is not None
+            model = load_language_model(path, self.units, self.lowercase)
+            if model.units not in tokens:
+                tokens[model.units] = list(map(model.units, sentences))
+            yield model.of_tokens(tokens[model.units])
 
-    def entropies(self, number: int, sentences: Sequence[str]) -> Floats:
-        """Return bits a token by a file, ``(n,)``."""
-        logprobs, tokens = self.scores(number, sentences)
-        return -_BITS * logprobs / tokens
+    def entropies(self, sentences: Sequence[str], *numbers: int) -> Iterator[Floats]:
+        """Yield bits a token by some of the files, each ``(n,)``."""
+        for logprobs, counts in self.scores(sentences, *numbers):
+            yield -_BITS * logprobs / counts
 
 
 @dataclass(frozen=True)
@@ -165,7 +172,8 @@ class Perplexity(_Fluency):
     origin = "Wieting et al. 2017, sections 5.5–5.7 (3-grams, upper bounds 25 to 200); KenLM"
 
     def side(self, place: int, sentences: Sequence[str]) -> Floats:
-        return np.exp2(self.entropies(place, sentences))
+        (entropies,) = self.entropies(sentences, place)
+        return np.exp2(entropies)
 
 
 @dataclass(frozen=True)
@@ -183,7 +191,7 @@ class CrossEntropy(_Fluency):
     per: str = setting("token", choices=_PER)
 
     def side(self, place: int, sentences: Sequence[str]) -> Floats:
-        logprobs, counts = self.scores(place, sentences)
+        ((logprobs, counts),) = self.scores(sentences, place)
         if self.per == "word":
             counts = np.array([len(sentence.split()) + 1.0 for sentence in sentences])
         return -_BITS * logprobs / counts
@@ -242,7 +250,8 @@ class CrossEntropyDifference(_Fluency):
         return self.source, self.target, self.source_general, self.target_general
 
     def side(self, place: int, sentences: Sequence[str]) -> Floats:
-        return self.entropies(place, sentences) - self.entropies(place + 2, sentences)
+        wanted, general = self.entropies(sentences, place, place + 2)
+        return wanted - general
 
 
 @dataclass(frozen=True)
@@ -264,7 +273,6 @@ class LanguageModelClassifier(_Fluency):
         self.needs_both()
 
     def side(self, place: int, sentences: Sequence[str]) -> Floats:
-        own, tokens = self.scores(place, sentences)
-        other, _ = self.scores(1 - place, sentences)
+        (own, tokens), (other, _) = self.scores(sentences, place, 1 - place)
         against = np.minimum(other - own, 300.0)  # 10 to the power of more is no number
         return np.where(tokens > 1, 1 / (1 + 10**against), 1.0)

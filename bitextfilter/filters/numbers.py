@@ -184,7 +184,8 @@ class Number:
 
 
 def in_ascii(text: str) -> str:
-    """Write digits of all scripts and simple fractions in ASCII, and km2 as km²."""
+    """Write digits and simple fractions in ASCII, km2 as km²; only the first 100,000 characters."""
+    text = text[: 10 * _MOST_NUMBERS]
     if not text.isascii():
         text = text.translate(_digits())
         text = _FRACTION.sub(lambda found: (found[1] or "0") + _FRACTIONS[found[2]], text)
@@ -421,9 +422,8 @@ def read_dates(text: str, language: str | None) -> list[Date]:
     for match in islice(_FIGURES.finditer(text), _MOST_NUMBERS):
         orders = ("ymd", "ydm") if match["t"] == "/" else ("ymd",)
         found.append((match[0], [match.group(*order) for order in orders]))
-    found += [
-        (match[0], [match.group(*"ymd")]) for match in islice(_SIGNS.finditer(text), _MOST_NUMBERS)
-    ]
+    signs = islice(_SIGNS.finditer(text), _MOST_NUMBERS)
+    found += [(match[0], [match.group(*"ymd")]) for match in signs]
     names = _names(language)
     if names is not None and names.word.search(text):
         for match in islice(names.date.finditer(text), _MOST_NUMBERS):
@@ -451,11 +451,11 @@ _SIGNS = regex.compile(
     r"(?:(?P<y>[0-9]{4})[年년]\s?)?(?P<m>[0-9]{1,2})[月월](?:\s?(?P<d>[0-9]{1,2})[日號号일])?"
 )
 _WITH_NAME = (
-    r"(?<![0-9.,:/])(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er|\.|º|ª|-го)?\s?(?:of\s|de\s|di\s)?"
+    r"(?:(?<![0-9.,:/])(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er|\.|º|ª|-го)?\s?(?:of\s|de\s|di\s)?"
     r"WORD(?:,?\s(?:de\s|del\s)?(?P<year>[0-9]{4})(?![0-9]))?"
     r"|WORD\s(?:the\s)?(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?(?![0-9]|[.,:][0-9])"
     r"(?:,?\s(?P<year>[0-9]{4})(?![0-9]))?"
-    r"|WORD,?\s(?:of\s|de\s)?(?P<year>[0-9]{4})(?![0-9])"
+    r"|WORD,?\s(?:of\s|de\s)?(?P<year>[0-9]{4})(?![0-9]))"
 )
 
 
@@ -471,7 +471,8 @@ class _Names:
         either = _either(self._months).replace(r"\*", r"\p{L}*")
         word = rf"(?<!\p{{L}})(?P<month>{either})(?!\p{{L}})\.?"
         self.word = regex.compile(word, regex.IGNORECASE)
-        self.date = regex.compile(_WITH_NAME.replace("WORD", word), regex.IGNORECASE)
+        date = _first(self._months, "0123456789") + _WITH_NAME.replace("WORD", word)
+        self.date = regex.compile(date, regex.IGNORECASE)
 
     def of(self, word: str) -> set[str]:
         """Return the months that *word* may name."""

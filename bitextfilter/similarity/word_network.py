@@ -326,16 +326,12 @@ def _shifted(rows: Tensor, places: int) -> Tensor:
     return pad(rows, (0, 0, places, -places))
 
 
-MOST_WORDS = 1024
-"""Longer sentences are truncated to this many words. (Their vectors are of the whole.)"""
-
-
 @dataclass(frozen=True)
 class WordRows:
     """Some sentences as words, in the order of the text."""
 
     words: Ragged
-    """Places of each sentence's words in a table; at least one, at most ``MOST_WORDS``."""
+    """Places of each sentence's words in a table; at least one."""
     repeats: NDArray[np.float32]
     """``(sum of lengths, 2)``: see ``text.features.repeats``."""
     spelling: Spelling
@@ -343,8 +339,7 @@ class WordRows:
 
     @classmethod
     def of(cls, words: Ragged, spelling: Spelling) -> WordRows:
-        """Truncate long sentences, and find repeated words."""
-        words = words.first(MOST_WORDS)
+        """Find repeated words."""
         distinct, places = np.unique(words.flat, return_inverse=True)
         again = repeats(Ragged(places, words.lengths), spelling.letters[distinct])
         return cls(words, again, spelling)

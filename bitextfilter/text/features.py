@@ -145,8 +145,21 @@ class Spelling:
         return Spelling(self.features[places], self.letters[places], figures, hashes)
 
 
+MOST_WORDS = 1024
+"""Words of a sentence that are read."""
+_MOST_CHARACTERS = 32 * MOST_WORDS
+"""Characters of a sentence that are read."""
+
+
+def _beginning(sentence: str) -> str:
+    """Return the part of a sentence that is read, so that a long one costs no more."""
+    if len(sentence) <= MOST_WORDS:
+        return sentence
+    return " ".join(_NORMALISATION(sentence[:_MOST_CHARACTERS], "").split()[:MOST_WORDS])
+
+
 class WordReader:
-    """Reads sentences as words, numbered in order of appearance; each token is read once."""
+    """Reads the first words of sentences, numbered in order of appearance; each token once."""
 
     def __init__(self) -> None:
         """Begin with the empty word, number 0: it is the only word of a blank sentence."""
@@ -161,15 +174,15 @@ class WordReader:
         return self._numbers.words
 
     def read(self, sentences: Sequence[str]) -> Ragged:
-        """Return the numbers of the words of each sentence."""
-        rows, tokens = numbered(sentences)
+        """Return the numbers of the words of each sentence; no more than ``MOST_WORDS``."""
+        rows, tokens = numbered(list(map(_beginning, sentences)))
         read = self._read
         for token in tokens:
             if token not in read:
                 read[token] = [self._numbers[word] for word in _NORMALISATION(token, "").split()]
                 self.characters += len(token)
         parts = Ragged.of_lists([read[token] for token in tokens])
-        return View(rows, parts).ids().filled(0)
+        return View(rows, parts).ids().filled(0).first(MOST_WORDS)
 
 
 def spellings(words: Sequence[str]) -> Spelling:

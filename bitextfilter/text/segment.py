@@ -80,14 +80,22 @@ class Segmenter(ABC):
 _REMEMBERED = 64
 """Characters of the longest word that is remembered, which bounds the memory."""
 
-_LONGEST_WORD = 1000
-"""Characters of a word that are cut at once: the time of subword-nmt grows with their square."""
+_LONGEST_WORD, _PART = 1000, 100
+"""Characters of a longest word, and of the parts of a longer one: the time of subword-nmt grows
+with the square of the length."""
+
+
+def _short_words(sentence: str) -> Iterator[str]:
+    """Yield the words of a sentence; one of more than 1,000 characters is cut into 100s."""
+    for word in sentence.split():
+        size = _PART if len(word) > _LONGEST_WORD else _LONGEST_WORD
+        yield from (word[start : start + size] for start in range(0, len(word), size))
 
 
 class _WordwiseSegmenter(Segmenter):
     """A segmenter of single words, which remembers the latest words.
 
-    A word of more than 1,000 characters counts as words of 1,000.
+    A word of more than 1,000 characters counts as words of 100.
     """
 
     def __init__(self) -> None:
@@ -110,9 +118,9 @@ class _WordwiseSegmenter(Segmenter):
         ]
 
     def _long(self, word: str) -> Iterator[str]:
-        """Yield the parts of a word; one of more than 1,000 characters is first cut into these."""
-        for start in range(0, len(word), _LONGEST_WORD):
-            yield from self.cut(word[start : start + _LONGEST_WORD])
+        """Yield the parts of a word of any length."""
+        for short in _short_words(word):
+            yield from self.cut(short)
 
 
 class _WordSegmenter(Segmenter):
@@ -181,7 +189,7 @@ class _MergeSegmenter(_WordwiseSegmenter):
         codes = io.StringIO()
         if any(len(word) > 1 for sentence in sentences for word in sentence.split()):
             with contextlib.redirect_stderr(io.StringIO()):  # its progress bar cannot be turned off
-                learn_bpe.learn_bpe(sentences, codes, merges)
+                learn_bpe.learn_bpe(map(" ".join, map(_short_words, sentences)), codes, merges)
         return cls.from_bytes("bpe", (codes.getvalue() or _HEADER).encode())
 
 
@@ -225,7 +233,7 @@ class _MorphSegmenter(_WordwiseSegmenter):
         Morfessor's defaults: recursive training until an epoch gains less than .005 a word.
         DeviceError if Morfessor is not installed.
         """
-        words = Counter(word for sentence in sentences for word in sentence.split())
+        words = Counter(word for sentence in sentences for word in _short_words(sentence))
         model = _morfessor().BaselineModel()
         model.load_data((count, word) for word, count in words.items())
         utils, state = _morfessor().utils, random.getstate()

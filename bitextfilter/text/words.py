@@ -92,7 +92,9 @@ class TokenUnits(Settings):
         text = Normalisation(lowercase=self.lowercase, apart=self.unit == "tokens")(sentence, "")
         words = text.split()
         if self.unit != "characters":
-            return [_RESERVED.get(word, word) for word in words]
+            if any(map(text.__contains__, _RESERVED)):
+                return [_RESERVED.get(word, word) for word in words]
+            return words
         if not words:
             return []
         return [WORD_MARK, *(token for word in words for token in (*word, WORD_MARK))]

@@ -81,6 +81,12 @@ def test_rules_on_hostile_lines(spec: str, source: str, target: str) -> None:
     assert seconds(partial(checked, spec, source, target)) < SECONDS
 
 
+def test_figures_are_read_in_the_first_100_000_characters() -> None:
+    for name, item in (("numbers", " 5"), ("dates", " 1 May 2020")):
+        assert not checked(name, "x" * 100_000 + item, "y")
+        assert checked(name, "x" * 99_000 + item, "y")
+
+
 def of_a_few(count: int, *signs: str) -> str:
     chooser = random.Random(count)
     return "".join(chooser.choice(signs) for _ in range(count))
@@ -158,9 +164,14 @@ def test_merges_on_an_endless_word() -> None:
     (pieces,) = segmenter.segment_all([word])
     assert segmenter.join(pieces) == word
     assert seconds(lambda: segmenter.segment_all([word])) < 2 * SECONDS
-    parts = segmenter.segment_all([" ".join([word[:1000], word[1000:1070]])])
-    assert segmenter.join(segmenter.segment_all([word[:1070]])[0]) == word[:1070]
-    assert len(segmenter.segment_all([word[:1070]])[0]) == len(parts[0])
+    (whole,), (long,) = (segmenter.segment_all([word[:size]]) for size in (1000, 1001))
+    cuts = [word[start : start + 100] for start in range(0, 1000, 100)] + [word[1000]]
+    assert "".join(long) == "".join(whole) + word[1000]
+    assert long != [*whole, word[1000]]
+    assert len(long) == len(segmenter.segment_all([" ".join(cuts)])[0])
+    again = learn_segmenter([word[:1001]], SegmenterSettings(kind="bpe", merges=30))
+    parts = learn_segmenter([" ".join(cuts)], SegmenterSettings(kind="bpe", merges=30))
+    assert again.to_bytes() == parts.to_bytes()
 
 
 def test_near_duplicates_by_their_beginnings() -> None:

@@ -21,12 +21,11 @@ from bitextfilter.models.folders import write_config
 from bitextfilter.similarity.pair_classifier import EncodedSide, load_classifier, save_classifier
 from bitextfilter.similarity.word_classifier import WordCache, WordClassifier
 from bitextfilter.similarity.word_network import (
-    MOST_WORDS,
     Extent,
     WordClassifierSettings,
     coverage,
 )
-from bitextfilter.text.features import WordReader, repeats, spellings
+from bitextfilter.text.features import MOST_WORDS, WordReader, repeats, spellings
 
 DIM = 10
 SETTINGS = WordClassifierSettings(

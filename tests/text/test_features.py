@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitextfilter.text.features import (
+    MOST_WORDS,
     RARITY,
     SURFACE_WIDTH,
     WORD_FEATURES,
@@ -97,6 +98,17 @@ def test_a_word_keeps_its_number() -> None:
     for row, other in zip(first, list(again)[-2::-1], strict=True):
         assert row.tolist() == other.tolist()
     assert reader.read([]).flat.size == 0
+
+
+def test_the_first_words_of_a_long_sentence_are_read() -> None:
+    sentence = "".join(f"w{place},\u200b" for place in range(100_000))
+    few = Normalisation(lowercase=False, apart=True)(sentence[:20_000], "").split()[:MOST_WORDS]
+    reader = WordReader()
+    assert words(reader, ["cat", sentence, "w7"]) == [["cat"], few, ["w7"]]
+    assert len(reader.words) < MOST_WORDS + 3  # none of the others is kept, or computed
+    symbols = "\u2adc" * MOST_WORDS  # whose normal forms are two words each
+    assert words(reader, [symbols])[0][:3] == ["\u2add", "\u0338", "\u2add"]
+    assert len(words(reader, [symbols])[0]) == MOST_WORDS
 
 
 def test_what_a_word_looks_like() -> None:
