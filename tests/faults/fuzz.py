@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from bench import Bench, models
+from bench import Bench, references
 from fuzz_formats import convert, headers, misread, together
 from fuzz_long_rows import long
 from fuzz_paraphrases import paraphrase
@@ -100,5 +100,5 @@ def commands(folder: Path) -> str:
 
 def trial(chooser: Random, folder: Path) -> Counter[str]:
     """Send some thousand hostile rows through a few commands."""
-    models()
+    references()
     return apart(lambda: attack(chooser, folder, 4, 1000), folder)
