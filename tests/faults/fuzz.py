@@ -13,14 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
+import fuzz_formats as formats
+import fuzz_long_rows as long_rows
+import fuzz_paraphrases as paraphrases
+import fuzz_reports as reports
+import fuzz_rows as rows
+import fuzz_texts as texts
+import fuzz_trainings as trainings
 from bench import Bench, references
-from fuzz_formats import convert, headers, misread, together
-from fuzz_long_rows import long
-from fuzz_paraphrases import paraphrase
-from fuzz_reports import evaluate, report
-from fuzz_rows import dedup, filter_, fix, noise, rank, score
-from fuzz_texts import align, align_documents, embed, segment, translate
-from fuzz_trainings import language_model
 
 PATIENCE = 300
 """Seconds after which a trial is given up."""
@@ -28,39 +28,55 @@ PATIENCE = 300
 Attack = Callable[[Bench], None]
 """Runs commands on hostile rows; an AssertionError is a broken promise."""
 
-ATTACKS: dict[Attack, int] = {
-    score: 3,
-    fix: 5,
-    filter_: 8,
-    dedup: 4,
-    rank: 4,
-    noise: 3,
-    convert: 4,
-    misread: 2,
-    embed: 2,
-    translate: 1,
-    segment: 1,
-    align: 1,
-    align_documents: 1,
-    report: 1,
-    evaluate: 3,
-    paraphrase: 1,
-    language_model: 1,
-    headers: 4,
-    long: 2,
-    together: 2,
+ATTACKS: dict[Attack, float] = {
+    rows.score: 3,
+    rows.judges: 1,
+    rows.fix: 5,
+    rows.filter_: 8,
+    rows.dedup: 4,
+    rows.rank: 4,
+    rows.noise: 3,
+    formats.convert: 4,
+    formats.misread: 2,
+    formats.headers: 4,
+    formats.together: 2,
+    texts.embed: 2,
+    texts.translate: 1,
+    texts.segment: 1,
+    texts.align: 1,
+    texts.indexed: 0.5,
+    texts.align_documents: 1,
+    reports.report: 1,
+    reports.evaluate: 3,
+    reports.recommend: 0.5,
+    paraphrases.tables: 1,
+    paraphrases.make: 0.5,
+    paraphrases.judge: 0.5,
+    paraphrases.generate: 0.5,
+    long_rows.pairs: 2,
+    long_rows.texts: 1,
+    long_rows.wide: 2,
+    long_rows.huge: 0.1,
+    trainings.language_model: 1,
+    trainings.encoder: 0.3,
+    trainings.translator: 0.3,
+    trainings.classifier: 0.3,
+    trainings.references: 0.3,
+    trainings.embeddings: 0.3,
+    trainings.tune: 0.2,
+    trainings.downstream: 0.2,
 }
 """Each attack, and how often it is drawn."""
 
 
-def attack(chooser: Random, folder: Path, attacks: int, rows: int) -> Counter[str]:
+def attack(chooser: Random, folder: Path, attacks: int, most: int) -> Counter[str]:
     """Run some attacks here, each in an empty folder."""
     counts: Counter[str] = Counter()
     for place in range(attacks):
         (chosen,) = chooser.choices(list(ATTACKS), list(ATTACKS.values()))
         longest = chooser.choice((10, 300, 2000, 10000))
         (folder / str(place)).mkdir()
-        bench = Bench(chooser, folder / str(place), rows, longest)
+        bench = Bench(chooser, folder / str(place), most, longest)
         chosen(bench)
         counts += bench.counts
         (folder / "command").write_text(chosen.__name__)

@@ -103,8 +103,10 @@ def headers(bench: Bench) -> None:
     data = b"\t".join(fields) + chooser.choice((b"\n", b"\r\n"))
     data += hostile.lines(min(bench.some(), 50), hostile.pair)
     words = chooser.choice([*columns(bench), *NAMED])
-    if bench.chance(0.3) and fields and b"\0" not in fields[0]:
-        words = [*words, "--scol=" + os.fsdecode(fields[0])]
+    named = [os.fsdecode(field) for field in fields if b"\0" not in field]
+    for option in ("--scol", "--tcol", *["--column"] * ("--column" in words)):
+        if bench.chance(0.3) and named:
+            words = [*words, f"{option}={chooser.choice(named)}"]
     file = bench.file(data)
     done = bench.run(
         " ".join(words[:1]), *words[1:], "--header", "--on-error", "reject", "-i", file

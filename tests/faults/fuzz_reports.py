@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bench import Bench, models, table
+from hostile import mutated
 
 
 def report(bench: Bench) -> None:
@@ -25,7 +26,7 @@ def evaluate(bench: Bench) -> None:
     kind = bench.chooser.choice(
         (
             [
-                "filtering",
+                "bitext-evaluate filtering",
                 file,
                 "--labels",
                 "4",
@@ -35,14 +36,22 @@ def evaluate(bench: Bench) -> None:
                 "0.5",
                 *rows.words,
             ],
-            ["recovery", file, "--similarity", "cosine,csls", "--model", toy, *rows.words],
-            ["mining", file, file, "--column", "3", *rows.words],
-            ["corpus", file, "--score-column", "3", *rows.words],
-            ["corpus", file, "--column", "1", "--lowercase", *header],
-            ["sts", file, "--human", "3", "--model", toy, *rows.words],
-            ["sts", file, "--human", "3", "--column", "3", "--grades", *rows.words],
             [
-                "paraphrase",
+                "bitext-evaluate recovery",
+                file,
+                "--similarity",
+                "cosine,csls",
+                "--model",
+                toy,
+                *rows.words,
+            ],
+            ["bitext-evaluate mining", file, file, "--column", "3", *rows.words],
+            ["bitext-evaluate corpus", file, "--score-column", "3", *rows.words],
+            ["bitext-evaluate corpus", file, "--column", "1", "--lowercase", *header],
+            ["bitext-evaluate sts", file, "--human", "3", "--model", toy, *rows.words],
+            ["bitext-evaluate sts", file, "--human", "3", "--column", "3", "--grades", *rows.words],
+            [
+                "bitext-evaluate paraphrase",
                 file,
                 "--development",
                 file,
@@ -52,14 +61,44 @@ def evaluate(bench: Bench) -> None:
                 toy,
                 *rows.words,
             ],
-            ["neighbours", file, "--of", file, "--column", "1", "--model", toy, *header],
-            ["lexicon", file, "--lexicon", file, *rows.words],
-            ["words", file, "--source", vectors, "--target", vectors, *rows.words],
-            ["alignment", file, file],
+            [
+                "bitext-evaluate neighbours",
+                file,
+                "--of",
+                file,
+                "--column",
+                "1",
+                "--model",
+                toy,
+                *header,
+            ],
+            ["bitext-evaluate lexicon", file, "--lexicon", file, *rows.words],
+            ["bitext-evaluate words", file, "--source", vectors, "--target", vectors, *rows.words],
+            ["bitext-evaluate alignment", file, file],
         )
     )
-    reject = [] if kind[0] == "alignment" else ["--on-error", "reject"]
-    done = bench.run("bitext-evaluate", *kind, *reject)
+    reject = [] if kind[0].endswith("alignment") else ["--on-error", "reject"]
+    done = bench.run(kind[0], *kind[1:], *reject)
     assert done.code in (0, 65, 2), done
     done.out.decode()
     bench.counts["rows"] += len(rows.lines)
+
+
+def recommend(bench: Bench) -> None:
+    """Thresholds of hostile results are kept, or refused with one clear line."""
+    rows, toy = table(bench, 60), models() / "toy"
+    words = ["--suggest-threshold", "--json", "--bootstrap", "9", "--on-error", "reject"]
+    words += ["--model", str(toy), bench.file(rows.data), *rows.words]
+    made = bench.run("bitext-evaluate filtering", *words)
+    assert made.code in (0, 65), made
+    result = bench.file(made.out)
+    bench.counts["rows"] += len(rows.lines)
+    if bench.chance(0.7) or made.code:
+        broken = mutated(bench.chooser, made.out.replace(b"\n", b" ") or b"{}", 50)
+        result = bench.file(broken)
+    out = bench.folder / "new"
+    done = bench.run("bitext-models recommend", toy, result, "-o", out)
+    assert done.code in (0, 65) and out.exists() == (done.code == 0), done
+    if done.code == 0:
+        assert bench.run("bitext-models verify", out).code == 0, done
+        assert bench.run("bitext-models show", "--json", out).code == 0, done

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bench import (
     Bench,
+    Table,
     attempt,
     body,
     check_kept,
@@ -29,21 +30,32 @@ FILTERS = Path(__file__).parents[1] / "filters"
 
 def score(bench: Bench) -> None:
     """A line for each line, in order, with empty scores for bad rows alone."""
-    rows, chooser = table(bench), bench.chooser
+    chooser = bench.chooser
     shipped = bench.chance(0.1)
     model = "en-de" if shipped else str(models() / chooser.choice(("toy", "words")))
     known = ["mlp", "cosine", "euclidean", "csls", "ratio", "distance"]
     measures = chooser.sample(known, chooser.randrange(1, 4))
-    digits = chooser.randrange(10)
-    words = [
-        *rows.words,
-        "--model",
-        model,
-        "--similarity",
-        ",".join(measures),
-        "--digits",
-        str(digits),
-    ]
+    scored(bench, table(bench), measures, ["--model", model])
+
+
+def judges(bench: Bench) -> None:
+    """The same, by translators and language models."""
+    rows, toys = table(bench, min(bench.some(), 60)), models()
+    known = ["translation", "dual", "language-model", "log-linear"]
+    measures = bench.chooser.sample(known, bench.chooser.randrange(1, 4))
+    words = ["--no-column-check"]
+    if measures != ["language-model"]:
+        both = {"dual", "log-linear"} & set(measures)
+        words += ["--translator", f"{toys / 'translator'}" + f",{toys / 'back'}" * bool(both)]
+    if {"language-model", "log-linear"} & set(measures):
+        words += ["--language-models", f"{FILTERS / 'one.arpa'},{FILTERS / 'two.arpa'}"]
+    scored(bench, rows, measures, words)
+
+
+def scored(bench: Bench, rows: Table, measures: list[str], more: list[str]) -> None:
+    """Score rows by *measures*, with *more* options."""
+    digits = bench.chooser.randrange(10)
+    words = [*rows.words, *more, "--similarity", ",".join(measures), "--digits", str(digits)]
     bare = bench.chance(0.1)
     words += ["--score-only"] * bare
     done = attempt(bench, "bitext-score", words, rows, False)
@@ -67,8 +79,10 @@ def score(bench: Bench) -> None:
         assert bom == rows.bom
         assert all(line.startswith(cut(rows.header)[0] + b"\t") for line in head)
     parts = ["--resume", str(bench.folder / "parts"), "--shard-rows"]
-    more = [[*parts, str(chooser.choice((7, 1000)))], ["--threads", "2"]]
-    steady(bench, "bitext-score", [*words, "--on-error", "reject"], done.words[-1], done.out, *more)
+    others = [[*parts, str(bench.chooser.choice((7, 1000)))], ["--threads", "2"]]
+    others.append(["--cache", str(bench.folder / "cache")])
+    reject = [*words, "--on-error", "reject"]
+    steady(bench, "bitext-score", reject, done.words[-1], done.out, *others)
 
 
 def fix(bench: Bench) -> None:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
-from bench import Bench, body, cut, lines, models, whole
+from bench import Bench, Ran, body, cut, lines, models, whole
 from hostile import REAL
 
 
@@ -74,31 +74,60 @@ def segment(bench: Bench) -> None:
 
 def align(bench: Bench) -> None:
     """Pairs of lines that there are, with scores in order; threads change nothing."""
+    chooser = bench.chooser
     sides = [lines(bench, min(bench.some(), 200)) for _ in range(2)]
     files = [bench.file(data) for data, _ in sides]
-    words = [
-        *files,
-        "--model",
-        str(models() / "toy"),
-        "--on-error",
-        "reject",
-        "--min-score",
-        "none",
+    words = ["--model", str(models() / "toy"), "--on-error", "reject", "--min-score", "none"]
+    words += ["--similarity", chooser.choice(("cosine", "csls", "ratio", "mlp", "joint"))]
+    words += ["--retrieval", chooser.choice(("forward", "backward", "intersect", "max"))]
+    words += [
+        "--dtype",
+        chooser.choice(("float16", "float32", "int8")),
+        "-k",
+        chooser.choice("149"),
     ]
-    measure = bench.chooser.choice(("cosine", "csls", "ratio", "mlp", "joint"))
-    words += ["--similarity", measure]
-    done = bench.run("bitext-align", *words)
+    words += ["--keep-duplicates"] * bench.chance(0.2)
+    index = chooser.choice(("auto", "exact", "flat", "ivf", "ivf-sq8", "ivf-pq"))
+    done = bench.run("bitext-align", *files, *words, "--index", index)
     assert done.code == 0, done
+    mined(done, sides)
+    again = bench.run("bitext-align", *files, *words, "--threads", "2", "--batch-size", "3")
+    assert again.out == done.out, again.words
+    bench.counts["rows"] += sum(len(rows) for _, rows in sides)
+
+
+def mined(done: Ran, sides: list[tuple[bytes, list[bytes]]], ordered: bool = True) -> None:
+    """Each pair is of lines that there are; the best come first."""
     known = [{cut(line)[0] for line in rows} for _, rows in sides]
     scores = []
     for line in body(done.out)[1] if not done.out.startswith(b"\xef\xbb\xbf") else ():
         source, target, value = cut(line)[0].split(b"\t")
         assert source in known[0] and target in known[1], line
         scores.append(float(value))
-    assert scores == sorted(scores, reverse=True)
-    again = bench.run("bitext-align", *words, "--threads", "2", "--batch-size", "3")
-    assert again.out == done.out, again.words
+    assert not ordered or scores == sorted(scores, reverse=True)
+
+
+def indexed(bench: Bench) -> None:
+    """An index of one side finds what a run over both finds, and streams in order."""
+    sides = [lines(bench, min(bench.some(), 100)) for _ in range(2)]
+    files, index = [bench.file(data) for data, _ in sides], str(bench.folder / "index")
+    words = ["--model", str(models() / "toy"), "--on-error", "reject", "--min-score", "none"]
+    words += ["--similarity", bench.chooser.choice(("cosine", "mlp"))]
+    words += ["--retrieval", "forward"]
+    saved = bench.run("bitext-align", *files, *words, "--index-save", index)
+    assert saved.code in (0, 65), saved  # 65: no line of the target is good
     bench.counts["rows"] += sum(len(rows) for _, rows in sides)
+    if saved.code:
+        return
+    mined(saved, sides)
+    loaded = bench.run("bitext-align", files[0], *words, "--index-load", index)
+    assert loaded.code == 0 and sorted(body(loaded.out)[1]) == sorted(body(saved.out)[1]), loaded
+    stream = [files[0], *words[:-2], "--index-load", index, "--stream"]
+    streamed = bench.run("bitext-align", *stream)
+    assert streamed.code == 0, streamed
+    mined(streamed, sides, False)
+    again = bench.run("bitext-align", *stream, "--batch-size", "3")
+    assert again.out == streamed.out, again.words
 
 
 def align_documents(bench: Bench) -> None:
@@ -108,7 +137,13 @@ def align_documents(bench: Bench) -> None:
     by = bench.chooser.choice(("model", "words", "length"))
     words = [*files, "--on-error", "reject", "--by", by, "--links"]
     words += ["--model", str(models() / "toy")] if by == "model" else []
-    done = bench.run("bitext-align-documents", *words)
+    words += ["--classifier"] * (by == "model" and bench.chance(0.3))
+    words += (
+        ["--largest", bench.chooser.choice("258")] if by != "length" and bench.chance(0.3) else []
+    )
+    words += ["--skip", bench.chooser.choice(("0", "0.3", "5"))] if bench.chance(0.3) else []
+    name = bench.chooser.choice(("bitext-align-documents", "bitext-align --monotonic"))
+    done = bench.run(name, *words)
     assert done.code == 0, done
     last = [-1, -1]
     for line in done.out.decode().split("\n")[:-1]:

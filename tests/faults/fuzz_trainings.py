@@ -243,8 +243,13 @@ def tune(bench: Bench) -> None:
 def downstream(bench: Bench) -> None:
     """A line for each system, or one clear line that names the row."""
     (pairs, _), (development, worse), (test, worst) = (corpus(bench, n) for n in (150, 10, 10))
-    made = {"training": LEARNING, "segmentation": {"kind": "none"}}
-    file = json.dumps({"shape": TRANSLATORS["transformer"], **made}).encode()
+    if bench.chance(0.8):  # fair scores and labels
+        rows = [cut(row)[0].split(b"\t")[:2] for row in body(Path(pairs).read_bytes())[1]]
+        ends = (b"0.%d\tclean\n" % n for n in range(len(rows)))
+        made = (b"\t".join([*row, end]) for row, end in zip(rows, ends, strict=True))
+        pairs = bench.file(b"".join(made))
+    quick = {"training": LEARNING, "segmentation": {"kind": "none"}}
+    file = json.dumps({"shape": TRANSLATORS["transformer"], **quick}).encode()
     words = [pairs, "--scores", "3", "--random", "--words", "300", *SENTENCES, "--beam", "1"]
     words += ["--development", development, "--test", test, "--threads", "1"]
     words += ["--settings", bench.file(file), "--work", str(bench.folder / "work")]
