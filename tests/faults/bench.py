@@ -43,7 +43,23 @@ def models() -> Path:
     toys.toy_model(folder / "toy")
     toys.toy_words_model(folder / "words")
     translators.saved(folder / "translator")
+    translators.saved(folder / "back", case=2, letters="ba")
+    translators.saved(folder / "same", letters="aa")
+    translators.saved(folder / "controlled", case=5, letters="aa")
     return folder
+
+
+@functools.cache
+def references() -> Path:
+    """A classifier of references, trained: what trainings import is then there for all forks."""
+    pairs, model = models() / "pairs.tsv", models() / "references"
+    rows = zip(*toys.sentences(40, 1), strict=True)
+    pairs.write_text("".join(f"{source}\t{target}\n" for source, target in rows))
+    quick = ["--set", "shape.embedding=8", "--set", "training.epochs=1", "--threads", "1"]
+    words = ["train", *quick, "-o", str(model), str(pairs)]
+    done = CliRunner().invoke(command("bitext-paraphrase"), words)
+    assert done.exit_code == 0, done.output
+    return model
 
 
 class Ran(NamedTuple):

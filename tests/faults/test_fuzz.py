@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import io
 import json
 import os
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from types import ModuleType
 
+import click
 import fuzz
 import pytest
 from bench import Bench, body, cut, rejects
 from click.testing import CliRunner, Result
-from console import command
+from console import command, leaves, scripts
 from hostile import BOM, BREAKS, BYTES, DIGITS, INVISIBLE, MARKUP, NUMBERS, ODD, UNITS
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -38,17 +43,49 @@ def run(name: str, *words: str | Path, data: bytes = b"") -> Result:
     return CliRunner().invoke(command(program), line, input=data)
 
 
-@pytest.mark.parametrize("attack", fuzz.ATTACKS, ids=lambda attack: attack.__name__)
-def test_an_attack_of_each_kind_is_held(attack: fuzz.Attack, tmp_path: Path) -> None:
-    for number, ending in enumerate((b"\n", b"\r\n", b"", b"\r\n")):
+ATTACKED = [
+    pytest.param(attack, 1 if attack is fuzz.trainings.classifier else 4, id=attack.__name__)
+    for attack in fuzz.ATTACKS
+    if attack is not fuzz.long_rows.huge  # which takes a minute
+]
+
+
+@pytest.mark.parametrize(("attack", "times"), ATTACKED)
+def test_an_attack_of_each_kind_is_held(attack: fuzz.Attack, times: int, tmp_path: Path) -> None:
+    for number, ending in enumerate((b"\r\n", b"\n", b"", b"\r\n")[:times]):
         folder = tmp_path / str(number)
         folder.mkdir()
         bench = Bench(Random(f"{attack.__name__} {number}"), folder, rows=60, longest=50)
-        bench.sizes = (40, 60) if number else (0, 1, 2, 5)
+        bench.sizes = (40, 60) if number < 3 else (0, 1, 2, 5)
         hostile = bench.hostile
         hostile.ending, hostile.bom, hostile.whole = ending, BOM * (number % 2), number != 2
         hostile.share = 0.4
         attack(bench)
+
+
+def _words(modules: Iterable[ModuleType]) -> set[str]:
+    """The first words of all texts in these modules' code."""
+    trees = [ast.parse(inspect.getsource(module)) for module in modules]
+    nodes = (node for tree in trees for node in ast.walk(tree))
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and node.value}
+
+
+def test_each_command_is_attacked() -> None:
+    modules = {inspect.getmodule(attack) for attack in fuzz.ATTACKS}
+    words = _words(module for module in modules if module)
+    lines = {" ".join(line) for name in scripts() for line, found in leaves(name)
+             if not isinstance(found, click.Group)}  # fmt: skip
+    assert lines - words == {"bitext", "bitext-models list"}  # which read nothing
+
+
+def test_each_attack_is_drawn() -> None:
+    modules = {inspect.getmodule(attack) for attack in fuzz.ATTACKS}
+    for module in modules:
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            signature = inspect.signature(function)
+            if function.__module__ == module.__name__ and [*signature.parameters] == ["bench"]:
+                attacks = signature.return_annotation == "None"
+                assert (function in fuzz.ATTACKS) == attacks, name
 
 
 def test_a_trial_that_hangs_dies_or_fails_is_told(

@@ -1,0 +1,104 @@
+"""Hostile rows through reports and evaluations."""
+
+from __future__ import annotations
+
+from bench import Bench, models, table
+from hostile import mutated
+
+
+def report(bench: Bench) -> None:
+    """A page, or one clear line."""
+    rows = table(bench)
+    words = [*rows.words, "--column", "3", "--on-error", "reject", "--languages", "en,de"]
+    words += ["--label", "4"] * bench.chance(0.5) + ["--count", "characters"] * bench.chance(0.3)
+    done = bench.run("bitext-report", *words, "-i", bench.file(rows.data))
+    assert done.code == 0, done
+    page = done.out.decode()
+    assert "<script>alert(1)" not in page and page.rstrip().endswith("</html>")
+    bench.counts["rows"] += len(rows.lines)
+
+
+def evaluate(bench: Bench) -> None:
+    """Results, or one clear line."""
+    rows, toy = table(bench, min(bench.some(), 150)), str(models() / "toy")
+    file, header = bench.file(rows.data), ["--header"] * bool(rows.header)
+    vectors = bench.file(b"2 2\nthe 1 0\ndog 0 1\n", "words.vec")
+    kind = bench.chooser.choice(
+        (
+            [
+                "bitext-evaluate filtering",
+                file,
+                "--labels",
+                "4",
+                "--column",
+                "3",
+                "--threshold",
+                "0.5",
+                *rows.words,
+            ],
+            [
+                "bitext-evaluate recovery",
+                file,
+                "--similarity",
+                "cosine,csls",
+                "--model",
+                toy,
+                *rows.words,
+            ],
+            ["bitext-evaluate mining", file, file, "--column", "3", *rows.words],
+            ["bitext-evaluate corpus", file, "--score-column", "3", *rows.words],
+            ["bitext-evaluate corpus", file, "--column", "1", "--lowercase", *header],
+            ["bitext-evaluate sts", file, "--human", "3", "--model", toy, *rows.words],
+            ["bitext-evaluate sts", file, "--human", "3", "--column", "3", "--grades", *rows.words],
+            [
+                "bitext-evaluate paraphrase",
+                file,
+                "--development",
+                file,
+                "--label-column",
+                "3",
+                "--model",
+                toy,
+                *rows.words,
+            ],
+            [
+                "bitext-evaluate neighbours",
+                file,
+                "--of",
+                file,
+                "--column",
+                "1",
+                "--model",
+                toy,
+                *header,
+            ],
+            ["bitext-evaluate lexicon", file, "--lexicon", file, *rows.words],
+            ["bitext-evaluate words", file, "--source", vectors, "--target", vectors, *rows.words],
+            ["bitext-evaluate alignment", file, file],
+        )
+    )
+    reject = [] if kind[0].endswith("alignment") else ["--on-error", "reject"]
+    done = bench.run(kind[0], *kind[1:], *reject)
+    assert done.code in (0, 65, 2), done
+    done.out.decode()
+    bench.counts["rows"] += len(rows.lines)
+
+
+def recommend(bench: Bench) -> None:
+    """Thresholds of hostile results are kept, or refused with one clear line."""
+    rows, toy = table(bench, 60), models() / "toy"
+    words = ["--suggest-threshold", "--json", "--bootstrap", "9", "--on-error", "reject"]
+    words += ["--model", str(toy), bench.file(rows.data), *rows.words]
+    made = bench.run("bitext-evaluate filtering", *words)
+    assert made.code in (0, 65), made
+    result = bench.file(made.out)
+    bench.counts["rows"] += len(rows.lines)
+    if bench.chance(0.7) or made.code:
+        broken = mutated(bench.chooser, made.out.replace(b"\n", b" ") or b"{}", 50)
+        result = bench.file(broken)
+    out = bench.folder / "new"
+    done = bench.run("bitext-models recommend", toy, result, "-o", out)
+    assert done.code in (0, 65) and out.exists() == (done.code == 0), done
+    if done.code == 0:
+        assert bench.run("bitext-models verify", out).code == 0, done
+        assert bench.run("bitext-models show", "--json", out).code == 0, done
