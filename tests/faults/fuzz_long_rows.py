@@ -137,7 +137,8 @@ def wide(bench: Bench) -> None:
     assert len(found) == len(kept), done.words
     added = bool({"--explain", "--rate", "--model"} & set(command))
     aside = [place for place in range(width) if place not in (source, target)]
-    known = {tuple(cut(line)[0].split(b"\t")[place] for place in aside) for line in lines}
+    before = [cut(line)[0].split(b"\t") for line in lines]
+    known = {tuple(fields[place] for place in aside) for fields in before}
     for line in found:
         fields = cut(line)[0].split(b"\t")
         assert len(fields) == width + added, done.words

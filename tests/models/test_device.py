@@ -48,15 +48,19 @@ def test_a_product_is_the_same_wherever_its_row_stands(inputs: int, outputs: int
             assert torch.equal(found, found[:1].expand_as(found))
 
 
-@pytest.mark.parametrize("own", [None, "COMPATIBLE"])
-def test_the_mode_that_makes_it_so_is_set_unless_the_user_chose_one(own: str | None) -> None:
-    others = {name: value for name, value in os.environ.items() if name != "MKL_CBWR"}
-    code = "import bitextfilter, os; print(os.environ['MKL_CBWR'])"
-    found = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**others, **({"MKL_CBWR": own} if own else {})},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    assert found.stdout.strip() == (own or "AUTO")
+@pytest.mark.parametrize(
+    ("name", "usual", "own"), [("MKL_CBWR", "AUTO", "COMPATIBLE"), ("GOMP_SPINCOUNT", "10000", "7")]
+)
+def test_modes_of_libraries_are_set_unless_the_user_chose_one(
+    name: str, usual: str, own: str
+) -> None:
+    others = {key: value for key, value in os.environ.items() if key != name}
+    for given, expected in (({}, usual), ({name: own}, own)):
+        found = subprocess.run(
+            [sys.executable, "-c", f"import bitextfilter, os; print(os.environ['{name}'])"],
+            env={**others, **given},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        assert found.stdout.strip() == expected
