@@ -5,8 +5,10 @@ Each score carries a checksum over its key and itself: a damaged one counts as m
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
+import tempfile
 import time
 import zlib
 from collections.abc import Iterator, Sequence
@@ -129,6 +131,7 @@ class Cache(AbstractContextManager["Cache"]):
 
     def _connected(self) -> sqlite3.Connection:
         """Return the table, a new one if there is none."""
+        self._check_locks()
         base = sqlite3.connect(self._file, timeout=_PATIENCE, isolation_level=None)
         self._base, self._opened = base, self._file.stat()
         base.execute("pragma synchronous = normal")
@@ -142,6 +145,15 @@ class Cache(AbstractContextManager["Cache"]):
         if base.execute("pragma user_version").fetchone() != (_FORMAT,):
             raise self._refusal()
         return base
+
+    def _check_locks(self) -> None:
+        """Raise OSError on a file system without locks, for which SQLite would wait long."""
+        try:
+            probe = tempfile.TemporaryFile(dir=self._folder)
+        except OSError:  # a folder to read alone
+            return
+        with probe:
+            fcntl.lockf(probe, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _is_current(self) -> bool:
         """Return whether the open table is still the file of its name, which others may delete."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import random
 import shutil
 import signal
@@ -316,6 +318,19 @@ def test_a_message_of_sqlite_that_is_not_utf_8_is_damage(tmp_path: Path) -> None
     (tmp_path / CACHE_FILE).write_bytes(whole.replace(b"CREATE TABLE", b"CREATE TAB\xccE", 1))
     with pytest.raises(InputError, match="damaged cache; delete it"):
         Cache(tmp_path)
+
+
+def test_a_file_system_without_locks_is_said_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    fill(tmp_path, range(3))
+    monkeypatch.setattr(fcntl, "lockf", refuse)
+    with pytest.raises(OutputError, match="cannot be written: No locks available"):
+        Cache(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [CACHE_FILE]
 
 
 def test_a_folder_that_was_deleted_is_made_again(tmp_path: Path) -> None:
