@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 import string
 import unicodedata
 from collections import Counter
@@ -193,6 +194,9 @@ def _cld2() -> Identifier:
     return Identifier(0.01, lambda language: names.get(language, language) in codes, probability)
 
 
+_PART = re.compile(r"\S{1000}")
+
+
 def _lingua() -> Identifier:
     """Lingua: its confidence among all its languages (slow, good at short text)."""
     library = _module("lingua", "lingua-language-detector")
@@ -200,7 +204,8 @@ def _lingua() -> Identifier:
     detector = library.LanguageDetectorBuilder.from_languages(*languages.values()).build()
 
     def probability(sentence: str, language: str) -> float:
-        found = detector.compute_language_confidence_values(sentence)
+        # Of a word, the time grows as the square of its length.
+        found = detector.compute_language_confidence_values(_PART.sub(r"\g<0> ", sentence))
         values = {value.language: value.value for value in found}
         return float(values[languages[language]]) if any(values.values()) else 1.0
 
