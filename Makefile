@@ -62,7 +62,7 @@ oldest:
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(PYTHON) tests/support/oldest.py > $(VENV)-oldest/constraints.txt
 	PIP_CONSTRAINT=$(VENV)-oldest/constraints.txt $(VENV)-oldest/bin/python -m pip install --quiet \
-	    --editable '.[bleu,cpu,language,lingua,morfessor,near,report,sentences,statistics,test]'
+	    --editable '.[bleu,cpu,fasttext,language,lingua,morfessor,near,report,sentences,statistics,test]'
 	$(VENV)-oldest/bin/python -m pytest -q -W default
 
 $(VENV)-audit/bin/python:

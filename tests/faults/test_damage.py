@@ -202,6 +202,7 @@ def npz(path: Path, shape: str, content: bytes, kind: str = "'|i1'") -> None:
         ("(1, 32)", b"cos\nsystem\n(S'exit 1'\ntR.", "'|O'"),
         ("(1, -32)", bytes(32), "'|i1'"),
     ],
+    ids=["much", "more than there is", "pickle", "negative"],
 )
 def test_neighbours_that_are_a_bomb(model: Path, shape: str, content: bytes, kind: str) -> None:
     npz(as_older(model) / "neighbours.npz", shape, content, kind)

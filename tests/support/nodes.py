@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ray.cluster_utils import Cluster
+if TYPE_CHECKING:
+    from ray.cluster_utils import Cluster
 
 
 def add_node(cluster: Cluster) -> Any:
