@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bitextfilter.errors import NotFoundError, SettingsError
-from bitextfilter.io.files import read_small
+from bitextfilter.errors import SettingsError
+from bitextfilter.io.files import naming_input, read_small
 from bitextfilter.io.json_text import parse_json
 
 _Settings = TypeVar("_Settings")
@@ -252,11 +252,9 @@ def _defaults(kind: Any) -> dict[str, Any]:
 def read_settings(path: Path) -> dict[str, Any]:
     """Read a settings file (JSON). Raises NotFoundError or SettingsError."""
     try:
-        with path.open("rb") as stream:
+        with naming_input(path), path.open("rb") as stream:
             values = parse_json(read_small(stream, str(path)))
-    except FileNotFoundError:
-        raise NotFoundError(f"{path}: no such settings file") from None
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise SettingsError(f"{path}: not a settings file: {error}") from error
     if not isinstance(values, dict):
         raise SettingsError(f"{path}: settings are an object of names and values")

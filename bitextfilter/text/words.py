@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
@@ -130,6 +130,9 @@ def count_characters(texts: Sequence[str]) -> list[int]:
 
 _WIDE_SPACE = re.compile(r"[^\S\x00-\x7f]")
 
+_PIECE = 10_000
+"""Characters of a text that are divided at once: of one, the time may grow as the square."""
+
 
 def split_sentences(text: str, language: str) -> list[str]:
     """Return the sentences of *text*, without white space around them; none is empty.
@@ -143,9 +146,25 @@ def split_sentences(text: str, language: str) -> list[str]:
         remedy = "pip install 'bitextfilter[sentences]'"
         raise DeviceError(f"dividing text into sentences needs sentencex: {remedy}") from error
     plain = _WIDE_SPACE.sub(" ", text)  # the library fails at some of these
-    ends = list(accumulate(map(len, sentencex.segment(language, plain)), initial=0))
+    lengths = _lengths(plain, lambda piece: sentencex.segment(language, piece))
+    ends = list(accumulate(lengths, initial=0))
     parts = (text[start:stop].strip() for start, stop in pairwise(ends))
     return [part for part in parts if part]
+
+
+def _lengths(text: str, segment: Callable[[str], Iterable[str]]) -> Iterator[int]:
+    """Yield the lengths of the sentences of *text*; the last one of a piece begins the next."""
+    start, size = 0, _PIECE
+    while start < len(text):
+        found = [len(sentence) for sentence in segment(text[start : start + size])]
+        if start + size >= len(text):
+            yield from found
+            return
+        if len(found) == 1:  # it goes on
+            size *= 2
+            continue
+        yield from found[:-1]
+        start, size = start + sum(found[:-1]), _PIECE
 
 
 def sentence_list(sentences: Iterable[str], name: str) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -23,8 +24,10 @@ from toys import as_older, toy_model
 from bitextfilter.commands import embed, score
 from bitextfilter.encoders.combination import AveragingNetwork, AveragingSettings
 from bitextfilter.encoders.registry import ENCODERS
+from bitextfilter.errors import NotFoundError
 from bitextfilter.models.checkpoint import load_tensors, save_tensors
 from bitextfilter.models.folders import writing_folder
+from bitextfilter.settings import read_settings
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
@@ -303,3 +306,9 @@ def test_a_signal_mid_way(
     assert running.stderr is not None
     assert running.stderr.read() == b"bitext-score: " + word + b"\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_that_cannot_be_read(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none.json"):
+        with pytest.raises(NotFoundError, match=f"^{re.escape(str(path))}: cannot be opened: "):
+            read_settings(path)

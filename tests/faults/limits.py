@@ -233,7 +233,7 @@ def check_outputs(code: int, name: str, attack: Attack, shown: str) -> None:
         old = out.is_file() and out.read_bytes() == OLD
         earlier = (out / DIGESTS).is_file() and not any(changed_files(out))
         assert found == whole or (code and (old or earlier)), f"{shown}; it has {found}"
-    if code in CODES:
+    if code in CODES and not (code == 71 and "open files" in str(attack.told)):  # to remove them
         stray = [path for path in folder.iterdir() if path.name.startswith(".")]
         assert not stray, f"{shown}; left behind: {stray}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import json
@@ -29,6 +30,7 @@ from bitextfilter.commands.frame.exits import Guard, open_closed_streams
 from bitextfilter.corpus.formats import JsonReader
 from bitextfilter.errors import InputError, ModelError, printable
 from bitextfilter.io import files
+from bitextfilter.io.files import naming_input
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.rows import RowReader, TextColumn
 from bitextfilter.models.folders import read_config
@@ -241,6 +243,7 @@ def test_a_bug_is_not_told_on_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
         (ImportError("no such symbol"), 70),
         (RuntimeError("anything else"), 70),
         (ModelError("too large"), 65),
+        (OSError(errno.EMFILE, "Too many open files"), 71),
     ],
 )
 def test_shortage(error: Exception, code: int, capsys: pytest.CaptureFixture[str]) -> None:
@@ -250,6 +253,15 @@ def test_shortage(error: Exception, code: int, capsys: pytest.CaptureFixture[str
         assert guard.code == code
         assert ("Traceback" in capsys.readouterr().err) == (code == 70)
     assert "   71  out of memory" in exits.EXIT_HELP
+
+
+def test_too_many_open_files_are_a_shortage_and_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Guard("bitext-x", verbose=False) as guard, naming_input("pairs.tsv"):
+        raise OSError(errno.EMFILE, "Too many open files")
+    assert guard.code == 71
+    assert capsys.readouterr().err == "bitext-x: pairs.tsv: cannot be opened: Too many open files\n"
 
 
 def test_closed_streams_are_held(tmp_path: Path) -> None:

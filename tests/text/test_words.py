@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import pytest
 from hypothesis import example, given
@@ -55,6 +56,16 @@ def test_spaces_of_other_kinds_stay_what_they_are(space: str) -> None:
     found = split_sentences(text, "en")
     assert " ".join(found).replace(" ", "") == text.replace(" ", "")
     assert split_sentences(f"It is.{space}So{space}what.", "en") == ["It is.", f"So{space}what."]
+
+
+def test_a_long_text_is_divided_piece_by_piece() -> None:
+    sentence = "Dr. Smith came at 5 p.m. to see us."
+    assert split_sentences(f"{sentence} " * 900, "en") == [sentence] * 900
+    assert split_sentences("word " * 9000, "en") == [("word " * 9000).strip()]
+    began = time.process_time()
+    found = split_sentences("“a. " * 40_000, "en")
+    assert time.process_time() - began < 1  # at once, three
+    assert len(found) > 39_900 and "".join(found).replace(" ", "") == "“a." * 40_000
 
 
 def test_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import re
@@ -9,6 +10,7 @@ import signal
 import stat
 import sys
 import traceback
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -146,12 +148,21 @@ class Guard:
 
 def _explained(error: BaseException) -> tuple[str, int]:
     """Return the message of an error and its exit code."""
-    if not isinstance(error, (BitextError, OSError)):
-        if _is_shortage(error):
-            return _SHORTAGE, EXIT_CODES[MemoryError]
-        return "this is a bug: please report it with the lines above", BUG
-    codes = (code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
-    return str(error), next(codes, BUG)
+    causes = list(_causes(error))
+    starved = any(isinstance(one, OSError) and one.errno in _SHORTAGES for one in causes)
+    if isinstance(error, (BitextError, OSError)):
+        codes = (code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
+        return str(error), EXIT_CODES[MemoryError] if starved else next(codes, BUG)
+    if starved or any(map(_is_shortage, causes)):
+        return _SHORTAGE, EXIT_CODES[MemoryError]
+    return "this is a bug: please report it with the lines above", BUG
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and those that led to it."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def tell(message: str) -> None:
@@ -164,21 +175,16 @@ _SHORTAGE = (
     "out of memory, threads or open files: the system allows no more; fewer --threads and a"
     " smaller --batch-size take less"
 )
+_SHORTAGES = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 _SHORT = re.compile(
     "allocate memory|bad_alloc|failed to map segment|start new thread|Too many open files"
 )
 """Words of the errors of C libraries and threads."""
 
 
-def _is_shortage(error: BaseException | None) -> bool:
-    """Return whether an error, or one that led to it, is a shortage."""
-    while error is not None:
-        if isinstance(error, MemoryError):
-            return True
-        if isinstance(error, (RuntimeError, ImportError)) and _SHORT.search(str(error)):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+def _is_shortage(error: BaseException) -> bool:
+    short = isinstance(error, (RuntimeError, ImportError)) and _SHORT.search(str(error))
+    return isinstance(error, MemoryError) or bool(short)
 
 
 def _flush(stream: TextIO | None) -> None:
