@@ -134,8 +134,7 @@ class _Work(NamedTuple):
 
 def _task(run: Run, settings: _Settings, columns: PairColumns) -> TuningTask:
     """Return the settings and files that all points share."""
-    import tempfile
-
+    from bitextfilter.io.drafts import temporary_folder
     from bitextfilter.training.data import PairFile
     from bitextfilter.workflows.tuning import TuningTask
 
@@ -145,7 +144,7 @@ def _task(run: Run, settings: _Settings, columns: PairColumns) -> TuningTask:
         pairs=settings.pairs,
         columns=columns.training,
         development=PairFile(settings.development, columns=columns.development),
-        work=Path(run.enter(tempfile.TemporaryDirectory(prefix="bitext-tune-"))),
+        work=run.enter(temporary_folder()),
         sts=settings.sts,
         sts_languages=(language, language) if language else None,
         models=settings.models,

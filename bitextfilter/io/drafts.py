@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from bitextfilter.io.interruptions import undisturbed
@@ -133,6 +134,15 @@ def _remove(path: Path) -> None:
     else:
         with suppress(OSError):
             path.unlink()
+
+
+@contextmanager
+def temporary_folder(beside: Path | None = None, prefix: str = "bitext-") -> Iterator[Path]:
+    """Make a folder in *beside*, by default TMPDIR, and remove it afterwards. Raises OSError."""
+    with ExitStack() as stack:
+        with undisturbed():  # else a signal could leave it
+            folder = stack.enter_context(TemporaryDirectory(dir=beside, prefix=prefix))
+        yield Path(folder)
 
 
 def put(draft: Path, target: Path) -> None:

@@ -21,13 +21,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.errors import DeviceError, InputError, SettingsError
+from bitextfilter.io.drafts import temporary_folder
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.settings import Settings, setting
 
@@ -118,8 +118,7 @@ def skip_gram(text: TokenisedText, settings: SkipGram) -> Iterator[Callable[[], 
     """
     if importlib.util.find_spec("fasttext") is None:
         raise DeviceError("skip-gram needs fastText: pip install 'bitextfilter[fasttext]'")
-    with TemporaryDirectory(prefix="bitext-") as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         with open(folder / "text", "w", encoding="utf-8", newline="\n") as file:
             file.writelines(" ".join(tokens) + "\n" for tokens in text if tokens)
         values = json.dumps(dataclasses.asdict(settings))

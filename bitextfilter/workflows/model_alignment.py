@@ -7,7 +7,6 @@ folder for each search of their neighbours, and the plan, all that the result de
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +15,7 @@ from typing import Any
 
 from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.errors import SettingsError
+from bitextfilter.io.drafts import temporary_folder
 from bitextfilter.io.sentence_file import SentenceFile, write_distinct
 from bitextfilter.io.vector_file import VectorWriter, as_kept
 from bitextfilter.io.work_folder import Fact, claim, read_plan, write_plan
@@ -152,10 +152,10 @@ class CollectionMiner:
         """
         kept = [self._folder / f"{name}.sentences" for name in _SIDES[: len(windows)]]
         if self._gathered:
-            with tempfile.TemporaryDirectory(prefix=".again.", dir=self._folder) as again:
-                paths = [Path(again, path.name) for path in kept]
+            with temporary_folder(self._folder, ".again.") as again:
+                paths = [again / path.name for path in kept]
                 claim(self._folder, self._plan_with(list(map(write_distinct, paths, windows))))
-                for file in Path(again).iterdir():
+                for file in again.iterdir():
                     file.replace(self._folder / file.name)
             self.sentences = list(map(SentenceFile, kept))
         else:

@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import json
 import math
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from bitextfilter.errors import InputError, ModelError, OutputError, SettingsErr
 from bitextfilter.evaluation.sts import pearson, read_rated_pairs
 from bitextfilter.filters.rule import Rule
 from bitextfilter.io.digests import file_digest
+from bitextfilter.io.drafts import temporary_folder
 from bitextfilter.io.files import locked, read_lines, write_whole
 from bitextfilter.io.rows import Columns, number_of
 from bitextfilter.models.folders import (
@@ -115,7 +115,8 @@ class TuningTask:
         if self.models is not None:
             try:
                 self.models.mkdir(parents=True, exist_ok=True)
-                tempfile.TemporaryDirectory(dir=self.models, prefix=".").cleanup()
+                with temporary_folder(self.models, "."):
+                    pass
             except OSError as error:
                 raise OutputError(f"{self.models}: cannot be written: {error.strerror}") from error
         return sum(read_rated_pairs(path).skipped for path in self.sts)
@@ -150,8 +151,8 @@ class TuningTask:
         """
         started, (key, point) = time.monotonic(), keyed
         try:
-            with tempfile.TemporaryDirectory(dir=self.work) as scratch:
-                outcome = self._outcome(point, key, Path(scratch))
+            with temporary_folder(self.work) as scratch:
+                outcome = self._outcome(point, key, scratch)
         except (ModelError, SettingsError) as error:
             outcome = PointResult(key, None, note=str(error))
         return dataclasses.replace(outcome, seconds=time.monotonic() - started)

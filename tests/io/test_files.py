@@ -16,12 +16,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 
 from bitextfilter.errors import InputError, NotFoundError, OutputError
-from bitextfilter.io.drafts import draft
+from bitextfilter.io.drafts import draft, temporary_folder
 from bitextfilter.io.files import (
     lines_of,
     locked,
@@ -33,6 +34,7 @@ from bitextfilter.io.files import (
     stream_name,
     write_whole,
 )
+from bitextfilter.io.interruptions import interrupt
 
 UNPACK: dict[str, Callable[[bytes], bytes]] = {
     "": lambda data: data,
@@ -264,7 +266,8 @@ def test_an_unbuffered_stream_gets_everything() -> None:
 HOLD = """
 import sys, time
 from pathlib import Path
-from bitextfilter.io.drafts import draft
+from typing import Any
+from bitextfilter.io.drafts import draft, temporary_folder
 with draft(Path(sys.argv[1]), folder=sys.argv[2] == "folder") as path:
     if path.is_dir():
         (path / "part").touch()
@@ -323,6 +326,7 @@ def test_a_draft_that_was_renamed_leaves_its_name_to_the_next(tmp_path: Path, fo
 ADD = """
 import sys
 from pathlib import Path
+from typing import Any
 from bitextfilter.io.files import locked
 path = Path(sys.argv[1])
 for _ in range(200):
@@ -372,3 +376,19 @@ def test_an_error_without_a_file_name_names_the_output(error: OSError, reason: s
     raises = pytest.raises(OutputError, match=f"^out: cannot be written: {reason}$")
     with raises, naming_output("out"):
         raise error
+
+
+def test_a_signal_just_after_a_temporary_folder_is_made_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = tempfile.mkdtemp
+
+    def made(*words: Any) -> str:
+        folder = make(*words)
+        interrupt(KeyboardInterrupt())
+        return folder
+
+    monkeypatch.setattr(tempfile, "mkdtemp", made)
+    with pytest.raises(KeyboardInterrupt), temporary_folder(tmp_path):
+        raise AssertionError
+    assert names(tmp_path) == []
