@@ -141,8 +141,14 @@ def temporary_folder(beside: Path | None = None, prefix: str = "bitext-") -> Ite
     """Make a folder in *beside*, by default TMPDIR, and remove it afterwards. Raises OSError."""
     with ExitStack() as stack:
         with undisturbed():  # else a signal could leave it
-            folder = stack.enter_context(TemporaryDirectory(dir=beside, prefix=prefix))
-        yield Path(folder)
+            folder = TemporaryDirectory(dir=beside, prefix=prefix)
+            stack.callback(_clean, folder)
+        yield Path(folder.name)
+
+
+def _clean(folder: TemporaryDirectory[str]) -> None:
+    with undisturbed():
+        folder.cleanup()
 
 
 def put(draft: Path, target: Path) -> None:

@@ -378,17 +378,24 @@ def test_an_error_without_a_file_name_names_the_output(error: OSError, reason: s
         raise error
 
 
-def test_a_signal_just_after_a_temporary_folder_is_made_leaves_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("step", ["mkdtemp", "unlink"])
+def test_a_signal_while_a_temporary_folder_is_made_or_removed_leaves_none(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make = tempfile.mkdtemp
+    home = tempfile if step == "mkdtemp" else os
+    usual = getattr(home, step)
 
-    def made(*words: Any) -> str:
-        folder = make(*words)
+    def struck(*words: Any, **more: Any) -> Any:
+        found = usual(*words, **more)
         interrupt(KeyboardInterrupt())
-        return folder
+        return found
 
-    monkeypatch.setattr(tempfile, "mkdtemp", made)
-    with pytest.raises(KeyboardInterrupt), temporary_folder(tmp_path):
-        raise AssertionError
+    def work() -> None:
+        with temporary_folder(tmp_path) as folder:
+            for name in "ab":
+                (folder / name).touch()
+
+    monkeypatch.setattr(home, step, struck)
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert names(tmp_path) == []
