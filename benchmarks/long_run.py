@@ -15,6 +15,7 @@ to the last; bitext-rank may take 24 bytes a row.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -29,7 +30,7 @@ from typing import IO
 from bitextfilter.io.files import open_input
 
 BIN = Path(__file__).parents[1] / "bin"
-TICKS = 100
+TICKS = os.sysconf("SC_CLK_TCK")
 """Units of processor time in a second, in /proc."""
 
 COMMANDS = {

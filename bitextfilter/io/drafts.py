@@ -137,11 +137,11 @@ def _remove(path: Path) -> None:
 
 
 @contextmanager
-def temporary_folder(beside: Path | None = None, prefix: str = "bitext-") -> Iterator[Path]:
-    """Make a folder in *beside*, by default TMPDIR, and remove it afterwards. Raises OSError."""
+def temporary_folder(parent: Path | None = None, prefix: str = "bitext-") -> Iterator[Path]:
+    """Make a folder in *parent*, by default TMPDIR, and remove it afterwards. Raises OSError."""
     with ExitStack() as stack:
         with undisturbed():  # else a signal could leave it
-            folder = TemporaryDirectory(dir=beside, prefix=prefix)
+            folder = TemporaryDirectory(dir=parent, prefix=prefix)
             stack.callback(_clean, folder)
         yield Path(folder.name)
 
@@ -198,10 +198,10 @@ _HERE, _EXCHANGE = -100, 2
 def _exchanged(one: Path, other: Path) -> bool:
     """Exchange two names at once; False where the system or the file system cannot."""
     try:
-        rename: Any = ctypes.CDLL(None, use_errno=True).renameat2
+        exchange: Any = ctypes.CDLL(None, use_errno=True).renameat2
     except AttributeError:
         return False
-    if rename(_HERE, bytes(one), _HERE, bytes(other), _EXCHANGE) == 0:
+    if exchange(_HERE, bytes(one), _HERE, bytes(other), _EXCHANGE) == 0:
         return True
     number = ctypes.get_errno()
     if number in (errno.EINVAL, errno.ENOSYS):

@@ -72,7 +72,7 @@ def test_a_trial_that_fails_hangs_or_dies_is_told(
             break
 
 
-def test_campaigns_get_the_same_time(counts: Path) -> None:
+def test_no_campaign_waits_for_ever(counts: Path) -> None:
     records = run(counts, {"campaign_one": 0, "campaign_two": 0}, seconds=2)
     assert all(record.counts["trials"] > 0 for record in records.values())
 
