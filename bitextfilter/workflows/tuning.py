@@ -18,7 +18,7 @@ from bitextfilter.errors import InputError, ModelError, OutputError, SettingsErr
 from bitextfilter.evaluation.sts import pearson, read_rated_pairs
 from bitextfilter.filters.rule import Rule
 from bitextfilter.io.digests import file_digest
-from bitextfilter.io.drafts import temporary_folder
+from bitextfilter.io.drafts import draft, temporary_folder
 from bitextfilter.io.files import locked, read_lines, write_whole
 from bitextfilter.io.rows import Columns, number_of
 from bitextfilter.models.folders import (
@@ -115,7 +115,7 @@ class TuningTask:
         if self.models is not None:
             try:
                 self.models.mkdir(parents=True, exist_ok=True)
-                with temporary_folder(self.models, "."):
+                with draft(self.models / "point", folder=True):
                     pass
             except OSError as error:
                 raise OutputError(f"{self.models}: cannot be written: {error.strerror}") from error
@@ -168,8 +168,8 @@ class TuningTask:
             figure = mean_pearson(load(folder, self.device, 1), self.sts, self.sts_languages)
             note = "" if figure is not None else "constant scores have no correlation"
         if self.models is not None:
-            with writing_folder(self.models / key) as draft:
-                copy_model(folder, draft)
+            with writing_folder(self.models / key) as new:
+                copy_model(folder, new)
         return PointResult(key, figure, len(training.corpus), progress.best_update, note=note)
 
     def _pair_files(self, point: Point, scratch: Path) -> list[PairFile]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,19 @@ def test_what_every_point_needs_is_checked_before(task: TuningTask) -> None:
         task.check(Point({}, fit, ()))
     with pytest.raises(NotFoundError):
         task.check(point("perplexity:source=missing.arpa,maximum=9"))
+
+
+def test_the_probe_of_the_folder_of_models_does_not_stay(
+    task: TuningTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it could not be removed, the next run removes it."""
+    task = dataclasses.replace(task, models=tmp_path / "models")
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        task.prepare()
+    assert list((tmp_path / "models").iterdir())
+    task.prepare()
+    assert not list((tmp_path / "models").iterdir())
 
 
 def test_the_mean_is_over_files_and_undefined_with_one_of_them(tmp_path: Path) -> None:
