@@ -32,6 +32,7 @@ from bitextfilter.io.workers import map_blocks
 from bitextfilter.models import recurrent
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.models.layers import max_pool
+from bitextfilter.models.pooling import MaxPooling
 from bitextfilter.models.recurrent import BidirectionalRecurrent, CachedRecurrent
 from bitextfilter.text.ragged import Ragged
 
@@ -85,11 +86,12 @@ class Bench:
         def run() -> Tensor:
             setattr(recurrent, "product_type", lambda _: kind)  # noqa: B010
             with one_torch_thread():
-                folded = CachedRecurrent(self.layers, self.vectors)
+                folded, highest = CachedRecurrent(self.layers, self.vectors), MaxPooling(0)
 
                 def encode(batch: tuple[Tensor, Tensor, int]) -> Tensor:
                     with torch.inference_mode():
-                        return folded.max_pooled(*batch[:2])[: batch[2]]
+                        states = folded.states(*batch[:2])
+                        return highest.of_steps(states, batch[1])[: batch[2]]
 
                 return torch.cat(map_blocks(encode, batches, threads))
 

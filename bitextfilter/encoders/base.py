@@ -110,7 +110,7 @@ def piece_vectors(vocabulary: int, width: int) -> nn.Embedding:
 
 LONG, LONGEST = 128, 1024
 """Sentences of more than ``LONG`` tokens come in smaller blocks, since few have similar lengths;
-those of more than ``LONGEST`` tokens are encoded one by one."""
+those of more than ``LONGEST`` tokens are encoded one by one, by recurrent networks in parts."""
 
 
 class LengthBlock(NamedTuple):
@@ -149,8 +149,8 @@ class Encoder:
     """Turns sentences of two languages into vectors of one space, block by block.
 
     A block holds sentences of similar length, is filled up to a fixed number of rows, and is
-    computed by one thread: so the arithmetic of a row does not depend on the other rows. Long
-    sentences are encoded whole.
+    computed by one thread: so the arithmetic of a row does not depend on the other rows. Nothing
+    of a long sentence is left out.
     """
 
     def __init__(

@@ -2,8 +2,8 @@
 
 The autoencoder (section 3 of the paper) has a bidirectional recurrent network a language over one
 table of subword vectors; the sentence embedding is the element-wise maximum over the states (eq. 3,
-6). The decoder they share, of these languages (``training/encoder_learner.py``) or of a third
-(``training/pivot.py``), exists only in training and is not part of a model folder.
+6), or another pooling. The decoder they share, of these languages (``training/encoder_learner.py``)
+or of a third (``training/pivot.py``), exists only in training and is not part of a model folder.
 
 With ``average`` (ours, not the paper's) the weighted average of the subword vectors is added to
 the scaled maximum: the network starts as an averaging encoder and learns word order on top.
@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from bitextfilter.encoders.base import (
+    LONGEST,
     CachedNetwork,
     Inputs,
     Network,
@@ -32,7 +33,14 @@ from bitextfilter.encoders.combination import (
     mean_of_rows,
 )
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.layers import max_pool, mean_pool, padding_mask
+from bitextfilter.models.layers import mean_pool, padding_mask
+from bitextfilter.models.pooling import (
+    POOLINGS,
+    MaxPooling,
+    MeanPooling,
+    Pooling,
+    mean_of_steps,
+)
 from bitextfilter.models.recurrent import (
     CELLS,
     BidirectionalRecurrent,
@@ -61,6 +69,12 @@ class AutoencoderSettings(Settings):
     )
     layers: int = setting(1, "recurrent layers", within=">= 1")
     cell: str = setting("lstm", "the kind of recurrent unit", choices=CELLS)
+    pooling: str = setting(
+        "max",
+        "the sentence vector from the states: `max` (Kim et al. 2019), `mean`, `last` of either"
+        " direction, or a mean weighted by `attention` (Yang et al. 2016)",
+        choices=POOLINGS,
+    )
     average: bool = setting(
         False,
         "add the weighted average of the subword vectors to the scaled maximum; `embedding` must"
@@ -82,8 +96,40 @@ class AutoencoderSettings(Settings):
         return 2 * self.hidden
 
 
+def in_parts(encode: CachedPart, pooling: Pooling | None = None) -> CachedPart:
+    """Return *encode*, which shall read a row of more than ``LONGEST`` tokens in parts.
+
+    A recurrent network reads a row token by token, but the parts side by side. Each begins with
+    the state at the start of a sentence. Their vectors are joined as *pooling* does it, or by the
+    mean weighted by their lengths.
+    """
+    join = (pooling or MeanPooling(0)).joined
+
+    def read(rows: Padded) -> Tensor:
+        if rows.ids.shape[1] <= LONGEST:
+            return encode(rows)
+        vectors = []
+        for ids, length in zip(rows.ids, rows.lengths.tolist(), strict=True):
+            count = -(-length // LONGEST)
+            parts = ids.new_zeros(count * LONGEST)
+            parts[:length] = ids[:length]
+            lengths = torch.full((count,), LONGEST, device=ids.device)
+            lengths[-1] -= count * LONGEST - length
+            vectors.append(join(encode(Padded(parts.view(count, LONGEST), lengths)), lengths))
+        return torch.cat(vectors)
+
+    return read
+
+
+def pooled_states(cached: CachedRecurrent, pooling: Pooling) -> CachedPart:
+    """Return the function from sentences to the pooled states of a network."""
+    return in_parts(
+        lambda rows: pooling.of_steps(cached.states(rows.ids, rows.lengths), rows.lengths), pooling
+    )
+
+
 class AutoencoderNetwork(Network):
-    """Two max-pooled bidirectional encoders over one table of subword vectors."""
+    """Two bidirectional encoders, pooled, over one table of subword vectors."""
 
     def __init__(self, settings: AutoencoderSettings, sizes: Mapping[str, int]) -> None:
         """``sizes``: how many ids each view has."""
@@ -92,6 +138,8 @@ class AutoencoderNetwork(Network):
         self.embedding = piece_vectors(sizes[PIECES], settings.embedding)
         shape = (settings.cell, settings.embedding, settings.hidden, settings.layers)
         self.encoders = nn.ModuleList(BidirectionalRecurrent(*shape) for _ in range(2))
+        self._poolings = [POOLINGS[settings.pooling](settings.dim) for _ in range(2)]
+        self.poolings = nn.ModuleList(self._poolings)
         if settings.average:
             self.average = WeightedAverage(sizes[PIECES])
             self.gain = nn.Parameter(torch.full((settings.dim,), 0.1))
@@ -107,15 +155,17 @@ class AutoencoderNetwork(Network):
         vectors = self.embedding(ids)
         encoder = self.encoders[side]
         assert isinstance(encoder, BidirectionalRecurrent)
-        cached = CachedRecurrent(encoder, vectors, self.threads)
+        pooled = pooled_states(
+            CachedRecurrent(encoder, vectors, self.threads), self._poolings[side]
+        )
         if not self.settings.average:
-            return lambda inputs: cached.max_pooled(inputs[PIECES].ids, inputs[PIECES].lengths)
+            return lambda inputs: pooled(inputs[PIECES])
         weighted = self.average.weighted(vectors, ids)
 
         def encode(inputs: Inputs) -> Tensor:
-            rows, lengths = inputs[PIECES].ids, inputs[PIECES].lengths
-            average = mean_of_rows(weighted, rows, lengths)
-            return average + self.gain * cached.max_pooled(rows, lengths) + self.offset
+            rows = inputs[PIECES]
+            average = mean_of_rows(weighted, rows.ids, rows.lengths)
+            return average + self.gain * pooled(rows) + self.offset
 
         return encode
 
@@ -123,7 +173,7 @@ class AutoencoderNetwork(Network):
         """See :meth:`Network.forward`."""
         ids, lengths = inputs[PIECES].ids, inputs[PIECES].lengths
         vectors = self.dropout(self.embedding(ids))
-        pooled = max_pool(self.encoders[side](vectors, lengths), lengths)
+        pooled: Tensor = self.poolings[side](self.encoders[side](vectors, lengths), lengths)
         if not self.settings.average:
             return pooled
         average: Tensor = self.average(vectors, ids, lengths)
@@ -131,6 +181,11 @@ class AutoencoderNetwork(Network):
 
 
 AUTOENCODER = Architecture(AutoencoderSettings, AutoencoderNetwork)
+
+
+def _mean_of(direction: CachedDirection) -> CachedPart:
+    """Return the function from sentences to the mean of a direction's states."""
+    return lambda rows: mean_of_steps(direction.states(rows.ids, rows.lengths), rows.lengths)
 
 
 class Recurrent(EncoderPart):
@@ -148,8 +203,7 @@ class Recurrent(EncoderPart):
 
     def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
         """See :meth:`EncoderPart.prepare_tokens`."""
-        direction = CachedDirection(self.cells, table[tokens.ids])
-        return lambda rows: direction.mean(rows.ids, rows.lengths)
+        return in_parts(_mean_of(CachedDirection(self.cells, table[tokens.ids])))
 
 
 class Bidirectional(EncoderPart):
@@ -171,13 +225,9 @@ class Bidirectional(EncoderPart):
     def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
         """See :meth:`EncoderPart.prepare_tokens`."""
         vectors = table[tokens.ids]
-        ahead = CachedDirection(self.ahead, vectors)
-        back = CachedDirection(self.back, vectors, backward=True)
-
-        def encode(rows: Padded) -> Tensor:
-            return (ahead.mean(rows.ids, rows.lengths) + back.mean(rows.ids, rows.lengths)) / 2
-
-        return encode
+        ahead = _mean_of(CachedDirection(self.ahead, vectors))
+        back = _mean_of(CachedDirection(self.back, vectors, backward=True))
+        return in_parts(lambda rows: (ahead(rows) + back(rows)) / 2)
 
 
 class MaxPooled(EncoderPart):
@@ -193,15 +243,16 @@ class MaxPooled(EncoderPart):
         if width % 2:
             raise SettingsError(f"max-blstm needs an even width, not {width}")
         self.layers = BidirectionalRecurrent("lstm", width, width // 2, 1)
+        self.pooling = MaxPooling(width)
 
     def forward(self, vectors: Tensor, sentences: Padded) -> Tensor:
         """See :meth:`EncoderPart.forward`."""
-        return max_pool(self.layers(vectors, sentences.lengths), sentences.lengths)
+        pooled: Tensor = self.pooling(self.layers(vectors, sentences.lengths), sentences.lengths)
+        return pooled
 
     def prepare_tokens(self, table: Tensor, tokens: Tokens) -> CachedPart:
         """See :meth:`EncoderPart.prepare_tokens`."""
-        cached = CachedRecurrent(self.layers, table[tokens.ids])
-        return lambda rows: cached.max_pooled(rows.ids, rows.lengths)
+        return pooled_states(CachedRecurrent(self.layers, table[tokens.ids]), self.pooling)
 
 
 class Gated(EncoderPart):
@@ -249,7 +300,7 @@ class Gated(EncoderPart):
                 total += vectors[ids] * gates * inside[:, position, None]
             return total / rows.lengths[:, None]
 
-        return encode
+        return in_parts(encode)
 
 
 class GatedByLeakyGru(Gated):

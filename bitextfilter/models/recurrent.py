@@ -16,7 +16,7 @@ d = 2h, g = 4h (LSTM) or 3h (GRU) gate inputs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
@@ -25,6 +25,7 @@ from torch.nn.functional import leaky_relu
 
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import product_type
+from bitextfilter.models.pooling import States
 
 CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
 
@@ -132,9 +133,6 @@ _PROJECTED_ROWS = 256
 
 Fill = Callable[[int, Tensor], object]
 """Writes the gate inputs of a step into a ``(n, g)``."""
-
-States = Iterable[tuple[int, Tensor]]
-"""Steps and the states ``(n, h)`` after them; each holds until the next is asked for."""
 
 
 class Product:
@@ -297,19 +295,6 @@ def _states(steps: _Steps, fill: Fill, lengths: Tensor) -> Iterator[tuple[int, T
         yield step, state.hidden
 
 
-def _highest(read: States, lengths: Tensor) -> Tensor:
-    """Return the maximum of the states of each row, ``(n, h)``."""
-    shortest, best = int(lengths.min()), torch.empty(0)
-    for step, hidden in read:
-        if step == 0:
-            best = hidden.clone()
-        elif step < shortest:
-            torch.maximum(best, hidden, out=best)
-        else:
-            best = torch.where((step < lengths)[:, None], torch.maximum(best, hidden), best)
-    return best
-
-
 class CachedDirection:
     """One direction of a layer over a set of distinct tokens."""
 
@@ -333,16 +318,6 @@ class CachedDirection:
             lengths,
         )
 
-    def mean(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """Return the mean of the states of rows ``(n, t)``, ``(n, h)``."""
-        shortest, total = int(lengths.min()), torch.empty(0)
-        for step, hidden in self.states(ids, lengths):
-            if step == 0:
-                total = hidden.clone()
-            else:
-                total += hidden if step < shortest else hidden * (step < lengths)[:, None]
-        return total / lengths[:, None]
-
 
 class CachedRecurrent:
     """The layers of a :class:`BidirectionalRecurrent` over a set of distinct tokens."""
@@ -358,8 +333,8 @@ class CachedRecurrent:
             for layer in range(1, layers.depth)
         ]
 
-    def max_pooled(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """Return the maximum over the last layer's states: ``(n, t)``, ``(n,)`` → ``(n, 2h)``."""
+    def states(self, ids: Tensor, lengths: Tensor) -> list[States]:
+        """Read rows ``(n, t)`` of distinct tokens: both directions of the last layer."""
         read: list[States] = [direction.states(ids, lengths) for direction in self._first]
         for layer in self._upper:
             ahead, back = (torch.stack([hidden.clone() for _, hidden in side]) for side in read)
@@ -371,7 +346,7 @@ class CachedRecurrent:
                 _states(steps, _projecting(steps, rows), lengths)
                 for steps, rows in zip(layer, inputs, strict=True)
             ]
-        return torch.cat([_highest(side, lengths) for side in read], dim=1)
+        return read
 
 
 def _reversed(rows: Tensor, lengths: Tensor) -> Tensor:

@@ -29,6 +29,10 @@ SHAPES: dict[str, tuple[str, dict[str, object]]] = {
     "pivot": ("pivot", {"embedding": 24, "hidden": 20}),
     "deep": ("autoencoder", {"embedding": 24, "hidden": 24, "layers": 2}),
     "average": ("autoencoder", {"embedding": 48, "hidden": 24, "average": True}),
+    **{
+        name: ("autoencoder", {"embedding": 24, "hidden": 12, "pooling": name})
+        for name in ("mean", "last", "attention")
+    },
     **{name: (name, {"embedding": 24}) for name in PARTS},
     "side by side": ("word,trigram", {"embedding": 40}),
     "added": ("word+trigram+lstm", {"embedding": 24}),
@@ -71,7 +75,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     settings = ENCODERS.settings(name, values)
     network = ENCODERS.build(name, settings, processor.sizes())
     for key, parameter in network.named_parameters():
-        if "log_weight" in key:
+        if "log_weight" in key or "query" in key:
             torch.nn.init.normal_(parameter)
     path: Path = tmp_path_factory.mktemp("model")
     ENCODERS.save(path, (name, settings), network, processor)
@@ -154,6 +158,26 @@ def test_a_long_sentence_is_encoded_whole(folder: Path) -> None:
     start = " ".join(["w1"] * (LONGEST + 9))
     vectors = load_encoder(folder).encode([start, " ".join([start, *WORDS])], "aa")
     assert not np.allclose(vectors[0], vectors[1], atol=1e-3)
+
+
+IN_PARTS = {
+    name: "max" if name in ("deep", "max-blstm") else "mean"
+    for name in ("deep", "max-blstm", "mean", "last", "attention", "blstm", "gran", "gran-gru")
+}
+
+
+@pytest.mark.parametrize(("folder", "join"), IN_PARTS.items(), indirect=["folder"], ids=IN_PARTS)
+def test_a_recurrent_network_reads_a_long_sentence_in_parts(folder: Path, join: str) -> None:
+    """Each as a sentence of its own: the maximum, or the mean weighted by their lengths."""
+    words = list(np.random.default_rng(1).choice(WORDS, 2 * LONGEST + 300))
+    cuts = [words[:LONGEST], words[LONGEST : 2 * LONGEST], words[2 * LONGEST :]]
+    encoder = load_encoder(folder)
+    [whole] = encoder.encode([" ".join(words)], "bb")
+    parts = encoder.encode([" ".join(cut) for cut in cuts], "bb")
+    mean = np.average(parts, axis=0, weights=[len(cut) for cut in cuts])
+    expected = parts.max(axis=0) if join == "max" else mean
+    np.testing.assert_allclose(whole, expected, atol=1e-3)
+    assert cosines(whole[None], expected[None]).min() > 0.9999
 
 
 def test_saving_and_loading_keeps_every_bit(folder: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from torch import nn
 
 from bitextfilter.models import device, recurrent
 from bitextfilter.models.layers import max_pool, mean_pool
+from bitextfilter.models.pooling import MaxPooling, mean_of_steps
 from bitextfilter.models.recurrent import (
     BidirectionalRecurrent,
     CachedDirection,
@@ -86,7 +87,7 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def highest(direction: CachedDirection) -> torch.Tensor:
-    return recurrent._highest(direction.states(IDS, LENGTHS), LENGTHS)
+    return MaxPooling(5).of_direction(direction.states(IDS, LENGTHS), LENGTHS)
 
 
 def made(name: str) -> tuple[nn.Module, torch.Tensor]:
@@ -115,7 +116,8 @@ def test_states_are_those_of_the_whole_layer(
             if step < length:
                 torch.testing.assert_close(hidden[row], expected[row, step])
     torch.testing.assert_close(highest(direction), max_pool(expected, LENGTHS))
-    torch.testing.assert_close(direction.mean(IDS, LENGTHS), mean_pool(expected, LENGTHS))
+    mean = mean_of_steps(direction.states(IDS, LENGTHS), LENGTHS)
+    torch.testing.assert_close(mean, mean_pool(expected, LENGTHS))
 
 
 @pytest.mark.parametrize("name", ["lstm", "gru"])
