@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,6 +31,7 @@ from bitextfilter.training.objectives import (
     HardNegatives,
     OutputLayer,
     contrastive_loss,
+    cosine_loss,
     hardest_negatives,
     margin_loss,
     random_partners,
@@ -107,6 +109,8 @@ class EncoderLearner(Learner):
         network.dropout = dropout(settings.dropout)
         for table in network.piece_tables():  # of trigrams, a mini-batch holds most
             table.sparse = settings.optimiser == "lazy-adam"
+        if settings.fixed_updates:
+            self.register_buffer("seen", torch.zeros((), dtype=torch.int64))  # updates so far
         for number, table in enumerate(network.tables() if settings.drift else ()):
             self.register_buffer(f"initial{number}", table.weight.detach().clone())
 
@@ -139,7 +143,9 @@ class EncoderLearner(Learner):
     def written(
         self, embedding: Tensor, sentences: Padded, table: nn.Embedding, language: int
     ) -> Tensor:
-        """Cross-entropy of writing sentences from vectors, in nats a token, end marks included.
+        """Cross-entropy of writing sentences from vectors, in nats, end marks included.
+
+        It is the mean over all tokens, or with ``loss=sum`` the mean over sentences of their sums.
 
         Args:
             embedding: vectors ``(n, d)``, the decoder's initial states.
@@ -149,12 +155,30 @@ class EncoderLearner(Learner):
         """
         ids, lengths = sentences.ids, sentences.lengths
         first = self.begin[language].expand(len(ids), 1, -1)
-        states = self.decoder(embedding, torch.cat([first, table(ids)], dim=1))
+        states = self.decoder(embedding, torch.cat([first, self._seen(table(ids))], dim=1))
         targets = torch.cat([ids, torch.zeros_like(ids[:, :1])], dim=1)
         targets = targets.scatter(1, lengths[:, None], END)
         inside = padding_mask(lengths + 1, targets.shape[1])
         loss: Tensor = self.output(states[inside], targets[inside])
-        return loss
+        return loss if self.settings.loss == "mean" else loss * (inside.sum() / len(ids))
+
+    def _seen(self, vectors: Tensor) -> Tensor:
+        """Hide some vectors ``(n, t, w)`` from the decoder in training: zeros in their place."""
+        rate = self.settings.decoder_dropout
+        if not self.training or not rate:
+            return vectors
+        kept = torch.rand(vectors.shape[:2], device=vectors.device) >= rate
+        return vectors * kept[:, :, None]
+
+    def gradients(self, batch: Any) -> dict[str, float]:
+        """See :meth:`Learner.gradients`; at first, token vectors may have none."""
+        losses = super().gradients(batch)
+        if self.settings.fixed_updates:
+            seen = self.get_buffer("seen")
+            for table in self.network.tables() if seen < self.settings.fixed_updates else ():
+                table.weight.grad = None
+            seen += 1
+        return losses
 
     def penalties(self) -> dict[str, Tensor]:
         """The penalties of the parameters themselves, unweighted.
@@ -244,6 +268,8 @@ class BilingualLearner(EncoderLearner):
             losses["ranking"] = [loss]
         if settings.triplet:
             losses["triplet"] = [self._triplet(batch, vectors)]
+        if settings.cosine:
+            losses["cosine"] = [cosine_loss(vectors[0], vectors[1])]
         if settings.contrastive:
             losses["contrastive"] = [self._contrastive(batch, vectors)]
         for side in settings.decoded_sides if settings.decodes else ():

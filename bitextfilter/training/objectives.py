@@ -147,6 +147,14 @@ def contrastive_loss(source: Tensor, target: Tensor, positive: Tensor, margin: f
     return torch.where(positive, distance, beyond).mean()
 
 
+def cosine_loss(source: Tensor, target: Tensor) -> Tensor:
+    """Return the mean of 1 − cos(s, t), 0 to 2, over row-aligned vectors ``(n, d)``.
+
+    The additional objective that Kim et al. 2019 propose as future work.
+    """
+    return (1 - _row_cosine(source, target)).mean()
+
+
 def _row_cosine(one: Tensor, other: Tensor) -> Tensor:
     """Cosine of each row with the other's, ``(n,)``; 0 with a vector of zeros."""
     units = [functional.normalize(_at_least_float32(side), dim=1) for side in (one, other)]

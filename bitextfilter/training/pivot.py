@@ -29,7 +29,7 @@ PivotBatch = tuple[tuple[Inputs, Padded], tuple[Inputs, Padded]]
 """Sources with their pivots; targets with their pivots."""
 
 FIXED = {
-    **dict.fromkeys(("autoencoding", "ranking", "triplet", "contrastive"), 0),
+    **dict.fromkeys(("autoencoding", "ranking", "triplet", "contrastive", "cosine"), 0),
     "decode": "target",
     "decoded_share": 1,
 }

@@ -88,10 +88,11 @@ class TrainingSettings(LoopSettings):
     """Settings of an encoder's training. Defaults are ours unless a source is given.
 
     Objectives, each with its weight (0 leaves it out): ``translation`` and ``autoencoding`` are
-    cross-entropies in nats a token (Kim et al. 2019, eq. 7 and 8), ``ranking`` the in-batch
-    softmax on cosine with its ``margin`` and the start of its learnt ``scale``, ``triplet`` the
-    margin loss with hardest negatives (Wieting et al. 2017, 2018), ``contrastive`` the loss on
-    cosine distance with random negatives (Sjöblom et al. 2018). Penalties: ``drift`` of the
+    cross-entropies in nats a token, or by ``loss`` a sentence (Kim et al. 2019, eq. 7 and 8),
+    ``ranking`` the in-batch softmax on cosine with its ``margin`` and the start of its learnt
+    ``scale``, ``triplet`` the margin loss with hardest negatives (Wieting et al. 2017, 2018),
+    ``contrastive`` the loss on cosine distance with random negatives (Sjöblom et al. 2018),
+    ``cosine`` the cosine distance of a pair, never alone. Penalties: ``drift`` of the
     token vectors from where they started, and size of the ``composition``, all other parameters.
     """
 
@@ -112,6 +113,26 @@ class TrainingSettings(LoopSettings):
         " ranking gains from a large batch",
         within="> 0, <= 1",
         needs=_DECODER,
+    )
+    loss: str = setting(
+        "mean",
+        "of the decoder: the mean over the subwords of a mini-batch, or the mean over its sentences"
+        " of their sums (Kim et al., eq. 7 and 8)",
+        choices=("mean", "sum"),
+        needs=_DECODER,
+    )
+    decoder_dropout: float = setting(
+        0.0,
+        "share of the subwords that the decoder does not see while it writes the next ones, so that"
+        " it must rely on the sentence vector (Bowman et al. 2016, section 3.1)",
+        within=">= 0, < 1",
+        needs=_DECODER,
+    )
+    cosine: float = setting(
+        0.0,
+        "weight of 1 − cosine of a pair, beside other objectives (future work of Kim et al.): alone it"
+        " would make all vectors alike",
+        within=">= 0",
     )
     margin: float = setting(
         0.1, "by which a translation's cosine must be higher than others'", needs="ranking"
@@ -175,7 +196,9 @@ class TrainingSettings(LoopSettings):
         "times the data is read, may be a fraction; 0: by the number of pairs, 10 up to 50,000 and"
         " 3 from 166,667 on",
         within=">= 0",
+        needs="updates=0",
     )
+    updates: int = setting(0, "of a run; 0: as many as `passes` have", within=">= 0")
     maximum_length: int = setting(
         60,
         "pairs with a longer side, in subwords, are left out of training (Kim et al.: 60); 0: by"
@@ -212,6 +235,9 @@ class TrainingSettings(LoopSettings):
         "`variational`: the same numbers at every position of a sentence (Sjöblom et al.)",
         choices=("plain", "variational"),
         needs="dropout",
+    )
+    fixed_updates: int = setting(
+        0, "updates over which token vectors stay as they start", within=">= 0"
     )
     scramble: float = setting(
         0.0,

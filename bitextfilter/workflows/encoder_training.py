@@ -138,6 +138,8 @@ class EncoderConfig(NetworkConfig):
         )
         passes = training.passes or _whole(3, 500_000 / max(pairs, 1), 10)
         longest = training.maximum_length or max(60, 108 - vocabulary // 500)
+        if training.updates:
+            passes = training.updates * training.batch_size / max(pairs, 1)
         updates = count_updates(pairs, passes, training.batch_size)
         every = training.validate_every or validation_interval(updates, passes, training.mega_batch)
         return dataclasses.replace(

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from bitextfilter.encoders.base import Padded
 from bitextfilter.encoders.registry import ENCODERS
+from bitextfilter.text.vocabulary import END
 from bitextfilter.training.data import Corpus, Sentences, inputs_of
 from bitextfilter.training.encoder_learner import (
     Batch,
@@ -16,6 +18,7 @@ from bitextfilter.training.encoder_learner import (
     VariationalDropout,
     shared_text,
 )
+from bitextfilter.training.loop import update
 from bitextfilter.training.objectives import random_partners
 from bitextfilter.training.settings import TrainingSettings
 
@@ -86,6 +89,63 @@ def test_contrastive(margin: float) -> None:
     expected = (sum(right) + sum(max(0.0, margin - d) ** 2 for d in wrong)) / 18
     torch.manual_seed(5)
     assert loss(model, batch, "contrastive") == pytest.approx(expected, rel=1e-5)
+
+
+def test_cosine_is_the_mean_distance_of_pairs() -> None:
+    model, batch, vectors = made(replace(PLAIN, cosine=0.5))
+    expected = np.mean([1 - cosine(s, t) for s, t in zip(*vectors, strict=True)])
+    assert loss(model, batch, "cosine") == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("objective", ["translation", "autoencoding"])
+def test_the_sum_is_over_the_subwords_of_a_sentence(objective: str) -> None:
+    """With its end mark; the mean is over the sentences."""
+    settings = replace(PLAIN, triplet=0.0, **{objective: 1.0})
+    mean, summed = (
+        loss(*made(replace(settings, loss=kind))[:2], objective) for kind in ("mean", "sum")
+    )
+    _, batch, _ = made(settings)
+    tokens = batch.sides[1]["pieces"].lengths + 1
+    assert summed == pytest.approx(mean * float(tokens.sum()) / 9, rel=1e-5)
+
+
+def test_the_sum_of_one_sentence_is_that_of_its_subwords() -> None:
+    """Each cost alone, from the states of the decoder and the whole vocabulary."""
+    model, batch, _ = made(replace(PLAIN, triplet=0.0, translation=1.0, loss="sum"))
+    ids = batch.sides[1]["pieces"].ids[:1, : int(batch.sides[1]["pieces"].lengths[0])]
+    table = model.network.piece_tables()[0]
+    with torch.no_grad():
+        vector = model.encode(batch.sides[0], 0)[:1]
+        inputs = torch.cat([model.begin[1].expand(1, 1, -1), table(ids)], dim=1)
+        states = model.decoder(vector, inputs)[0]
+        logs = model.output.layer(states).log_softmax(dim=1)
+        expected = -sum(float(logs[i, t]) for i, t in enumerate([*ids[0].tolist(), END]))
+        found = model.written(vector, Padded(ids, torch.tensor([ids.shape[1]])), table, 1)
+    assert float(found) == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_decoder_does_not_see_a_share_of_its_inputs_in_training() -> None:
+    model, _, _ = made(replace(PLAIN, triplet=0.0, translation=1.0, decoder_dropout=0.3))
+    vectors = torch.ones(100, 20, 8)
+    torch.manual_seed(1)
+    seen = model.train()._seen(vectors)
+    assert torch.equal(seen, seen[:, :, :1].expand_as(seen)), "whole vectors are hidden"
+    assert seen.unique().tolist() == [0, 1]
+    assert float((seen == 0).float().mean()) == pytest.approx(0.3, abs=0.03)
+    assert torch.equal(model.eval()._seen(vectors), vectors)
+
+
+def test_token_vectors_stay_as_they_start_for_some_updates() -> None:
+    model, batch, _ = made(replace(PLAIN, fixed_updates=2, learning_rate=0.1, clip=0.0))
+    optimiser, start = model.optimiser(), model.network.tables()[0].weight.detach().clone()
+    others = [p for name, p in model.network.named_parameters() if not name.startswith("vectors.")]
+    before = [p.detach().clone() for p in others]
+    for number in range(3):
+        moved = not torch.equal(model.network.tables()[0].weight, start)
+        assert not moved
+        update(model, optimiser, batch, (number, 10))
+    assert not torch.equal(model.network.tables()[0].weight, start)
+    assert any(not torch.equal(p, q) for p, q in zip(others, before, strict=True))
 
 
 @pytest.mark.parametrize("decode", ["source", "target", "both"])
