@@ -34,8 +34,8 @@ _PENDING, _SECONDS = 1 << 16, 5.0
 ASKED = 1024
 """Keys in one query."""
 
-_PATIENCE = 600.0
-"""Seconds to wait for other writers."""
+_PATIENCE = 60.0
+"""Seconds to wait for other writers, each of which has the table for a moment."""
 
 _TABLE = "create table if not exists scores (key blob primary key, entry integer) without rowid"
 _QUERY = "select key, entry from scores where typeof(entry) = 'integer' and key in ({})"

@@ -130,8 +130,8 @@ class TrainingSettings(LoopSettings):
     )
     cosine: float = setting(
         0.0,
-        "weight of 1 − cosine of a pair, beside other objectives (future work of Kim et al.): alone it"
-        " would make all vectors alike",
+        "weight of 1 − cosine of a pair, beside other objectives (future work of Kim et al.): alone"
+        " it would make all vectors alike",
         within=">= 0",
     )
     margin: float = setting(

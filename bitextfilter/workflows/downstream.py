@@ -41,6 +41,7 @@ from bitextfilter.workflows.translator_training import TranslatorConfig, Transla
 _RECORD = "outcome.json"
 CHOICE = "choice.json"
 DEVELOPMENT = "development.tsv"
+_MODEL = "model"
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,12 @@ class SystemResult:
     """Of each test set, line by line."""
 
 
+def _clear(folder: Path) -> None:
+    """Remove the state of a training, and drafts of its model, if possible."""
+    for left in (folder / f"{_MODEL}.training", *folder.glob(f".{_MODEL}.*")):
+        shutil.rmtree(left, ignore_errors=True)
+
+
 class Experiment:
     """Chooses rows, trains and translates, one system and seed at a time; can be resumed.
 
@@ -134,9 +141,11 @@ class Experiment:
 
     def finished(self, system: System, seed: int) -> SystemResult | None:
         """Return a result, None if it is not there yet."""
-        record = self._work / system.folder(seed) / _RECORD
+        folder = self._work / system.folder(seed)
+        record = folder / _RECORD
         if not record.is_file():
             return None
+        _clear(folder)  # a run may have been killed before
         return SystemResult(**read_record(record, "remove it"))
 
     def choose(self, system: System, seed: int) -> Subset:
@@ -156,7 +165,7 @@ class Experiment:
         training = self._training(folder, subset, seed)
         progress = training.run()
         translator = load_translator(
-            folder / "model", self._environment.device, self._environment.threads
+            folder / _MODEL, self._environment.device, self._environment.threads
         )
         search = SearchSettings(self._task.beam)
         found = [translator.translate([pair[0] for pair in test], search) for test in self.tests]
@@ -177,8 +186,7 @@ class Experiment:
             [[row.best for row in test] for test in found],
         )
         write_record(folder / _RECORD, dataclasses.asdict(outcome))
-        for left in (training.environment.state, *folder.glob(".model.*")):
-            shutil.rmtree(left, ignore_errors=True)
+        _clear(folder)
         return outcome
 
     def _training(self, folder: Path, subset: Subset, seed: int) -> TranslatorTraining:
@@ -188,7 +196,7 @@ class Experiment:
         pairs = PairFile(str(folder / "pairs.tsv"), columns=subset.columns)
         development = PairFile(str(self._work / DEVELOPMENT))
         files = TrainingFiles(task.languages, [pairs], development)
-        environment = replace(self._environment, output=folder / "model")
+        environment = replace(self._environment, output=folder / _MODEL)
         environment = replace(environment, resume=environment.has_state)
         config = replace(config, training=settings)
         return TranslatorTraining(config, files, environment, self._text)

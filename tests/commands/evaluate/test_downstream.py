@@ -217,9 +217,10 @@ def test_it_goes_on_after_a_kill_at_any_point(
     expected = [row for row in lines(whole[1]) if row["seed"] == "1"]
     assert found == [row for row in expected if row["system"] in ("bad", "good")]
     for system in ("bad.1", "good.1"):
-        assert model_digest(tmp_path / "work" / system / "model") == model_digest(
-            whole[0] / system / "model"
-        )
+        folder = tmp_path / "work" / system
+        assert model_digest(folder / "model") == model_digest(whole[0] / system / "model")
+        left = {path.name for path in folder.iterdir() if "model." in path.name}
+        assert not left, "of the training"
 
 
 def test_a_training_goes_on_whatever_the_development_file_is_called(
