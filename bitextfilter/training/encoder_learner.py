@@ -127,7 +127,8 @@ class EncoderLearner(Learner):
                 " reads pieces, such as word"
             )
         width = self.network.piece_tables()[0].embedding_dim
-        self.decoder = RecurrentDecoder(cell, width, self.network.dim)
+        dim = self.network.dim
+        self.decoder = RecurrentDecoder(cell, width + dim * self.settings.feed, dim)
         self.begin = nn.Parameter(torch.randn(languages, width) * width**-0.5)
         self.output = OutputLayer(self.network.dim, counts, self.settings)
 
@@ -155,7 +156,11 @@ class EncoderLearner(Learner):
         """
         ids, lengths = sentences.ids, sentences.lengths
         first = self.begin[language].expand(len(ids), 1, -1)
-        states = self.decoder(embedding, torch.cat([first, self._seen(table(ids))], dim=1))
+        inputs = torch.cat([first, self._seen(table(ids))], dim=1)
+        if self.settings.feed:
+            every = embedding[:, None].expand(-1, inputs.shape[1], -1)
+            inputs = torch.cat([inputs, every], dim=2)
+        states = self.decoder(embedding, inputs)
         targets = torch.cat([ids, torch.zeros_like(ids[:, :1])], dim=1)
         targets = targets.scatter(1, lengths[:, None], END)
         inside = padding_mask(lengths + 1, targets.shape[1])

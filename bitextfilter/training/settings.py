@@ -121,6 +121,12 @@ class TrainingSettings(LoopSettings):
         choices=("mean", "sum"),
         needs=_DECODER,
     )
+    feed: bool = setting(
+        False,
+        "the decoder reads the sentence vector beside every subword, not only at its start (Artetxe"
+        " & Schwenk 2019)",
+        needs=_DECODER,
+    )
     decoder_dropout: float = setting(
         0.0,
         "share of the subwords that the decoder does not see while it writes the next ones, so that"

@@ -135,6 +135,24 @@ def test_the_decoder_does_not_see_a_share_of_its_inputs_in_training() -> None:
     assert torch.equal(model.eval()._seen(vectors), vectors)
 
 
+@pytest.mark.parametrize("feed", [False, True])
+def test_a_fed_decoder_reads_the_vector_at_every_step(feed: bool) -> None:
+    """Its states are those of torch's LSTM on subwords beside the vector."""
+    model, batch, _ = made(replace(PLAIN, triplet=0.0, translation=1.0, feed=feed))
+    written, table = batch.sides[1]["pieces"], model.network.piece_tables()[0]
+    ids = written.ids[:1, : int(written.lengths[0])]
+    with torch.no_grad():
+        vector = model.encode(batch.sides[0], 0)[:1]
+        rows = [model.begin[1], *table(ids)[0]]
+        if feed:
+            rows = [torch.cat([row, vector[0]]) for row in rows]
+        state = (vector[None], vector[None])
+        logs = model.output.layer(model.decoder.cells(torch.stack(rows)[None], state)[0][0])
+        expected = torch.nn.functional.cross_entropy(logs, torch.tensor([*ids[0].tolist(), END]))
+        found = model.written(vector, Padded(ids, torch.tensor([ids.shape[1]])), table, 1)
+    assert float(found) == pytest.approx(float(expected), rel=1e-5)
+
+
 def test_token_vectors_stay_as_they_start_for_some_updates() -> None:
     model, batch, _ = made(replace(PLAIN, fixed_updates=2, learning_rate=0.1, clip=0.0))
     optimiser, start = model.optimiser(), model.network.tables()[0].weight.detach().clone()
