@@ -48,6 +48,13 @@ class _Settings:
     similarity: str | None = option(
         "--similarity NAME", "Measure of the model, as in bitext-score  [default: cosine]"
     )
+    regression: str | None = option(
+        "--regression FILE",
+        "Rated pairs, in columns 1 to 3, to learn ratings from; these are then compared.",
+    )
+    development: str | None = option(
+        "--development FILE", "Rated pairs to choose the best epoch of --regression by."
+    )
     grades: bool = flag("--grades", "Write the mean score of each human grade instead.")
     grade_step: float | None = option(
         "--grade-step S",
@@ -59,9 +66,16 @@ class _Settings:
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other."""
+        if self.files.count("-") > 1:
+            raise click.UsageError("stdin is asked for twice")
         for name in ("similarity", "language"):
             if self.column is not None and getattr(self, name) is not None:
                 raise click.UsageError(f"--column and --{name} exclude each other")
+        if (self.regression is None) != (self.development is None):
+            raise click.UsageError("--regression and --development need each other")
+        for name in ("similarity", "column"):
+            if self.regression is not None and getattr(self, name) is not None:
+                raise click.UsageError(f"--regression and --{name} exclude each other")
         if self.grade_step is not None and not self.grades:
             raise click.UsageError("--grade-step needs --grades")
 
@@ -85,6 +99,9 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     where sets share their name up to the first dot, such as sts2012.OnWN.tsv, the unweighted
     mean of these sets; and the mean of all. A correlation with a constant is - (null in JSON).
 
+    --regression learns ratings from a softmax regression on |u − v| and u ⊙ v of the two vectors,
+    as SICK is usually measured; --seed is its seed, too.
+
     --grades writes a line for each human grade of each set: set, grade, pairs, mean and standard
     deviation of the score, the p-value of Welch's t-test against the grade below, whether they
     differ at .01, signature. Memory holds 16 bytes a pair, and the resamples.
@@ -94,16 +111,14 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
         bitext-evaluate sts --language en sts2012.*.tsv
         bitext-evaluate sts --scol 3 --tcol 4 quality.en-de.tsv
         bitext-evaluate sts --column -1 scored.tsv
+        bitext-evaluate sts --language en --regression train.tsv --development dev.tsv test.tsv
     """
     from bitextfilter.evaluation.sts import grade_means, grades_table, scipy_statistics, sts_result
 
-    files = settings.files or ("-",)
-    if files.count("-") > 1:
-        raise click.UsageError("stdin is asked for twice")
-    output = run.output()
+    files, output = settings.files or ("-",), run.output()
     if settings.grades:
         scipy_statistics()
-    measure, facts = _measure(run, settings)
+    measure, facts = _measure(run, settings, bootstrap.seed)
     sets = [_read(run, file, settings, measure) for file in files]
     for rated in sets:
         if rated.constant is not None:
@@ -123,17 +138,37 @@ def set_name(file: str) -> str:
     return name
 
 
-def _measure(run: Run, settings: _Settings) -> tuple[PairMeasure | None, dict[str, str | int]]:
+def _measure(
+    run: Run, settings: _Settings, seed: int
+) -> tuple[PairMeasure | None, dict[str, str | int]]:
     """Return the model's measure (None: scores of a column) and facts for the signature."""
     if settings.column is not None:
         return None, {"column": settings.column}
     from bitextfilter.workflows.pair_scoring import PairMeasure
 
+    if settings.regression is not None:
+        return _regression(run, settings, seed)
     name = settings.similarity or "cosine"
     check_measure(name)
     model = run.model()
     facts = {"sim": name, **signed(settings.language), "model": model.digest}
     return PairMeasure(model, name, settings.language), dict[str, str | int](facts)
+
+
+def _regression(
+    run: Run, settings: _Settings, seed: int
+) -> tuple[PairMeasure, dict[str, str | int]]:
+    """Return a measure that is taught ratings, and facts for the signature."""
+    from bitextfilter.evaluation.sts import read_rated_pairs
+    from bitextfilter.workflows.rating_measure import RatingMeasure
+
+    assert settings.regression is not None and settings.development is not None
+    taught, stopping = map(read_rated_pairs, (settings.regression, settings.development))
+    model = run.model()
+    measure = RatingMeasure(model, settings.language, taught, stopping, seed)
+    facts: dict[str, str | int] = {"sim": "regression", "train": len(taught.ratings)}
+    facts["epoch"] = measure.epoch
+    return measure, {**facts, **signed(settings.language), "model": model.digest}
 
 
 def _read(run: Run, file: str, settings: _Settings, measure: PairMeasure | None) -> RatedSet:

@@ -332,3 +332,46 @@ def test_sentences_of_another_language_get_a_warning(
     result = sts("--language", language, text=written(rows))
     assert result.exit_code == 0
     assert ("warning" in result.stderr, warning in result.stderr) == (bool(warning), True)
+
+
+def test_ratings_are_learnt_by_regression(model: Path, tmp_path: Path) -> None:
+    for name, count, seed in (("train", 300, 5), ("dev", 100, 6), ("test", 100, 7)):
+        (tmp_path / f"{name}.tsv").write_text(written(similar(count, seed)))
+    words = ("--model", model, "--regression", tmp_path / "train.tsv")
+    words += ("--development", tmp_path / "dev.tsv", tmp_path / "test.tsv")
+    found, again = table(sts(*words))["test"], table(sts(*words))["test"]
+    assert found == again
+    assert " sim:regression train:300 epoch:" in found["signature"]
+    assert 50 < float(found["pearson"]) <= 100
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "message"),
+    [
+        (["--regression", "a"], 2, "need each other"),
+        (["--development", "a"], 2, "need each other"),
+        (["--regression", "a", "--development", "a", "--column", "2"], 2, "exclude each other"),
+        (["--regression", "a", "--development", "a", "--similarity", "csls"], 2, "exclude"),
+        (["--regression", "missing", "--development", "a"], 66, "missing: cannot be opened"),
+        (["--regression", "same", "--development", "a"], 78, "all ratings are the same"),
+        (["--regression", "wide", "--development", "a"], 78, "ratings from 0 to 5000"),
+        (["--regression", "bad", "--development", "a"], 65, "bad:1:"),
+    ],
+)
+def test_what_regression_cannot_use(
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    more: list[str],
+    code: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = similar(30, 5)
+    Path("a").write_text(written(rows))
+    Path("same").write_text(written([("3", *row[1:]) for row in rows]))
+    Path("wide").write_text(written([(f"{row[0]}000", *row[1:]) for row in rows]))
+    Path("bad").write_text("high\tx\ty\n")
+    result = sts("--model", model, *more, "a")
+    assert result.exit_code == code, result.output
+    assert message in result.stderr
