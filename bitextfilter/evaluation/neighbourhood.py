@@ -1,20 +1,29 @@
-"""Queries compared with every line of a stream: nearest lines, and histograms of cosines.
+"""Queries compared with every line of a stream: nearest lines, hubs, and histograms of cosines.
 
-Cosines are exact (see :mod:`bitextfilter.similarity.vectors`): no result depends on the number of
-lines added at a time, or on threads. Memory holds the queries and their results.
+Similarities are exact (see :mod:`bitextfilter.similarity.vectors`): no result depends on the number
+of lines added at a time, or on threads. Memory holds the queries and their results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bitextfilter.arrays import Scores, Vectors
+from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.similarity.neighbours import BASE_ROWS, NEIGHBOURS, QUERY_ROWS, Best
-from bitextfilter.similarity.vectors import unit_products, unit_rows
+from bitextfilter.similarity.neighbours import (
+    BASE_ROWS,
+    NEIGHBOURS,
+    QUERY_ROWS,
+    Best,
+    csls,
+    mean_similarity,
+)
+from bitextfilter.similarity.vectors import euclidean_matrix, unit_products, unit_rows
 
 Line = tuple[int, str]
 """The number of a line, and its text."""
@@ -22,63 +31,170 @@ Line = tuple[int, str]
 EDGES: NDArray[np.float64] = np.arange(-50, 51) / 50
 """The ends of the histogram's bins: 0.02 apart, from -1 to 1."""
 
+_PartScorer = Callable[[slice, slice], Scores]
+"""Scores some queries with some lines: ``(rows, columns)``; higher is nearer."""
 
-def _blocks(queries: Vectors) -> list[Vectors]:
-    """Return the unit rows in blocks."""
+_Scorer = Callable[[Vectors], _PartScorer]
+"""Takes the vectors of lines, ``(c, d)``."""
+
+
+def _cosine(queries: Vectors, *_: int) -> _Scorer:
     units = unit_rows(queries)
-    return [units[first : first + QUERY_ROWS] for first in range(0, len(units), QUERY_ROWS)]
+
+    def scorer(vectors: Vectors) -> _PartScorer:
+        lines = unit_rows(vectors)
+        return lambda some, part: unit_products(units[some], lines[part])
+
+    return scorer
+
+
+def _csls(queries: Vectors, k: int, threads: int) -> _Scorer:
+    """CSLS without the mean of the query, which is the same for all lines."""
+    cosine, nothing = _cosine(queries), np.zeros(1, np.float32)
+
+    def scorer(vectors: Vectors) -> _PartScorer:
+        cosines, means = cosine(vectors), mean_similarity(vectors, queries, k, threads)
+        return lambda some, part: csls(cosines(some, part), nothing, means[part])
+
+    return scorer
+
+
+def _euclidean(queries: Vectors, *_: int) -> _Scorer:
+    return lambda vectors: lambda some, part: euclidean_matrix(queries[some], vectors[part])
+
+
+SIMILARITIES: dict[str, Callable[[Vectors, int, int], _Scorer]] = {
+    "cosine": _cosine,
+    "csls": _csls,
+    "euclidean": _euclidean,
+}
+"""By name, the functions of queries ``(n, d)``, k and threads."""
+
+
+def _parts(rows: int, size: int) -> list[slice]:
+    return [slice(first, min(first + size, rows)) for first in range(0, rows, size)]
 
 
 def _compare(
-    queries: Sequence[Vectors],
-    vectors: Vectors,
+    scores: _PartScorer,
+    blocks: Sequence[slice],
+    lines: int,
     collect: Sequence[Callable[[Scores], object]],
     threads: int,
 ) -> None:
-    """Give each block's function its cosines to *vectors* ``(c, d)``, tile by tile."""
-    base = unit_rows(vectors)
+    """Give each block's function the scores of its queries with the lines, tile by tile."""
 
     def compare(block: int) -> None:
-        for first in range(0, len(base), BASE_ROWS):
-            tile = base[first : first + BASE_ROWS]
-            collect[block](unit_products(queries[block], tile))
+        for tile in _parts(lines, BASE_ROWS):
+            collect[block](scores(blocks[block], tile))
 
-    map_blocks(compare, range(len(queries)), threads)
+    map_blocks(compare, range(len(blocks)), threads)
 
 
 class NearestLines:
     """The nearest lines of each query, best first; of ties, the earlier first."""
 
-    def __init__(self, queries: Vectors, k: int = NEIGHBOURS, threads: int = 1) -> None:
-        """Seek the *k* nearest of each of the *queries* ``(n, d)``."""
-        self._queries, self._threads = _blocks(queries), threads
-        self._best = [Best(len(block), k) for block in self._queries]
+    def __init__(
+        self, queries: Vectors, k: int = NEIGHBOURS, threads: int = 1, similarity: str = "cosine"
+    ) -> None:
+        """Seek the *k* nearest of each of the *queries* ``(n, d)`` by one of ``SIMILARITIES``.
+
+        CSLS takes the *k* queries nearest to a line as its neighbours.
+        """
+        self._blocks, self._threads = _parts(len(queries), QUERY_ROWS), threads
+        self._scorer = SIMILARITIES[similarity](queries, k, threads)
+        self._best = [Best(block.stop - block.start, k) for block in self._blocks]
         self._lines: dict[int, Line] = {}
-        self._seen = 0
+        self.seen = 0
+        """The number of lines so far."""
 
     def add(self, vectors: Vectors, lines: Sequence[Line]) -> None:
         """Add the next lines and their vectors ``(c, d)``; only near ones are kept."""
-        _compare(self._queries, vectors, [best.add for best in self._best], self._threads)
-        first, known = self._seen, self._lines
-        wanted = np.unique(np.concatenate([best.columns.ravel() for best in self._best]))
+        scores, collect = self._scorer(vectors), [best.add for best in self._best]
+        _compare(scores, self._blocks, len(vectors), collect, self._threads)
+        first, known = self.seen, self._lines
         self._lines = {
             place: known[place] if place < first else lines[place - first]
-            for place in wanted.tolist()
+            for place in self.occurrences()[0].tolist()
         }
-        self._seen += len(lines)
+        self.seen += len(lines)
+
+    def occurrences(self) -> tuple[Indices, Indices]:
+        """Return the places of the lines that are near to any query, ``(h,)``, and to how many."""
+        near = np.concatenate([best.columns.ravel() for best in self._best])
+        return np.unique(near, return_counts=True)
+
+    def hubs(self, count: int) -> Iterator[tuple[int, Line]]:
+        """Yield the lines near to the most queries, and to how many; the earlier first of ties."""
+        places, counts = self.occurrences()
+        for hub in np.argsort(-counts, kind="stable")[:count].tolist():
+            yield int(counts[hub]), self._lines[int(places[hub])]
 
     def __iter__(self) -> Iterator[list[tuple[float, Line]]]:
-        """Yield the cosines and lines nearest to each query."""
+        """Yield the similarities and lines nearest to each query."""
         for best in self._best:
             for values, columns in zip(best.values.tolist(), best.columns.tolist(), strict=True):
                 yield [(v, self._lines[c]) for v, c in zip(values, columns, strict=True)]
 
     def records(self, queries: Sequence[str]) -> list[dict[str, str | float]]:
-        """Return a record for each of the *queries* and its nearest lines."""
+        """Return a record for each of the *queries* and its nearest lines by cosine."""
         return [
             {"query": query, "rank": rank, "cosine": cosine, "line": number, "sentence": text}
             for query, lines in zip(queries, self, strict=True)
             for rank, (cosine, (number, text)) in enumerate(lines, 1)
+        ]
+
+
+@dataclass(frozen=True)
+class Hubness:
+    """The distribution of the lines' k-occurrences: the numbers of queries they are near to.
+
+    Radovanović, Nanopoulos & Ivanović 2010, "Hubs in Space", eq. 1.
+    """
+
+    skew: float
+    """The third standardised moment; 0 is symmetric, NaN where all lines are near to as many."""
+    antihubs: float
+    """The share of lines near to no query, 0 to 1."""
+    largest: int
+    """The highest k-occurrence."""
+    lines: int
+    """The number of lines."""
+
+    @classmethod
+    def of(cls, nearest: NearestLines) -> Hubness:
+        """Measure the lines seen, of which there is one or more."""
+        _, counts = nearest.occurrences()
+        shares = np.bincount(counts) / nearest.seen
+        shares[0] = 1 - len(counts) / nearest.seen
+        deviations = np.arange(len(shares)) - shares @ np.arange(len(shares))
+        variance = float(shares @ deviations**2)
+        skew = float(shares @ deviations**3) / variance**1.5 if variance else nan
+        return cls(skew, float(shares[0]), len(shares) - 1, nearest.seen)
+
+
+class Hubs:
+    """The lines that are near to many queries, by each of ``SIMILARITIES``."""
+
+    def __init__(self, queries: Vectors, k: int = NEIGHBOURS, threads: int = 1) -> None:
+        """Count a line where it is among the *k* nearest of one of the *queries* ``(n, d)``."""
+        self._nearest = {name: NearestLines(queries, k, threads, name) for name in SIMILARITIES}
+
+    def add(self, vectors: Vectors, lines: Sequence[Line]) -> None:
+        """Add the next lines and their vectors ``(c, d)``."""
+        for nearest in self._nearest.values():
+            nearest.add(vectors, lines)
+
+    def hubness(self) -> dict[str, Hubness]:
+        """Return the measures of the lines so far, by similarity."""
+        return {name: Hubness.of(nearest) for name, nearest in self._nearest.items()}
+
+    def records(self, count: int) -> list[dict[str, str | float]]:
+        """Return a record for each similarity and its *count* lines near to the most queries."""
+        return [
+            {"similarity": name, "rank": rank, "queries": n, "line": number, "sentence": text}
+            for name, nearest in self._nearest.items()
+            for rank, (n, (number, text)) in enumerate(nearest.hubs(count), 1)
         ]
 
 
@@ -90,12 +206,14 @@ class Histograms:
 
     def __init__(self, queries: Vectors, threads: int = 1) -> None:
         """Count for each of the *queries* ``(n, d)``."""
-        self._queries, self._threads = _blocks(queries), threads
-        self._counts = [_Counts(len(block)) for block in self._queries]
+        self._blocks, self._threads = _parts(len(queries), QUERY_ROWS), threads
+        self._scorer = _cosine(queries)
+        self._counts = [_Counts(block.stop - block.start) for block in self._blocks]
 
     def add(self, vectors: Vectors, _: Sequence[Line] = ()) -> None:
         """Count the next lines by their vectors ``(c, d)``."""
-        _compare(self._queries, vectors, [part.add for part in self._counts], self._threads)
+        scores, collect = self._scorer(vectors), [part.add for part in self._counts]
+        _compare(scores, self._blocks, len(vectors), collect, self._threads)
 
     @property
     def counts(self) -> NDArray[np.int64]:

@@ -1,15 +1,22 @@
-"""Nearest lines and histograms against the whole matrix, however the lines come."""
+"""Nearest lines, hubs and histograms against the whole matrix, however the lines come."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
-from bitextfilter.arrays import Vectors
+from bitextfilter.arrays import Scores, Vectors
 from bitextfilter.evaluation import neighbourhood
-from bitextfilter.evaluation.neighbourhood import EDGES, Histograms, NearestLines
+from bitextfilter.evaluation.neighbourhood import (
+    EDGES,
+    Histograms,
+    Hubness,
+    Hubs,
+    NearestLines,
+)
 from bitextfilter.similarity.vectors import cosine_matrix
 
 GENERATOR = np.random.default_rng(4)
@@ -19,10 +26,10 @@ QUERIES = np.concatenate([LINES[5:9], GENERATOR.standard_normal((9, 10)).astype(
 QUERIES[-1] = 0
 
 
-def windows(size: int) -> Iterator[tuple[Vectors, list[int]]]:
+def windows(size: int) -> Iterator[tuple[Vectors, list[tuple[int, str]]]]:
     for first in range(0, len(LINES), size):
         part = LINES[first : first + size]
-        yield part, list(range(first, first + len(part)))
+        yield part, [(n, f"line {n}") for n in range(first, first + len(part))]
 
 
 @pytest.fixture(params=[(512, 4096), (4, 7)], ids=["large", "small"], autouse=True)
@@ -42,7 +49,7 @@ def test_the_nearest_are_those_of_the_whole_matrix(size: int, k: int, threads: i
     assert len(found) == len(QUERIES)
     for row, lines in zip(cosine_matrix(QUERIES, LINES).tolist(), found, strict=True):
         order = sorted(range(len(row)), key=lambda line: (-row[line], line))[:k]
-        assert lines == [(row[line], line) for line in order]
+        assert lines == [(row[line], (line, f"line {line}")) for line in order]
 
 
 def test_lines_that_are_not_near_are_let_go() -> None:
@@ -51,7 +58,93 @@ def test_lines_that_are_not_near_are_let_go() -> None:
         nearest.add(vectors, numbers)
         assert len(nearest._lines) <= 3 * len(QUERIES)
         assert all(best.values.shape[1] == 3 for best in nearest._best)
-    assert set(nearest._lines) == {line for lines in nearest for _, line in lines}
+    assert set(nearest._lines) == {line for lines in nearest for _, (line, _) in lines}
+
+
+def naive_scores(name: str, queries: Vectors, k: int) -> Scores:
+    """Similarities of each query to each line, without blocks."""
+    a, b = queries.astype(np.float64), LINES.astype(np.float64)
+    if name == "euclidean":
+        return -np.linalg.norm(a[:, None] - b[None], axis=2)
+    cosines = (a / np.linalg.norm(a, axis=1)[:, None]) @ (b / np.linalg.norm(b, axis=1)[:, None]).T
+    if name == "cosine":
+        return cosines
+    forward, backward = (-np.sort(-one, axis=1)[:, :k].mean(axis=1) for one in (cosines, cosines.T))
+    return 2 * cosines - forward[:, None] - backward
+
+
+def naive_counts(name: str, queries: Vectors, k: int) -> list[int]:
+    """The number of queries that each line is among the k nearest of."""
+    near = Counter(
+        line
+        for row in np.round(naive_scores(name, queries, k), 6).tolist()
+        for line in sorted(range(len(row)), key=lambda line: (-row[line], line))[:k]
+    )
+    return [near[line] for line in range(len(LINES))]
+
+
+def hubs(queries: Vectors, k: int, threads: int, size: int) -> Hubs:
+    found = Hubs(queries, k, threads)
+    for vectors, lines in windows(size):
+        found.add(vectors, lines)
+    return found
+
+
+MANY = GENERATOR.standard_normal((120, 10)).astype(np.float32) + LINES[7]
+
+
+@pytest.mark.parametrize(("size", "threads"), [(11, 1), (64, 3), (300, 1)])
+@pytest.mark.parametrize("k", [1, 10, 150])
+def test_hubs_are_those_of_the_whole_matrix(size: int, k: int, threads: int) -> None:
+    found = hubs(MANY, k, threads, size)
+    records, measures = found.records(200), found.hubness()
+    assert list(measures) == ["cosine", "csls", "euclidean"]
+    for name, hubness in measures.items():
+        counts = naive_counts(name, MANY, k)
+        order = sorted(range(len(counts)), key=lambda line: (-counts[line], line))
+        assert [r for r in records if r["similarity"] == name] == [
+            {
+                "similarity": name,
+                "rank": rank,
+                "queries": counts[line],
+                "line": line,
+                "sentence": f"line {line}",
+            }
+            for rank, line in enumerate(order[:200], 1)
+            if counts[line]
+        ]
+        skew = np.mean((np.array(counts) - np.mean(counts)) ** 3) / np.std(counts) ** 3
+        assert hubness.skew == pytest.approx(skew)
+        assert hubness.antihubs == pytest.approx(counts.count(0) / len(LINES))
+        assert (hubness.largest, hubness.lines) == (max(counts), len(LINES))
+
+
+def test_hubness_by_hand_and_as_scipy() -> None:
+    """One of four lines is nearest to all three queries: of 3, 0, 0, 0 the skew is 2/√3."""
+    nearest = NearestLines(np.eye(4, dtype=np.float32)[[0, 0, 0]], 1)
+    nearest.add(np.eye(4, dtype=np.float32), [(n, "") for n in range(4)])
+    assert Hubness.of(nearest) == Hubness(pytest.approx(2 / 3**0.5), 0.75, 3, 4)
+    stats = pytest.importorskip("scipy.stats")
+    skew = hubs(MANY, 10, 1, 300).hubness()["cosine"].skew
+    assert skew == pytest.approx(stats.skew(naive_counts("cosine", MANY, 10)))
+
+
+def test_csls_lessens_hubs() -> None:
+    """Of vectors with a common part, those near to their mean are near to all by cosine."""
+    generator = np.random.default_rng(5)
+    lines = (generator.standard_normal((200, 50)) + 1).astype(np.float32)
+    queries = lines + generator.standard_normal((200, 50)).astype(np.float32) / 2
+    found = Hubs(queries)
+    found.add(lines, [(n, "") for n in range(200)])
+    measures = found.hubness()
+    assert measures["csls"].skew < 0.7 * measures["cosine"].skew
+    assert measures["csls"].largest < 0.7 * measures["cosine"].largest
+
+
+def test_lines_that_are_near_to_as_many_have_no_skew() -> None:
+    found = hubs(MANY, len(LINES), 1, 300).hubness()
+    assert np.isnan([each.skew for each in found.values()]).all()
+    assert {(each.antihubs, each.largest) for each in found.values()} == {(0.0, len(MANY))}
 
 
 @pytest.mark.parametrize("threads", [1, 3])

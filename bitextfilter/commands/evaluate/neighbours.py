@@ -1,4 +1,4 @@
-"""``bitext-evaluate neighbours``: nearest lines of sentences, and histograms of cosines."""
+"""``bitext-evaluate neighbours``: nearest lines of sentences, hubs, and histograms of cosines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bitextfilter.io.rows import Row, RowReader, TextColumn, strict
 
 if TYPE_CHECKING:
     from bitextfilter.arrays import Vectors
-    from bitextfilter.evaluation.neighbourhood import Histograms, NearestLines
+    from bitextfilter.evaluation.neighbourhood import Histograms, Hubs, NearestLines
     from bitextfilter.scoring.model import Model
 
 
@@ -41,6 +41,12 @@ class _Settings:
     k: int = option("--neighbours N", "Number of nearest lines to show.", COUNT, 10)
     histogram: bool = flag(
         "--histogram", "Count the cosines to all lines, in bins of 0.02, instead."
+    )
+    hubness: bool = flag(
+        "--hubness", "Measure hubness by cosine, CSLS and Euclidean distance, instead."
+    )
+    hubs: int | None = option(
+        "--hubs N", "Show the N lines near to the most queries, by each similarity, instead.", COUNT
     )
     where: int | str | None = option("--column COLUMN", "Read a column of a TSV.", as_column)
     language: Languages | None = language_option("queries", "lines of FILE")
@@ -57,6 +63,11 @@ def main(run: Run, settings: _Settings) -> None:
     --histogram counts, for each query, the lines with a cosine in each of 100 bins: query, low,
     high, count. A bin has its low end and not its high one, the last has both.
 
+    --hubness and --hubs count, by cosine, CSLS and Euclidean distance, the queries that have a line
+    among their nearest. --hubness shows, for each, the skew of these counts (0 is symmetric), the
+    share of lines near to no query (antihubs), the largest count, and the number of lines. --hubs
+    shows the lines with the largest: similarity, rank, queries, number of the line, sentence.
+
     FILE (default: stdin) may have any size: memory holds --batch-size lines, the queries and
     their nearest lines.
 
@@ -64,47 +75,81 @@ def main(run: Run, settings: _Settings) -> None:
 
         bitext-evaluate neighbours --language en --of queries.txt english.txt.gz
         bitext-evaluate neighbours --language de,en --of queries.de.txt --histogram english.txt
+        bitext-evaluate neighbours --language de,en --of german.txt --hubness english.txt
     """
     from bitextfilter.evaluation.result import Result
     from bitextfilter.workflows.pair_scoring import model_languages
 
-    if settings.file == settings.queries == "-":
-        raise click.UsageError("only one of QUERIES and FILE can be stdin")
+    _check(settings)
     sentences = list(_sentences(run, settings.queries))
     windows = run.good_windows(TextColumn(settings.where), settings.file)
     output = run.output()
     model = run.model()
     languages = model_languages(model, settings.language)
     collector = _collected(run, settings, (model, languages), sentences, windows)
-    records = collector.records(sentences)
     if not run.counts["rows"] - run.counts["rejected"]:
         raise InputError("no sentences", file=stream_name(settings.file))
-    columns = dict.fromkeys(records[0], ".2f" if settings.histogram else ".4f")
     facts = {"file": settings.file, "of": settings.queries, "language": languages}
     facts |= {"model": model.digest, "version": __version__}
+    records = _records(collector, settings, (model, languages), sentences)
+    columns = dict.fromkeys(records[0], ".2f" if settings.histogram else ".4f")
     output.write(Result("neighbours", columns, {"results": records}, facts).text(settings.as_json))
+
+
+def _check(settings: _Settings) -> None:
+    """Raise UsageError for files or kinds of result that exclude each other."""
+    if settings.file == settings.queries == "-":
+        raise click.UsageError("only one of QUERIES and FILE can be stdin")
+    kinds = [name for name in ("histogram", "hubness", "hubs") if getattr(settings, name)]
+    if len(kinds) > 1:
+        raise click.UsageError(f"--{kinds[0]} and --{kinds[1]} exclude each other")
+
+
+_By = tuple["Model", tuple[str, str]]
+"""A model, and the languages of queries and lines."""
 
 
 def _collected(
     run: Run,
     settings: _Settings,
-    by: tuple[Model, tuple[str, str]],
+    by: _By,
     sentences: list[str],
     windows: Iterator[list[Row]],
-) -> Histograms | NearestLines:
-    """Compare the queries with all lines, by a model and the languages of both."""
-    from bitextfilter.evaluation.neighbourhood import Histograms, NearestLines
+) -> Histograms | Hubs | NearestLines:
+    """Compare the queries with all lines."""
+    from bitextfilter.evaluation.neighbourhood import Histograms, Hubs, NearestLines
 
     (model, languages), threads = by, run.common.threads
     queries = _encoder(run, model, languages[0], settings.queries)(sentences)
     encode = _encoder(run, model, languages[1], settings.file)
-    collector: Histograms | NearestLines = NearestLines(queries, settings.k, threads)
+    collector: Histograms | Hubs | NearestLines = NearestLines(queries, settings.k, threads)
     if settings.histogram:
         collector = Histograms(queries, threads)
+    elif settings.hubness or settings.hubs:
+        collector = Hubs(queries, settings.k, threads)
     for window in windows:
         vectors = encode([row.text for row in window])
         collector.add(vectors, [(row.number, row.text) for row in window])
     return collector
+
+
+def _records(
+    collector: Histograms | Hubs | NearestLines, settings: _Settings, by: _By, queries: list[str]
+) -> list[dict[str, str | float]]:
+    """Return the records of the kind asked for."""
+    from bitextfilter.evaluation.neighbourhood import Hubs
+    from bitextfilter.evaluation.result import record
+
+    if not isinstance(collector, Hubs):
+        return collector.records(queries)
+    if settings.hubs:
+        return collector.records(settings.hubs)
+    (model, languages), found = by, []
+    for name, hubness in collector.hubness().items():
+        facts = {"sim": name, "language": ",".join(languages), "model": model.digest}
+        head, numbers = f"skew = {hubness.skew:.4f}", {"n": len(queries), "k": settings.k}
+        found.append({"similarity": name, **record(hubness, head, **numbers, **facts)})
+    return found
 
 
 def _sentences(run: Run, path: str) -> Iterator[str]:

@@ -97,7 +97,55 @@ def test_the_histogram(folder: Path, model: Model, queries: Path) -> None:
         assert sum(naive) == len(CORPUS)
 
 
-@pytest.mark.parametrize("flag", [["--neighbours", "3"], ["--histogram"]])
+def counts_by_cosine(model: Model, k: int) -> list[int]:
+    """The number of queries that each line is among the k nearest of."""
+    near = [
+        line
+        for row in cosines(model)
+        for line in sorted(range(len(row)), key=lambda line: (-row[line], line))[:k]
+    ]
+    return [near.count(line) for line in range(len(CORPUS))]
+
+
+def test_hubness(folder: Path, model: Model, queries: Path) -> None:
+    words = ("--model", folder, "--of", queries, "--neighbours", "4", "--hubness")
+    rows = table(
+        neighbours(*words, text=lines(CORPUS)), "similarity skew antihubs largest lines signature"
+    )
+    assert [row[0] for row in rows] == ["cosine", "csls", "euclidean"]
+    counts = counts_by_cosine(model, 4)
+    share = counts.count(0) / len(CORPUS)
+    assert rows[0][2:5] == [f"{share:.4f}", str(max(counts)), str(len(CORPUS))]
+    facts = f"n=3 k:4 sim:cosine language:aa,bb model:{model.digest} v:"
+    assert rows[0][5].startswith(f"skew = {rows[0][1]} | {facts}")
+    whole = json.loads(neighbours("--json", *words, text=lines(CORPUS)).stdout)
+    assert [f"{record['skew']:.4f}" for record in whole["results"]] == [row[1] for row in rows]
+    assert whole["results"][0]["antihubs"] == share
+
+
+def test_lines_that_are_all_near_have_no_skew(folder: Path, queries: Path) -> None:
+    words = ("--model", folder, "--of", queries, "--hubness")
+    result = neighbours(*words, text="b1\nb2\n")
+    assert [line.split("\t")[1:5] for line in result.stdout.split("\n")[1:-1]] == [
+        ["-", "0.0000", "3", "2"]
+    ] * 3
+    whole = json.loads(neighbours("--json", *words, text="b1\nb2\n").stdout)
+    assert [record["skew"] for record in whole["results"]] == [None] * 3
+
+
+def test_hubs(folder: Path, model: Model, queries: Path) -> None:
+    words = ("--model", folder, "--of", queries, "--neighbours", "60", "--hubs", "5")
+    rows = table(neighbours(*words, text=lines(CORPUS)), "similarity rank queries line sentence")
+    counts = counts_by_cosine(model, 60)
+    order = sorted(range(len(CORPUS)), key=lambda line: (-counts[line], line))[:5]
+    assert rows[:5] == [
+        ["cosine", str(rank), str(counts[line]), str(line + 1), CORPUS[line]]
+        for rank, line in enumerate(order, 1)
+    ]
+    assert [row[:2] for row in rows[5::5]] == [["csls", "1"], ["euclidean", "1"]]
+
+
+@pytest.mark.parametrize("flag", [["--neighbours", "3"], ["--histogram"], ["--hubs", "9"]])
 def test_windows_do_not_count(folder: Path, queries: Path, flag: list[str]) -> None:
     words = ("-q", "--model", folder, "--of", queries, *flag)
     whole = neighbours(*words, text=lines(CORPUS))
@@ -187,6 +235,12 @@ def test_bad_queries(folder: Path, tmp_path: Path, text: str, message: str) -> N
     failed = neighbours("--model", folder, "--of", path, text=lines(CORPUS))
     assert (failed.exit_code, failed.stdout) == (65, "")
     assert message in failed.stderr and failed.stderr.count("\n") == 1
+
+
+def test_kinds_of_results_exclude_each_other(folder: Path, queries: Path) -> None:
+    failed = neighbours("--of", queries, "--hubs", "2", "--histogram")
+    assert (failed.exit_code, failed.stdout) == (2, "")
+    assert "--histogram and --hubs exclude each other" in failed.stderr
 
 
 def test_one_stdin(folder: Path, queries: Path) -> None:
