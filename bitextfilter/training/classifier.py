@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from bitextfilter.arrays import Floats, Indices, Scores
-from bitextfilter.errors import SettingsError
+from bitextfilter.errors import InputError
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.models.layers import Dropout
@@ -250,7 +250,7 @@ def train_classifier(
         report: see :class:`Hooks`.
 
     Raises:
-        SettingsError: too few pairs for each part to have both kinds.
+        InputError: too few pairs for each part to have both kinds.
         ModelError: the loss is not a number.
     """
     parts = split_groups(groups, training.held_out, training.seed)
@@ -274,9 +274,9 @@ def train_classifier(
 
 
 def _check_kinds(pairs: LabelledPairs, *parts: Indices) -> None:
-    """Raise SettingsError for a part of the pairs that lacks positives or negatives."""
+    """Raise InputError for a part of the pairs that lacks positives or negatives."""
     if any(len(set(pairs.labels[part])) < 2 for part in parts):
-        raise SettingsError("too few pairs: each part needs positives and negatives")
+        raise InputError("too few pairs: each part needs positives and negatives")
 
 
 def fit_classifier(

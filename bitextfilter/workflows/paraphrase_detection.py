@@ -71,7 +71,7 @@ def measure_detectors(
     the perceptron. *groups* join development pairs with a common sentence: a group is for training
     or for stopping, never for both. Both sets have pairs of both kinds.
 
-    Raises SettingsError where there are too few development pairs to train on.
+    Raises InputError where there are too few development pairs to train on.
     """
     threshold = best_threshold(_cosines(development), development.labels)
     perceptron, epoch = _perceptron(development, groups, config)

@@ -155,9 +155,7 @@ def classifier(bench: Bench) -> None:
     words += ["--set", "training.batch_size=16"] + ["--quantise"] * bench.chance(0.3)
     words += ["--set", "width=8"] if kind == "words" else []
     done = bench.run("bitext-train-classifier", *words, "--on-error", "reject", "-o", model)
-    if done.code == 78:
-        assert "too few pairs" in done.err and not model.exists(), done
-    elif ended(bench, done, {}, model):
+    if ended(bench, done, {}, model):
         again(bench, done, model)
         finite(bench, "bitext-score", "--similarity", "mlp", "--model", model)
 

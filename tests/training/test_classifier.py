@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.errors import InputError, ModelError, SettingsError
 from bitextfilter.similarity.pair_classifier import build_classifier
 from bitextfilter.similarity.sentence_classifier import (
     SentenceClassifier,
@@ -235,7 +235,7 @@ def test_a_loss_that_is_not_a_number_ends_the_training() -> None:
 def test_too_few_pairs() -> None:
     vectors = np.ones((4, DIM), dtype=np.float32)
     few = LabelledVectors(vectors, vectors, np.array([True, True, False, False]))
-    with pytest.raises(SettingsError, match="too few pairs"):
+    with pytest.raises(InputError, match="too few pairs"):
         train_classifier(few, list("abcd"), SentenceClassifierSettings(DIM), ClassifierTraining())
 
 

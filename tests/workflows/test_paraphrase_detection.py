@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bitextfilter.errors import SettingsError
+from bitextfilter.errors import InputError
 from bitextfilter.evaluation.paraphrase import Detection
 from bitextfilter.evaluation.result import Bootstrap
 from bitextfilter.similarity.vectors import cosine_pairs
@@ -113,7 +113,7 @@ def test_the_decision_on_a_pair_does_not_depend_on_the_others() -> None:
 
 def test_too_few_pairs() -> None:
     few = pairs(4, 1)
-    with pytest.raises(SettingsError, match="too few pairs"):
+    with pytest.raises(InputError, match="too few pairs"):
         list(measure_detectors(few, list("abcd"), few, PLAN))
 
 

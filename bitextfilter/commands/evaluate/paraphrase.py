@@ -17,7 +17,7 @@ from bitextfilter.commands.evaluate.options import (
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import ModelName, argument, as_column, json_flag, option
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
 from bitextfilter.io.rows import REMEDY, Row, WantedColumn
 
@@ -88,8 +88,8 @@ def main(run: Run, settings: _Settings, bootstrap: Bootstrap) -> None:
     plan = detection.DetectionConfig(settings.features, bootstrap.seed, bootstrap)
     try:
         found = list(detection.measure_detectors(vectors[0], pairs[0].sources, vectors[1], plan))
-    except SettingsError as error:
-        raise InputError(str(error), file=pairs[0].file) from error
+    except InputError as error:
+        raise InputError(error.message, file=pairs[0].file) from error
     chosen = {**signed(settings.language), "model": model.digest}
     known = {"dev": len(pairs[0].labels), **chosen, **bootstrap.facts}
     facts = {"development": names[0], "file": names[1], "seed": bootstrap.seed}
