@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import FILE, FOLDER, option
+from bitextfilter.commands.frame.options import FOLDER, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
     NEW_MODEL,
@@ -49,9 +49,6 @@ class _Settings(PairTraining):
         "--architecture NAME|PARTS",
         "Parts such as word+lstm,trigram; autoencoder, pivot, or averaging.  [default: "
         "word,trigram]",
-    )
-    embeddings: Path | None = option(
-        "--embeddings FILE", "Initial vectors of subwords, in the text format of word2vec.", FILE
     )
     pivot: str | None = option(
         "--pivot LANGUAGE", "The third language of --architecture pivot, such as fr."

@@ -88,6 +88,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions, columns: PairCo
         pairs=pair_files(settings.pairs, settings.parallel, own),
         development=PairFile(settings.development, columns=development),
         segmenter=settings.segmenter,
+        vectors=settings.embeddings,
     )
     progress = TranslatorTraining(config, files, environment).run()
     run.counts["updates"] = progress.update

@@ -21,7 +21,7 @@ from bitextfilter.commands.frame.options import (
     option,
 )
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.training import PairColumns
+from bitextfilter.commands.frame.training import PairColumns, embeddings_option
 from bitextfilter.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class _Settings:
     sts_language: str | None = option(
         "--sts-language LANGUAGE", "The language of both their sentences."
     )
+    embeddings: Path | None = embeddings_option()
     models: Path | None = option("--models DIR", "Keep each model as DIR/POINT.", FOLDER)
     processes: int = option(
         "--processes",
@@ -147,6 +148,7 @@ def _task(run: Run, settings: _Settings, columns: PairColumns) -> TuningTask:
         work=run.enter(temporary_folder()),
         sts=settings.sts,
         sts_languages=(language, language) if language else None,
+        vectors=settings.embeddings,
         models=settings.models,
         device=run.common.device,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,8 @@ from torch import Tensor, nn
 
 from bitextfilter.encoders.base import Network
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.vector_file import word_lines
-from bitextfilter.text.vocabulary import Vocabulary
+from bitextfilter.io.vector_file import read_word_vectors, word_lines
+from bitextfilter.text.vocabulary import RESERVED, Vocabulary
 
 
 def start_matrix_(matrix: Tensor, generator: torch.Generator, gates: int = 1) -> None:
@@ -49,26 +50,44 @@ def start_from(network: Network, other: Network) -> list[str]:
     return sorted(fitting)
 
 
-def read_vectors(path: Path, vocabulary: Vocabulary, width: int) -> tuple[Tensor, Tensor]:
+def check_vectors(path: Path | None, setting: str, width: int) -> None:
+    """Check the width of initial vectors by the first, before a training begins.
+
+    Args:
+        path: in the text format of word2vec and fastText; None for no file.
+        setting: the name of the setting of that width.
+        width: its value.
+
+    Raises:
+        NotFoundError: the file cannot be opened.
+        InputError: it is a pipe, has no vectors, or has others.
+    """
+    if path is None:
+        return
+    if path.is_fifo():
+        raise InputError("a pipe, which cannot be read twice; name a file", file=str(path))
+    found = read_word_vectors(path, 1)[1].shape[1]
+    if found != width:
+        raise InputError(
+            f"vectors of {found} numbers, expected {width}",
+            file=str(path),
+            remedy=f"set {setting}={found}, or learn others",
+        )
+
+
+def read_vectors(path: Path, vocabulary: Vocabulary) -> tuple[Tensor, Tensor]:
     """Read word vectors in the text format of word2vec and fastText.
 
     Vectors of pieces that the vocabulary lacks are passed over.
 
     Returns:
-        Ids ``(m,)`` and their vectors, float32 ``(m, width)``; of a repeated piece the first.
+        Ids ``(m,)`` and their vectors, float32 ``(m, d)``; of a repeated piece the first.
 
     Raises:
-        InputError: a line is no piece and ``width`` numbers, or none is of the vocabulary.
+        InputError: a line is malformed, or none is of the vocabulary.
     """
     found: dict[int, NDArray[np.float32]] = {}
-    for number, piece, vector in word_lines(path):
-        if len(vector) != width:
-            raise InputError(
-                f"expected a piece and {width} numbers",
-                file=str(path),
-                line=number,
-                remedy=f"set shape.embedding to the width of the vectors ({len(vector)})",
-            )
+    for _, piece, vector in word_lines(path):
         if piece in vocabulary.index:
             found.setdefault(vocabulary.index[piece], vector)
     if not found:
@@ -80,22 +99,28 @@ def read_vectors(path: Path, vocabulary: Vocabulary, width: int) -> tuple[Tensor
     return torch.tensor(list(found)), torch.from_numpy(np.stack(list(found.values())))
 
 
-def use_vectors(network: Network, path: Path, vocabulary: Vocabulary) -> int:
-    """Start the vectors of pieces from a file (:func:`read_vectors`); how many were there.
+def use_vectors(
+    tables: Sequence[nn.Embedding],
+    path: Path | None,
+    vocabulary: Vocabulary,
+    note: Callable[[str], None],
+) -> None:
+    """Start the vectors of pieces from a file, if there is one, and note the share it had.
 
-    Raises SettingsError if the network has none.
+    Raises InputError as :func:`read_vectors`.
     """
-    tables = network.piece_tables()
-    if not tables:
-        raise SettingsError(
-            "this architecture has no vectors of pieces to start from a file; add a part that"
-            " reads pieces, such as word"
-        )
-    ids, vectors = read_vectors(path, vocabulary, tables[0].embedding_dim)
+    if path is None:
+        return
+    ids, vectors = read_vectors(path, vocabulary)
     with torch.no_grad():
         for table in tables:
             table.weight[ids] = vectors.to(table.weight)
-    return len(ids)
+    read, every = vocabulary.counts[ids.numpy() - len(RESERVED)], vocabulary.counts
+    source, target = 100 * read.sum(axis=0) / np.maximum(every.sum(axis=0), 1)
+    note(
+        f"initial vectors of {len(read)} of {len(every)} pieces: {source:.1f} % of the source text,"
+        f" {target:.1f} % of the target text"
+    )
 
 
 def start_small(network: nn.Module, seed: int) -> None:

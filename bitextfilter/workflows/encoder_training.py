@@ -25,7 +25,7 @@ from bitextfilter.similarity.neighbours import csls, margin_matrix
 from bitextfilter.similarity.vectors import cosine_matrix
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.text.ragged import TRIGRAMS, Ragged
+from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 from bitextfilter.text.segment import SegmenterSettings, load_segmenter
 from bitextfilter.text.vocabulary import END, RESERVED, TrigramSettings
 from bitextfilter.training.data import Corpus, PairTexts, Sentences, read_monolingual, read_pairs
@@ -33,7 +33,7 @@ from bitextfilter.training.encoder_learner import BilingualLearner, EncoderLearn
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.pivot import PivotLearner, check_settings, pivot_stream
 from bitextfilter.training.settings import TrainingSettings, count_updates, validation_interval
-from bitextfilter.training.start import start_from, start_small, use_vectors
+from bitextfilter.training.start import check_vectors, start_from, start_small, use_vectors
 from bitextfilter.workflows.runs import RECORD, NetworkConfig, TrainingFiles, TrainingRun
 
 RECIPE: Mapping[str, Any] = {
@@ -151,7 +151,10 @@ class EncoderConfig(NetworkConfig):
         )
 
     def check_files(self, files: TrainingFiles) -> None:
-        """Raise SettingsError for files or languages that the architecture cannot use."""
+        """Raise SettingsError for files or languages that the architecture cannot use.
+
+        Initial vectors raise as :func:`check_vectors`.
+        """
         separate = [name for name, value in vars(self.shape).items() if value == "separate"]
         if separate and len(set(files.languages)) == 1:
             raise SettingsError(
@@ -174,6 +177,12 @@ class EncoderConfig(NetworkConfig):
             raise SettingsError(
                 "--segmenter has no effect with --start, whose segmentation is taken; leave one out"
             )
+        if files.vectors is not None and PIECES not in views(self.architecture):
+            raise SettingsError(
+                f"--embeddings has no effect: the architecture {self.architecture} has no vectors"
+                " of pieces; add a part that reads pieces, such as word, or leave it out"
+            )
+        check_vectors(files.vectors, "shape.embedding", self.shape.embedding)
 
     def check_text(self, kept: Mapping[str, Any], option: str, groups: Sequence[str]) -> None:
         """Raise SettingsError for settings of the text that a model or a segmenter replaces.
@@ -306,10 +315,7 @@ class EncoderTraining(TrainingRun):
         if files.start is not None:
             taken = start_from(network, ENCODERS.load(files.start).network)
             note(f"from {files.start.name}: {', '.join(taken)}")
-        if files.vectors is not None:
-            vocabulary = self.processor.vocabulary
-            found = use_vectors(network, files.vectors, vocabulary)
-            note(f"{found} of {len(vocabulary)} initial vectors read")
+        use_vectors(network.piece_tables(), files.vectors, self.processor.vocabulary, note)
         return network
 
     def _predicted_counts(self) -> NDArray[np.int64]:

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ from bitextfilter.training.references import (
     ReferenceTraining,
     reference_stream,
 )
+from bitextfilter.training.start import check_vectors, use_vectors
 from bitextfilter.workflows.runs import RECORD, Environment
 
 _LANGUAGES = ("und", "und")
@@ -40,7 +42,7 @@ _LANGUAGES = ("und", "und")
 _Translations = Mapping[str, Sequence[str]]
 """Distinct references, each with its distinct translations, the best first."""
 
-RESULTS = ("references", "translations", "epoch", "development", "test")
+RESULTS = ("material", "references", "translations", "epoch", "development", "test")
 """The names of a record that are no settings."""
 
 
@@ -101,20 +103,22 @@ class _Accuracy(NamedTuple):
 
 
 def train_references(
-    data: _Translations, config: ReferenceConfig, environment: Environment
+    data: _Translations, config: ReferenceConfig, environment: Environment, vectors: Path | None
 ) -> dict[str, Any]:
     """Train a classifier, write its model folder, and return how that went.
 
     The seed splits the references into a part to train on, one to choose the epoch by, and one to
     measure on; of the last two, the first translation of each reference counts. Raises InputError
-    where there are too few references for each part to have one.
+    where there are too few references for that, or the initial *vectors* of tokens do not fit.
     """
     settings = config.training
+    check_vectors(vectors, "shape.embedding", config.shape.embedding)
     training, development, test = parts = _parts(data, settings)
     check_replaceable(environment.output)
     start_torch(settings.seed, environment.threads)
     processor, corpus = _read(data, training, config)
     network, device = ReferenceNetwork(config.shape, processor.sizes()), environment.device
+    use_vectors(network.piece_tables(), vectors, processor.vocabulary, environment.note)
 
     def measure(trained: ReferenceNetwork, references: list[str]) -> _Accuracy:
         classifier = ReferenceClassifier(processor, trained, device, environment.threads)
@@ -126,6 +130,7 @@ def train_references(
         learner, stream, lambda net: 100 - measure(net, development).total, environment.report
     )
     record = {
+        "material": {"vectors": None if vectors is None else vectors.name},
         **dataclasses.asdict(config),
         "references": list(map(len, parts)),
         "translations": sum(map(len, data.values())),

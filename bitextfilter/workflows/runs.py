@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.io.digests import file_digest
 from bitextfilter.io.drafts import remove_drafts
 from bitextfilter.io.files import locked, naming_output
 from bitextfilter.io.json_text import json_bytes
 from bitextfilter.io.work_folder import PLAN, claim
 from bitextfilter.models.device import resolve_device
-from bitextfilter.models.folders import check_replaceable, writing_folder
+from bitextfilter.models.folders import check_replaceable, model_digest, writing_folder
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import Segmenter, SegmenterSettings
@@ -85,6 +86,45 @@ class TrainingFiles:
             sides = [names(files) for files in pivot.sides]
             described["pivot"] = {"language": pivot.language, "sides": sides}
         return described
+
+    def contents(self) -> dict[str, str]:
+        """A digest of each file and folder, with the columns of a TSV; a pipe has no digest.
+
+        Raises NotFoundError for one that is missing.
+        """
+        contents: dict[str, list[str]] = {}
+
+        def add(path: str | Path | None, more: str = "") -> None:
+            if path is not None:
+                known = contents.setdefault(f"the content of {Path(path).name}", [])
+                known.append(_digest(Path(path)) + more)
+
+        for file in self._pair_files():
+            columns = ", ".join(str(wanted.where) for wanted in file.columns.wanted())
+            add(file.source, "" if file.target else f" (columns {columns})")
+            add(file.target)
+        for paths in self.monolingual.values():
+            for path in paths:
+                add(path)
+        for single in (self.start, self.segmenter, self.vectors):
+            add(single)
+        return {name: ", ".join(digests) for name, digests in contents.items()}
+
+    def _pair_files(self) -> Iterator[PairFile]:
+        yield from self.pairs
+        yield self.development
+        for files in self.pivot.sides if self.pivot else ():
+            yield from files
+
+
+def _digest(path: Path) -> str:
+    """Return some digits of the digest of a file or a folder; of a pipe, which is not read, none.
+
+    Raises NotFoundError.
+    """
+    if path.is_fifo():
+        return "a pipe"
+    return model_digest(path) if path.is_dir() else file_digest(path)[:12]
 
 
 @dataclass(frozen=True)
@@ -233,8 +273,13 @@ class TrainingRun(ABC):
         return short
 
     def _plan(self) -> dict[str, Any]:
-        """Every setting, and the names of the files."""
-        return {**self.given.to_dict(), "material": self.files.described()}
+        """Every setting, and the names and contents of the files."""
+        return {
+            **self.given.to_dict(),
+            "quantise": self.environment.quantise,
+            "material": self.files.described(),
+            **self.files.contents(),
+        }
 
     def keep(self, network: Any, progress: Progress) -> None:
         """Write the model folder: the network with the lowest error so far."""

@@ -21,6 +21,7 @@ from bitextfilter.text.segment import Segmenter, SegmenterSettings, load_segment
 from bitextfilter.training.data import Corpus, Sentences, read_pairs
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.settings import TranslatorSettings
+from bitextfilter.training.start import check_vectors, use_vectors
 from bitextfilter.training.translator import TranslationLearner, translation_stream
 from bitextfilter.translation.network import TranslationNetwork
 from bitextfilter.translation.translator import TEMPLATED, TRANSLATORS, SearchSettings, Translator
@@ -92,7 +93,10 @@ class TranslatorTraining(TrainingRun):
         super().__init__(config, files, environment)
 
     def check(self) -> None:
-        """See :meth:`TrainingRun.check`; DeviceError where sacreBLEU is needed and missing."""
+        """See :meth:`TrainingRun.check`; DeviceError where sacreBLEU is needed and missing.
+
+        Initial vectors raise as :func:`check_vectors`.
+        """
         if self.config.training.validation == "bleu":
             check_bleu()
         name, wanted = self.config.architecture, self.config.architecture in TEMPLATED
@@ -104,6 +108,7 @@ class TranslatorTraining(TrainingRun):
                     + ("needs a column of parses" if wanted else "follows no templates")
                     + " (--template-column)"
                 )
+        check_vectors(self.files.vectors, "shape.width", self.config.shape.width)
 
     def read(self) -> None:
         """See :meth:`TrainingRun.read`."""
@@ -125,12 +130,13 @@ class TranslatorTraining(TrainingRun):
 
     def make_network(self) -> TranslationNetwork:
         """See :meth:`TrainingRun.make_network`."""
-        size = len(self.processor.vocabulary)
+        vocabulary, note = self.processor.vocabulary, self.environment.note
         network = TRANSLATORS.build(
             self.config.architecture, self.config.shape, self.processor.sizes()
         )
         parameters = sum(part.numel() for part in network.parameters())
-        self.environment.note(f"{size} subwords, {parameters} parameters")
+        note(f"{len(vocabulary)} subwords, {parameters} parameters")
+        use_vectors([network.table], self.files.vectors, vocabulary, note)
         return network
 
     def make_learner(self) -> tuple[TranslationLearner, Stream]:

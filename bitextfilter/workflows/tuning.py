@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from bitextfilter import __version__
-from bitextfilter.encoders.registry import PIVOT, views
+from bitextfilter.encoders.registry import views
 from bitextfilter.errors import InputError, ModelError, OutputError, SettingsError
 from bitextfilter.evaluation.sts import pearson, read_rated_pairs
 from bitextfilter.filters.rule import Rule
@@ -71,6 +71,8 @@ class TuningTask:
     """TSVs of a human score and two sentences, to correlate the cosine with."""
     sts_languages: tuple[str, str] | None = None
     """The languages of their sentences; None: the model's."""
+    vectors: Path | None = None
+    """Initial vectors of pieces, in text form."""
     models: Path | None = None
     """A folder to keep each point's model in, under its key, once it is trained."""
     device: str = "cpu"
@@ -87,14 +89,10 @@ class TuningTask:
     def check(self, point: Point) -> None:
         """Prepare the rules of a point.
 
-        Raises SettingsError without pairs, for the architecture pivot, which takes other pairs,
-        and for a decoder that has nothing to write.
+        Raises SettingsError without pairs, and for a decoder that has nothing to write; and as
+        :meth:`EncoderConfig.check_files`, for the architecture pivot, which takes other pairs, too.
         """
-        if point.config.architecture == PIVOT:
-            raise SettingsError(
-                "the architecture pivot is trained on pairs with a third language, which"
-                " bitext-train-encoder takes; leave it out"
-            )
+        point.config.check_files(self._training_files([]))
         if not self.files(point):
             raise SettingsError("no training pairs: name them in the grid, or with --pairs")
         if point.config.training.decodes and PIECES not in views(point.config.architecture):
@@ -141,6 +139,8 @@ class TuningTask:
             "sts": [file_digest(path) for path in self.sts],
             "sts languages": self.sts_languages,
         }
+        if self.vectors is not None:
+            parts["vectors"] = file_digest(self.vectors)
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
     def __call__(self, keyed: tuple[str, Point]) -> PointResult:
@@ -159,7 +159,7 @@ class TuningTask:
 
     def _outcome(self, point: Point, key: str, scratch: Path) -> PointResult:
         folder = scratch / "model"
-        files = TrainingFiles(self.languages, self._pair_files(point, scratch), self.development)
+        files = self._training_files(self._pair_files(point, scratch))
         environment = Environment(output=folder, device=self.device)
         training = EncoderTraining(point.config, files, environment)
         progress = training.run()
@@ -171,6 +171,9 @@ class TuningTask:
             with writing_folder(self.models / key) as new:
                 copy_model(folder, new)
         return PointResult(key, figure, len(training.corpus), progress.best_update, note=note)
+
+    def _training_files(self, pairs: Sequence[PairFile]) -> TrainingFiles:
+        return TrainingFiles(self.languages, pairs, self.development, vectors=self.vectors)
 
     def _pair_files(self, point: Point, scratch: Path) -> list[PairFile]:
         """The files of a point, or the one of those pairs that it selects."""

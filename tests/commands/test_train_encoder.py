@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import threading
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -106,7 +108,7 @@ def test_a_model_or_vectors_are_a_start(home: Path) -> None:
     result = train(home, "--start", home / "averaging")
     assert "from averaging: embedding.weight" in result.stderr
     (home / "some.vec").write_text("2 8\n▁a1 1 2 3 4 5 6 7 8\na1 1 2 3 4 5 6 7 8\n")
-    assert "1 of" in train(home, "--embeddings", home / "some.vec").stderr
+    assert "initial vectors of 1 of" in train(home, "--embeddings", home / "some.vec").stderr
 
 
 NOISY = {
@@ -196,7 +198,7 @@ WORD = ["--set", "shape={}", "--architecture", "word"]
         (
             [*TRIGRAM, "--embeddings", "x.vec"],
             78,
-            "no vectors of pieces to start from a file; add a part that reads",
+            "--embeddings has no effect: the architecture trigram has no vectors of pieces; add",
         ),
         (
             [*WORD, "--set", "shape.tables=one"],
@@ -288,6 +290,52 @@ def test_other_settings_cannot_resume(home: Path) -> None:
     assert "is of another run: training.seed was 1, now it is 2" in result.stderr
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("start", [["--segmenter", "cut"], ["--start", "begun"]])
+def test_other_data_cannot_resume(home: Path, start: list[str]) -> None:
+    config = json.loads((home / "settings.json").read_text())
+    (home / "settings.json").write_text(json.dumps({**config, "segmentation": {"kind": "none"}}))
+    train(home)
+    (home / "model").rename(home / start[1])
+    (home / "v.vec").write_text("a1 1 2 3 4 5 6 7 8\n")
+    more = [start[0], home / start[1], "--embeddings", home / "v.vec", "--target-text",
+            home / "dev.b", "--parallel", home / "train.a", home / "train.b"]  # fmt: skip
+    train(home, *more)
+    state = contents(home / "model.training")
+    read = ["train.tsv", "train.a", "train.b", "dev.tsv", "dev.b", "v.vec"]
+    for path in [*(home / name for name in read), home / start[1] / "vocabulary.tsv"]:
+        before = path.read_bytes()
+        path.write_bytes(before + before.splitlines(keepends=True)[-1])
+        name = path.name if path.parent == home else start[1]
+        result = train(home, *more, "--resume", code=78)
+        last = result.stderr.splitlines()[-1]
+        assert f"model.training is of another run: the content of {name} was " in last
+        assert last.endswith("; go on with the same, or name a new folder")
+        path.write_bytes(before)
+    other = {
+        "quantise was False, now it is True": ["--quantise"],
+        " (columns 1, 2), now it is ": ["--scol", 2, "--tcol", 1],
+        "the content of dev.tsv was ": ["--dev-scol", 2, "--dev-tcol", 1],
+        "material.development was dev.tsv, now it is dev.b": ["--development", home / "dev.b"],
+    }
+    for message, options in other.items():
+        assert message in train(home, *more, *options, "--resume", code=78).stderr
+    assert contents(home / "model.training") == state
+    train(home, *more, "--resume")
+
+
+def test_a_pipe_of_pairs_is_read_once(home: Path) -> None:
+    os.mkfifo(home / "pipe")
+    rows = (home / "train.tsv").read_bytes()
+    writer = threading.Thread(target=(home / "pipe").write_bytes, args=[rows])
+    writer.start()
+    train(home, "--pairs", home / "pipe", pairs=False)
+    writer.join()
+
+
 def test_a_new_run_is_not_resumed_from_the_state_of_an_older_one(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,7 +350,8 @@ def test_a_new_run_is_not_resumed_from_the_state_of_an_older_one(
 def test_vectors_of_another_width_are_refused(home: Path) -> None:
     (home / "some.vec").write_text("a1 1 2 3\n")
     result = train(home, "--embeddings", home / "some.vec", code=65)
-    assert "some.vec:1: expected a piece and 8 numbers; set shape.embedding" in result.stderr
+    assert "some.vec: vectors of 3 numbers, expected 8; set shape.embedding=3" in result.stderr
+    assert not re.search("segmentation|subwords", result.stderr)
 
 
 def test_a_start_gets_the_trigrams_that_it_lacks_and_loses_those_not_needed(home: Path) -> None:

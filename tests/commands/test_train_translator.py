@@ -115,6 +115,51 @@ def test_resuming_gives_the_model_of_an_uninterrupted_run(
     assert model_digest(home / "model") == whole
 
 
+def test_other_data_cannot_resume(home: Path) -> None:
+    (home / "v.vec").write_text("a1 1 2 3 4 5 6 7 8\n")
+    more = ["--embeddings", home / "v.vec"]
+    train(home, *more)
+    for name in ("train.tsv", "dev.tsv", "v.vec"):
+        before = (home / name).read_bytes()
+        (home / name).write_bytes(2 * before)
+        result = train(home, *more, "--resume", code=78)
+        assert f"is of another run: the content of {name} was " in result.stderr.splitlines()[-1]
+        (home / name).write_bytes(before)
+    train(home, *more, "--resume")
+
+
+@pytest.mark.parametrize("architecture", ["transformer", "recurrent"])
+def test_vectors_are_a_start(home: Path, architecture: str) -> None:
+    shape = TINY["shape"] if architecture == "transformer" else {"width": 8, "hidden": 4}
+    more = ["--architecture", architecture, "--set", f"shape={json.dumps(shape)}",
+            "--set", "training.learning_rate=1e-9"]  # fmt: skip
+    (home / "v.vec").write_text("a1 1 2 3 4 5 6 7 8\nb1 8 7 6 5 4 3 2 1\nc 0 0 0 0 0 0 0 0\n")
+    result = train(home, *more, "--embeddings", home / "v.vec")
+    assert "initial vectors of 2 of " in result.stderr
+    model = load_translator(home / "model")
+    place = model.processor.vocabulary.index["b1"]
+    assert model.network.table.weight[place].tolist() == pytest.approx([*range(8, 0, -1)], rel=0.01)
+    kept = json.loads((home / "model" / "training.json").read_text())
+    assert kept["material"]["vectors"] == "v.vec"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        ("a1 1 2\n", 65, "v.vec: vectors of 2 numbers, expected 8; set shape.width=2, or learn"),
+        ("z 1 2 3 4 5 6 7 8\n", 65, "v.vec: no vector is of a piece of the vocabulary; segment"),
+        ("a1 1 2 3 4 5 6 7 8\na2 1\n", 65, "v.vec:2: expected a word and 8 numbers; remove"),
+        (None, 66, "v.vec: cannot be opened"),
+    ],
+)
+def test_vectors_that_cannot_be_used(home: Path, text: str | None, code: int, message: str) -> None:
+    if text is not None:
+        (home / "v.vec").write_text(text)
+    result = train(home, "--embeddings", home / "v.vec", code=code)
+    assert message in result.stderr.splitlines()[-1]
+    assert not list(home.glob("model*"))
+
+
 def test_the_recurrent_architecture_int8_and_the_other_direction(home: Path) -> None:
     shape = json.dumps({"width": 8, "hidden": 4})
     train(home, "--architecture", "recurrent", "--set", f"shape={shape}", "--quantise",

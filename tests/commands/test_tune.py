@@ -229,11 +229,53 @@ def test_a_point_whose_decoder_has_nothing_to_write_ends_the_run_before_training
     assert not (home / "tuning.tsv").exists()
 
 
+def test_initial_vectors(home: Path) -> None:
+    grid = GRID.replace("[5, 6, 8]", "8").replace("[1, 2]", "1\nlearning_rate = 1e-9")
+    (home / "grid.toml").write_text(grid)
+    tune(home)
+    (home / "v.vec").write_text("a1 1 2 3 4 5 6 7 8\n")
+    for _ in range(2):
+        more = ("--embeddings", home / "v.vec", "--models", home / "models")
+        assert "1 trained" in tune(home, *more).stderr
+        (home / "v.vec").write_text("a1 8 7 6 5 4 3 2 1\n")
+    assert len(table(home / "tuning.tsv")) == 3
+    found = []
+    for folder in (home / "models").iterdir():
+        encoder = load(folder).encoder
+        (one,) = encoder.network.piece_tables()
+        found.append(one.weight[encoder.processor.vocabulary.index["a1"]].tolist())
+    expected = [[*range(1, 9)], [*range(8, 0, -1)]]
+    assert sorted(found) == [pytest.approx(row, rel=0.01) for row in expected]
+
+
+@pytest.mark.usefixtures("untrained")
+@pytest.mark.parametrize(
+    ("architecture", "text", "code", "message"),
+    [
+        ("word", "a1 1 2", 65, "v.vec: vectors of 2 numbers, expected 8; set shape.embedding=2"),
+        ("word", None, 66, "v.vec: cannot be opened"),
+        ("trigram", "", 78, "--embeddings has no effect: the architecture trigram has no vectors"),
+    ],
+)
+def test_initial_vectors_that_do_not_fit_end_the_run_before_training(
+    home: Path, architecture: str, text: str | None, code: int, message: str
+) -> None:
+    (home / "grid.toml").write_text(GRID.replace("averaging", architecture))
+    if text is not None:
+        (home / "v.vec").write_text(f"{text}\n")
+    result = tune(home, "--embeddings", home / "v.vec", code=code)
+    assert message in result.stderr.splitlines()[-1]
+    assert not (home / "tuning.tsv").exists()
+
+
 @pytest.mark.usefixtures("untrained")
 def test_what_takes_pairs_with_a_third_language_ends_the_run_before_training(home: Path) -> None:
     grid = GRID.replace('"averaging"', '"pivot"')
     (home / "grid.toml").write_text(grid.replace('"translation,autoencoding" = [[0, 0]]', ""))
-    assert "pivot is trained on pairs with a third language" in tune(home, code=78).stderr
+    assert (
+        "pivot, and no other, is trained on pairs with a third language"
+        in tune(home, code=78).stderr
+    )
     assert not (home / "tuning.tsv").exists()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 from pathlib import Path
 
@@ -11,10 +12,10 @@ import torch
 
 from bitextfilter.encoders.base import Network
 from bitextfilter.encoders.registry import ENCODERS
-from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.errors import InputError, NotFoundError, SettingsError
 from bitextfilter.text.ragged import PIECES, TRIGRAMS
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
-from bitextfilter.training.start import read_vectors, start_from
+from bitextfilter.training.start import check_vectors, read_vectors, start_from, use_vectors
 
 SIZES = {PIECES: 7, TRIGRAMS: 5}
 VOCABULARY = Vocabulary(["a", "b", "c"], np.ones((3, 2), dtype=np.int64))
@@ -57,7 +58,7 @@ def test_what_does_not_fit_stays_and_one_that_nothing_fits_is_refused() -> None:
 
 def test_vectors_of_pieces_are_read_and_the_first_of_each_counts(tmp_path: Path) -> None:
     (tmp_path / "v.vec").write_text("4 2\nc 1 2\nother 7 7\na 3 4 \nc 5 6\n")
-    ids, vectors = read_vectors(tmp_path / "v.vec", VOCABULARY, 2)
+    ids, vectors = read_vectors(tmp_path / "v.vec", VOCABULARY)
     assert ids.tolist() == [len(RESERVED) + 2, len(RESERVED)]
     assert (vectors.tolist(), vectors.dtype) == ([[1, 2], [3, 4]], torch.float32)
 
@@ -67,7 +68,7 @@ def test_vectors_of_other_pieces_are_not_held(tmp_path: Path) -> None:
     (tmp_path / "v.vec").write_text("".join([*lines, f"a{' 0.5' * 40}\n"]))
     tracemalloc.start()
     try:
-        assert len(read_vectors(tmp_path / "v.vec", VOCABULARY, 40)[0]) == 1
+        assert len(read_vectors(tmp_path / "v.vec", VOCABULARY)[0]) == 1
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -77,17 +78,59 @@ def test_vectors_of_other_pieces_are_not_held(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("2 3\na 1 2 3\n", "v.vec:2: expected a piece and 2 numbers; set shape.embedding to the"),
-        ("x 1 2 3\n", "v.vec:1: expected a piece and 2 numbers; set shape.embedding to the"),
         ("a 1 2\nb 1\n", "v.vec:2: expected a word and 2 numbers; remove the line"),
         ("a 1 2\nx 1 nan\n", "v.vec:2: expected a word and 2 numbers; remove the line"),
         ("a 1 2\nb 1 y\n", "v.vec:2: expected a word and 2 numbers; remove the line"),
         ("x 1 2\n", "v.vec: no vector is of a piece of the vocabulary; segment the text"),
-        ("", "v.vec: no vector is of a piece of the vocabulary; segment the text"),
     ],
 )
 def test_what_is_no_file_of_vectors_of_pieces(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "v.vec").write_text(text)
     with pytest.raises(InputError) as raised:
-        read_vectors(tmp_path / "v.vec", VOCABULARY, 2)
+        read_vectors(tmp_path / "v.vec", VOCABULARY)
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2 3\na 1 2 3\n", "v.vec: vectors of 3 numbers, expected 2; set shape.width=3, or"),
+        ("x 1 2 3\n", "v.vec: vectors of 3 numbers, expected 2; set shape.width=3, or"),
+        ("9 2\n", "v.vec: no word vectors"),
+        ("", "v.vec: no word vectors"),
+        ("a 1 b\n", "v.vec:1: expected a word and some numbers; remove the line"),
+    ],
+)
+def test_the_first_vector_tells_the_width(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "v.vec").write_text(text)
+    with pytest.raises(InputError) as raised:
+        check_vectors(tmp_path / "v.vec", "shape.width", 2)
+    assert message in str(raised.value)
+    (tmp_path / "v.vec").write_text("9 2\nx 1 2\n")
+    check_vectors(tmp_path / "v.vec", "shape.width", 2)
+
+
+def test_vectors_in_no_file(tmp_path: Path) -> None:
+    check_vectors(None, "shape.width", 2)
+    with pytest.raises(NotFoundError):
+        check_vectors(tmp_path / "v.vec", "shape.width", 2)
+    os.mkfifo(tmp_path / "v.vec")
+    with pytest.raises(InputError, match=r"v\.vec: a pipe, which cannot be read twice"):
+        check_vectors(tmp_path / "v.vec", "shape.width", 2)
+
+
+def test_every_table_starts_from_the_vectors_and_their_share_of_the_text_is_told(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "v.vec").write_text("c 1 2\nother 7 7\na 3 4\n")
+    vocabulary = Vocabulary(["a", "b", "c"], np.array([[1, 0], [7, 3], [0, 1]]))
+    tables, notes = [torch.nn.Embedding(7, 2), torch.nn.Embedding(7, 2)], []
+    before = [table.weight.detach().clone() for table in tables]
+    use_vectors(tables, None, vocabulary, notes.append)
+    assert [table.weight.tolist() for table in tables] == [rows.tolist() for rows in before]
+    use_vectors(tables, tmp_path / "v.vec", vocabulary, notes.append)
+    for table, rows in zip(tables, before, strict=True):
+        rows[len(RESERVED)], rows[len(RESERVED) + 2] = torch.tensor([3, 4]), torch.tensor([1, 2])
+        assert table.weight.tolist() == rows.tolist()
+    told = "12.5 % of the source text, 25.0 % of the target text"
+    assert notes == [f"initial vectors of 2 of 3 pieces: {told}"]

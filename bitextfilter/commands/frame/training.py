@@ -102,6 +102,12 @@ def _list_settings(config: str, context: click.Context, _: click.Parameter, aske
         context.exit()
 
 
+def embeddings_option() -> Any:
+    """Return the field of --embeddings."""
+    text = "Initial vectors of words or subwords, in the text format of word2vec."
+    return option("--embeddings FILE", text, FILE)
+
+
 @dataclass(frozen=True)
 class PairTraining:
     """The files of a training on pairs, and the form of the model."""
@@ -127,6 +133,7 @@ class PairTraining:
     segmenter: Path | None = option(
         "--segmenter DIR", "A segmenter of bitext-segment learn, instead of a new one.", FOLDER
     )
+    embeddings: Path | None = embeddings_option()
     quantise: bool = flag("--quantise", "Keep matrices as int8: a quarter of the size.")
     resume: bool = flag("--resume", "Go on with the interrupted training of this model.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,7 +12,12 @@ import click
 from bitextfilter.commands.frame.command import command
 from bitextfilter.commands.frame.options import argument, json_flag, option, row_options
 from bitextfilter.commands.frame.run import Run
-from bitextfilter.commands.frame.training import TrainingOptions, run_environment, training_settings
+from bitextfilter.commands.frame.training import (
+    TrainingOptions,
+    embeddings_option,
+    run_environment,
+    training_settings,
+)
 from bitextfilter.errors import InputError
 from bitextfilter.io.files import stream_name
 
@@ -27,6 +33,7 @@ class _Settings:
         "An LSTM's last state, or the mean of the token vectors.  [default: lstm]",
         ["lstm", "averaging"],
     )
+    embeddings: Path | None = embeddings_option()
     as_json: bool = json_flag()
 
 
@@ -60,7 +67,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     output, data = run.output("-"), _read(run, settings.files)
     run.facts["seed"] = config.training.seed
     run.counts["references"] = len(data)
-    record = train_references(data, config, environment)
+    record = train_references(data, config, environment, settings.embeddings)
     text = json.dumps(record, indent=2) + "\n" if settings.as_json else _table(record)
     output.write(text.encode())
 

@@ -144,6 +144,41 @@ def test_the_seed_decides_and_threads_do_not(different: Path, tmp_path: Path) ->
     assert digests[0] == digests[1] != digests[2]
 
 
+def test_vectors_are_a_start(different: Path, tmp_path: Path) -> None:
+    few = ("--set", "training.epochs=1", "--set", "training.learning_rate=1e-9")
+    (tmp_path / "v.vec").write_text(f"w1{' 3' * 16}\nother{' 1' * 16}\n")
+    words = ("train", *QUICK, *few, "--embeddings", tmp_path / "v.vec", "-o", tmp_path / "m")
+    result = call(*words, different)
+    assert "initial vectors of 1 of 30 pieces: " in result.stderr
+    classifier = load_reference_classifier(tmp_path / "m")._encoder
+    place = classifier.processor.vocabulary.index["w1"]
+    (table,) = classifier.network.piece_tables()
+    assert table.weight[place].tolist() == pytest.approx([3] * 16, rel=0.01)
+    record = json.loads((tmp_path / "m" / "training.json").read_text())
+    assert record["material"] == {"vectors": "v.vec"}
+    call(*words, "--settings", tmp_path / "m" / "training.json", different)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        ("w1 1 2", 65, "v.vec: vectors of 2 numbers, expected 16; set shape.embedding=2, or"),
+        (f"z{' 1' * 16}", 65, "v.vec: no vector is of a piece of the vocabulary"),
+        (f"w1{' 1' * 16}\nw2 1", 65, "v.vec:2: expected a word and 16 numbers; remove the line"),
+        (None, 66, "v.vec: cannot be opened"),
+    ],
+)
+def test_vectors_that_cannot_be_used(
+    different: Path, tmp_path: Path, text: str | None, code: int, message: str
+) -> None:
+    if text is not None:
+        (tmp_path / "v.vec").write_text(f"{text}\n")
+    words = ("--embeddings", tmp_path / "v.vec", "-o", tmp_path / "m", different)
+    failed = call("train", *QUICK, *words, code=code)
+    assert message in failed.stderr.splitlines()[-1]
+    assert (failed.stdout, (tmp_path / "m").exists()) == ("", False)
+
+
 def test_bad_rows_and_files(different: Path, tmp_path: Path) -> None:
     bad = different.read_bytes().replace(b"\n", b"\n\n", 1)
     words = ("train", *QUICK, "--set", "training.epochs=1", "--architecture", "averaging", "-o",
