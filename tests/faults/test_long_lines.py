@@ -29,8 +29,10 @@ from bitextfilter.filters.registry import RULES, parse_rule
 from bitextfilter.filters.shape import _GLUED, Repetition
 from bitextfilter.filters.web import _URL
 from bitextfilter.text.composition import normal_form
+from bitextfilter.text.language import load_identifier
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.segment import SegmenterSettings, learn_segmenter
+from bitextfilter.text.words import split_sentences
 
 N = 40_000
 """Characters of a long line."""
@@ -172,6 +174,25 @@ def test_merges_on_an_endless_word() -> None:
     again = learn_segmenter([word[:1001]], SegmenterSettings(kind="bpe", merges=30))
     parts = learn_segmenter([" ".join(cuts)], SegmenterSettings(kind="bpe", merges=30))
     assert again.to_bytes() == parts.to_bytes()
+
+
+def test_sentences_are_divided_piece_by_piece() -> None:
+    text, found = "“a. " * 100_000, list[str]()
+    assert seconds(lambda: found.extend(split_sentences(text, "en"))) < SECONDS  # at once, six
+    assert len(found) > 99_900 and "".join(found).replace(" ", "") == text.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "package"), [("py3langid", "py3langid"), ("cld2", "pycld2"), ("lingua", "lingua")]
+)
+def test_the_language_of_an_endless_word(name: str, package: str) -> None:
+    """Lingua took four seconds, and four times that of twice the length."""
+    pytest.importorskip(package)
+    identifier, found = load_identifier(name), list[float]()
+    identifier.probability("a", "en")
+    word = "a" * (3 * N)
+    assert seconds(lambda: found.append(identifier.probability(word, "en"))) < 2 * SECONDS
+    assert 0 <= found[0] <= 1
 
 
 def test_near_duplicates_by_their_beginnings() -> None:

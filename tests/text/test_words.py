@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 
 import pytest
 from hypothesis import example, given
@@ -62,10 +61,6 @@ def test_a_long_text_is_divided_piece_by_piece() -> None:
     sentence = "Dr. Smith came at 5 p.m. to see us."
     assert split_sentences(f"{sentence} " * 900, "en") == [sentence] * 900
     assert split_sentences("word " * 9000, "en") == [("word " * 9000).strip()]
-    began = time.process_time()
-    found = split_sentences("“a. " * 100_000, "en")
-    assert time.process_time() - began < 1  # at once, six
-    assert len(found) > 99_900 and "".join(found).replace(" ", "") == "“a." * 100_000
 
 
 def test_nothing() -> None:
