@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.io.digests import file_digest
+from bitextfilter.errors import InputError, NotFoundError, SettingsError
+from bitextfilter.io.digests import file_digest, read_record
 from bitextfilter.io.drafts import remove_drafts
 from bitextfilter.io.files import locked, naming_output
 from bitextfilter.io.json_text import json_bytes
 from bitextfilter.io.work_folder import PLAN, claim
 from bitextfilter.models.device import resolve_device
-from bitextfilter.models.folders import check_replaceable, model_digest, writing_folder
+from bitextfilter.models.folders import CONFIG, check_replaceable, model_digest, writing_folder
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import Segmenter, SegmenterSettings
@@ -153,7 +153,8 @@ class Environment:
     def claim_state(self, plan: Mapping[str, Any]) -> None:
         """Take the state of the run to resume, or the state's folder without an earlier run's.
 
-        Raises SettingsError where there is nothing to resume, or the state is of another run.
+        Raises SettingsError where there is nothing to resume, or the state is of another run, and
+        NotFoundError where its model is missing.
         """
         if self.resume and not self.has_state:
             raise SettingsError(f"{self.state}: nothing to resume; leave out --resume")
@@ -163,6 +164,15 @@ class Environment:
                 for name in (PROGRESS, PLAN):
                     (self.state / name).unlink(missing_ok=True)
         claim(self.state, plan, ".*")
+        if self.resume:
+            self._check_model()
+
+    def _check_model(self) -> None:
+        """Raise NotFoundError without the model that a run to resume has kept."""
+        remedy = "train again without --resume"
+        kept = read_record(self.state / PROGRESS, remedy)["best"] is not None
+        if kept and not (self.output / CONFIG).is_file():
+            raise NotFoundError(f"{self.output}: the model of this training is missing; {remedy}")
 
 
 @dataclass(frozen=True)
@@ -195,7 +205,7 @@ class TrainingRun(ABC):
 
         Raises:
             SettingsError: settings do not fit, or differ from the run to resume.
-            NotFoundError, InputError: a file is missing or bad.
+            NotFoundError, InputError: a file is missing or bad, or the model of the run to resume.
             DeviceError: the device, or an optional package, is not there.
             OutputError: something other than a model stands at the output.
         """

@@ -327,6 +327,14 @@ def test_other_data_cannot_resume(home: Path, start: list[str]) -> None:
     train(home, *more, "--resume")
 
 
+def test_a_training_whose_model_is_gone_cannot_resume(home: Path) -> None:
+    train(home)
+    (home / "model").rename(home / "other")
+    result = train(home, "--resume", code=66)
+    message = "model: the model of this training is missing; train again without --resume"
+    assert message in result.stderr.splitlines()[-1]
+
+
 def test_a_pipe_of_pairs_is_read_once(home: Path) -> None:
     os.mkfifo(home / "pipe")
     rows = (home / "train.tsv").read_bytes()
