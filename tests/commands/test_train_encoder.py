@@ -474,18 +474,20 @@ def test_the_defaults_are_the_recipe_of_the_shipped_models() -> None:
     folder = Path(bitextfilter.__file__).parent / "pretrained"
     kept = json.loads((folder / "en-de" / "training.json").read_text())
     del kept["material"], kept["validation"]
-    assert EncoderConfig.from_dict({}).fitting(437_842).to_dict() == kept
+    assert EncoderConfig.from_dict({}).fitting(437_842) == EncoderConfig.from_dict(kept)
     other = json.loads((folder / "de-fr" / "training.json").read_text())
     del other["material"], other["validation"]
     smaller = {"segmentation": {"vocabulary_size": 12000}, "trigrams": {"size": 8000}}
-    assert EncoderConfig.from_dict(smaller).fitting(201_208).to_dict() == other
+    assert EncoderConfig.from_dict(smaller).fitting(201_208) == EncoderConfig.from_dict(other)
 
 
 def test_the_settings_of_shipped_models_are_taken() -> None:
     for path in (Path(bitextfilter.__file__).parent / "pretrained").glob("*/training.json"):
         kept = json.loads(path.read_text())
         del kept["material"], kept["validation"]
-        assert EncoderConfig.from_dict(kept).fitting(1e9).to_dict() == kept
+        taken = EncoderConfig.from_dict(kept).fitting(1e9).to_dict()
+        del kept["architecture"], taken["architecture"]
+        assert {group: values | kept.get(group, {}) for group, values in taken.items()} == taken
 
 
 def test_a_bare_training_follows_the_recipe(home: Path) -> None:
