@@ -12,6 +12,7 @@ import shutil
 import statistics
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -99,9 +100,13 @@ class SystemResult:
 
 
 def _clear(folder: Path) -> None:
-    """Remove the state of a training, and drafts of its model, if possible."""
+    """Remove the state of a training, its lock, and drafts of its model, if possible."""
     for left in (folder / f"{_MODEL}.training", *folder.glob(f".{_MODEL}.*")):
-        shutil.rmtree(left, ignore_errors=True)
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                left.unlink()
 
 
 class Experiment:

@@ -166,10 +166,13 @@ def test_what_is_finished_is_not_done_again(
 ) -> None:
     shutil.copytree(whole[0], tmp_path / "work")
     shutil.rmtree(tmp_path / "work" / "good.2")
+    for left in (".model.training.lock", ".model.1.partial"):  # by a run that ended suddenly
+        (tmp_path / "work" / "good.1" / left).touch()
     more = ("--seeds", "1,2", "--test", files / "more.tsv")
     done = downstream(files, tmp_path / "work", *SYSTEMS, *more)
     assert done.stdout == whole[1]
     assert "1 trained, 9 kept" in done.stderr
+    assert not list((tmp_path / "work" / "good.1").glob(".*"))
     monkeypatch.setattr("bitextfilter.training.loop.update", None)
     fewer = downstream(files, tmp_path / "work", "--scores", "bad", *more)
     assert lines(fewer.stdout) == lines(whole[1])[:8]
