@@ -157,6 +157,11 @@ class CombinationSettings(Settings):
     embedding: int = setting(300, "width of a token vector, and of each part", within=">= 1")
     tables: str = setting("shared", "token vectors of the two languages", choices=SHARING)
     composition: str = setting("shared", "weights of the parts", choices=SHARING)
+    gain: float = setting(
+        0.0,
+        "factor of recurrent parts at the start; each of their numbers has a learnt one. 0: none",
+        within=">= 0",
+    )
 
 
 def parse(expression: str) -> tuple[tuple[str, ...], ...]:
@@ -217,6 +222,12 @@ class CombinationNetwork(Network):
             for _ in range(2 if settings.composition == "separate" else 1)
         ]
         self.parts = nn.ModuleList(map(nn.ModuleDict, self._parts))
+        scaled = [name for name, part in types.items() if part.recurrent and settings.gain]
+        self._gains = [
+            {name: nn.Parameter(torch.full((width,), settings.gain)) for name in scaled}
+            for _ in self._parts
+        ]
+        self.gains = nn.ModuleList(map(nn.ParameterDict, self._gains))
 
     def tables(self) -> tuple[nn.Embedding, ...]:
         """See :meth:`Network.tables`."""
@@ -225,6 +236,11 @@ class CombinationNetwork(Network):
     def piece_tables(self) -> tuple[nn.Embedding, ...]:
         """See :meth:`Network.piece_tables`."""
         return tuple(tables[PIECES] for tables in self._tables if PIECES in tables)
+
+    def _scaled(self, name: str, encoded: Tensor, side: int) -> Tensor:
+        """Multiply the vectors ``(n, e)`` of a part by its gains, if it has some."""
+        gains = self._gains[side % len(self._gains)]
+        return encoded * gains[name] if name in gains else encoded
 
     def _tables_and_parts(
         self, side: int
@@ -248,7 +264,7 @@ class CombinationNetwork(Network):
                 continue
             if part.view not in vectors:
                 vectors[part.view] = self.dropout(table(rows.ids))
-            encoded[name] = part(vectors[part.view], rows)
+            encoded[name] = self._scaled(name, part(vectors[part.view], rows), side)
         return self._combined(encoded)
 
     def prepare_tokens(self, tokens: Mapping[str, Tokens], side: int) -> CachedNetwork:
@@ -259,7 +275,10 @@ class CombinationNetwork(Network):
             for name, part in parts.items()
         }
         return lambda inputs: self._combined(
-            {name: encode(inputs[view]) for name, (view, encode) in cached.items()}
+            {
+                name: self._scaled(name, encode(inputs[view]), side)
+                for name, (view, encode) in cached.items()
+            }
         )
 
     def _combined(self, encoded: Mapping[str, Tensor]) -> Tensor:

@@ -121,11 +121,14 @@ class EncoderConfig(NetworkConfig):
                 f"trigrams have no effect: the architecture {self.architecture} reads none; leave"
                 " the settings of trigrams out"
             )
-        if self.training.scramble and not sees_order(self.architecture):
-            raise SettingsError(
-                f"training.scramble has no effect: the architecture {self.architecture} does not"
-                " see the order of pieces; leave it out"
-            )
+        recurrent = {"training.scramble": self.training.scramble}
+        recurrent["shape.gain"] = getattr(self.shape, "gain", 0)
+        for name, value in recurrent.items():
+            if value and not sees_order(self.architecture):
+                raise SettingsError(
+                    f"{name} has no effect: the architecture {self.architecture} does not see the"
+                    " order of pieces; leave it out"
+                )
 
     def fitting(self, pairs: float) -> EncoderConfig:
         """Return the same with the settings that depend on the number of pairs.

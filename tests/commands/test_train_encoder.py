@@ -122,14 +122,23 @@ NOISY = {
     "training.dropout_kind": "variational",
     "training.drift": 0.1,
     "training.optimiser": "lazy-adam",
+    "training.fixed_updates": 7,
+    "shape.gain": 0.2,
+}
+HIDDEN = {
+    "training.decoder_dropout": 0.3,
+    "training.feed": True,
+    "training.loss": "sum",
+    "shape.pooling": "attention",
 }
 
 
-@pytest.mark.parametrize("settings", [{}, NOISY], ids=["autoencoder", "parts"])
+@pytest.mark.parametrize("settings", [{}, HIDDEN, NOISY], ids=["plain", "hidden", "parts"])
 def test_resuming_gives_the_model_of_an_uninterrupted_run(
     home: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, object]
 ) -> None:
-    more = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+    values = {n: str(v).lower() if isinstance(v, bool) else v for n, v in settings.items()}
+    more = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
     train(home, *more)
     whole = load(home / "model").digest
 
@@ -428,6 +437,7 @@ OWN = "brings its own; leave it out"
         (["--set", "training.schedule=paper"], "without training.schedule=linear or constant"),
         (["--set", "training.dropout_kind=variational"], "without training.dropout above 0"),
         ([*TRIGRAM, "--set", "training.scramble=0.5"], "training.scramble has no effect: the"),
+        ([*TRIGRAM, "--set", "shape.gain=0.5"], "shape.gain has no effect: the"),
         (["--set", "trigrams.size=9"], "the architecture autoencoder reads none"),
         (["--set", "segmentation.merges=9"], "without segmentation.kind=bpe"),
         (["--set", "training.seeds=9"], "no setting; did you mean seed? there are translation"),

@@ -37,6 +37,7 @@ SHAPES: dict[str, tuple[str, dict[str, object]]] = {
     "side by side": ("word,trigram", {"embedding": 40}),
     "added": ("word+trigram+lstm", {"embedding": 24}),
     "both": ("word+gran,trigram,blstm", {"embedding": 20}),
+    "scaled": ("word,max-blstm", {"embedding": 24, "gain": 0.3, "composition": "separate"}),
     "of odd width": ("gran,gran-gru", {"embedding": 9}),
     "one each": (
         "gran-gru,trigram",

@@ -196,3 +196,19 @@ def test_parts_sums_and_concatenations(expression: str) -> None:
     ]
     assert set(NAIVE) == set(PARTS)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_gains_are_factors_of_the_numbers_of_recurrent_parts(side: int) -> None:
+    """Of each language its own, where the composition is separate."""
+    shape = {"embedding": 6, "gain": 0.3, "composition": "separate"}
+    scaled = network("word,lstm", **shape)
+    plain = network("word,lstm", **{**shape, "gain": 0.0})
+    state = scaled.state_dict()
+    plain.load_state_dict({name: state[name] for name in plain.state_dict()})
+    gains = state[f"gains.{side}.lstm"].numpy()
+    assert set(state) - set(plain.state_dict()) == {"gains.0.lstm", "gains.1.lstm"}
+    whole = np.concatenate([np.ones(6), gains])
+    np.testing.assert_allclose(vectors(scaled, side), vectors(plain, side) * whole, rtol=1e-5)
+    fresh = ENCODERS.build("word,lstm", ENCODERS.settings("word,lstm", shape), {"pieces": 20})
+    assert fresh.state_dict()[f"gains.{side}.lstm"].tolist() == pytest.approx([0.3] * 6)
