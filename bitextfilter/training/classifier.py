@@ -232,12 +232,13 @@ def split_groups(groups: Sequence[str], part: float, seed: int) -> tuple[Indices
     return training, tuning, held_out
 
 
-def train_classifier(
+def train_classifier(  # noqa: PLR0913
     pairs: LabelledPairs,
     groups: Sequence[str],
     shape: ClassifierSettings,
     training: ClassifierTraining,
     report: Callable[[Progress, int], None] = lambda *_: None,
+    last: bool = False,
 ) -> tuple[PairClassifier, ClassifierReport]:
     """Train a classifier on some of the pairs, tune it on others, measure it on the rest.
 
@@ -245,9 +246,9 @@ def train_classifier(
         pairs: positives and negatives.
         groups: of each pair, such as its source text: pairs of one group stay in one part.
         shape: of the classifier.
-        training: its settings; the same pairs and settings give the same classifier, with any
-            number of torch's threads.
+        training: its settings; equal ones give the same classifier with any number of threads.
         report: see :class:`Hooks`.
+        last: keep the classifier of the last epoch, not of the one with the lowest tuning loss.
 
     Raises:
         InputError: too few pairs for each part to have both kinds.
@@ -255,7 +256,7 @@ def train_classifier(
     """
     parts = split_groups(groups, training.held_out, training.seed)
     _check_kinds(pairs, *parts)
-    classifier, losses, epoch = fit_classifier(pairs, parts[:2], shape, training, report)
+    classifier, losses, epoch = fit_classifier(pairs, parts[:2], shape, training, report, last)
     rescale_translation_logit(classifier, training.logit_scale, training.logit_bias)
     with torch.random.fork_rng(devices=[]), one_torch_thread():
         torch.manual_seed(training.seed)
@@ -279,17 +280,19 @@ def _check_kinds(pairs: LabelledPairs, *parts: Indices) -> None:
         raise InputError("too few pairs: each part needs positives and negatives")
 
 
-def fit_classifier(
+def fit_classifier(  # noqa: PLR0913
     pairs: LabelledPairs,
     parts: tuple[Indices, Indices],
     shape: ClassifierSettings,
     training: ClassifierTraining,
     report: Callable[[Progress, int], None] = lambda *_: None,
+    last: bool = False,
 ) -> tuple[PairClassifier, list[float], int]:
     """Train on the first part of the pairs, and stop by the second.
 
-    Returns the classifier after the epoch with the lowest tuning loss, with temperature 1; the
-    tuning losses of all epochs; and that epoch, from 1. Raises as :func:`train_classifier`.
+    Returns the classifier after the epoch with the lowest tuning loss, or after the *last*, with
+    temperature 1; the tuning losses of all epochs; and the epoch kept, from 1. Raises as
+    :func:`train_classifier`.
     """
     _check_kinds(pairs, *parts)
     threads, size = torch.get_num_threads(), training.batch_size
@@ -310,9 +313,9 @@ def fit_classifier(
         pairs.prepare(classifier)
         learner = parallel_learner(classifier, pairs, training, threads)
         stream = Stream(training.epochs * epoch, batches, epoch)
-        progress = learn_in_memory(learner, stream, tuning_loss, report)
+        progress = learn_in_memory(learner, stream, tuning_loss, report, last)
     losses = [row["error"] for row in progress.history]
-    return classifier, losses, progress.best_update // epoch
+    return classifier, losses, len(losses) if last else progress.best_update // epoch
 
 
 @torch.no_grad()

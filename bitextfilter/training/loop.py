@@ -250,15 +250,20 @@ def learn_in_memory(
     stream: Stream,
     validate: Callable[[Any], float],
     report: Callable[[Progress, int], None] = lambda *_: None,
+    last: bool = False,
 ) -> Progress:
-    """Train as :func:`learn` does, without a state, and leave the network as after its best."""
+    """Train as :func:`learn` does, without a state, and leave the network as after its best.
+
+    With *last*, as after its last update.
+    """
     best: dict[str, Tensor] = {}
 
     def keep(network: nn.Module, _: Progress) -> None:
         best.update(copy.deepcopy(network.state_dict()))
 
     progress = learn(model, stream, Hooks(validate, keep, report))
-    model.network.load_state_dict(best)
+    if not last:
+        model.network.load_state_dict(best)
     model.eval()
     return progress
 

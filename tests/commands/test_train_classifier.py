@@ -257,6 +257,17 @@ def test_the_same_again_and_everything_else_kept(data: Path, tmp_path: Path) -> 
             assert (tmp_path / "one" / file.name).read_bytes() == file.read_bytes()
 
 
+def test_the_last_epoch_can_be_kept(data: Path, tmp_path: Path) -> None:
+    words = (data / "noisy.tsv", "--negatives", "repaired", "--model", data / "model", "--json")
+    rate = ("--set", "training.learning_rate=0.02")
+    after: dict[str, int] = {}
+    for keep in ("best", "last"):
+        done = train(*words, *rate, "--set", f"keep={keep}", "-o", tmp_path / keep)
+        report = json.loads(done.stdout)["report"]
+        after[keep] = len(report["tuning_losses"]) - report["epoch"]
+    assert after == {"best": 3, "last": 0}, "patience"
+
+
 def test_int8_is_smaller_and_scores_alike(data: Path, tmp_path: Path) -> None:
     words = (data / "clean.tsv", "--negatives", "repaired", "--model", data / "model", "-q")
     assert train(*words, "-o", tmp_path / "whole").exit_code == 0

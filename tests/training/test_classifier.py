@@ -168,7 +168,8 @@ def test_the_same_again_and_torchs_state_left_alone() -> None:
         assert torch.equal(tensor, second.state_dict()[name])
 
 
-def test_the_best_epoch_is_kept_and_patience_ends() -> None:
+@pytest.mark.parametrize("last", [False, True])
+def test_the_best_or_last_epoch_is_kept_and_patience_ends(last: bool) -> None:
     seen: list[int] = []
     pairs, groups = toy_pairs()
     training = ClassifierTraining(epochs=40, patience=2, learning_rate=0.05)
@@ -178,16 +179,19 @@ def test_the_best_epoch_is_kept_and_patience_ends() -> None:
         SentenceClassifierSettings(DIM, hidden=64),
         training,
         lambda progress, _: seen.append(progress.update),
+        last,
     )
-    updates = -(-report.pairs[0] // training.batch_size) * (report.epoch + 2)
+    losses = report.tuning_losses
+    assert losses.index(min(losses)) == len(losses) - 3
+    assert report.epoch == (len(losses) if last else len(losses) - 2)
+    updates = -(-report.pairs[0] // training.batch_size) * len(losses)
     assert seen == list(range(1, updates + 1))
-    assert len(report.tuning_losses) == report.epoch + 2
     places = split_groups(groups, training.held_out, training.seed)[1]
     with torch.no_grad():
         logits = classifier(*(torch.from_numpy(v[places]) for v in (pairs.source, pairs.target)))
     labels = torch.from_numpy(pairs.labels[places].astype(np.float32))
     loss = torch.nn.functional.binary_cross_entropy_with_logits(logits[:, 0], labels)
-    assert float(loss) == pytest.approx(min(report.tuning_losses), rel=1e-4)
+    assert float(loss) == pytest.approx(losses[report.epoch - 1], rel=1e-4)
 
 
 def test_temperature_is_kept_in_the_classifier() -> None:
