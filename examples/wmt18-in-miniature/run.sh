@@ -3,10 +3,11 @@
 #
 #     examples/wmt18-in-miniature/run.sh DATA OUT
 #
-# OUT holds what score.sh made and gets trained/ and raw/ (models and translations) and three tables,
-# which are printed: of the filtered rows table2.tsv of all scores, chance and the oracle, and
-# table5.tsv of the six sets of negatives; and raw.tsv, what some scores choose of all rows. What is
-# finished is kept: the script goes on where it was interrupted. In the environment:
+# OUT holds what score.sh made and gets models and translations in trained-N/ and raw-N/, where N is
+# the number of words, and three tables, which are printed: of the filtered rows table2-N.tsv of all
+# scores, chance and the oracle, and table5-N.tsv of the six sets of negatives; and raw-N.tsv, what
+# some scores choose of all rows. What is finished is kept: the script goes on where it was
+# interrupted. In the environment:
 #   WORDS    English words that each system takes (240000, or nine tenths of the clean ones if less)
 #   SEEDS    seeds of the trainings (1)
 #   THREADS  all cores
@@ -30,7 +31,7 @@ there() { # NAME...: those that are columns of scored.tsv.gz, separated by comma
     done | paste -s -d , -
 }
 measure() { # TABLE CORPUS WORK OPTION...: the table of some systems
-    table=$output/$1 corpus=$output/$2 work=$output/$3
+    table=$output/$1-$words.tsv corpus=$output/$2 work=$output/$3-$words
     shift 3
     bitext-evaluate downstream "$@" --header --words "$words" --seeds "${SEEDS:-1}" \
         --languages de,en --scol de --tcol en --dev-scol 2 --dev-tcol 1 \
@@ -41,9 +42,9 @@ measure() { # TABLE CORPUS WORK OPTION...: the table of some systems
     cut -f 1-11 "$table"
 }
 
-measure table2.tsv scored.tsv.gz trained --random --oracle label \
+measure table2 scored.tsv.gz trained --random --oracle label \
     --scores "$(there cosine levenshtein csls mlp translation dual nmt+lm pivot)"
-measure table5.tsv scored.tsv.gz trained \
+measure table5 scored.tsv.gz trained \
     --scores "$(there mlp-random mlp-20 mlp-40 mlp-60 mlp-80 mlp-100)"
-measure raw.tsv raw.tsv.gz raw --random --scores cosine,csls,mlp
+measure raw raw.tsv.gz raw --random --scores cosine,csls,mlp
 rm "$output/names.partial"

@@ -5,9 +5,10 @@
 #
 # OUT holds what make-corpus.sh made and gets scored.tsv.gz: of the filtered rows en, de and label, and
 # a column of each score, higher is better; and raw.tsv.gz, the same of all rows with cosine, csls and
-# mlp alone. Of the model en-de (MODEL in the environment names another): cosine, csls, mlp, and six
-# classifiers on its vectors as in the paper's table 5, mlp-random and mlp-20 to mlp-100. TRANSLATORS
-# is a folder of what is trained elsewhere, each only used if it is there:
+# mlp alone. Of the model en-de (MODEL in the environment names another): cosine, csls, mlp, and the
+# paper's MLP on its vectors (mlp.json) with the six sets of negatives of its table 5, mlp-random and
+# mlp-20 to mlp-100. TRANSLATORS is a folder of what is trained elsewhere, each only used if it is
+# there:
 #   de-en, en-de   models of bitext-train-translator: translation, dual and, with language models of
 #                  the monolingual text in DATA, nmt+lm
 #   pivot          an encoder with a decoder of a third language: pivot, its cosine
@@ -34,10 +35,10 @@ column() { # NAME COMMAND...: keep the scores that a command writes, one a line,
 }
 levenshtein() { gzip -dc "$noisy" | python "$recipe/levenshtein.py"; }
 score() { bitext-score -q --score-only --digits 9 -i "$noisy" "$@"; }
-classifier() { # NAME NEGATIVES: a classifier of vectors as in the paper, and its scores
+classifier() { # NAME NEGATIVES: the paper's MLP, and its scores
     [ -e "$columns/$1" ] && return
     [ -d "$output/$1" ] || bitext-train-classifier -q --model "$model" -o "$output/$1" \
-        --noisy "$noisy" --negatives "$2" --set features=concatenation --set surface=false \
+        --noisy "$noisy" --negatives "$2" --settings "$recipe/mlp.json" \
         "$output/positives.tsv" > "$output/$1.log"
     column "$1" score --model "$output/$1" --similarity mlp
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -43,7 +44,8 @@ def run(
 def table(done: subprocess.CompletedProcess[str]) -> dict[str, list[str]]:
     """Cells of a Markdown table by the first cell of each row; every row has as many."""
     assert (done.returncode, done.stderr) == (0, "")
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.splitlines()]
+    lines = [re.split(r"(?<!\\)\|", line)[1:-1] for line in done.stdout.splitlines()]
+    rows = [[cell.strip() for cell in line] for line in lines]
     assert len({len(row) for row in rows}) == 1
     assert set("".join(rows[1])) <= set("-:")
     return {row[0]: row[1:] for row in rows[2:]}
@@ -184,3 +186,78 @@ def test_the_table_of_lengths(data: Path, tmp_path: Path) -> None:
     rows = table(run("paper2.sh", data, tmp_path, commands=[str(stub.parent)]))
     assert rows["0–10"] == ["50.1", "", "7", "1", "65.7", "66.6"]
     assert rows["20–30"] == ["40.0", "", "2", "", "65.3", "66.0"]
+
+
+def kim(
+    output: Path, name: str, *, data: Path = PAPERS, commands: Iterable[str] = ()
+) -> dict[str, list[str]]:
+    """A table of kim2019.sh; OUTPUT holds the scores of the corpus."""
+    write(output / "noisy.tsv.gz", [])
+    done = run("kim2019.sh", data, output, name, commands=commands)
+    assert done.stdout.startswith("\n")
+    done.stdout = done.stdout[1:]
+    return table(done)
+
+
+def scored(output: Path, **scores: list[float]) -> None:
+    """Rows with scores, the first half of them clean."""
+    count = len(next(iter(scores.values())))
+    rows = [["en", "de", "label", *(name.replace("_", "-") for name in scores)]]
+    for place, values in enumerate(zip(*scores.values(), strict=True)):
+        label = "clean" if 2 * place < count else "half"
+        rows.append([f"a {place}", f"b {place}", label, *map(str, values)])
+    write(output / "scored.tsv.gz", ["\t".join(row) for row in rows])
+
+
+def test_recovery_beside_kim_et_al(tmp_path: Path) -> None:
+    output, asked = tmp_path / "out", tmp_path / "asked"
+    scored(output, cosine=[1.0, 0.0])
+    stub = tmp_path / "bin" / "bitext-evaluate"
+    write(stub, ["#!/bin/sh", f'echo "$*" >> {asked}',
+                 "for name in levenshtein cosine csls euclidean mlp; do",
+                 'printf "$name\\t1\\t2\\t1.5\\n"', "done"])  # fmt: skip
+    stub.chmod(0o755)
+    data = tmp_path / "data" / "test"
+    write(data / "newstest2021.de-en.tsv", ["eins\tone\tmore"])
+    write(data / "iwslt2017.en-de.tsv", [f"{i}\t{i}" for i in range(1100)])
+    rows = kim(output, "recovery", data=data.parent, commands=[str(stub.parent)])
+    assert rows["CSLS"] == ["1.9", "2.2", "2.1", "", "2", "1", "1.5", "1.5"]
+    assert rows["translators, both directions"][4:] == ["not run"] * 4
+    assert (output / "newstest2021.tsv").read_text() == "one\teins\n"
+    assert len((output / "tst2015.tsv").read_text().splitlines()) == 1080
+    models = [line.split("--model ")[1].split()[0] for line in asked.read_text().splitlines()]
+    assert models[::2] == ["en-de", f"{output}/mlp-100", f"{output}/mlp-60", "en-de"]
+
+
+def test_selection_beside_kim_et_al(tmp_path: Path, commands: Path) -> None:
+    scored(tmp_path, mlp_100=[0.9, 0.2, 0.3, 0.1])
+    write(tmp_path / "table5-240000.tsv", ["mlp-100\t1\t9\t9\t25.7", "mlp-100\tmean\t\t\t26.5"])
+    search = [str(commands), str(Path(sys.executable).parent)]
+    rows = kim(tmp_path, "negatives", commands=search)
+    half = ["4", "50.0", "50.0"]
+    assert rows["100 %"] == ["25.7", "0.750", *half, "26.5", *half, "not run"]
+    assert rows["60 %"] == ["33.7", "", "", "", "", "not run", "", "", "", "not run"]
+
+
+def test_shares_of_scores(tmp_path: Path) -> None:
+    (tmp_path / "plots").mkdir()
+    mlp = [0.00001, 0.005, 0.3, 0.95, 0.99]
+    scored(tmp_path, cosine=[0.99, -1, 0, 0, 0.1], mlp_100=mlp, mlp_60=mlp, mlp=mlp)
+    rows = kim(tmp_path, "shares")
+    assert rows["mlp-60"] == ["20.0", "40.0", "20.0", "20.0", "20.0", "40.0"]
+    assert rows["cosine"] == ["20.0", "20.0", "60.0", "0.0", "20.0", "60.0"]
+
+
+def test_pairs_that_two_scores_judge_differently(tmp_path: Path) -> None:
+    scored(tmp_path, cosine=[0.0])
+    rows = [("one|1", "clean", 0.9, 0.1), ("two", "half", 0.1, 0.9), ("three", "half", 0.2, 0.8),
+            ("four", "clean", 0.5, 0.5)]  # fmt: skip
+    lines = [f"{text}\teins\t{label}\t{a}\t{b}" for text, label, a, b in rows]
+    write(tmp_path / "examples" / "scored.tsv", ["en\tde\tlabel\tcosine\tmlp", *lines])
+    shown = kim(tmp_path, "examples", commands=[str(Path(sys.executable).parent)])
+    assert shown == {
+        "0.900, 87.5": ["0.100, 12.5", "clean", r"one\|1", "eins"],
+        "0.100, 12.5": ["0.900, 87.5", "half", "two", "eins"],
+    }, "one of each label"
+    unknown = run("kim2019.sh", tmp_path, tmp_path, "table9")
+    assert unknown.returncode == 1 and "no table is called table9" in unknown.stderr
