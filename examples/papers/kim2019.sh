@@ -29,6 +29,8 @@ translators=${TRANSLATORS:-/nowhere}
 [ -e "$output/noisy.tsv.gz" ] || "$miniature/make-corpus.sh" "$data" "$output" >&2
 [ -e "$output/scored.tsv.gz" ] || MODEL=$model "$miniature/score.sh" "$data" "$output" "$translators" >&2
 
+scored() { gzip -dc "$output/scored.tsv.gz"; }
+there() { scored | sed q | tr '\t' '\n' | grep -qx -e "$1"; } # NAME: whether it is a column
 recovered() { # NAME MEASURES [OPTION...]: the errors on both sets, English to German first
     name=$1 measures=$2
     shift 2
@@ -43,7 +45,7 @@ recovery() {
     recovered plain levenshtein,cosine,csls,euclidean --model "$model"
     recovered mlp-100 mlp --model "$output/mlp-100"
     recovered mlp-60 mlp --model "$output/mlp-60"
-    recovered mlp mlp --model "$model"
+    ! there mlp || recovered mlp mlp --model "$model"
     if [ -d "$translators/de-en" ] && [ -d "$translators/en-de" ]; then
         recovered translation translation --model "$model" \
             --translator "$translators/en-de,$translators/de-en"
@@ -75,7 +77,6 @@ MLP, negatives from the end of the best 60 %|mlp-60|mlp| | | |
 END
 }
 
-scored() { gzip -dc "$output/scored.tsv.gz"; }
 clean() { # COLUMN WORDS: rows taken, and the percentages of clean ones and of their words
     bitext-rank -q --header --scol de --tcol en --column "$1" --top-words "$2" \
         -i "$output/scored.tsv.gz" | awk -F '\t' 'NR > 1 {
@@ -94,14 +95,13 @@ chosen_by() { # HEAD: the table of the scores in stdin, lines of title|column|th
     done
     printf ' |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n'
     while IFS='|' read -r title name theirs; do
-        there=$(scored | head -n 1 | tr '\t' '\n' | grep -x -e "$name" || true)
         printf '| %s | %s | ' "$title" "$theirs"
-        [ -z "$there" ] || scored | bitext-evaluate filtering -q --header --labels label \
+        ! there "$name" || scored | bitext-evaluate filtering -q --header --labels label \
             --column "$name" --bootstrap 1 |
             awk -F '\t' '$1 == "auc" && $2 == "all" { printf "%.3f", $3 }'
         for words in 240000 400000; do
             printf ' | '
-            [ -z "$there" ] && printf ' | | ' || clean "$name" $words
+            if there "$name"; then clean "$name" $words; else printf ' |  | '; fi
             printf ' | '
             bleu "$name" $words
         done
@@ -138,7 +138,7 @@ shares() {
     printf '| score | 0.0000 | below .01 | .2 to .6 | .9 to .99 | .99 and more | in between |\n'
     printf '|---|---:|---:|---:|---:|---:|---:|\n'
     for name in cosine mlp-100 mlp-60 mlp; do
-        scored | awk -F '\t' -v name="$name" '
+        ! there $name || scored | awk -F '\t' -v name="$name" '
             NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) place = i; next }
             { score = name == "cosine" ? ($place + 1) / 2 : $place + 0
               rows++
@@ -155,7 +155,7 @@ shares() {
     printf '| theirs: MLP | about 80 | | | | 3.25 | |\n'
     [ -e "$output/plots" ] || ! python -c 'import matplotlib' 2> /dev/null ||
         scored | bitext-report -q --header --scol en --tcol de --label label --column cosine \
-            --column mlp-100 --column mlp-60 --column mlp --plots "$output/plots" -o "$output/report.html"
+            --column mlp-100 --column mlp-60 --plots "$output/plots" -o "$output/report.html"
 }
 
 examples() { # on verses of the World English Bible and Luther's, both in the public domain

@@ -24,9 +24,10 @@ words=${WORDS:-240000}
 [ "$words" -le $((clean * 9 / 10)) ] || words=$((clean * 9 / 10))
 echo "$0: $words words for each system; $clean English words are clean" >&2
 
-there() { # NAME...: those that are columns of scored.tsv.gz, separated by commas
-    gzip -dc "$output/scored.tsv.gz" | head -n 1 | tr '\t' '\n' > "$output/names.partial"
-    for name in "$@"; do
+there() { # CORPUS NAME...: those that are columns of CORPUS, separated by commas
+    gzip -dc "$output/$1" | head -n 1 | tr '\t' '\n' > "$output/names.partial"
+    shift
+    for name; do
         if grep -qx -e "$name" "$output/names.partial"; then printf '%s\n' "$name"; fi
     done | paste -s -d , -
 }
@@ -43,8 +44,8 @@ measure() { # TABLE CORPUS WORK OPTION...: the table of some systems
 }
 
 measure table2 scored.tsv.gz trained --random --oracle label \
-    --scores "$(there cosine levenshtein csls mlp translation dual nmt+lm pivot)"
+    --scores "$(there scored.tsv.gz cosine levenshtein csls mlp translation dual nmt+lm pivot)"
 measure table5 scored.tsv.gz trained \
-    --scores "$(there mlp-random mlp-20 mlp-40 mlp-60 mlp-80 mlp-100)"
-measure raw raw.tsv.gz raw --random --scores cosine,csls,mlp
+    --scores "$(there scored.tsv.gz mlp-random mlp-20 mlp-40 mlp-60 mlp-80 mlp-100)"
+measure raw raw.tsv.gz raw --random --scores "$(there raw.tsv.gz cosine csls mlp)"
 rm "$output/names.partial"

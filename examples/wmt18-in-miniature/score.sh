@@ -5,10 +5,10 @@
 #
 # OUT holds what make-corpus.sh made and gets scored.tsv.gz: of the filtered rows en, de and label, and
 # a column of each score, higher is better; and raw.tsv.gz, the same of all rows with cosine, csls and
-# mlp alone. Of the model en-de (MODEL in the environment names another): cosine, csls, mlp, and the
-# paper's MLP on its vectors (mlp.json) with the six sets of negatives of its table 5, mlp-random and
-# mlp-20 to mlp-100. TRANSLATORS is a folder of what is trained elsewhere, each only used if it is
-# there:
+# mlp alone. Of the model en-de (MODEL in the environment names another): cosine, csls, mlp if it has a
+# classifier, and the paper's MLP on its vectors (mlp.json) with the six sets of negatives of the
+# paper's table 5, mlp-random and mlp-20 to mlp-100. TRANSLATORS is a folder of what is trained
+# elsewhere, each only used if it is there:
 #   de-en, en-de   models of bitext-train-translator: translation, dual and, with language models of
 #                  the monolingual text in DATA, nmt+lm
 #   pivot          an encoder with a decoder of a third language: pivot, its cosine
@@ -24,6 +24,8 @@ noisy=$output/filtered.tsv.gz
 columns=$output/columns
 export LC_ALL=C PYTHONUTF8=1
 mkdir -p "$columns"
+measures='cosine csls mlp'
+[ ! -e "$model/config.json" ] || [ -e "$model/classifier.safetensors" ] || measures='cosine csls'
 
 column() { # NAME COMMAND...: keep the scores that a command writes, one a line, unless they are there
     name=$1
@@ -51,7 +53,7 @@ language_models() {
 }
 
 column levenshtein levenshtein
-for name in cosine csls mlp; do
+for name in $measures; do
     column "$name" score --model "$model" --similarity "$name"
 done
 
@@ -96,7 +98,7 @@ table scored.tsv.gz levenshtein cosine csls mlp translation dual nmt+lm pivot \
 noisy=$output/noisy.tsv.gz
 columns=$output/columns/raw
 mkdir -p "$columns"
-for name in cosine csls mlp; do
+for name in $measures; do
     column "$name" score --model "$model" --similarity "$name"
 done
 table raw.tsv.gz cosine csls mlp

@@ -156,6 +156,21 @@ def test_scores_stand_beside_their_rows(folder: Path, scored: tuple[Path, list[s
     assert f"--translator {ways}" in asked[2] and "translation,dual,log-linear" in asked[2]
 
 
+def test_a_model_without_a_classifier_has_no_mlp_of_its_own(folder: Path, made: Path) -> None:
+    model, output = folder / "encoder", folder / "other"
+    model.mkdir()
+    (model / "config.json").touch()
+    output.mkdir()
+    for name in ("noisy.tsv.gz", "filtered.tsv.gz", "labels.tsv"):
+        (output / name).write_bytes((made / name).read_bytes())
+    run(folder, RECIPE / "score.sh", output, MODEL=str(model))
+    scored, raw = (table(output / f"{name}.tsv.gz")[0][3:] for name in ("scored", "raw"))
+    assert scored[:4] == ["levenshtein", "cosine", "csls", "mlp-random"]
+    assert raw == ["cosine", "csls"]
+    asked = run(folder, RECIPE / "run.sh", output)
+    assert "--scores cosine,levenshtein,csls " in asked[0] and "--scores cosine,csls " in asked[2]
+
+
 def test_each_system_gets_as_many_words(folder: Path, scored: tuple[Path, list[str]]) -> None:
     output, _ = scored
     clean = next(int(row[4]) for row in table(output / "labels.tsv") if row[0] == "clean")

@@ -211,7 +211,7 @@ def scored(output: Path, **scores: list[float]) -> None:
 
 def test_recovery_beside_kim_et_al(tmp_path: Path) -> None:
     output, asked = tmp_path / "out", tmp_path / "asked"
-    scored(output, cosine=[1.0, 0.0])
+    scored(output, cosine=[1.0, 0.0], mlp=[1.0, 0.0])
     stub = tmp_path / "bin" / "bitext-evaluate"
     write(stub, ["#!/bin/sh", f'echo "$*" >> {asked}',
                  "for name in levenshtein cosine csls euclidean mlp; do",
