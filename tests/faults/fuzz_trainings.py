@@ -84,7 +84,7 @@ def again(bench: Bench, done: Ran, model: Path) -> None:
     """At times, a second training writes the same model."""
     if bench.chance(0.1):
         words = [word if word != str(model) else f"{model}2" for word in done.words]
-        assert bench.run(words[0], *words[1:], "--threads", "2").code == 0
+        assert bench.run(words[0], *words[1:]).code == 0
         sound = [bench.run("bitext-models verify", f"{model}{n}").out for n in ("", "2")]
         digests = [out.split(b"\t")[1] for out in sound]
         assert digests[0] == digests[1], words
