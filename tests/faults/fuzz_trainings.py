@@ -80,11 +80,11 @@ def ended(bench: Bench, done: Ran, bad: dict[str, int | None], model: Path) -> b
     return True
 
 
-def again(bench: Bench, done: Ran, model: Path) -> None:
-    """At times, a second training writes the same model."""
+def again(bench: Bench, done: Ran, model: Path, threads: int = 1) -> None:
+    """At times, a second training, on so many threads, writes the same model."""
     if bench.chance(0.1):
         words = [word if word != str(model) else f"{model}2" for word in done.words]
-        assert bench.run(words[0], *words[1:]).code == 0
+        assert bench.run(words[0], *words[1:], "--threads", str(threads)).code == 0
         sound = [bench.run("bitext-models verify", f"{model}{n}").out for n in ("", "2")]
         digests = [out.split(b"\t")[1] for out in sound]
         assert digests[0] == digests[1], words
@@ -156,7 +156,7 @@ def classifier(bench: Bench) -> None:
     words += ["--set", "width=8"] if kind == "words" else []
     done = bench.run("bitext-train-classifier", *words, "--on-error", "reject", "-o", model)
     if ended(bench, done, {}, model):
-        again(bench, done, model)
+        again(bench, done, model, threads=2)
         finite(bench, "bitext-score", "--similarity", "mlp", "--model", model)
 
 
