@@ -232,13 +232,12 @@ def split_groups(groups: Sequence[str], part: float, seed: int) -> tuple[Indices
     return training, tuning, held_out
 
 
-def train_classifier(  # noqa: PLR0913
+def train_classifier(
     pairs: LabelledPairs,
     groups: Sequence[str],
     shape: ClassifierSettings,
     training: ClassifierTraining,
     report: Callable[[Progress, int], None] = lambda *_: None,
-    last: bool = False,
 ) -> tuple[PairClassifier, ClassifierReport]:
     """Train a classifier on some of the pairs, tune it on others, measure it on the rest.
 
@@ -248,7 +247,6 @@ def train_classifier(  # noqa: PLR0913
         shape: of the classifier.
         training: its settings; equal ones give the same classifier with any number of threads.
         report: see :class:`Hooks`.
-        last: keep the classifier of the last epoch, not of the one with the lowest tuning loss.
 
     Raises:
         InputError: too few pairs for each part to have both kinds.
@@ -256,7 +254,7 @@ def train_classifier(  # noqa: PLR0913
     """
     parts = split_groups(groups, training.held_out, training.seed)
     _check_kinds(pairs, *parts)
-    classifier, losses, epoch = fit_classifier(pairs, parts[:2], shape, training, report, last)
+    classifier, losses, epoch = fit_classifier(pairs, parts[:2], shape, training, report)
     rescale_translation_logit(classifier, training.logit_scale, training.logit_bias)
     with torch.random.fork_rng(devices=[]), one_torch_thread():
         torch.manual_seed(training.seed)
@@ -280,19 +278,17 @@ def _check_kinds(pairs: LabelledPairs, *parts: Indices) -> None:
         raise InputError("too few pairs: each part needs positives and negatives")
 
 
-def fit_classifier(  # noqa: PLR0913
+def fit_classifier(
     pairs: LabelledPairs,
     parts: tuple[Indices, Indices],
     shape: ClassifierSettings,
     training: ClassifierTraining,
     report: Callable[[Progress, int], None] = lambda *_: None,
-    last: bool = False,
 ) -> tuple[PairClassifier, list[float], int]:
     """Train on the first part of the pairs, and stop by the second.
 
-    Returns the classifier after the epoch with the lowest tuning loss, or after the *last*, with
-    temperature 1; the tuning losses of all epochs; and the epoch kept, from 1. Raises as
-    :func:`train_classifier`.
+    Returns the classifier after the epoch that the settings keep, with temperature 1; the tuning
+    losses of all epochs; and the epoch kept, from 1. Raises as :func:`train_classifier`.
     """
     _check_kinds(pairs, *parts)
     threads, size = torch.get_num_threads(), training.batch_size
@@ -313,6 +309,7 @@ def fit_classifier(  # noqa: PLR0913
         pairs.prepare(classifier)
         learner = parallel_learner(classifier, pairs, training, threads)
         stream = Stream(training.epochs * epoch, batches, epoch)
+        last = training.keep == "last"
         progress = learn_in_memory(learner, stream, tuning_loss, report, last)
     losses = [row["error"] for row in progress.history]
     return classifier, losses, len(losses) if last else progress.best_update // epoch

@@ -308,10 +308,9 @@ class ClassifierTraining(LoopSettings):
     talks, none of them trained on.
     """
 
-    epochs: int = setting(
-        20,
-        "times over the pairs, at most; the epoch with the lowest tuning loss is kept",
-        within=">= 1",
+    epochs: int = setting(20, "times over the pairs, at most", within=">= 1")
+    keep: str = setting(
+        "best", "the epoch kept: of the lowest tuning loss, or the last", choices=("best", "last")
     )
     patience: int = setting(3, "epochs without a lower tuning loss to stop after", within=">= 1")
     batch_size: int = setting(256, "pairs of a mini-batch", within=">= 1")

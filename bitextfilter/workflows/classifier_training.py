@@ -157,9 +157,6 @@ class ClassifierConfig(Settings):
     )
     width: int = setting(64, "units of a word in its context", within=">= 1", needs="kind=words")
     hidden: int = setting(512, "units of a hidden layer", within=">= 1")
-    keep: str = setting(
-        "best", "the epoch kept: of the lowest tuning loss, or the last", choices=("best", "last")
-    )
     training: ClassifierTraining = field(default_factory=ClassifierTraining)
     quantise: bool = False
     """Keep the matrices as int8 in the model; the report is of the float32 ones."""
@@ -274,9 +271,7 @@ def train_on_pairs(
     read = _by_words if config.kind == WordClassifierSettings.kind else _by_vectors
     shape, pairs = read(model, (sources, targets), qualities, config)
     with torch_threads(model.threads):
-        return train_classifier(
-            pairs, sources, shape, config.training, report, config.keep == "last"
-        )
+        return train_classifier(pairs, sources, shape, config.training, report)
 
 
 def _by_words(

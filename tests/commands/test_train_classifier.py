@@ -262,7 +262,7 @@ def test_the_last_epoch_can_be_kept(data: Path, tmp_path: Path) -> None:
     rate = ("--set", "training.learning_rate=0.02")
     after: dict[str, int] = {}
     for keep in ("best", "last"):
-        done = train(*words, *rate, "--set", f"keep={keep}", "-o", tmp_path / keep)
+        done = train(*words, *rate, "--set", f"training.keep={keep}", "-o", tmp_path / keep)
         report = json.loads(done.stdout)["report"]
         after[keep] = len(report["tuning_losses"]) - report["epoch"]
     assert after == {"best": 3, "last": 0}, "patience"

@@ -168,22 +168,21 @@ def test_the_same_again_and_torchs_state_left_alone() -> None:
         assert torch.equal(tensor, second.state_dict()[name])
 
 
-@pytest.mark.parametrize("last", [False, True])
-def test_the_best_or_last_epoch_is_kept_and_patience_ends(last: bool) -> None:
+@pytest.mark.parametrize("keep", ["best", "last"])
+def test_the_best_or_last_epoch_is_kept_and_patience_ends(keep: str) -> None:
     seen: list[int] = []
     pairs, groups = toy_pairs()
-    training = ClassifierTraining(epochs=40, patience=2, learning_rate=0.05)
+    training = ClassifierTraining(epochs=40, keep=keep, patience=2, learning_rate=0.05)
     classifier, report = train_classifier(
         pairs,
         groups,
         SentenceClassifierSettings(DIM, hidden=64),
         training,
         lambda progress, _: seen.append(progress.update),
-        last,
     )
     losses = report.tuning_losses
     assert losses.index(min(losses)) == len(losses) - 3
-    assert report.epoch == (len(losses) if last else len(losses) - 2)
+    assert report.epoch == (len(losses) if keep == "last" else len(losses) - 2)
     updates = -(-report.pairs[0] // training.batch_size) * len(losses)
     assert seen == list(range(1, updates + 1))
     places = split_groups(groups, training.held_out, training.seed)[1]
