@@ -107,11 +107,11 @@ class Attention(nn.Module, ABC):
         """Return the memory of ``(n, t, m)``; ``inside (n, t)``: True for visible positions."""
         return Memory(values, self.keys(values), inside)
 
-    def forward(self, queries: Tensor, memory: Memory) -> Tensor:
-        """``(n, q, w)`` → ``(n, q, m)``."""
+    def forward(self, queries: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
+        """``(n, q, w)`` → the means ``(n, q, m)``, and the scores, -inf outside: ``(n, q, t)``."""
         scores = self.scores(queries, memory.keys)
-        shares = scores.masked_fill(~memory.inside[:, None], float("-inf")).softmax(dim=-1)
-        return torch.bmm(shares.to(memory.values.dtype), memory.values)
+        scores = scores.masked_fill(~memory.inside[:, None], float("-inf"))
+        return torch.bmm(scores.softmax(dim=-1).to(memory.values.dtype), memory.values), scores
 
 
 class BilinearAttention(Attention):

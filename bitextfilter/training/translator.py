@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 from bitextfilter.models.layers import padding_mask
 from bitextfilter.text.ragged import PIECES
@@ -14,11 +15,14 @@ from bitextfilter.training.data import Corpus, padded
 from bitextfilter.training.loop import Learner, Stream
 from bitextfilter.training.objectives import output_loss
 from bitextfilter.training.settings import TranslatorSettings, run_length
-from bitextfilter.translation.network import TokenRows, TranslationNetwork
+from bitextfilter.translation.network import Decoded, TokenRows, TranslationNetwork
 from bitextfilter.translation.translator import shifted
 
 PART = 8192
 """Positions of both sides that are computed at a time: of long pairs, a part of a mini-batch."""
+
+ROWS = 1024
+"""Rows of decoder states whose logits are held at a time, where tokens may be copied."""
 
 
 class _Pairs(NamedTuple):
@@ -43,12 +47,32 @@ class TranslationLearner(Learner):
     def forward(self, batch: _Pairs) -> dict[str, Tensor]:
         """The label-smoothed cross-entropy in nats a token."""
         inputs, outputs = shifted(batch.targets)
-        states = self.network.states(batch.sources, inputs)
         inside = padding_mask(batch.targets.lengths + 1, inputs.shape[1])
+        decoded = self.network.states(batch.sources, inputs).at(inside)
+        if decoded.copies is not None:
+            return {"translation": self._copying_loss(decoded, outputs[inside])}
         layer = self.network.table.weight, self.network.bias
         smoothing = self.settings.label_smoothing
-        loss = output_loss(states[inside], layer, outputs[inside], smoothing)
+        loss = output_loss(decoded.states, layer, outputs[inside], smoothing)
         return {"translation": loss}
+
+    def _copying_loss(self, decoded: Decoded, targets: Tensor) -> Tensor:
+        """The same where tokens ``(m,)`` are generated or copied.
+
+        Memory holds the logits of some rows at a time; they are computed again for the gradients.
+        """
+        smoothing = self.settings.label_smoothing
+
+        def total(rows: slice) -> Tensor:
+            logs = self.network.predict(decoded.at(rows))
+            hits = logs.gather(1, targets[rows, None])
+            return -((1 - smoothing) * hits + smoothing * logs.mean(dim=1, keepdim=True)).sum()
+
+        rows = (slice(start, start + ROWS) for start in range(0, len(targets), ROWS))
+        totals = [
+            checkpoint(total, some, use_reentrant=False, preserve_rng_state=False) for some in rows
+        ]
+        return torch.stack(totals).sum() / len(targets)
 
     def parts(self, batch: _Pairs) -> list[tuple[_Pairs, float]]:
         """See :meth:`Learner.parts`: of ``PART`` positions; shares are of the targets' tokens."""

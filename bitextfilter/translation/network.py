@@ -21,6 +21,7 @@ from torch.nn import functional
 
 from bitextfilter.arrays import Ids
 from bitextfilter.models.layers import ByteDropout, NarrowLinear, narrow_linear_layers
+from bitextfilter.translation.copying import Copies
 
 
 class TokenRows(NamedTuple):
@@ -42,11 +43,25 @@ class TokenRows(NamedTuple):
         ]
 
 
+class Decoded(NamedTuple):
+    """Positions of the decoder, and the choices to copy there, of networks that copy."""
+
+    states: Tensor
+    """``(..., w)``"""
+    copies: Copies | None = None
+
+    def at(self, places: slice | Tensor | tuple[slice, slice]) -> Decoded:
+        """Return some of the positions."""
+        if self.copies is None:
+            return Decoded(self.states[places])
+        return Decoded(self.states[places], Copies(*(part[places] for part in self.copies)))
+
+
 class State(ABC):
     """``k`` hypotheses of each of ``n`` sentences while they are written."""
 
     @abstractmethod
-    def step(self, tokens: Tensor) -> Tensor:
+    def step(self, tokens: Tensor) -> Decoded:
         """Read the last tokens ``(n, k)`` → decoder states ``(n, k, w)``."""
 
     @abstractmethod
@@ -71,7 +86,7 @@ class TranslationNetwork(nn.Module, ABC):
         self._narrow: NarrowLinear | None = None
 
     @abstractmethod
-    def states(self, sources: TokenRows, inputs: Tensor) -> Tensor:
+    def states(self, sources: TokenRows, inputs: Tensor) -> Decoded:
         """Decoder states ``(n, T, w)`` of given targets: ids ``(n, T)`` that begin with BEGIN."""
 
     @abstractmethod
@@ -79,11 +94,16 @@ class TranslationNetwork(nn.Module, ABC):
         """Return ``width`` empty hypotheses of each sentence."""
 
     def output(self, states: Tensor) -> Tensor:
-        """States ``(..., w)`` → logits ``(..., v)`` of the next token."""
+        """States ``(..., w)`` → logits ``(..., v)`` of the token to generate."""
         if self._narrow is not None:
             logits: Tensor = self._narrow(states)
             return logits
         return functional.linear(states, self.table.weight, self.bias)
+
+    def predict(self, decoded: Decoded) -> Tensor:
+        """Return natural-log probabilities ``(..., v)`` of the next token."""
+        logs = self.output(decoded.states).to(self.bias.dtype).log_softmax(dim=-1)
+        return logs if decoded.copies is None else decoded.copies.mixed(logs)
 
     def narrow(self) -> None:
         """Multiply matrices in bfloat16 from now on, except in recurrent layers; for inference."""

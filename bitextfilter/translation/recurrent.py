@@ -6,8 +6,8 @@ looks at the source as in Bahdanau et al. and in the model of Wieting et al. 201
 not fed its attention (Luong's input feeding), so that a whole target is trained at once.
 
 A second, small encoder reads the symbols of the template. The decoder starts from both, attends to
-both, and joins the results. Iyyer et al. read the template with an LSTM in one direction and copy
-words of the source; here the LSTM has two directions, and subwords stand for copying.
+both, and joins the results. Iyyer et al. read the template with an LSTM in one direction, and copy
+words of the source; here the LSTM has two directions, and copying is a setting of either model.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from bitextfilter.models.recurrent import CELLS, BidirectionalRecurrent
 from bitextfilter.models.registry import Architecture
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES
-from bitextfilter.translation.network import State, TokenRows, TranslationNetwork
+from bitextfilter.translation.copying import Copier
+from bitextfilter.translation.network import Decoded, State, TokenRows, TranslationNetwork
 
 Hidden = tuple[Tensor, ...]
 """Hidden state, and of an LSTM the cell: ``(layers, n, d)`` each."""
@@ -49,6 +50,10 @@ class RecurrentSettings(Settings):
     decoder_layers: int = setting(2, "layers that write", within=">= 1")
     cell: str = setting("lstm", "the kind of recurrent unit", choices=CELLS)
     attention: str = setting("bilinear", "attention to the source", choices=ATTENTIONS)
+    copy: bool = setting(
+        False,
+        "also write pieces of the source by the attention to them (See, Liu & Manning 2017)",
+    )
 
 
 class RecurrentTranslationNetwork(TranslationNetwork):
@@ -68,6 +73,7 @@ class RecurrentTranslationNetwork(TranslationNetwork):
         self.decoder = CELLS[settings.cell](width, dim, settings.decoder_layers, batch_first=True)
         self.attention = ATTENTIONS[settings.attention](dim, dim)
         self.combine = nn.Linear(2 * dim + more, width)
+        self.copier = Copier(2 * dim + more + width) if settings.copy else None
 
     def read(self, sources: TokenRows) -> list[Read]:
         """Encode the inputs that the decoder starts from and attends to: here only the source."""
@@ -99,18 +105,29 @@ class RecurrentTranslationNetwork(TranslationNetwork):
         states, only = self.decoder(vectors, hidden[0])
         return states, (only,)
 
-    def attend(self, states: Tensor, memories: Sequence[Memory]) -> Tensor:
-        """h̃ = tanh(W [c; h]) (Luong et al. 2015, eq. 5): ``(n, T, d)`` → ``(n, T, w)``."""
-        pairs = zip(self.attentions(), memories, strict=True)
-        contexts = [attention(states, memory) for attention, memory in pairs]
-        out: Tensor = self.dropout(torch.tanh(self.combine(torch.cat([*contexts, states], dim=2))))
-        return out
+    def attend(
+        self, vectors: Tensor, states: Tensor, ids: Tensor, memories: Sequence[Memory]
+    ) -> Decoded:
+        """h̃ = tanh(W [c; h]) (Luong et al. 2015, eq. 5): ``(n, T, d)`` → ``(n, T, w)``.
 
-    def states(self, sources: TokenRows, inputs: Tensor) -> Tensor:
+        ``vectors (n, T, w)``, the inputs, and ``ids (n, t)``, the source, are for copying; so are
+        all contexts c, and with them the template's.
+        """
+        pairs = zip(self.attentions(), memories, strict=True)
+        looks = [attention(states, memory) for attention, memory in pairs]
+        joined = torch.cat([*(context for context, _ in looks), states], dim=2)
+        out: Tensor = self.dropout(torch.tanh(self.combine(joined)))
+        if self.copier is None:
+            return Decoded(out)
+        clues, (_, scores) = torch.cat([joined, vectors], dim=2), looks[0]
+        return Decoded(out, self.copier(clues, scores, ids))
+
+    def states(self, sources: TokenRows, inputs: Tensor) -> Decoded:
         """See :meth:`TranslationNetwork.states`."""
         memories, hidden = self.encode(sources)
-        states, _ = self.decode(self.dropout(self.table(inputs)), hidden)
-        return self.attend(states, memories)
+        vectors = self.dropout(self.table(inputs))
+        states, _ = self.decode(vectors, hidden)
+        return self.attend(vectors, states, sources.ids, memories)
 
     def start(self, sources: TokenRows, width: int) -> State:
         """See :meth:`TranslationNetwork.start`."""
@@ -123,17 +140,18 @@ class RecurrentState(State):
     def __init__(
         self, network: RecurrentTranslationNetwork, sources: TokenRows, width: int
     ) -> None:
-        self._network = network
+        self._network, self._ids = network, sources.ids
         self._memories, hidden = network.encode(sources)
         self._hidden: Hidden = tuple(part.repeat_interleave(width, dim=1) for part in hidden)
         self._first = torch.arange(len(sources.ids), device=sources.ids.device)[:, None] * width
 
-    def step(self, tokens: Tensor) -> Tensor:
+    def step(self, tokens: Tensor) -> Decoded:
         """See :meth:`State.step`."""
         network = self._network
-        vectors = network.table(tokens.reshape(-1, 1))
-        states, self._hidden = network.decode(vectors, self._hidden)
-        return network.attend(states.reshape(*tokens.shape, -1), self._memories)
+        vectors = network.table(tokens)
+        states, self._hidden = network.decode(vectors.flatten(0, 1)[:, None], self._hidden)
+        states = states.reshape(*tokens.shape, -1)
+        return network.attend(vectors, states, self._ids, self._memories)
 
     def select(self, parents: Tensor) -> None:
         """See :meth:`State.select`."""

@@ -142,7 +142,7 @@ def search_translations(
     ids = tokens.new_zeros(rows, chooser.width, longest + 1)
     whole = torch.ones_like(ended)
     for position in range(longest + 1):
-        steps = network.output(state.step(tokens)).float().log_softmax(dim=2)
+        steps = network.predict(state.step(tokens)).float()
         forbid(steps, now.ended, tokens, position, limits)
         parents, tokens = chooser.choose(now, steps, position)
         flat = parents * steps.shape[2] + tokens

@@ -19,7 +19,7 @@ from bitextfilter.models.layers import padding_mask
 from bitextfilter.models.registry import Architecture
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES
-from bitextfilter.translation.network import State, TokenRows, TranslationNetwork
+from bitextfilter.translation.network import Decoded, State, TokenRows, TranslationNetwork
 
 
 @dataclass(frozen=True)
@@ -150,14 +150,13 @@ class TransformerNetwork(TranslationNetwork):
         layers = (layer for layer in self.decoder if isinstance(layer, DecoderLayer))
         return [layer.across.project(rows) for layer in layers], mask
 
-    def states(self, sources: TokenRows, inputs: Tensor) -> Tensor:
+    def states(self, sources: TokenRows, inputs: Tensor) -> Decoded:
         """See :meth:`TranslationNetwork.states`."""
         memory, mask = self.encode(sources)
         rows = self.embed(inputs)
         for layer, source in zip(self.decoder, memory, strict=True):
             rows = layer(rows, source, mask)
-        out: Tensor = self.decoder_norm(rows)
-        return out
+        return Decoded(self.decoder_norm(rows))
 
     def start(self, sources: TokenRows, width: int) -> State:
         """See :meth:`TranslationNetwork.start`."""
@@ -175,15 +174,14 @@ class TransformerState(State):
         self._first = first[:, None]
         self._written = 0
 
-    def step(self, tokens: Tensor) -> Tensor:
+    def step(self, tokens: Tensor) -> Decoded:
         """See :meth:`State.step`."""
         rows = self._network.embed(tokens.reshape(-1, 1), self._written)
         layers = zip(self._network.decoder, self._memory, self._caches, strict=True)
         for layer, source, cache in layers:
             rows = layer(rows, source, self._mask, cache)
         self._written += 1
-        out: Tensor = self._network.decoder_norm(rows)
-        return out.view(*tokens.shape, -1)
+        return Decoded(self._network.decoder_norm(rows).view(*tokens.shape, -1))
 
     def select(self, parents: Tensor) -> None:
         """See :meth:`State.select`."""

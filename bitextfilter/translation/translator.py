@@ -65,12 +65,12 @@ def log_probabilities(
     posterior that Kim et al. 2019 compare with (table 1).
     """
     inputs, outputs = shifted(targets)
-    states = network.states(sources, inputs)
+    decoded = network.states(sources, inputs)
     inside = padding_mask(targets.lengths + 1, inputs.shape[1])
     total = torch.zeros(len(inputs), dtype=torch.float64, device=inputs.device)
     for start in range(0, inputs.shape[1], POSITIONS):
         part = slice(start, start + POSITIONS)
-        logs = network.output(states[:, part]).log_softmax(dim=2)
+        logs = network.predict(decoded.at((slice(None), part)))
         steps = logs.gather(2, outputs[:, part, None])[:, :, 0].double()
         total += steps.masked_fill(~inside[:, part], 0.0).sum(dim=1)
     return total / (targets.lengths + 1)

@@ -29,11 +29,16 @@ SHAPES: dict[str, list[dict[str, object]]] = {
         {"width": 8, "hidden": 4, "decoder_layers": 1, "symbols": 6, "template_width": 2},
     ],
 }
-CASES = [(name, shape) for name, shapes in SHAPES.items() for shape in shapes]
+COPYING: list[tuple[str, dict[str, object]]] = [
+    ("recurrent", {"width": 6, "hidden": 3, "decoder_layers": 2, "copy": True}),
+    ("controlled", {**SHAPES["controlled"][0], "copy": True}),
+]
+CASES = [*((name, shape) for name, shapes in SHAPES.items() for shape in shapes), *COPYING]
 
 LARGER: list[tuple[str, dict[str, object]]] = [
     ("transformer", {"width": 128, "heads": 4, "layers": 2, "feed_forward": 256}),
     ("recurrent", {"width": 64, "hidden": 64}),
+    ("recurrent", {"width": 64, "hidden": 64, "copy": True}),
 ]
 """Of sizes for which other kernels of matrix products may be chosen."""
 

@@ -73,8 +73,8 @@ def fed(w: Weights, name: str, x: Array) -> Array:
     return x + linear(w, f"{name}.feed.3", np.maximum(inner, 0))
 
 
-def transformer(w: Weights, shape: Any, source: list[int], inputs: list[int]) -> Array:
-    """The last decoder state after reading some inputs."""
+def transformer(w: Weights, shape: Any, source: list[int], inputs: list[int]) -> list[float]:
+    """The probabilities of the next token after some inputs."""
     heads, layers = shape["heads"], shape["layers"]
     x = placed(w, source)
     for number in range(layers):
@@ -91,7 +91,11 @@ def transformer(w: Weights, shape: Any, source: list[int], inputs: list[int]) ->
         c = [normed(w, f"{name}.across_norm", each) for each in y]
         y = [a + attended(w, f"{name}.across", b, memory, heads) for a, b in zip(y, c, strict=True)]
         y = [fed(w, name, each) for each in y]
-    return normed(w, "decoder_norm", y[-1])
+    return generated(w, normed(w, "decoder_norm", y[-1]))
+
+
+def generated(w: Weights, state: Array) -> list[float]:
+    return softmax((w["table.weight"] @ state + w["bias"]).tolist())
 
 
 def cell(w: Weights, name: str, layer: int, x: Array, state: list[Array]) -> list[Array]:
@@ -121,7 +125,7 @@ def both_ways(w: Weights, name: str, layer: int, x: list[Array], parts: int) -> 
     return [np.concatenate(pair) for pair in zip(*found, strict=True)]
 
 
-def recurrent(w: Weights, shape: Any, source: list[int], inputs: list[int]) -> Array:
+def recurrent(w: Weights, shape: Any, source: list[int], inputs: list[int]) -> list[float]:
     parts = 1 if shape.get("cell") == "gru" else 2
     x = [w["table.weight"][number] for number in source]
     for layer in range(shape.get("encoder_layers", 1)):
@@ -140,19 +144,28 @@ def recurrent(w: Weights, shape: Any, source: list[int], inputs: list[int]) -> A
         for layer in range(shape["decoder_layers"]):
             hidden[layer] = cell(w, "decoder", layer, below, hidden[layer])
             below = hidden[layer][0]
-    contexts = [looked_up(w, name, below, states) for name, states in read]
-    return np.tanh(linear(w, "combine", np.concatenate([*contexts, below])))
+    looks = [(attention(w, name, below, states), states) for name, states in read]
+    contexts = [sum(a * m for a, m in zip(*look, strict=True)) for look in looks]
+    shares = generated(w, np.tanh(linear(w, "combine", np.concatenate([*contexts, below]))))
+    if not shape.get("copy"):
+        return shares
+    last = w["table.weight"][inputs[-1]]
+    clues = np.concatenate([*contexts, below, last])
+    gate = float(sigmoid(w["copier.weight"] @ clues + w["copier.bias"])[0])
+    seen = list(zip(looks[0][0], source, strict=True))
+    held = [[a for a, x in seen if x == word] for word in range(len(shares))]
+    return [gate * p + (1 - gate) * sum(a) for p, a in zip(shares, held, strict=True)]
 
 
-def looked_up(w: Weights, name: str, query: Array, seen: list[Array]) -> Array:
-    """The mean of what is seen by the softmax of qᵀ W m, or of vᵀ tanh(W q + b + U m)."""
+def attention(w: Weights, name: str, query: Array, seen: list[Array]) -> list[float]:
+    """The softmax of qᵀ W m, or of vᵀ tanh(W q + b + U m)."""
     if f"{name}.bilinear.weight" in w:
         scores = [float(w[f"{name}.bilinear.weight"] @ query @ each) for each in seen]
     else:
         asked = linear(w, f"{name}.query", query)
         v = w[f"{name}.score.weight"][0]
         scores = [float(v @ np.tanh(asked + linear(w, f"{name}.key", each))) for each in seen]
-    return np.sum([share * m for share, m in zip(softmax(scores), seen, strict=True)], axis=0)
+    return softmax(scores)
 
 
 def naive(name: str, shape: Any, w: Weights, source: list[int], target: list[int]) -> float:
@@ -160,9 +173,7 @@ def naive(name: str, shape: Any, w: Weights, source: list[int], target: list[int
     decode = transformer if name == "transformer" else recurrent
     total = 0.0
     for position, wanted in enumerate([*target, END]):
-        state = decode(w, shape, source, [BEGIN, *target[:position]])
-        shares = softmax((w["table.weight"] @ state + w["bias"]).tolist())
-        total += math.log(shares[wanted])
+        total += math.log(decode(w, shape, source, [BEGIN, *target[:position]])[wanted])
     return total / (len(target) + 1)
 
 
@@ -181,7 +192,7 @@ def test_the_cost_of_a_target_is_that_of_naive_loops(name: str, shape: dict[str,
 
 
 @pytest.mark.parametrize(("name", "shape"), CASES)
-def test_a_step_at_a_time_gives_the_states_of_a_whole_target(
+def test_a_step_at_a_time_predicts_as_the_whole_target_does(
     name: str, shape: dict[str, object]
 ) -> None:
     """Two hypotheses of each sentence; in the end they change places."""
@@ -191,15 +202,15 @@ def test_a_step_at_a_time_gives_the_states_of_a_whole_target(
     inputs = torch.randint(4, 9, (3, 2, length))
     inputs[:, :, 0] = BEGIN
     with torch.no_grad():
-        whole = [made.states(sources, inputs[:, k]) for k in (0, 1)]
+        whole = [made.predict(made.states(sources, inputs[:, k])) for k in (0, 1)]
         state = made.start(sources, 2)
         for position in range(length - 1):
-            found = state.step(inputs[:, :, position])
+            found = made.predict(state.step(inputs[:, :, position]))
             for k in (0, 1):
                 torch.testing.assert_close(found[:, k], whole[k][:, position])
         state.select(torch.tensor([[1, 0], [0, 0], [1, 1]]))
-        found = state.step(torch.stack([inputs[0, [1, 0], -1], inputs[1, [0, 0], -1],
-                                        inputs[2, [1, 1], -1]]))  # fmt: skip
+        last = [inputs[0, [1, 0], -1], inputs[1, [0, 0], -1], inputs[2, [1, 1], -1]]
+        found = made.predict(state.step(torch.stack(last)))
     for row, parents in enumerate(([1, 0], [0, 0], [1, 1])):
         for place, parent in enumerate(parents):
             torch.testing.assert_close(found[row, place], whole[parent][row, -1])

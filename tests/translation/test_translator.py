@@ -155,7 +155,9 @@ def test_a_saved_translator_is_read_back_exactly(
     assert len(model_digest(tmp_path / "model")) == 12
 
 
-def test_a_recurrent_model_from_before_there_was_a_choice_of_attention(tmp_path: Path) -> None:
+def test_a_recurrent_model_from_before_attention_and_copying_were_chosen(
+    tmp_path: Path,
+) -> None:
     name, shape = "recurrent", {"width": 6, "hidden": 4}
     made, lines = translator(name, shape), sentences(5)
     with writing_folder(tmp_path / "model") as folder:
@@ -165,6 +167,7 @@ def test_a_recurrent_model_from_before_there_was_a_choice_of_attention(tmp_path:
     path = as_older(tmp_path / "model") / "config.json"
     config = json.loads(path.read_text())
     assert config["translator"].pop("attention") == "bilinear"
+    assert config["translator"].pop("copy") is False
     path.write_text(json.dumps(config))
     expected = as_loaded(made).translate(lines)
     assert load_translator(tmp_path / "model").translate(lines) == expected
@@ -232,6 +235,7 @@ def test_what_is_no_translator_is_said_to_be_none(tmp_path: Path) -> None:
     ("name", "shape"),
     [("transformer", {"width": 10, "heads": 4}), ("transformer", {"layers": 0}),
      ("recurrent", {"cell": "rnn"}), ("recurrent", {"heads": 2}), ("pivot", {}),
+     ("recurrent", {"copy": "yes"}), ("transformer", {"copy": True}),
      ("recurrent", {"attention": "dot"}), ("controlled", {"symbols": 3})],
 )  # fmt: skip
 def test_what_cannot_be_built_is_refused(name: str, shape: dict[str, object]) -> None:
