@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -70,9 +71,27 @@ def _digest(path: Path, values: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps([path.name, values], sort_keys=True).encode()).hexdigest()
 
 
+def paths_within(folder: Path) -> list[Path]:
+    """Return all files and folders of a folder and its subfolders, sorted; none if it is not there.
+
+    Raises NotFoundError for a folder that cannot be listed, which ``Path.rglob`` takes for empty.
+    """
+
+    def fail(error: OSError) -> None:
+        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            raise error
+
+    with naming_input(folder):
+        walked = list(os.walk(folder, onerror=fail))
+    return sorted(Path(base, name) for base, *names in walked for some in names for name in some)
+
+
 def folder_files(folder: Path) -> dict[str, Path]:
-    """Return the files of a folder and its subfolders by name, sorted, but for ``digests.json``."""
-    found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*"))}
+    """Return the files of a folder and its subfolders by name, sorted, but for ``digests.json``.
+
+    Raises NotFoundError as :func:`paths_within`.
+    """
+    found = {path.relative_to(folder).as_posix(): path for path in paths_within(folder)}
     return {name: path for name, path in found.items() if path.is_file() and name != DIGESTS}
 
 

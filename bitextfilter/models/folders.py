@@ -22,6 +22,7 @@ from bitextfilter.io.digests import (
     changed_files,
     file_digest,
     folder_files,
+    paths_within,
     write_digests,
 )
 from bitextfilter.io.drafts import draft, put
@@ -99,11 +100,11 @@ def check_folder(folder: Path, pages: bool = False) -> None:
     same. *pages*: card and attribution, too.
 
     Raises:
-        NotFoundError: a file is missing.
+        NotFoundError: a file is missing, or a folder cannot be listed.
         ModelError: a file is damaged or new, or a link that leads out of the folder.
     """
     home = folder.resolve()
-    for path in folder.rglob("*"):
+    for path in paths_within(folder):
         if path.is_symlink() and not path.resolve().is_relative_to(home):
             raise ModelError(f"{path}: a link that leads out of the model; cp -rL copies its file")
         if not (path.is_file() or path.is_dir()):
