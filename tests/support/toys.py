@@ -33,10 +33,12 @@ DIM = 32
 LANGUAGES = ("aa", "bb")
 
 
-def sentences(count: int, seed: int) -> tuple[list[str], list[str]]:
+def sentences(
+    count: int, seed: int, words: int = WORDS, lengths: tuple[int, int] = (3, 9)
+) -> tuple[list[str], list[str]]:
     """Random sentences of 3 to 8 words and their translations."""
     generator = np.random.default_rng(seed)
-    rows = [generator.integers(0, WORDS, generator.integers(3, 9)) for _ in range(count)]
+    rows = [generator.integers(0, words, generator.integers(*lengths)) for _ in range(count)]
     source, target = ([" ".join(f"{s}{n}" for n in row) for row in rows] for s in "ab")
     return source, target
 

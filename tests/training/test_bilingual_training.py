@@ -27,11 +27,12 @@ PLAIN = TrainingSettings(translation=0.0, autoencoding=0.0, ranking=0.0, triplet
 
 
 def made(
-    settings: TrainingSettings, name: str = "word+lstm"
+    settings: TrainingSettings, name: str = "word+lstm", **shape: object
 ) -> tuple[BilingualLearner, Batch, np.ndarray]:
     """A training, a batch of nine pairs, and the vectors of its two sides ``(2, 9, d)``."""
     torch.manual_seed(2)
-    network = ENCODERS.build(name, ENCODERS.settings(name, {"embedding": 8}), {"pieces": SIZE})
+    shaped = ENCODERS.settings(name, {"embedding": 8, **shape})
+    network = ENCODERS.build(name, shaped, {"pieces": SIZE})
     model = BilingualLearner(network, "lstm", np.ones(SIZE, dtype=np.int64), settings)
     random = np.random.default_rng(1)
     rows = [random.integers(4, SIZE, random.integers(2, 6)).astype(np.int32) for _ in range(18)]
@@ -185,6 +186,15 @@ def test_a_sentence_is_written_from_the_vector_of_the_right_side(
     right, wrong = ([written(side ^ other, side) for side in sides] for other in (flip, not flip))
     assert loss(model, batch, objective) == pytest.approx(np.mean(right), rel=1e-6)
     assert abs(np.mean(right) - np.mean(wrong)) > 1e-4
+
+
+@pytest.mark.parametrize(("decode", "other"), [("source", 1), ("target", 0)])
+def test_a_language_is_written_with_vectors_of_its_own(decode: str, other: int) -> None:
+    settings = replace(PLAIN, triplet=0.0, autoencoding=1.0, decode=decode)
+    model, batch, _ = made(settings, tables="separate")
+    before = loss(model, batch, "autoencoding")
+    torch.nn.init.zeros_(model.network.piece_tables()[other].weight)
+    assert loss(model, batch, "autoencoding") == before
 
 
 def test_drift_is_the_squared_way_of_the_token_vectors() -> None:
