@@ -78,15 +78,16 @@ class Trained:
         """
         learner, embedding = self.learner, torch.from_numpy(vectors)
         table, output = learner.network.piece_tables()[0], learner.output.layer
-        inputs = learner.begin[side].expand(len(vectors), 1, -1)
-        ids = torch.zeros(len(vectors), 0, dtype=torch.int64)
+        seen, ids = [learner.begin[side].expand(len(vectors), -1)], []
         for _ in range(6):
-            last = learner.decoder(embedding, inputs)[:, -1]
-            best = output(last).argmax(dim=1)
-            ids = torch.cat([ids, best[:, None]], dim=1)
-            inputs = torch.cat([inputs, table(best)[:, None] * (not blind)], dim=1)
+            inputs = torch.stack(seen, dim=1)
+            if learner.settings.feed:
+                every = embedding[:, None].expand(-1, len(seen), -1)
+                inputs = torch.cat([inputs, every], dim=2)
+            ids.append(output(learner.decoder(embedding, inputs)[:, -1]).argmax(dim=1))
+            seen.append(table(ids[-1]) * (not blind))
         names = [*RESERVED, *self.processor.vocabulary.pieces]
-        texts = (" ".join(names[i] for i in row) for row in ids.tolist())
+        texts = (" ".join(names[i] for i in row) for row in torch.stack(ids, dim=1).tolist())
         return [text.split(f" {RESERVED[END]}")[0] for text in texts]
 
 
@@ -166,7 +167,9 @@ DECODED: dict[str, tuple[dict[str, Any], set[tuple[int, int]], bool]] = {
         {(0, 0)},
         False,
     ),
-    "autoencoding of both": ({"autoencoding": 1, "decode": "both"}, {(0, 0), (1, 1)}, False),
+    "autoencoding of both": (
+        {"autoencoding": 1, "decode": "both", "feed": True}, {(0, 0), (1, 1)}, False,
+    ),
     "translation and autoencoding": (
         {"translation": 1, "autoencoding": 1}, {(0, 1), (1, 1)}, True,
     ),
