@@ -79,6 +79,19 @@ def test_triplet(margin: float, sides: str, negatives: str) -> None:
     assert loss(model, batch, "triplet") == pytest.approx(total, rel=1e-5)
 
 
+@pytest.mark.parametrize("margin", [0.0, 0.3])
+def test_ranking(margin: float) -> None:
+    settings = replace(PLAIN, triplet=0.0, ranking=1.0, margin=margin, scale=7.0)
+    model, batch, vectors = made(settings)
+    same, costs = batch.same.numpy(), []
+    for one, other in (vectors, vectors[::-1]):
+        for i in range(9):
+            right = 7 * (cosine(one[i], other[i]) - margin)
+            wrong = [7 * cosine(one[i], other[j]) for j in range(9) if not same[i, j]]
+            costs.append(np.log(np.exp([right, *wrong]).sum()) - right)
+    assert loss(model, batch, "ranking") == pytest.approx(np.mean(costs), rel=1e-5)
+
+
 @pytest.mark.parametrize("margin", [0.3, 1.1])
 def test_contrastive(margin: float) -> None:
     model, batch, vectors = made(

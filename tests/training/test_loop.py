@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -245,17 +246,20 @@ def test_the_negatives_of_a_mega_batch_are_the_nearest_of_all_its_pairs(negative
             assert cosines[got] == pytest.approx(max(cosines.values()), abs=1e-6)
 
 
-def test_the_negatives_of_a_mega_batch_reach_its_mini_batches() -> None:
-    settings = replace(SETTINGS, **TRIPLET, mega_batch=2)
+@pytest.mark.parametrize("negatives", ["same", "other"])
+def test_the_negatives_of_a_mega_batch_reach_its_mini_batches(negatives: str) -> None:
+    settings = replace(SETTINGS, **TRIPLET, mega_batch=2, negatives=negatives)
     made, data = model(settings, "word"), corpus()
-    batch = next(mini_batches(made, (data, {}), 0))
-    given = batch.negatives[1]
-    assert given.sentences["pieces"].ids.shape[0] == len(batch.same) == len(given.present)
-    own = batch.sides[1]["pieces"]
-    with torch.no_grad():
-        right, wrong = (made.network(one, 1) for one in (batch.sides[1], given.sentences))
-    assert given.present.all() and not torch.isclose(right, wrong).all(dim=1).any()
-    assert own.ids.shape[0] == settings.batch_size
+    mega = list(islice(data.batches(settings.batch_size, settings.seed, 0), 2))
+    found = mega_negatives(made, data, mega)
+    for batch, places in zip(mini_batches(made, (data, {}), 0), found, strict=False):
+        for side, given in zip((0, 1), batch.negatives, strict=True):
+            assert given.present.all()
+            texts = list(data.side(side if negatives == "same" else 1 - side).views["pieces"])
+            read = given.sentences["pieces"]
+            rows = zip(read.ids, read.lengths, strict=True)
+            expected = [texts[place].tolist() for place in places[side]]
+            assert [ids[:length].tolist() for ids, length in rows] == expected
 
 
 def test_a_decoder_needs_pieces() -> None:
