@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -156,14 +157,11 @@ SENTENCES, UNSEEN = split(sentences(2000, 1, words=10, lengths=(2, 4)), 100)
 
 DECODED: dict[str, tuple[dict[str, Any], set[tuple[int, int]], bool]] = {
     "translation": ({"translation": 1}, {(0, 1)}, False),
-    "translation into the source": (
-        {"translation": 1, "decode": "source", "loss": "sum"}, {(1, 0)}, False,
-    ),
     "autoencoding": ({"autoencoding": 1}, {(1, 1)}, False),
     "autoencoding of half the sources": (
         {
             "autoencoding": 1, "decode": "source", "decoded_share": 0.5, "batch_size": 80,
-            "passes": 20,
+            "passes": 20, "loss": "sum",
         },
         {(0, 0)},
         False,
@@ -180,10 +178,16 @@ DECODED: dict[str, tuple[dict[str, Any], set[tuple[int, int]], bool]] = {
         True,
     ),
     "autoencoding and cosine": (
-        {"autoencoding": 1, "cosine": 0.1, "passes": 16}, {(0, 1), (1, 1)}, True,
+        {"autoencoding": 1, "cosine": 0.1, "passes": 14}, {(0, 1), (1, 1)}, True,
     ),
 }  # fmt: skip
 """Settings → sides that are read and written, and whether both encoders are of one space."""
+
+
+@cache
+def with_a_decoder(name: str) -> Trained:
+    """The network of one of these tasks."""
+    return trained(SENTENCES, **{"passes": 10, "learning_rate": 0.03, **DECODED[name][0]})
 
 
 @pytest.mark.parametrize("name", DECODED)
@@ -192,8 +196,7 @@ def test_the_decoder_writes_what_it_was_taught_and_nothing_else(name: str) -> No
 
     Neither does alone. Cosines beside one do so, too, and then the decoder writes the other.
     """
-    training, ways, together = DECODED[name]
-    model = trained(SENTENCES, **{"passes": 12, "learning_rate": 0.03, **training})
+    model, (_, ways, together) = with_a_decoder(name), DECODED[name]
     vectors = [model.vectors(texts, side) for side, texts in enumerate(UNSEEN)]
     for read, side in ((0, 0), (0, 1), (1, 0), (1, 1)):
         right = share(model.written(vectors[read], side), UNSEEN[side])
@@ -202,25 +205,19 @@ def test_the_decoder_writes_what_it_was_taught_and_nothing_else(name: str) -> No
     assert found > 0.9 if together else found < LOW, found
 
 
-@pytest.mark.parametrize(("given", "low", "high"), [(False, 0.0, 0.35), (True, 0.5, 1.0)])
-def test_monolingual_sentences_are_learnt_beside_those_of_pairs(
-    given: bool, low: float, high: float
-) -> None:
-    """Three of the ten words stand in no pair."""
+def test_monolingual_sentences_are_learnt_beside_those_of_pairs() -> None:
+    """Three of the ten words stand in no pair, but in three of five sentences."""
     pairs, _ = split(sentences(500, 1, words=7, lengths=(2, 4)), 1)
-    lines = SENTENCES[1] if given else [f"b{word}" for word in range(10)]
-    model = trained(pairs, monolingual=lines, autoencoding=1, passes=20)
-    found = share(model.written(model.vectors(UNSEEN[1], 1), 1), UNSEEN[1])
-    assert low <= found <= high
+    model = trained(pairs, monolingual=SENTENCES[1], autoencoding=1, passes=20, learning_rate=0.03)
+    assert share(model.written(model.vectors(UNSEEN[1], 1), 1), UNSEEN[1]) > 0.5
 
 
-@pytest.mark.parametrize(("rate", "low", "high"), [(0.0, 0.0, LOW), (0.8, HIGH, 1.0)])
-def test_a_decoder_that_sees_few_words_relies_on_the_vector(
-    rate: float, low: float, high: float
-) -> None:
-    model = trained(SENTENCES, autoencoding=1, passes=10, learning_rate=0.03, decoder_dropout=rate)
-    found = share(model.written(model.vectors(UNSEEN[1], 1), 1, blind=True), UNSEEN[1])
-    assert low <= found <= high
+def test_a_decoder_that_sees_few_words_relies_on_the_vector() -> None:
+    used = with_a_decoder("autoencoding")
+    able = trained(SENTENCES, autoencoding=1, passes=10, learning_rate=0.03, decoder_dropout=0.8)
+    for model, lowest, highest in ((used, 0, LOW), (able, HIGH, 1)):
+        found = share(model.written(model.vectors(UNSEEN[1], 1), 1, blind=True), UNSEEN[1])
+        assert lowest <= found <= highest
 
 
 @pytest.mark.parametrize("softmax", ["full", "sampled", "adaptive"])
@@ -308,7 +305,7 @@ def test_right_pairs_are_pulled_together_and_wrong_ones_pushed_apart(name: str) 
     pairs, unseen = split(sentences(250, 1, words=20, lengths=(2, 5)), 100)
     twice = pairs[0] * 2, pairs[1] * 2
     size = len(twice[0])
-    model = trained(twice, "word", SMALL, alike, batch_size=size, passes=150, **PUSHING[name])
+    model = trained(twice, "word", SMALL, alike, batch_size=size, passes=120, **PUSHING[name])
     cosines = model.cosines(unseen)
     right, wrong = mean_cosines(cosines)
     assert right > 0.95 and wrong < 0.6, (right, wrong)
@@ -376,7 +373,7 @@ def order_told(model: Trained, pairs: Sides) -> float:
 def test_recurrent_encoders_tell_the_order_of_words_and_averages_do_not(name: str) -> None:
     pairs, unseen = in_both_orders()
     architecture, shape = SHAPES[name]
-    model = trained(pairs, architecture, shape, ranking=1, passes=45, batch_size=33)
+    model = trained(pairs, architecture, shape, ranking=1, passes=35, batch_size=33)
     found = order_told(model, unseen)
     assert found > 0.75 if sees_order(architecture) else found == 0, found
 
