@@ -330,8 +330,11 @@ def write_index(
     Raises OutputError.
     """
     with naming_output(folder):
-        for path in files[0].parent.glob(files[0].name + "*"):
-            shutil.copyfile(path, folder / (_SENTENCES + path.name.removeprefix(files[0].name)))
+        for path in files[
+            0
+        ].parent.iterdir():  # not glob, which takes what it cannot list for empty
+            if path.name.startswith(files[0].name):
+                shutil.copyfile(path, folder / (_SENTENCES + path.name.removeprefix(files[0].name)))
         shutil.copyfile(files[1], folder / _VECTORS)
         write_whole(folder / _NEAREST, nearest.astype("<f4").tobytes())
         known = {"format": _FORMAT, **asdict(description)}
