@@ -29,7 +29,7 @@ from bitextfilter.commands.frame import exits
 from bitextfilter.commands.frame.exits import Guard, open_closed_streams
 from bitextfilter.corpus.formats import JsonReader
 from bitextfilter.errors import InputError, ModelError, printable
-from bitextfilter.io import files
+from bitextfilter.io import files, unpack
 from bitextfilter.io.files import naming_input
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.rows import RowReader, TextColumn
@@ -232,6 +232,13 @@ def test_a_bug_is_not_told_on_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
     assert out.getvalue() == "" and "\x1b" not in said.getvalue()
 
 
+def zstd_error(message: str) -> Exception:
+    """The error of the real library, by causing one: its module depends on Python's version."""
+    with pytest.raises(Exception, match="") as caught:  # noqa: PT011
+        unpack.open_zst(__file__).read()
+    return type(caught.value)(message)
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [
@@ -240,6 +247,8 @@ def test_a_bug_is_not_told_on_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
         (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 71),
         (ImportError("libtorch_cpu.so: failed to map segment from shared object"), 71),
         (RuntimeError("unable to open file <m> in read-only mode: Too many open files (24)"), 71),
+        (zstd_error("Unable to compress: Allocation error : not enough memory"), 71),
+        (zstd_error("anything else"), 70),
         (ImportError("no such symbol"), 70),
         (RuntimeError("anything else"), 70),
         (ModelError("too large"), 65),

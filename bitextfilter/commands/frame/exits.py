@@ -177,14 +177,15 @@ _SHORTAGE = (
 )
 _SHORTAGES = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 _SHORT = re.compile(
-    "allocate memory|bad_alloc|failed to map segment|start new thread|Too many open files"
+    "allocate memory|not enough memory|bad_alloc|failed to map segment|start new thread"
+    "|Too many open files"
 )
 """Words of the errors of C libraries and threads."""
 
 
 def _is_shortage(error: BaseException) -> bool:
-    short = isinstance(error, (RuntimeError, ImportError)) and _SHORT.search(str(error))
-    return isinstance(error, MemoryError) or bool(short)
+    library = isinstance(error, (RuntimeError, ImportError)) or type(error).__name__ == "ZstdError"
+    return isinstance(error, MemoryError) or bool(library and _SHORT.search(str(error)))
 
 
 def _flush(stream: TextIO | None) -> None:
