@@ -92,8 +92,8 @@ def test_a_model_is_trained_measured_shown_and_kept(
     search = [str(commands), str(Path(sys.executable).parent)]
     rows = table(run("paper3.sh", data, tmp_path, "word-1", commands=search))
     assert set(rows) == {"word", "theirs: WORD,TRIGRAM"}
-    mega, *figures, seconds, _, theirs = rows["word"]
-    assert (mega, theirs) == ("1", "82.3")
+    width, mega, negatives, *figures, seconds, _, theirs = rows["word"]
+    assert (width, mega, negatives, theirs) == ("300", "1", "other", "82.3")
     assert len(set(figures)) == 1 and -100 <= float(figures[0]) <= 100
     assert int(seconds) >= 0
     assert len((tmp_path / "dev.tsv").read_text().splitlines()) == 3
