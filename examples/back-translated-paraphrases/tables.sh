@@ -1,15 +1,16 @@
 #!/bin/sh
-# Wieting, Mallinson & Gimpel 2017 in small, with translations: their tables 5 to 10 and 12.
+# Wieting, Mallinson & Gimpel 2017 in small, with translations: their tables 4 to 13.
 #
 #     examples/back-translated-paraphrases/tables.sh DATA TRANSLATOR OUTPUT [TABLE...]
 #
-# Translates the German side of bitext in DATA/train/en-de by TRANSLATOR, a German-English model of
-# bitext-train-translator, and trains AVG and GRAN (../papers/paper2.toml) on SAMPLE pairs of
-# reference and translation a setting. Bounds are tuned on DATA/dev/sts/sts2016.*, and only what is
-# best there is measured on DATA/test/sts (STS 2012 to 2015, SICK 2014). Prints Markdown tables: those
-# named, of 5 6 7 8 9 10 12, or all. What is finished in OUTPUT is kept: after an interruption the same
-# command goes on. In the environment:
-#   CORPORA     files of DATA/train/en-de, without .tsv.gz ("europarl bible tatoeba")
+# Translates the other side of bitext in DATA/train/en-SOURCE by TRANSLATOR, a model of
+# bitext-train-translator from that language into English, and trains AVG and GRAN
+# (../papers/paper2.toml) on SAMPLE pairs of reference and translation a setting. Bounds are tuned on
+# DATA/dev/sts/sts2016.*, and only what is best there is measured on DATA/test/sts (STS 2012 to 2015,
+# SICK 2014). Prints Markdown tables: those named, of 4 to 13, or all. What is finished in OUTPUT is
+# kept: after an interruption the same command goes on. In the environment:
+#   SOURCE      the language that is translated (de)
+#   CORPORA     files of DATA/train/en-SOURCE, without .tsv.gz ("europarl bible tatoeba")
 #   ROWS        most rows of each (60000)
 #   SAMPLE      pairs a setting (24000)
 #   HELD_OUT    references of the language model (40000), which are not translated
@@ -34,10 +35,10 @@ recipe=$(cd "$(dirname "$0")" && pwd)
 score=4 length=5 overlap=5 bleu=9 probability=10 # columns; overlap is that of n = 0
 chunk=10000                                      # rows translated between two that are kept
 
-bitext() { # shuffled.tsv: English and German, each English sentence once
+bitext() { # shuffled.tsv: English and the source, each English sentence once
     [ -s "$output/shuffled.tsv" ] && return
     for corpus in ${CORPORA:-europarl bible tatoeba}; do
-        gzip -dc "$data/train/en-de/$corpus.tsv.gz" |
+        gzip -dc "$data/train/en-${SOURCE:-de}/$corpus.tsv.gz" |
             awk -F '\t' -v OFS='\t' '$1 ~ /[^ ]/ && $2 ~ /[^ ]/ && !seen[$1]++ { print $1, $2 }' \
                 > "$output/corpus.tsv"
         sample "${ROWS:-60000}" "$output/corpus.tsv"
@@ -174,6 +175,17 @@ by_length() { # all ranges of both tables
         '[15, 30], [15, 100], [20, 30], [20, 100], [30, 100]]' | tune by-length
 }
 
+table_4() {
+    tune random < /dev/null
+    head_of 'source'
+    row "${SOURCE:-de}, ${CORPORA:-europarl bible tatoeba}" random '' '- | -'
+    cat <<'END'
+| theirs: cs, Common Crawl; Europarl; News | | | | | | | | | 65.4; 65.1; 65.1 | 65.5; 66.5; 67.2 |
+| de, Common Crawl; Europarl; News | | | | | | | | | 66.2; 65.6; 64.7 | 66.5; 67.2; 66.5 |
+| fr, Common Crawl; Europarl; Giga; News | | | | | | | | | 66.1; 65.7; 65.9; 65.2 | 67.3; 67.8; 67.4; 67.0 |
+END
+}
+
 table_5() {
     by_length
     head_of 'words of the translation'
@@ -193,7 +205,6 @@ table_6() {
     head_of 'choice'
     row random random '' '65.5 | 66.9'
     row 'tuned length' by-length '' '66.0 | 67.3'
-    forget random
 }
 
 table_7() {
@@ -249,6 +260,16 @@ table_10() {
         "$output/analysis"
 }
 
+table_11() {
+    printf '\n| P(reference) | reference | translation |\n|---:|---|---|\n'
+    for order in -r ''; do # shellcheck disable=SC2086  # an option or none
+        sort -t "$(printf '\t')" -k "$probability,$probability"n $order "$output/pool.tsv" |
+            awk -F '\t' -v place="$probability" '
+                $place != "" && length($1 $2) <= 160 && rows++ < 5 {
+                    gsub(/\|/, "\\|"); print "| " $place " | " $1 " | " $2 " |" }'
+    done
+}
+
 table_12() {
     for order in 1 2 3; do
         bounded column "column = $((overlap + order))" | tune "overlap$order"
@@ -262,13 +283,26 @@ table_12() {
     forget overlap1 overlap2 overlap3 bleu
 }
 
-[ $# -gt 0 ] || set -- 5 6 7 8 9 10 12
+table_13() { # by an eighth of the pairs, a quarter, a half, all
+    head_of 'pairs'
+    every=$(wc -l < "$output/pool.tsv")
+    for part in 8 4 2 1; do
+        (SAMPLE=$((every / part)) && tune "of-$part" < /dev/null)
+        row "$((every / part))" "of-$part" '' '- | -'
+        forget "of-$part"
+    done
+    cat <<'END'
+| theirs: 100,000, cs; 168,000, de | | | | | | | | | -; 67.6 | 68.5; - |
+END
+}
+
+[ $# -gt 0 ] || set -- 4 5 6 7 8 9 10 11 12 13
 for number; do
     case $number in
-        5 | 6 | 7 | 8 | 9 | 10 | 12) ;;
+        4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13) ;;
         *) echo "$0: there is no table $number here" >&2; exit 2 ;;
     esac
 done
 pool
 for number; do "table_$number"; done
-forget by-length
+forget by-length random

@@ -68,8 +68,8 @@ printf '%s\n' "$list" | while read -r name architecture width mega negatives _; 
         "$sts/stsb.en.tsv" "$sts"/sts201[2-5].*.tsv "$sts/sick2014.tsv"
 done
 
-printf '| model | width | M | negatives | STS Benchmark | 2012 | 2013 | 2014 | 2015 | all of 2012–2015 | SICK 2014 '
-printf '| seconds | theirs: STS Benchmark | theirs: STS 2017 |\n'
+printf '| model | width | M | negatives | STS Benchmark | 2012 | 2013 | 2014 | 2015 '
+printf '| all of 2012–2015 | SICK 2014 | seconds | theirs: STS Benchmark | theirs: STS 2017 |\n'
 printf '|---|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n'
 models | while read -r name architecture width mega negatives benchmark other; do
     side=$([ "$negatives" = same ] && echo own || echo other)

@@ -125,9 +125,34 @@ def test_one_architecture_alone(output: Path, chosen: str, name: str) -> None:
     assert [point.config.architecture for point in points] == [name] * 14
 
 
+def test_more_pairs_each_time(output: Path) -> None:
+    pool = len((output / "pool.tsv").read_text().splitlines())
+    for part in (8, 4, 2, 1):
+        points = read_grid(output / f"of-{part}.toml").points()
+        assert {point.sample for point in points} == {pool // part}
+
+
+def test_another_source_is_translated(output: Path) -> None:
+    data = output.parent / "data"
+    (data / "train" / "en-cs").mkdir()
+    rows = gzip.compress("".join(f"One {n}\tJedna {n}\n" for n in range(500)).encode())
+    (data / "train" / "en-cs" / "captions.tsv.gz").write_bytes(rows)
+    asked = {"SOURCE": "cs", "CORPORA": "captions", "ROWS": "500"}
+    done = run(output.parent, data, output.parent / "cs", "4", **asked)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "| cs, captions | 66.7 | 61.0 |" in done.stdout
+    assert "made of Jedna" in (output.parent / "cs" / "pool.tsv").read_text()
+
+
 def test_tables(output: Path) -> None:
-    tables = (output / "stdout").read_text().strip().split("\n\n")
-    assert len(tables) == 7
+    source, *tables, examples, diversity, scaling = (
+        (output / "stdout").read_text().strip().split("\n\n")
+    )
+    assert len(tables) == 6
+    assert "| de, europarl bible tatoeba | 66.7 | 61.0 |" in source
+    assert scaling.count("| 66.7 | 61.0 |") == 4 and "| overlap, n = 1 |" in diversity
+    assert examples.count("| 0.5 | English ") == 10 and "| made of Deutsch " in examples
+    tables += [source, examples, diversity, scaling]
     for table in tables:
         rows = [line.split("|") for line in table.splitlines()]
         assert len({len(row) for row in rows}) == 1
@@ -145,5 +170,5 @@ def test_what_is_finished_is_kept(output: Path) -> None:
     (output.parent / "bitext-paraphrase").write_text("#!/bin/sh\nexit 9\n")
     done = run(output.parent, output.parent / "data", output, "8", "10")
     assert done.returncode == 0 and done.stdout.count("|---|") == 2
-    wrong = run(output.parent, output.parent / "data", output, "11")
-    assert (wrong.returncode, wrong.stdout) == (2, "") and "no table 11" in wrong.stderr
+    wrong = run(output.parent, output.parent / "data", output, "14")
+    assert (wrong.returncode, wrong.stdout) == (2, "") and "no table 14" in wrong.stderr

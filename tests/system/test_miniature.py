@@ -7,6 +7,7 @@ columns and folders of the real ones and write down what they were asked.
 from __future__ import annotations
 
 import gzip
+import lzma
 import os
 import subprocess
 import sys
@@ -194,3 +195,16 @@ def test_translators_are_trained_once_and_gone_on_with(folder: Path, tmp_path: P
     assert (tmp_path / "postedits.tsv").read_text() == "A dog, here.\tEin Hund, hier.\n" * 3
     assert not list(tmp_path.glob("*.training"))
     assert run(folder, TRAIN, tmp_path) == []
+
+
+def test_a_translator_from_another_language_reads_all_open_pairs(
+    folder: Path, tmp_path: Path
+) -> None:
+    multi = folder / "data" / "train" / "multi"
+    multi.mkdir(exist_ok=True)
+    (multi / "one.tsv.xz").write_bytes(lzma.compress(b"en\tcs\tfr\na\t\tb\nc\td\te\n"))
+    (asked,) = run(folder, TRAIN, tmp_path, "cs-en")
+    assert "--languages cs,en --scol 2 --tcol 1 " in asked
+    assert "/dev/ted.en-cs.tsv --dev-scol 2 --dev-tcol 1" in asked
+    assert asked.count("--pairs ") == 3 and asked.count("/train/en-cs/") == 2
+    assert (tmp_path / "cs.tsv").read_text() == "c\td\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 import os
 import re
 import subprocess
@@ -125,20 +126,58 @@ def test_the_table_of_detection_and_its_noise(data: Path, tmp_path: Path) -> Non
 
     runs = "x: 9 pairs\nx: 9 pairs, 1 left out"
     finished(tmp_path, "gran-30-none", runs, msrpc=detected(0.6), products=detected(0.7),
-             sts=correlations(sick2014=51.26, mean_sts2014="-"))  # fmt: skip
+             sts=correlations(sick2014=51.26, mean_sts2014="-"),
+             sick=correlations(sick2014=71.26))  # fmt: skip
     rows = table(run("paper4.sh", data, tmp_path, "gran-30-none"))
     assert rows["gran"] == [
-        "30", "none", "61.0/80.0", "62.0/80.0", "72.0/80.0", "0.51", "-/0.20", "> 12"
+        "100", "30", "none", "61.0/80.0", "62.0/80.0", "72.0/80.0", "0.51", "0.71", "-/0.20", "> 12"
     ]  # fmt: skip
-    assert rows["majority"][2] == "60.0/80.0"
+    assert rows["majority"][3] == "60.0/80.0"
     clean, noisy = (
-        [line.split("\t") for line in (tmp_path / f"train-{rate}.tsv").read_text().splitlines()]
-        for rate in (0, 30)
+        [line.split("\t") for line in (tmp_path / name).read_text().splitlines()]
+        for name in ("sample.tsv", "train-30-100.tsv")
     )
     assert [row[0] for row in clean] == [row[0] for row in noisy]
     changed = sum(one != other for one, other in zip(clean, noisy, strict=True))
     assert 0.2 < changed / len(clean) < 0.4
     assert {row[1] for row in noisy} < {row[1] for row in clean}
+    write(tmp_path / "wa-20-morfessor-25.log", ["bitext-train-encoder: 9 updates, 1.0 s"])
+    for ending in ("sts", "sick", "msrpc", "products"):
+        write(tmp_path / f"wa-20-morfessor-25.{ending}", ["sick2014\t1\t9\t0\t5"])
+    more = table(run("paper4.sh", data, tmp_path, "wa-20-morfessor-25"))
+    assert more["wa"][:3] == ["25", "20", "morfessor"]
+    lines = (tmp_path / "train-20-25.tsv").read_text().splitlines()
+    assert len(lines) == len(clean) // 4
+
+
+def test_every_model_of_the_third_paper_has_its_settings(tmp_path: Path, data: Path) -> None:
+    asked, output = tmp_path / "asked", tmp_path / "out"
+    stubs = {
+        "train-encoder": [f'echo "$*" >> {asked}', 'while [ "$1" != -o ]; do shift; done',
+                          'mkdir "$2.training"', 'echo "x: 9 updates, 7.4 s" >&2'],
+        "evaluate": ['printf "stsb.en\\t1\\t9\\t0\\t61.25\\n"'],
+    }  # fmt: skip
+    for name, lines in stubs.items():
+        write(tmp_path / "bin" / f"bitext-{name}", ["#!/bin/sh", *lines])
+        (tmp_path / "bin" / f"bitext-{name}").chmod(0o755)
+    rows = table(run("paper3.sh", data, output, commands=[str(tmp_path / "bin")]))
+    assert rows["blstm"][:5] == ["900", "20", "own", "61.2", "-"]
+    lines = asked.read_text().splitlines()
+    given = [dict(re.findall(r"--set ([a-z._]+)=(\S+)", line)) for line in lines]
+    parts = [line.split("--architecture ")[1].split()[0] for line in lines]
+    assert len(lines) == 42 and [one["training.negatives"] for one in given[:2]] == [
+        "other",
+        "same",
+    ]
+    assert {"word+trigram", "word,trigram,lstm", "word+trigram+lstm"} < set(parts)
+    base = read_settings(PAPERS / "paper3.json")
+    for name, one in zip(parts, given, strict=True):
+        whole = {key: int(one[f"training.{key}"]) for key in ("mega_batch", "validate_every")}
+        scramble = float(one["training.scramble"])
+        training = {**base["training"], **whole, "scramble": scramble}
+        more = {} if "trigram" in name else {"trigrams": {}}
+        EncoderConfig.from_dict({**base, **more, "architecture": name, "training": training})
+        assert ("lstm" in name or name == "gran") == (scramble == 0.3)
 
 
 def test_the_table_of_bilingual_models(data: Path, tmp_path: Path) -> None:
@@ -260,4 +299,69 @@ def test_pairs_that_two_scores_judge_differently(tmp_path: Path) -> None:
         "0.100, 12.5": ["0.900, 87.5", "half", "two", "eins"],
     }, "one of each label"
     unknown = run("kim2019.sh", tmp_path, tmp_path, "table9")
+    assert unknown.returncode == 1 and "no table is called table9" in unknown.stderr
+
+
+def test_pairs_from_tables_of_many_languages_and_their_models(
+    data: Path, tmp_path: Path, commands: Path
+) -> None:
+    multi = tmp_path / "data" / "train" / "multi"
+    multi.mkdir(parents=True)
+    rows = [f"Train {i} is late.\tZug {i} hat Verspätung.\t" for i in range(150)]
+    text = "\n".join(["en\tde\tfr", *rows, rows[0], "no\t\t", ""])
+    (multi / "one.tsv.xz").write_bytes(lzma.compress(text.encode()))
+    (multi / "two.tsv.xz").write_bytes(lzma.compress(b"en\tfr\nno\tnon\n"))
+    done = run("make-pairs.sh", tmp_path / "data", "fr")
+    assert (done.returncode, done.stdout) == (0, "no\tnon\n")
+    judged = (data / "test/sts/stsb.en.tsv").read_text()
+    for language in ("en", "de"):
+        write(tmp_path / "data" / f"test/sts/stsb.{language}.tsv", judged.splitlines())
+    search = [str(commands), str(Path(sys.executable).parent)]
+    found = table(
+        run("sts-languages.sh", tmp_path / "data", tmp_path / "out", "de", commands=search)
+    )
+    pairs, _, correlation, interval, *english = found["de"]
+    assert pairs == "147" and [correlation, interval] == english and "–" in interval
+    assert len((tmp_path / "out" / "de.dev.tsv").read_text().splitlines()) == 3
+    negatives = subprocess.run(
+        [sys.executable, str(PAPERS / "negatives.py"), str(tmp_path / "out" / "de"),
+         str(tmp_path / "out" / "de.train.tsv"), "1", "2"],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    shown = table(negatives)
+    assert len(shown) == 5
+    for source, (target, *others) in shown.items():
+        assert target == source.replace("Train", "Zug").replace("is late", "hat Verspätung")
+        assert len(others) == 2 and all(other.startswith("Train ") for other in others)
+        assert source not in others
+
+
+def test_how_vectors_lie(data: Path, tmp_path: Path, commands: Path) -> None:
+    folder = tmp_path / "data"
+    verses = [f"Verse {i} | of bread\tVers {i}" for i in (1, 2, 3, 3)]
+    write(folder / "train/en-de/bible.tsv.gz", verses)
+    judged = [f"{i % 3}\tTrain {i} is late\tTrain {i * i % 9} is slow" for i in range(9)]
+    write(folder / "test/sts/stsb.en.tsv", judged)
+    search = [str(commands), str(Path(sys.executable).parent)]
+
+    def rows(name: str) -> list[list[str]]:
+        done = run("vectors.sh", folder, tmp_path / "out", name, commands=search)
+        table(done)
+        lines = [re.split(r"(?<!\\)\|", line)[1:-1] for line in done.stdout.splitlines()[2:]]
+        return [[cell.strip() for cell in line] for line in lines]
+
+    near = rows("neighbours")
+    assert len(near) == 6 and {row[0] for row in near} == {"en-de"}
+    assert {row[3] for row in near[:3]} == {rf"Verse {i} \| of bread" for i in (1, 2, 3)}
+    histogram = rows("histogram")
+    assert sum(int(row[4]) for row in histogram) == 6
+    for row in histogram:
+        inside = [
+            n for n in near if n[1] == row[1] and float(row[2]) <= float(n[2]) < float(row[3])
+        ]
+        assert len(inside) == int(row[4])
+    grades = rows("grades")
+    assert [row[1:3] for row in grades] == [["0", "3"], ["1", "3"], ["2", "3"]]
+    assert grades[0][5] == "-" and re.match("(yes|no), ", grades[1][5])
+    unknown = run("vectors.sh", folder, tmp_path / "out", "table9")
     assert unknown.returncode == 1 and "no table is called table9" in unknown.stderr
