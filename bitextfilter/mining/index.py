@@ -330,11 +330,10 @@ def write_index(
     Raises OutputError.
     """
     with naming_output(folder):
-        for path in files[
-            0
-        ].parent.iterdir():  # not glob, which takes what it cannot list for empty
-            if path.name.startswith(files[0].name):
-                shutil.copyfile(path, folder / (_SENTENCES + path.name.removeprefix(files[0].name)))
+        own = files[0].name
+        for path in files[0].parent.iterdir():  # glob takes a folder that it cannot list for empty
+            if path.name.startswith(own):
+                shutil.copyfile(path, folder / (_SENTENCES + path.name.removeprefix(own)))
         shutil.copyfile(files[1], folder / _VECTORS)
         write_whole(folder / _NEAREST, nearest.astype("<f4").tobytes())
         known = {"format": _FORMAT, **asdict(description)}

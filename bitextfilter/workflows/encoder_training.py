@@ -141,10 +141,11 @@ class EncoderConfig(NetworkConfig):
         )
         passes = training.passes or _whole(3, 500_000 / max(pairs, 1), 10)
         longest = training.maximum_length or max(60, 108 - vocabulary // 500)
-        if training.updates:
-            passes = training.updates * training.batch_size / max(pairs, 1)
-        updates = count_updates(pairs, passes, training.batch_size)
-        every = training.validate_every or validation_interval(updates, passes, training.mega_batch)
+        updates = training.updates or count_updates(pairs, passes, training.batch_size)
+        if training.updates:  # which the setting of passes has no say in
+            passes = training.passes
+        read = updates * training.batch_size / max(pairs, 1)
+        every = training.validate_every or validation_interval(updates, read, training.mega_batch)
         return dataclasses.replace(
             self,
             segmentation=dataclasses.replace(segmentation, vocabulary_size=vocabulary),

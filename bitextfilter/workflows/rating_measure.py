@@ -8,7 +8,7 @@ from math import ceil, floor
 import numpy as np
 
 from bitextfilter.arrays import Scores, Vectors
-from bitextfilter.errors import SettingsError
+from bitextfilter.errors import InputError
 from bitextfilter.evaluation.sts import RatedPairs, pearson
 from bitextfilter.scoring.model import Model
 from bitextfilter.similarity.vectors import unit_rows
@@ -32,16 +32,16 @@ class RatingMeasure(PairMeasure):
     ) -> None:
         """Learn the ratings of *training*; the best epoch is chosen by those of *development*.
 
-        Raises SettingsError for a language that the model lacks, ratings of a wider scale than 100,
-        or ratings that are all the same.
+        Raises SettingsError for a language that the model lacks, and InputError for ratings of a
+        wider scale than 100, or ratings that are all the same.
         """
         super().__init__(model, "cosine", languages)
         for name, pairs in (("--regression", training), ("--development", development)):
             if np.ptp(pairs.ratings) == 0:
-                raise SettingsError(f"{name}: all ratings are the same: nothing can be learnt")
+                raise InputError(f"{name}: all ratings are the same: nothing can be learnt")
         low, high = floor(min(training.ratings)), ceil(max(training.ratings))
         if high - low > _WIDEST:
-            raise SettingsError(
+            raise InputError(
                 f"--regression: ratings from {low} to {high}, but at most {_WIDEST} apart are"
                 " learnt; divide them"
             )

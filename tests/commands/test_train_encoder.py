@@ -111,6 +111,16 @@ def test_a_model_or_vectors_are_a_start(home: Path) -> None:
     assert "initial vectors of 1 of" in train(home, "--embeddings", home / "some.vec").stderr
 
 
+def test_the_settings_of_a_run_of_so_many_updates_can_be_read_again() -> None:
+    """As the model keeps them: passes have no effect beside updates."""
+    # Four validations in each of 8.4 passes; one in each mega-batch.
+    for name, interval in (("autoencoder", 2), ("word,trigram", 40)):
+        values = {"architecture": name, "training": {"updates": 70}}
+        fitted = EncoderConfig.from_dict(values).fitting(1000)
+        assert EncoderConfig.from_dict(fitted.to_dict()).to_dict() == fitted.to_dict()
+        assert fitted.training.validate_every == interval
+
+
 NOISY = {
     "shape": {},
     "architecture": "word+gran,trigram",
