@@ -2,8 +2,9 @@
 
 The autoencoder (section 3 of the paper) has a bidirectional recurrent network a language over one
 table of subword vectors; the sentence embedding is the element-wise maximum over the states (eq. 3,
-6), or another pooling. The decoder they share, of these languages (``training/encoder_learner.py``)
-or of a third (``training/pivot.py``), exists only in training and is not part of a model folder.
+6), or another pooling. With ``composition=shared`` both languages have the same network. The
+decoder they share, of these languages (``training/encoder_learner.py``) or of a third
+(``training/pivot.py``), exists only in training and is not part of a model folder.
 
 With ``average`` (ours, not the paper's) the weighted average of the subword vectors is added to
 the scaled maximum: the network starts as an averaging encoder and learns word order on top.
@@ -27,6 +28,7 @@ from bitextfilter.encoders.base import (
     piece_vectors,
 )
 from bitextfilter.encoders.combination import (
+    SHARING,
     CachedPart,
     EncoderPart,
     WeightedAverage,
@@ -74,6 +76,11 @@ class AutoencoderSettings(Settings):
         "the sentence vector from the states: `max` (Kim et al. 2019), `mean`, `last` of either"
         " direction, or a mean weighted by `attention` (Yang et al. 2016)",
         choices=POOLINGS,
+    )
+    composition: str = setting(
+        "separate",
+        "an encoder a language (Kim et al. 2019), or one that both share (Artetxe & Schwenk 2019)",
+        choices=SHARING,
     )
     average: bool = setting(
         False,
@@ -129,7 +136,7 @@ def pooled_states(cached: CachedRecurrent, pooling: Pooling) -> CachedPart:
 
 
 class AutoencoderNetwork(Network):
-    """Two bidirectional encoders, pooled, over one table of subword vectors."""
+    """One bidirectional encoder or two, pooled, over one table of subword vectors."""
 
     def __init__(self, settings: AutoencoderSettings, sizes: Mapping[str, int]) -> None:
         """``sizes``: how many ids each view has."""
@@ -137,8 +144,10 @@ class AutoencoderNetwork(Network):
         self.settings = settings
         self.embedding = piece_vectors(sizes[PIECES], settings.embedding)
         shape = (settings.cell, settings.embedding, settings.hidden, settings.layers)
-        self.encoders = nn.ModuleList(BidirectionalRecurrent(*shape) for _ in range(2))
-        self._poolings = [POOLINGS[settings.pooling](settings.dim) for _ in range(2)]
+        count = 2 if settings.composition == "separate" else 1
+        self._encoders = [BidirectionalRecurrent(*shape) for _ in range(count)]
+        self._poolings = [POOLINGS[settings.pooling](settings.dim) for _ in range(count)]
+        self.encoders = nn.ModuleList(self._encoders)
         self.poolings = nn.ModuleList(self._poolings)
         if settings.average:
             self.average = WeightedAverage(sizes[PIECES])
@@ -153,11 +162,8 @@ class AutoencoderNetwork(Network):
         """See :meth:`Network.prepare_tokens`."""
         ids = tokens[PIECES].ids
         vectors = self.embedding(ids)
-        encoder = self.encoders[side]
-        assert isinstance(encoder, BidirectionalRecurrent)
-        pooled = pooled_states(
-            CachedRecurrent(encoder, vectors, self.threads), self._poolings[side]
-        )
+        cached = CachedRecurrent(self._encoders[-side], vectors, self.threads)
+        pooled = pooled_states(cached, self._poolings[-side])
         if not self.settings.average:
             return lambda inputs: pooled(inputs[PIECES])
         weighted = self.average.weighted(vectors, ids)
@@ -173,7 +179,8 @@ class AutoencoderNetwork(Network):
         """See :meth:`Network.forward`."""
         ids, lengths = inputs[PIECES].ids, inputs[PIECES].lengths
         vectors = self.dropout(self.embedding(ids))
-        pooled: Tensor = self.poolings[side](self.encoders[side](vectors, lengths), lengths)
+        # Of side 1, or of both.
+        pooled: Tensor = self.poolings[-side](self.encoders[-side](vectors, lengths), lengths)
         if not self.settings.average:
             return pooled
         average: Tensor = self.average(vectors, ids, lengths)

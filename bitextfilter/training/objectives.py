@@ -50,13 +50,12 @@ def sampled_softmax_loss(
     offsets, drawn = bias[:, None], rows_of(weight, samples)
     right = _at_least_float32((states * rows_of(weight, targets)).sum(1))
     right = right + rows_of(offsets, targets)[:, 0]
-    others = functional.linear(states, drawn, rows_of(offsets, samples)[:, 0])
-    others = _at_least_float32(others)
-    others = others - log_expected[samples]
-    others = others.masked_fill(samples[None, :] == targets[:, None], float("-inf"))
+    # Few passes over this matrix, the largest of a training.
+    offset = rows_of(offsets, samples)[:, 0] - log_expected[samples]
+    others = _at_least_float32(functional.linear(states, drawn, offset))
+    others = others.masked_fill_(samples[None, :] == targets[:, None], float("-inf"))
     # The target stands for itself with weight 1; the samples for the rest of the vocabulary.
-    total = torch.logsumexp(torch.cat([right[:, None], others], dim=1), dim=1)
-    return (total - right).mean()
+    return (torch.logaddexp(right, torch.logsumexp(others, dim=1)) - right).mean()
 
 
 def ranking_loss(
@@ -251,7 +250,10 @@ class OutputLayer(nn.Module):
             self.layer: nn.Module = nn.AdaptiveLogSoftmaxWithLoss(dim, size, cutoffs)
             return
         self.layer = nn.Linear(dim, size)
-        share = torch.from_numpy((counts + 1.0) ** SAMPLING_POWER)
+        shares = torch.from_numpy(counts + 1.0)
+        with torch.no_grad():  # as likely as they are: the encoder need not tell that first
+            self.layer.bias.copy_((shares / shares.sum()).log())
+        share = shares**SAMPLING_POWER
         share = share / share.sum()
         self.register_buffer("share", share, persistent=False)
         expected = (share * settings.samples).log().float()

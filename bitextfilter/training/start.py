@@ -27,8 +27,19 @@ def start_matrix_(matrix: Tensor, generator: torch.Generator, gates: int = 1) ->
         nn.init.xavier_uniform_(part, generator=generator)
 
 
-_SOURCE = re.compile(r"^(vectors|parts)\.0\.")
-"""Prefix of a combination's tensors of the source language, or of both."""
+_SOURCE = re.compile(r"^(vectors|parts|gains|encoders|poolings)\.0\.")
+"""Prefix of a network's tensors of the source language, or of both."""
+
+
+def start_alike(network: Network) -> None:
+    """Copy every tensor of the source language to the target's, where each has its own.
+
+    A name or a number that stands in both texts then has the same vector from the first update on,
+    and the vectors of translations are alike sooner.
+    """
+    tensors = network.state_dict()
+    sources = {_SOURCE.sub(r"\1.1.", name): name for name in tensors if _SOURCE.match(name)}
+    network.load_state_dict({name: tensors[sources.get(name, name)] for name in tensors})
 
 
 def start_from(network: Network, other: Network) -> list[str]:

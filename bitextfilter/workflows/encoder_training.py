@@ -33,7 +33,13 @@ from bitextfilter.training.encoder_learner import BilingualLearner, EncoderLearn
 from bitextfilter.training.loop import Stream
 from bitextfilter.training.pivot import PivotLearner, check_settings, pivot_stream
 from bitextfilter.training.settings import TrainingSettings, count_updates, validation_interval
-from bitextfilter.training.start import check_vectors, start_from, start_small, use_vectors
+from bitextfilter.training.start import (
+    check_vectors,
+    start_alike,
+    start_from,
+    start_small,
+    use_vectors,
+)
 from bitextfilter.workflows.runs import RECORD, NetworkConfig, TrainingFiles, TrainingRun
 
 RECIPE: Mapping[str, Any] = {
@@ -159,7 +165,12 @@ class EncoderConfig(NetworkConfig):
 
         Initial vectors raise as :func:`check_vectors`.
         """
-        separate = [name for name, value in vars(self.shape).items() if value == "separate"]
+        usual = type(self.shape)()
+        separate = [
+            name
+            for name, value in vars(self.shape).items()
+            if value == "separate" and getattr(usual, name) == "shared"
+        ]
         if separate and len(set(files.languages)) == 1:
             raise SettingsError(
                 f"shape.{separate[0]} is separate, but both sides are {files.languages[0]}:"
@@ -316,6 +327,7 @@ class EncoderTraining(TrainingRun):
         network = ENCODERS.build(config.architecture, config.shape, self.processor.sizes())
         if config.training.initial == "uniform":
             start_small(network, config.training.seed)
+        start_alike(network)
         if files.start is not None:
             taken = start_from(network, ENCODERS.load(files.start).network)
             note(f"from {files.start.name}: {', '.join(taken)}")

@@ -33,6 +33,10 @@ SHAPES: dict[str, tuple[str, dict[str, object]]] = {
         name: ("autoencoder", {"embedding": 24, "hidden": 12, "pooling": name})
         for name in ("mean", "last", "attention")
     },
+    "one for both": (
+        "autoencoder",
+        {"embedding": 24, "hidden": 12, "composition": "shared", "pooling": "attention"},
+    ),
     **{name: (name, {"embedding": 24}) for name in PARTS},
     "side by side": ("word,trigram", {"embedding": 40}),
     "added": ("word+trigram+lstm", {"embedding": 24}),

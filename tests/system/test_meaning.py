@@ -116,12 +116,14 @@ def trained(
     )
     if start is not None:
         start(network, processor)
-    counts = np.concatenate([[0, 0, 0, len(every[1])], processor.vocabulary.counts[:, 1]])
     settings = TrainingSettings(**{**USUAL, **training})
+    sides = [*settings.decoded_sides]
+    ends = sum(len(every[side]) for side in sides)
+    counts = np.concatenate([[0, 0, 0, ends], processor.vocabulary.counts[:, sides].sum(1)])
     learner = BilingualLearner(network, shape.get("cell", "lstm"), counts, settings)
-    sides = (numbered(processor, texts, side) for side, texts in enumerate(pairs))
+    read = (numbered(processor, texts, side) for side, texts in enumerate(pairs))
     more = {1: numbered(processor, [*monolingual], 1)} if monolingual else {}
-    stream = pair_stream(learner, (Corpus(*sides, np.ones(len(pairs[0]))), more))
+    stream = pair_stream(learner, (Corpus(*read, np.ones(len(pairs[0]))), more))
     learn_in_memory(learner, stream, lambda _: 0.0)
     return Trained(processor, learner)
 

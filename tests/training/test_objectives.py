@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from bitextfilter.training.objectives import (
     HardNegatives,
+    OutputLayer,
     contrastive_loss,
     margin_loss,
     ranking_loss,
@@ -18,6 +20,7 @@ from bitextfilter.training.objectives import (
     softmax_loss,
     taken,
 )
+from bitextfilter.training.settings import TrainingSettings
 
 
 @pytest.fixture(autouse=True)
@@ -248,3 +251,12 @@ def test_gradients_do_not_depend_on_the_race_of_threads(
     finally:
         torch.set_num_threads(1)
     assert len(seen) == 1
+
+
+@pytest.mark.parametrize("softmax", ["full", "sampled"])
+def test_words_are_at_first_as_likely_as_they_are_frequent(softmax: str) -> None:
+    """From a state of zeros; a word that never occurs counts as one that does once."""
+    counts = np.array([0, 3, 6, 99])
+    layer = OutputLayer(5, counts, TrainingSettings(softmax=softmax)).layer
+    likely = layer(torch.zeros(1, 5)).softmax(1)[0]
+    assert likely.tolist() == pytest.approx([1 / 112, 4 / 112, 7 / 112, 100 / 112])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tracemalloc
 from pathlib import Path
 
@@ -15,7 +16,13 @@ from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import InputError, NotFoundError, SettingsError
 from bitextfilter.text.ragged import PIECES, TRIGRAMS
 from bitextfilter.text.vocabulary import RESERVED, Vocabulary
-from bitextfilter.training.start import check_vectors, read_vectors, start_from, use_vectors
+from bitextfilter.training.start import (
+    check_vectors,
+    read_vectors,
+    start_alike,
+    start_from,
+    use_vectors,
+)
 
 SIZES = {PIECES: 7, TRIGRAMS: 5}
 VOCABULARY = Vocabulary(["a", "b", "c"], np.ones((3, 2), dtype=np.int64))
@@ -45,6 +52,36 @@ def test_the_sides_of_a_model_that_has_both_stay_apart(shape: dict[str, str]) ->
     assert start_from(made, other) == sorted(other.state_dict())
     for name, tensor in made.state_dict().items():
         assert torch.equal(tensor, other.state_dict()[name])
+
+
+def test_an_encoder_that_both_languages_share_starts_those_of_either() -> None:
+    shape = {"hidden": 3, "pooling": "attention"}
+    other = network(1, "autoencoder", composition="shared", **shape)
+    made = network(2, "autoencoder", **shape)
+    start_from(made, other)
+    others = other.state_dict()
+    for name, tensor in made.state_dict().items():
+        assert torch.equal(tensor, others[name.replace(".1.", ".0.", 1)])
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("autoencoder", {"hidden": 3, "pooling": "attention"}),
+        ("autoencoder", {"hidden": 3, "composition": "shared"}),
+        ("word+gran,trigram", {"tables": "separate", "composition": "separate", "gain": 0.5}),
+        ("word+gran,trigram", {"tables": "separate"}),
+    ],
+)
+def test_what_each_language_has_of_its_own_starts_alike(
+    name: str, shape: dict[str, object]
+) -> None:
+    made = network(1, name, **shape)
+    before = {name: tensor.clone() for name, tensor in made.state_dict().items()}
+    start_alike(made)
+    for key, tensor in made.state_dict().items():
+        source = re.sub(r"^([a-z]+)\.1\.", r"\1.0.", key)
+        assert torch.equal(tensor, before[source]), key
 
 
 def test_what_does_not_fit_stays_and_one_that_nothing_fits_is_refused() -> None:

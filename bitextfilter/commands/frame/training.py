@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bitextfilter.commands.frame.command import keep_freed_memory
 from bitextfilter.commands.frame.options import (
     FILE,
     FOLDER,
@@ -207,10 +208,11 @@ def run_environment(
     resume: bool = False,
     output: str | None = None,
 ) -> Environment:
-    """The environment of a training; ``error``: form of a validation's error.
+    """The environment of a training, which keeps the memory that it frees.
 
-    ``output``: folder of the model, if not -o.
+    ``error``: form of a validation's error. ``output``: folder of the model, if not -o.
     """
+    keep_freed_memory()
     from bitextfilter.workflows.runs import Environment
 
     device, threads = run.common.device, run.common.threads
