@@ -127,10 +127,12 @@ class EncoderLearner(Learner):
                 " reads pieces, such as word"
             )
         width = self.network.piece_tables()[0].embedding_dim
-        dim = self.network.dim
-        self.decoder = RecurrentDecoder(cell, width + dim * self.settings.feed, dim)
+        wide = self.settings.decoder_width
+        hidden = wide or self.network.dim
+        self.start = nn.Linear(self.network.dim, hidden) if wide else nn.Identity()
+        self.decoder = RecurrentDecoder(cell, width + hidden * self.settings.feed, hidden)
         self.begin = nn.Parameter(torch.randn(languages, width) * width**-0.5)
-        self.output = OutputLayer(self.network.dim, counts, self.settings)
+        self.output = OutputLayer(hidden, counts, self.settings)
 
     def encode(self, sentences: Inputs, side: int) -> Tensor:
         """Sentence vectors ``(n, d)`` of one side, with the noise of training while it trains."""
@@ -149,18 +151,19 @@ class EncoderLearner(Learner):
         It is the mean over all tokens, or with ``loss=sum`` the mean over sentences of their sums.
 
         Args:
-            embedding: vectors ``(n, d)``, the decoder's initial states.
+            embedding: vectors ``(n, d)``, from which the decoder starts.
             sentences: its targets, ``(n, t)``.
             table: vectors of its inputs, the tokens before.
             language: whose begin mark it starts from.
         """
         ids, lengths = sentences.ids, sentences.lengths
+        state = self.start(embedding)
         first = self.begin[language].expand(len(ids), 1, -1)
         inputs = torch.cat([first, self._seen(table(ids))], dim=1)
         if self.settings.feed:
-            every = embedding[:, None].expand(-1, inputs.shape[1], -1)
+            every = state[:, None].expand(-1, inputs.shape[1], -1)
             inputs = torch.cat([inputs, every], dim=2)
-        states = self.decoder(embedding, inputs)
+        states = self.decoder(state, inputs)
         targets = torch.cat([ids, torch.zeros_like(ids[:, :1])], dim=1)
         targets = targets.scatter(1, lengths[:, None], END)
         inside = padding_mask(lengths + 1, targets.shape[1])

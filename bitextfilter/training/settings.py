@@ -134,6 +134,13 @@ class TrainingSettings(LoopSettings):
         within=">= 0, < 1",
         needs=_DECODER,
     )
+    decoder_width: int = setting(
+        0,
+        "width of the decoder, which starts from a learnt linear map of the sentence vector; 0: as"
+        " wide as that, which is its start (Kim et al.)",
+        within=">= 0",
+        needs=_DECODER,
+    )
     cosine: float = setting(
         0.0,
         "weight of 1 − cosine of a pair, beside other objectives (future work of Kim et al.): alone"

@@ -149,18 +149,23 @@ def test_the_decoder_does_not_see_a_share_of_its_inputs_in_training() -> None:
     assert torch.equal(model.eval()._seen(vectors), vectors)
 
 
+@pytest.mark.parametrize("width", [0, 5])
 @pytest.mark.parametrize("feed", [False, True])
-def test_a_fed_decoder_reads_the_vector_at_every_step(feed: bool) -> None:
-    """Its states are those of torch's LSTM on subwords beside the vector."""
-    model, batch, _ = made(replace(PLAIN, triplet=0.0, translation=1.0, feed=feed))
+def test_a_fed_decoder_reads_the_vector_at_every_step(feed: bool, width: int) -> None:
+    """Its states are those of torch's LSTM on subwords beside the vector, or a map of it."""
+    model, batch, _ = made(
+        replace(PLAIN, triplet=0.0, translation=1.0, feed=feed, decoder_width=width)
+    )
     written, table = batch.sides[1]["pieces"], model.network.piece_tables()[0]
     ids = written.ids[:1, : int(written.lengths[0])]
     with torch.no_grad():
         vector = model.encode(batch.sides[0], 0)[:1]
+        start = vector @ model.start.weight.T + model.start.bias if width else vector
+        assert start.shape[1] == (width or vector.shape[1])
         rows = [model.begin[1], *table(ids)[0]]
         if feed:
-            rows = [torch.cat([row, vector[0]]) for row in rows]
-        state = (vector[None], vector[None])
+            rows = [torch.cat([row, start[0]]) for row in rows]
+        state = (start[None], start[None])
         logs = model.output.layer(model.decoder.cells(torch.stack(rows)[None], state)[0][0])
         expected = torch.nn.functional.cross_entropy(logs, torch.tensor([*ids[0].tolist(), END]))
         found = model.written(vector, Padded(ids, torch.tensor([ids.shape[1]])), table, 1)
