@@ -41,6 +41,7 @@ from bitextfilter.models.pooling import (
     MaxPooling,
     MeanPooling,
     Pooling,
+    Standardisation,
     mean_of_steps,
 )
 from bitextfilter.models.recurrent import (
@@ -81,6 +82,11 @@ class AutoencoderSettings(Settings):
         "separate",
         "an encoder a language (Kim et al. 2019), or one that both share (Artetxe & Schwenk 2019)",
         choices=SHARING,
+    )
+    standardise: bool = setting(
+        False,
+        "each number of a pooled vector less its mean, divided by its standard deviation, both of"
+        " its language: batch normalisation (Ioffe & Szegedy 2015)",
     )
     average: bool = setting(
         False,
@@ -149,6 +155,8 @@ class AutoencoderNetwork(Network):
         self._poolings = [POOLINGS[settings.pooling](settings.dim) for _ in range(count)]
         self.encoders = nn.ModuleList(self._encoders)
         self.poolings = nn.ModuleList(self._poolings)
+        self._standards = [Standardisation(settings.dim) for _ in range(2 * settings.standardise)]
+        self.standards = nn.ModuleList(self._standards)
         if settings.average:
             self.average = WeightedAverage(sizes[PIECES])
             self.gain = nn.Parameter(torch.full((settings.dim,), 0.1))
@@ -163,7 +171,11 @@ class AutoencoderNetwork(Network):
         ids = tokens[PIECES].ids
         vectors = self.embedding(ids)
         cached = CachedRecurrent(self._encoders[-side], vectors, self.threads)
-        pooled = pooled_states(cached, self._poolings[-side])
+        states = pooled_states(cached, self._poolings[-side])
+
+        def pooled(rows: Padded) -> Tensor:
+            return self._standardised(states(rows), side)
+
         if not self.settings.average:
             return lambda inputs: pooled(inputs[PIECES])
         weighted = self.average.weighted(vectors, ids)
@@ -180,11 +192,18 @@ class AutoencoderNetwork(Network):
         ids, lengths = inputs[PIECES].ids, inputs[PIECES].lengths
         vectors = self.dropout(self.embedding(ids))
         # Of side 1, or of both.
-        pooled: Tensor = self.poolings[-side](self.encoders[-side](vectors, lengths), lengths)
+        states = self.poolings[-side](self.encoders[-side](vectors, lengths), lengths)
+        pooled = self._standardised(states, side)
         if not self.settings.average:
             return pooled
         average: Tensor = self.average(vectors, ids, lengths)
         return average + self.gain * pooled + self.offset
+
+    def _standardised(self, pooled: Tensor, side: int) -> Tensor:
+        if not self._standards:
+            return pooled
+        vectors: Tensor = self.standards[side](pooled)
+        return vectors
 
 
 AUTOENCODER = Architecture(AutoencoderSettings, AutoencoderNetwork)

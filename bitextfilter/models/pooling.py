@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import batch_norm
 
 from bitextfilter.models.layers import max_pool, mean_pool, padding_mask
 
@@ -162,6 +163,35 @@ class AttentionPooling(Pooling):
             total += weight
             sums += weight[:, None] * both
         return sums / total[:, None]
+
+
+_MOMENTUM, _LEAST = 0.01, 1e-5
+"""Share of a mini-batch in the running moments; added to a variance."""
+
+
+class Standardisation(nn.Module):
+    """Numbers less their mean, divided by their standard deviation.
+
+    Batch normalisation (Ioffe & Szegedy 2015) without a learnt map: moments of the mini-batch in
+    training, and afterwards their running means, whatever the rows beside.
+    """
+
+    mean: Tensor
+    variance: Tensor
+
+    def __init__(self, dim: int) -> None:
+        """Take d."""
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(dim))
+        self.register_buffer("variance", torch.ones(dim))
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """``(n, d)`` → the same shape; rows of float32 at least."""
+        vectors = vectors if vectors.dtype == torch.float64 else vectors.float()
+        if self.training and len(vectors) > 1:
+            moments = self.mean, self.variance
+            return batch_norm(vectors, *moments, training=True, momentum=_MOMENTUM, eps=_LEAST)
+        return (vectors - self.mean) * (self.variance + _LEAST).rsqrt()
 
 
 POOLINGS: dict[str, type[Pooling]] = {

@@ -37,6 +37,7 @@ SHAPES: dict[str, tuple[str, dict[str, object]]] = {
         "autoencoder",
         {"embedding": 24, "hidden": 12, "composition": "shared", "pooling": "attention"},
     ),
+    "standardised": ("autoencoder", {"embedding": 24, "hidden": 12, "standardise": True}),
     **{name: (name, {"embedding": 24}) for name in PARTS},
     "side by side": ("word,trigram", {"embedding": 40}),
     "added": ("word+trigram+lstm", {"embedding": 24}),

@@ -76,6 +76,21 @@ def test_the_highest_states(side: int) -> None:
 
 
 @pytest.mark.parametrize("side", [0, 1])
+def test_standardised_states_have_the_moments_of_their_language(side: int) -> None:
+    """One encoder for both languages; each number less the mean, over the standard deviation."""
+    made = network("autoencoder", embedding=6, hidden=4, composition="shared", standardise=True)
+    for name, buffer in made.named_buffers():
+        torch.nn.init.uniform_(buffer, *((-1, 1) if name.endswith("mean") else (0.5, 2)))
+    mean, variance = (
+        made.state_dict()[f"standards.{side}.{name}"].numpy() for name in ("mean", "variance")
+    )
+    expected = [
+        (highest_states(made, sentence, 0, 4) - mean) / np.sqrt(variance) for sentence in SENTENCES
+    ]
+    np.testing.assert_allclose(vectors(made, side), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("side", [0, 1])
 def test_the_average_beside_the_highest_states(side: int) -> None:
     made = network("autoencoder", embedding=8, hidden=4, average=True)
     gain, offset = (made.state_dict()[name].numpy() for name in ("gain", "offset"))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bitextfilter.models.pooling import POOLINGS, Pooling, States
+from bitextfilter.models.pooling import POOLINGS, Pooling, Standardisation, States
 from bitextfilter.models.recurrent import reverse_padded
 
 LENGTHS = torch.tensor([5, 1, 3])
@@ -80,3 +80,21 @@ def test_attention_begins_as_the_mean(states: torch.Tensor) -> None:
     fresh = POOLINGS["attention"](WIDTH)
     mean = POOLINGS["mean"](WIDTH)(states, LENGTHS)
     torch.testing.assert_close(fresh(states, LENGTHS), mean)
+
+
+def test_standardisation_learns_the_moments_and_then_keeps_them() -> None:
+    """In training a mini-batch has mean 0 and variance 1; later a row does not depend on others."""
+    generator = torch.Generator().manual_seed(5)
+    mean, spread = torch.tensor([3.0, -1.0, 0.0]), torch.tensor([0.5, 2.0, 4.0])
+    standard = Standardisation(3)
+    for _ in range(1500):
+        rows = mean + spread * torch.randn(40, 3, generator=generator)
+        out = standard(rows)
+    assert out.mean(0).tolist() == pytest.approx([0] * 3, abs=1e-5)
+    assert out.var(0, unbiased=False).tolist() == pytest.approx([1] * 3, abs=1e-3)
+    assert standard.mean.tolist() == pytest.approx(mean.tolist(), abs=0.2)
+    assert standard.variance.tolist() == pytest.approx(spread.square().tolist(), rel=0.1)
+    kept = standard.eval()(rows)
+    expected = (rows - standard.mean) / standard.variance.sqrt()
+    np.testing.assert_allclose(kept, expected, rtol=1e-3, atol=1e-4)
+    assert torch.equal(standard(rows[7:8])[0], kept[7])

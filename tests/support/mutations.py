@@ -224,6 +224,14 @@ MUTATIONS = (
         POOLINGS,
     ),
     Mutation(
+        "standardised vectors (Ioffe & Szegedy 2015)",
+        "divided by the variance",
+        POOLING,
+        "(self.variance + _LEAST).rsqrt()",
+        "(self.variance + _LEAST).reciprocal()",
+        POOLINGS,
+    ),
+    Mutation(
         "last states",
         "the backward direction's at the end",
         POOLING,
