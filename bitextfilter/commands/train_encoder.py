@@ -42,8 +42,11 @@ class _Settings(PairTraining):
         click.Path(dir_okay=False),
         multiple=True,
     )
-    start: Path | None = option(
-        "--start DIR", "Start from a model: its subwords, and every tensor that fits.", FOLDER
+    start: tuple[Path, ...] = option(
+        "--start DIR",
+        "Start from a model: its subwords, and every tensor that fits; of several, the first's.",
+        FOLDER,
+        multiple=True,
     )
     architecture: str | None = option(
         "--architecture NAME|PARTS",
@@ -128,7 +131,7 @@ def _files(architecture: str, settings: _Settings, columns: PairColumns) -> Trai
         pairs=pairs,
         development=PairFile(settings.development, columns=columns.development),
         monolingual={0: settings.source_text, 1: settings.target_text},
-        start=settings.start,
+        starts=settings.start,
         segmenter=settings.segmenter,
         vectors=settings.embeddings,
         pivot=pivot,

@@ -20,6 +20,7 @@ from torch.nn.functional import embedding_bag
 from bitextfilter.encoders.base import CachedNetwork, Inputs, Network, Padded, Tokens, piece_vectors
 from bitextfilter.errors import SettingsError
 from bitextfilter.models.layers import mean_pool, padding_mask, rows_of
+from bitextfilter.models.pooling import Standardisation
 from bitextfilter.models.registry import Architecture
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.ragged import PIECES, TRIGRAMS
@@ -162,6 +163,12 @@ class CombinationSettings(Settings):
         "factor of recurrent parts at the start; each of their numbers has a learnt one. 0: none",
         within=">= 0",
     )
+    standardise: bool = setting(
+        False,
+        "each number of a recurrent part less its mean, divided by its standard deviation, both of"
+        " its language (batch normalisation, Ioffe & Szegedy 2015), and by the root of the width:"
+        " of length 1, on average",
+    )
 
 
 def parse(expression: str) -> tuple[tuple[str, ...], ...]:
@@ -228,6 +235,9 @@ class CombinationNetwork(Network):
             for _ in self._parts
         ]
         self.gains = nn.ModuleList(map(nn.ParameterDict, self._gains))
+        even = [name for name, part in types.items() if part.recurrent and settings.standardise]
+        self._standards = [{name: Standardisation(width) for name in even} for _ in range(2)]
+        self.standards = nn.ModuleList(map(nn.ModuleDict, self._standards))
 
     def tables(self) -> tuple[nn.Embedding, ...]:
         """See :meth:`Network.tables`."""
@@ -238,7 +248,9 @@ class CombinationNetwork(Network):
         return tuple(tables[PIECES] for tables in self._tables if PIECES in tables)
 
     def _scaled(self, name: str, encoded: Tensor, side: int) -> Tensor:
-        """Multiply the vectors ``(n, e)`` of a part by its gains, if it has some."""
+        """Standardise the vectors ``(n, e)`` of a part, and multiply them by its gains."""
+        if name in self._standards[side]:
+            encoded = self._standards[side][name](encoded) * encoded.shape[1] ** -0.5
         gains = self._gains[side % len(self._gains)]
         return encoded * gains[name] if name in gains else encoded
 

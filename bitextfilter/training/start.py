@@ -29,6 +29,12 @@ def start_matrix_(matrix: Tensor, generator: torch.Generator, gates: int = 1) ->
 
 _SOURCE = re.compile(r"^(vectors|parts|gains|encoders|poolings)\.0\.")
 """Prefix of a network's tensors of the source language, or of both."""
+_AS_PARTS = (
+    (re.compile(r"^embedding\."), "vectors.0.pieces."),
+    (re.compile(r"^encoders\.([01])\."), r"parts.\1.max-blstm.layers."),
+    (re.compile(r"^standards\.([01])\.(?=mean|variance)"), r"standards.\1.max-blstm."),
+)
+"""Tensors of an autoencoder, and their names in a combination with the part ``max-blstm``."""
 
 
 def start_alike(network: Network) -> None:
@@ -45,20 +51,30 @@ def start_alike(network: Network) -> None:
 def start_from(network: Network, other: Network) -> list[str]:
     """Copy every tensor of ``other`` whose name and shape fit; returns their names.
 
-    A tensor that both languages share in ``other`` goes to both where ``network`` has two. Raises
-    SettingsError if nothing fits.
+    A tensor that both languages share in ``other`` goes to both where ``network`` has two. An
+    autoencoder's network is the part ``max-blstm`` of a combination, its table that of the pieces.
+    Raises SettingsError if nothing fits.
     """
-    own, others = network.state_dict(), other.state_dict()
+    own = network.state_dict()
+    others = {_as_part(name): tensor for name, tensor in other.state_dict().items()}
     of_both = {_SOURCE.sub(r"\1.1.", name): tensor for name, tensor in others.items()}
+    known = {**of_both, **others}
     fitting = {
-        name: tensor
-        for name, tensor in {**of_both, **others}.items()
-        if name in own and own[name].shape == tensor.shape
+        name: known[_as_part(name)]
+        for name, tensor in own.items()
+        if _as_part(name) in known and known[_as_part(name)].shape == tensor.shape
     }
     if not fitting:
         raise SettingsError("the model to start from has no tensor that fits this network")
     network.load_state_dict({**own, **fitting})
     return sorted(fitting)
+
+
+def _as_part(name: str) -> str:
+    """Return the name of a tensor as a combination has it."""
+    for pattern, replacement in _AS_PARTS:
+        name = pattern.sub(replacement, name)
+    return name
 
 
 def check_vectors(path: Path | None, setting: str, width: int) -> None:

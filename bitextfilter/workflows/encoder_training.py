@@ -188,7 +188,7 @@ class EncoderConfig(NetworkConfig):
                     f"{option} has no effect: nothing autoencodes it; set training.autoencoding"
                     f" above 0 and training.decode to {option[2:8]} or both, or leave it out"
                 )
-        if files.start is not None and files.segmenter is not None:
+        if files.starts and files.segmenter is not None:
             raise SettingsError(
                 "--segmenter has no effect with --start, whose segmentation is taken; leave one out"
             )
@@ -290,18 +290,19 @@ class EncoderTraining(TrainingRun):
     def _make_processor(self, sources: list[str], targets: list[str]) -> TextProcessor:
         """Take the text processing of the model to start from, or learn it."""
         config, files = self.config, self.files
-        if files.start is not None:
-            processor = TextProcessor.load(files.start, read_config(files.start))
+        if files.starts:
+            processor = self._processor_of(files.starts[0])
             groups = ["normalisation", "segmentation"]
             groups += ["trigrams"] if processor.trigrams is not None else []
-            record = files.start / RECORD
+            record = files.starts[0] / RECORD
             kept = read_settings(record) if record.exists() else {}
             self.given.check_text(kept, "--start", groups)
-            if processor.languages != files.languages:
-                raise SettingsError(
-                    f"{files.start} is a model of {'-'.join(processor.languages)},"
-                    f" not {'-'.join(files.languages)}"
-                )
+            for other in files.starts[1:]:
+                if self._processor_of(other).vocabulary.pieces != processor.vocabulary.pieces:
+                    raise SettingsError(
+                        f"{other} has other subwords than {files.starts[0]}, so that their vectors"
+                        " cannot be mixed; train one from the other with --start"
+                    )
         else:
             known = None if files.segmenter is None else load_segmenter(files.segmenter)
             if known is not None:
@@ -312,6 +313,16 @@ class EncoderTraining(TrainingRun):
             processor.trigrams = None
         elif processor.trigrams is None:
             processor.learn_trigrams(sources, targets, config.trigrams)
+        return processor
+
+    def _processor_of(self, folder: Path) -> TextProcessor:
+        """Load the text processing of a model. SettingsError if it is of other languages."""
+        processor = TextProcessor.load(folder, read_config(folder))
+        wanted = self.files.languages
+        if processor.languages != wanted:
+            raise SettingsError(
+                f"{folder} is a model of {'-'.join(processor.languages)}, not {'-'.join(wanted)}"
+            )
         return processor
 
     def _sentences(self, sentences: list[str], side: int) -> Sentences:
@@ -328,9 +339,9 @@ class EncoderTraining(TrainingRun):
         if config.training.initial == "uniform":
             start_small(network, config.training.seed)
         start_alike(network)
-        if files.start is not None:
-            taken = start_from(network, ENCODERS.load(files.start).network)
-            note(f"from {files.start.name}: {', '.join(taken)}")
+        for folder in reversed(files.starts):
+            taken = start_from(network, ENCODERS.load(folder).network)
+            note(f"from {folder.name}: {', '.join(taken)}")
         use_vectors(network.piece_tables(), files.vectors, self.processor.vocabulary, note)
         return network
 

@@ -54,8 +54,8 @@ class TrainingFiles:
     """Pairs on which the network is validated; never trained on."""
     monolingual: Mapping[int, Sequence[str]] = field(default_factory=dict)
     """Plain text files to autoencode besides, by side (0 source, 1 target)."""
-    start: Path | None = None
-    """A model whose text processing and fitting tensors are taken over."""
+    starts: Sequence[Path] = ()
+    """Models whose fitting tensors are taken over, and of the first the text processing."""
     segmenter: Path | None = None
     """A learnt segmenter's folder, to use instead of learning one."""
     vectors: Path | None = None
@@ -78,7 +78,7 @@ class TrainingFiles:
                 str(side): list(map(name, paths)) for side, paths in self.monolingual.items()
             },
             "development": name(self.development.source),
-            "start": name(self.start),
+            "start": [name(path) for path in self.starts],
             "segmenter": name(self.segmenter),
             "vectors": name(self.vectors),
         }
@@ -106,7 +106,7 @@ class TrainingFiles:
         for paths in self.monolingual.values():
             for path in paths:
                 add(path)
-        for single in (self.start, self.segmenter, self.vectors):
+        for single in (*self.starts, self.segmenter, self.vectors):
             add(single)
         return {name: ", ".join(digests) for name, digests in contents.items()}
 

@@ -12,6 +12,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+import torch
 import toys
 from click.testing import CliRunner, Result
 
@@ -21,6 +22,7 @@ from bitextfilter.commands.train_encoder import main
 from bitextfilter.encoders.combination import PARTS
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.io.files import locked_if_free
+from bitextfilter.models.checkpoint import load_tensors
 from bitextfilter.scoring.model import load
 from bitextfilter.workflows import runs
 from bitextfilter.workflows.encoder_training import EncoderConfig
@@ -403,6 +405,37 @@ def test_a_start_of_other_languages_is_refused(home: Path, model: str, wanted: s
     result = train(home, *WORD, "--languages", wanted, "--start", home / "start", code=78)
     message = f"start is a model of {model.replace(',', '-')}, not {wanted.replace(',', '-')}"
     assert message in result.stderr.splitlines()[-1]
+
+
+def test_two_models_start_a_combination(home: Path) -> None:
+    """An autoencoder over the fixed word vectors of the first becomes a part beside them."""
+
+    def made(name: str, shape: dict[str, object], *starts: str, **training: object) -> Result:
+        values = {"architecture": name, "shape": {"embedding": 8, **shape}}
+        settings = {**values, "training": {"updates": 4, "batch_size": 16, **training}}
+        (home / "settings.json").write_text(json.dumps(settings))
+        return train(home, *(word for start in starts for word in ("--start", home / start)))
+
+    made("word,trigram", {})
+    (home / "model").rename(home / "words")
+    made("autoencoder", {"hidden": 4, "composition": "shared"}, "words", fixed_updates=9)
+    (home / "model").rename(home / "order")
+    words, order = (
+        load_tensors(home / name / "encoder.safetensors") for name in ("words", "order")
+    )
+    assert torch.equal(words["vectors.0.pieces.weight"], order["embedding.weight"])
+    result = made("word,trigram,max-blstm", {}, "words", "order")
+    assert "from order: parts.0.max-blstm.layers.backwards.0.bias_hh_l0, " in result.stderr
+    assert "from words: vectors.0.pieces.weight, vectors.0.trigrams.weight" in result.stderr
+
+
+def test_a_second_start_of_other_subwords_is_refused(home: Path) -> None:
+    train(home)
+    (home / "model").rename(home / "one")
+    train(home, "--set", "segmentation.vocabulary_size=30")
+    (home / "model").rename(home / "other")
+    result = train(home, "--start", home / "one", "--start", home / "other", code=78)
+    assert "other has other subwords than" in result.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("row", ["a1\t", "\tb1", "a1\t \u200b\u00a0"])

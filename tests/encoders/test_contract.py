@@ -43,6 +43,7 @@ SHAPES: dict[str, tuple[str, dict[str, object]]] = {
     "added": ("word+trigram+lstm", {"embedding": 24}),
     "both": ("word+gran,trigram,blstm", {"embedding": 20}),
     "scaled": ("word,max-blstm", {"embedding": 24, "gain": 0.3, "composition": "separate"}),
+    "standardised part": ("word,max-blstm,lstm", {"embedding": 24, "standardise": True}),
     "of odd width": ("gran,gran-gru", {"embedding": 9}),
     "one each": (
         "gran-gru,trigram",

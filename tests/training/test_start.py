@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from bitextfilter.encoders.base import Network
+from bitextfilter.encoders.base import Network, Padded
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.errors import InputError, NotFoundError, SettingsError
 from bitextfilter.text.ragged import PIECES, TRIGRAMS
@@ -62,6 +62,28 @@ def test_an_encoder_that_both_languages_share_starts_those_of_either() -> None:
     others = other.state_dict()
     for name, tensor in made.state_dict().items():
         assert torch.equal(tensor, others[name.replace(".1.", ".0.", 1)])
+
+
+def test_an_autoencoder_becomes_a_part_of_a_combination_and_the_reverse() -> None:
+    parts = {"composition": "shared", "standardise": True}
+    other = network(1, "autoencoder", hidden=2, **parts)
+    for side, standard in enumerate(other.standards):
+        torch.nn.init.constant_(standard.mean, side + 0.5)
+    made = network(2, "word,trigram,max-blstm", **parts)
+    own = made.state_dict()
+    trigrams = {name for name in own if "trigrams" in name}
+    assert start_from(made, other) == sorted(set(own) - trigrams)
+    assert trigrams
+    ids = Padded(torch.tensor([[4, 2, 3]]), torch.tensor([3]))
+    other.eval(), made.eval()
+    with torch.no_grad():
+        for side in (0, 1):
+            expected = other({PIECES: ids}, side) / 4**0.5
+            assert torch.equal(made({PIECES: ids, TRIGRAMS: ids}, side)[:, 8:], expected)
+    again = network(3, "autoencoder", hidden=2, **parts)
+    assert start_from(again, made) == sorted(again.state_dict())
+    for name, tensor in again.state_dict().items():
+        assert torch.equal(tensor, other.state_dict()[name])
 
 
 @pytest.mark.parametrize(
