@@ -180,12 +180,17 @@ class EncoderLearner(Learner):
 
     def gradients(self, batch: Any) -> dict[str, float]:
         """See :meth:`Learner.gradients`; at first, token vectors may have none."""
+        if not self.settings.fixed_updates:
+            return super().gradients(batch)
+        fixed = bool(self.get_buffer("seen") < self.settings.fixed_updates)
+        self.get_buffer("seen").add_(1)
+        weights = [table.weight for table in self.network.tables()]
+        nothing_else = len(weights) == len([*self.parameters()])  # to have a gradient
+        for weight in weights:
+            weight.requires_grad_(nothing_else or not fixed)
         losses = super().gradients(batch)
-        if self.settings.fixed_updates:
-            seen = self.get_buffer("seen")
-            for table in self.network.tables() if seen < self.settings.fixed_updates else ():
-                table.weight.grad = None
-            seen += 1
+        for weight in weights if fixed else ():
+            weight.grad = None
         return losses
 
     def penalties(self) -> dict[str, Tensor]:
