@@ -52,12 +52,4 @@ train_encoder() { # FILE...
         --noisy "$output/negatives.tsv" --negatives given --nearly "$output/nearly.tsv" \
         --set training.held_out=0.02 --quantise --threads "$THREADS" --manifest "$output/classifier.run.json" \
         -o "$model" "$output/positives.tsv" > "$output/held-out.tsv"
-
-recommend() { # the thresholds of highest F1 on DEVELOPMENT and the noise made of it
-    for measure in mlp csls ratio distance cosine euclidean; do
-        bitext-evaluate filtering --suggest-threshold --json --similarity "$measure" -q \
-            --model "$model" --threads "$THREADS" "$development" > "$output/cut.$measure.json"
-    done
-    bitext-models recommend -q "$model" "$output"/cut.*.json -o "$model"
-}
-[ -e "$model/thresholds.json" ] || recommend
+[ -e "$model/thresholds.json" ] || "$recipe/recommend.sh" "$model" "$development"

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 import toys
 from console import BIN, ROOT
@@ -90,25 +91,33 @@ def examples(tmp_path: Path) -> Path:
 def test_the_recipe_makes_a_whole_model_and_keeps_it(
     data: Path, tmp_path: Path, commands: Path
 ) -> None:
-    words = [EXAMPLES / "train-en-fr" / "train.sh", data, tmp_path]
+    words = [EXAMPLES / "train-en-de" / "train.sh", data, tmp_path]
     done = run(*words, first=commands)
     assert done.returncode == 0, done.stderr
-    model = load(tmp_path / "en-fr")
-    assert model.languages == ("en", "fr") and model.classifier is not None
+    model = load(tmp_path / "en-de")
+    assert model.languages == ("en", "de") and model.classifier is not None
     assert model.background is not None and model.encoder.dim == 512
     held = {path.name for path in model.folder.iterdir()}
     assert {"card.md", "attribution.md", "thresholds.json", "classifier.json"} <= held
-    shown = run(commands / "bitext-models", "show", tmp_path / "en-fr").stdout
+    shown = run(commands / "bitext-models", "show", tmp_path / "en-de").stdout
     measures = [line.split(".")[2] for line in shown.split("\n") if line.startswith("threshold")]
     assert sorted(measures) == ["cosine", "csls", "distance", "euclidean", "mlp", "ratio"]
     names = "positives", "negatives", "nearly"
     positives, negatives, nearly = (set(lines(tmp_path / f"{name}.tsv")) for name in names)
     assert nearly and not positives & negatives and not nearly & (positives | negatives)
     assert model.classifier.settings.minor_error_quality == 0.01
-    assert 5 * 25 < len(positives) <= 6 * 25 and len(negatives) > len(positives)
+    assert 7 * 25 < len(positives) <= 8 * 25 and len(negatives) > len(positives)
     again = run(*words, first=commands)
     assert again.returncode == 0, again.stderr
-    assert "update" not in again.stderr and load(tmp_path / "en-fr").digest == model.digest
+    assert "update" not in again.stderr and load(tmp_path / "en-de").digest == model.digest
+    words[0] = EXAMPLES / "train-en-de-autoencoder" / "train.sh"
+    done = run(*words, first=commands)
+    assert done.returncode == 0, done.stderr
+    joined = load(tmp_path / "en-de-autoencoder")
+    assert joined.classifier is not None and joined.encoder.dim == 768
+    texts = ["One house.", "Two"]
+    vectors = [each.encoder.encode(texts, "en")[:, :512] for each in (joined, model)]
+    np.testing.assert_allclose(*vectors, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("pair", PAIRS)
