@@ -140,6 +140,22 @@ def data(axes: Axes) -> None:
     axes.set_xlabel("training pairs")
 
 
+def objective(axes: Axes) -> None:
+    """Draw the error of translation and autoencoding alone over the pairs read."""
+    rows = table("notes/autoencoder.md", "The curve")
+    for colour, (label, index) in enumerate((("random vectors", 1), ("en-de's vectors", 2))):
+        known = [row for row in rows if row[index]]
+        places, heights = (numbers(column(known, i)) for i in (0, index))
+        axes.plot(places, heights, "o-", color=COLOURS[colour], label=label)
+        for at, row in zip(zip(places, heights, strict=True), known, strict=True):
+            axes.annotate(row[index], at, (3, 4), textcoords="offset points", size=7)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("wrong translations, %")
+    axes.set_xlabel("pairs read")
+    legend(axes, 2)
+
+
 def speed(axes: Axes) -> None:
     """Draw pairs a second of bitext-score and of large encoders of random weights."""
     section = "Scoring, beside encoders of the shape of LaBSE and LASER"
@@ -180,6 +196,7 @@ DRAWINGS: dict[str, tuple[Callable[[Axes], None], float]] = {
     "downstream": (downstream, 2.4),
     "alignment": (alignment, 2.2),
     "data": (data, 2.8),
+    "objective": (objective, 2.8),
     "speed": (speed, 2.6),
     "stages": (stages, 2.4),
     "mining": (mining, 3.2),

@@ -129,6 +129,7 @@ class EncoderConfig(NetworkConfig):
             )
         recurrent = {"training.scramble": self.training.scramble}
         recurrent["shape.gain"] = getattr(self.shape, "gain", 0)
+        recurrent["shape.standardise"] = getattr(self.shape, "standardise", False)
         for name, value in recurrent.items():
             if value and not sees_order(self.architecture):
                 raise SettingsError(

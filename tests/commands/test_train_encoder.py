@@ -136,12 +136,16 @@ NOISY = {
     "training.optimiser": "lazy-adam",
     "training.fixed_updates": 7,
     "shape.gain": 0.2,
+    "shape.standardise": True,
 }
 HIDDEN = {
     "training.decoder_dropout": 0.3,
     "training.feed": True,
     "training.loss": "sum",
+    "training.decoder_width": 5,
     "shape.pooling": "attention",
+    "shape.composition": "shared",
+    "shape.standardise": True,
 }
 
 
@@ -481,6 +485,7 @@ OWN = "brings its own; leave it out"
         (["--set", "training.dropout_kind=variational"], "without training.dropout above 0"),
         ([*TRIGRAM, "--set", "training.scramble=0.5"], "training.scramble has no effect: the"),
         ([*TRIGRAM, "--set", "shape.gain=0.5"], "shape.gain has no effect: the"),
+        ([*TRIGRAM, "--set", "shape.standardise=true"], "shape.standardise has no effect: the"),
         (["--set", "trigrams.size=9"], "the architecture autoencoder reads none"),
         (["--set", "segmentation.merges=9"], "without segmentation.kind=bpe"),
         (["--set", "training.seeds=9"], "no setting; did you mean seed? there are translation"),
