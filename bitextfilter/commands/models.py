@@ -1,4 +1,4 @@
-"""``bitext-models``: list, show, inspect, verify and recommend."""
+"""``bitext-models``: list, show, inspect, verify, recommend and join."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REMEDY = "see bitext-models recommend --help"
 
 main = group(
     "bitext-models",
-    """List, show, inspect and verify models, and keep thresholds in them.
+    """List, show, inspect, verify and join models, and keep thresholds in them.
 
     A model is one folder. MODEL is the name of one that comes with the package, or a folder.
 
@@ -275,6 +275,48 @@ def recommend(run: Run, settings: _Recommended) -> None:
         write_thresholds(draft, thresholds)
     output.write(lines(map(threshold_line, thresholds)))
     run.counts.update(new=len(new), thresholds=len(thresholds))
+
+
+_BETWEEN = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """The models to join."""
+
+    first: str = argument("FIRST")
+    second: str = argument("SECOND")
+    folder: str = option("-o --output FOLDER", "The new model's folder.", required=True)
+    weight: float = option(
+        "--weight SHARE", "Share of SECOND's cosine, between 0 and 1.", _BETWEEN, 0.2
+    )
+    pairs: tuple[str, ...] = option(
+        "--pairs FILE",
+        "Pairs, a TSV, source first: some of their sentences become the neighbours of csls, ratio"
+        " and distance; repeatable.",
+        multiple=True,
+    )
+
+
+@command("join", _Joined, uses="", parent=main)
+def join(run: Run, settings: _Joined) -> None:
+    """Join the encoders of two models of the same languages side by side.
+
+    A sentence vector of the new model is the vectors of both; the cosine of a pair is the weighted
+    mean of both cosines. What one encoder mistakes, the other often does not. A classifier and
+    thresholds are of the vectors that they were made for, and are left out:
+    bitext-train-classifier and bitext-models recommend make new ones.
+
+    Example:
+
+        bitext-models join en-de my-autoencoder --weight 0.2 --pairs clean.tsv.gz -o my-model
+    """
+    from bitextfilter.models.folders import find_model
+    from bitextfilter.workflows.joining import join_models
+
+    models = find_model(settings.first), find_model(settings.second)
+    join_models(models, settings.weight, settings.pairs, Path(settings.folder))
+    run.counts["encoders"] = len(models)
 
 
 def _suggested(run: Run, path: str, digest: str, similarity: str | None) -> list[Threshold]:

@@ -59,6 +59,11 @@ class _Settings:
         ["sentences", "words"],
         "sentences",
     )
+    start: str | None = option(
+        "--start NAME|DIR",
+        "Train the classifier of a model further that has the same encoder or, with --kind words,"
+        " the first of two.",
+    )
     quantise: bool = flag("--quantise", "Keep its matrices as int8: a quarter of the size.")
     as_json: bool = json_flag()
 
@@ -82,10 +87,14 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
 
         bitext-train-classifier --noisy crawl.tsv.gz --negatives worst:60% -o my-model clean.tsv
     """
+    from bitextfilter.scoring.model import load
     from bitextfilter.workflows import classifier_training as workflow
 
     plan = _plan(settings, chosen)
     output, model = run.output("-"), run.model()
+    start = None if settings.start is None else load(settings.start)
+    if start is not None:
+        workflow.check_start(start, model)
     right = [pair for path in settings.positives for pair in run.pairs(path)]
     if not right:
         raise InputError("no translations to learn from", file=settings.positives[0])
@@ -97,7 +106,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
         run.counts["nearly"] = len(examples.nearly)
     run.facts["seed"] = plan.training.seed
     reporter = TrainingReporter(run, "tuning loss {:.4f}")
-    classifier, report = workflow.train_on_pairs(model, examples, plan, reporter)
+    classifier, report = workflow.train_on_pairs(model, examples, plan, reporter, start)
     record = workflow.described(plan, report, examples)
     folder = model.folder if settings.folder is None else Path(settings.folder)
     workflow.write_model(model, folder, classifier, record, plan.quantise)
@@ -131,6 +140,7 @@ def _plan(settings: _Settings, chosen: TrainingOptions) -> ClassifierConfig:
         negatives=Negatives.parse(settings.negatives),
         count=settings.count,
         quantise=settings.quantise,
+        start=settings.start and Path(settings.start).name,
     )
     if (settings.noisy is None) != (plan.negatives.kind == "repaired"):
         raise click.UsageError("--noisy FILE goes with all --negatives but repaired")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -143,6 +143,19 @@ def blocks_by_length(lengths: Integers, sizes: Sequence[tuple[int, int]]) -> lis
         ]
         start = end
     return blocks
+
+
+class SentenceEncoder(Protocol):
+    """Anything that turns sentences of two languages into vectors of one space."""
+
+    processor: TextProcessor
+    languages: tuple[str, str]
+    dim: int
+    """The width of a vector."""
+    device: torch.device
+
+    def encode(self, sentences: Sequence[str], language: str) -> Vectors:
+        """See :meth:`Encoder.encode`."""
 
 
 class Encoder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from bitextfilter.encoders.base import Encoder, Network
+from bitextfilter.encoders.base import Encoder, Network, SentenceEncoder
 from bitextfilter.encoders.combination import (
     CombinationNetwork,
     CombinationSettings,
@@ -13,6 +13,9 @@ from bitextfilter.encoders.combination import (
     part_type,
     views_of,
 )
+from bitextfilter.encoders.joined import JoinedEncoder
+from bitextfilter.errors import ModelError, SettingsError
+from bitextfilter.models.folders import SECOND, read_config
 from bitextfilter.models.registry import Architecture, Registry
 from bitextfilter.text.processor import TextProcessor
 
@@ -57,7 +60,20 @@ def sees_order(name: str) -> bool:
     return any(part_type(part).recurrent for added in parse(name) for part in added)
 
 
-def load_encoder(folder: Path, device: str = "cpu", threads: int = 1) -> Encoder:
-    """Load the encoder of a model folder. Errors as :meth:`Registry.load`."""
-    model = ENCODERS.load(folder)
-    return Encoder(model.processor, model.network, device, threads)
+def load_encoder(folder: Path, device: str = "cpu", threads: int = 1) -> SentenceEncoder:
+    """Load the encoder of a model folder, or both of them, joined.
+
+    Errors as :meth:`Registry.load`; ModelError, too, where two encoders do not fit together.
+    """
+
+    def load(path: Path) -> Encoder:
+        model = ENCODERS.load(path)
+        return Encoder(model.processor, model.network, device, threads)
+
+    first, joined = load(folder), read_config(folder).get(SECOND)
+    if joined is None:
+        return first
+    try:
+        return JoinedEncoder(first, load(folder / SECOND), float(joined["weight"]))
+    except (KeyError, TypeError, ValueError, SettingsError) as error:
+        raise ModelError(f"{folder}: the configuration's {SECOND} is unusable: {error}") from error

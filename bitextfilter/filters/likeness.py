@@ -22,7 +22,7 @@ from bitextfilter.filters.rule import Bounded, Cost, LanguagePair, PairFault
 from bitextfilter.settings import setting
 
 if TYPE_CHECKING:
-    from bitextfilter.encoders.base import Encoder
+    from bitextfilter.encoders.base import SentenceEncoder
 
 
 _Tokens = list[str]
@@ -220,7 +220,7 @@ class ParaphraseScore(Bounded):
 
 
 @functools.lru_cache(maxsize=4)
-def _encoder(model: str) -> Encoder:
+def _encoder(model: str) -> SentenceEncoder:
     from bitextfilter.encoders.registry import load_encoder
     from bitextfilter.models.folders import find_model
 

@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
-from bitextfilter.models.folders import FORMAT
 
 _SCALE = ".row_scale"
 
@@ -41,7 +40,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], quantise: bool = Fal
         else:
             out[name] = tensor.clone()
     try:
-        save_file(out, str(path), metadata={"format": str(FORMAT)})
+        save_file(out, str(path), metadata={"format": "1"})
     except SafetensorError as error:
         raise OutputError(f"{path}: cannot be written: {error}") from error
     mask = os.umask(0)

@@ -32,8 +32,8 @@ from bitextfilter.io.json_text import parse_json
 CONFIG = "config.json"
 """The file that makes a folder a model."""
 
-FORMAT = 1
-"""Version of the folder's layout; newer ones are refused."""
+FORMAT = 2
+"""Newest version of the layout: 2 with a second encoder, else 1. Newer ones are refused."""
 
 CARD = "card.md"
 """Training data and recipe of a model, its purpose and its quality."""
@@ -43,6 +43,10 @@ ATTRIBUTION = "attribution.md"
 
 THRESHOLDS = "thresholds.json"
 """Recommended thresholds of its scores: see ``scoring/thresholds.py``."""
+
+SECOND = "second"
+"""The folder of a second encoder within a model's, and the section of the configuration with its
+weight: see ``encoders/joined.py``."""
 
 _PAGES = (CARD, ATTRIBUTION)
 """Files for people, who may edit them."""
@@ -151,7 +155,8 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     """Write ``config.json``, with the format version."""
-    text = json.dumps({"format": FORMAT, **config}, indent=2, ensure_ascii=False) + "\n"
+    version = 2 if SECOND in config else 1
+    text = json.dumps({**config, "format": version}, indent=2, ensure_ascii=False) + "\n"
     (folder / CONFIG).write_text(text, encoding="utf-8")
 
 

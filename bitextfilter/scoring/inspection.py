@@ -14,6 +14,7 @@ from bitextfilter.errors import ModelError
 from bitextfilter.models.folders import (
     ATTRIBUTION,
     CARD,
+    SECOND,
     THRESHOLDS,
     check_folder,
     file_sizes,
@@ -33,7 +34,8 @@ def describe_model(name_or_folder: str | Path) -> dict[str, Any]:
 
     ``kind`` is a key of ``folders.MAKERS``; only an encoder has measures. ``dimension`` is the
     width of the sentence vectors, or None where neither a classifier nor a background sample
-    tells it; ``vocabulary`` and ``trigrams`` are numbers of ids; ``neighbours`` are the sizes of
+    tells it; ``second`` is the weight, the architecture and the shape of a second encoder, or None;
+    ``vocabulary`` and ``trigrams`` are numbers of ids; ``neighbours`` are the sizes of
     the background sample, or None. ``card`` and ``attribution`` are names of files, or None.
 
     Raises NotFoundError where there is no such model, or a file is missing; ModelError where one
@@ -45,7 +47,6 @@ def describe_model(name_or_folder: str | Path) -> dict[str, Any]:
     kind = kind_of(config)
     architecture, shape = _architecture(folder, config, kind)
     classifier, background = config.get("classifier"), load_background(folder)
-    measures = possible_measures(classifier is not None, background is not None)
     dimension = (classifier or {}).get("dim", background.dim if background else None)
     return {
         "name": str(name_or_folder),
@@ -55,6 +56,7 @@ def describe_model(name_or_folder: str | Path) -> dict[str, Any]:
         "languages": config["languages"],
         "architecture": architecture,
         "shape": shape,
+        "second": _second(folder, config),
         "dimension": dimension,
         "segmentation": config["segmentation"],
         "vocabulary": sizes["pieces"],
@@ -62,11 +64,19 @@ def describe_model(name_or_folder: str | Path) -> dict[str, Any]:
         "megabytes": round(sum(files.values()) / 1e6, 1),
         "classifier": classifier,
         "neighbours": [len(background.source), len(background.target)] if background else None,
-        "measures": measures if kind == "encoder" else [],
-        "default_measure": default_measure(classifier is not None) if kind == "encoder" else None,
+        **(_measures(classifier, background) if kind == "encoder" else _NO_MEASURES),
         "card": CARD if CARD in files else None,
         "attribution": ATTRIBUTION if ATTRIBUTION in files else None,
     }
+
+
+_NO_MEASURES: Mapping[str, Any] = {"measures": [], "default_measure": None}
+
+
+def _measures(classifier: object, background: object) -> Mapping[str, Any]:
+    """Return the measures of a model with these parts, or None for them, and the default one."""
+    there = classifier is not None, background is not None
+    return {"measures": possible_measures(*there), "default_measure": default_measure(there[0])}
 
 
 def _architecture(
@@ -81,6 +91,15 @@ def _architecture(
         part = kind or "encoder"
         raise ModelError(f"{folder}: the configuration's {part} is unusable: no architecture")
     return architecture, shape
+
+
+def _second(folder: Path, config: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the facts about the second encoder; None where there is one alone."""
+    if SECOND not in config:
+        return None
+    own = read_config(folder / SECOND)
+    architecture, shape = _architecture(folder / SECOND, own, kind_of(own))
+    return {"weight": config[SECOND]["weight"], "architecture": architecture, **shape}
 
 
 _SENTENCE, _OTHER, _TEMPLATE = "1 2 3", "3 2 1", "( S )"

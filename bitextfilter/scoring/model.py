@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Scores, Vectors
-from bitextfilter.encoders.base import Encoder
+from bitextfilter.encoders.base import SentenceEncoder
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.workers import map_blocks
@@ -157,7 +157,7 @@ class Model:
     folder: Path
     digest: str
     """Twelve hexadecimal digits over the folder's files, quoted in results."""
-    encoder: Encoder
+    encoder: SentenceEncoder
     classifier: PairClassifier | None
     background: BackgroundSample | None
     threads: int = 1

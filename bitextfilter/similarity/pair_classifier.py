@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -85,6 +86,21 @@ class PairClassifier(nn.Module, ABC):
     @abstractmethod
     def scorer_factory(self, encode: Encode, threads: int = 1) -> ScorerFactory:
         """Return a factory of scorers of pairs; *encode* makes the vectors of words."""
+
+    def widened(self, settings: ClassifierSettings, share: float) -> PairClassifier:
+        """Return a copy for wider vectors, to be trained on.
+
+        Args:
+            settings: of the copy.
+            share: the first numbers of the wider vectors are this one's, times the share; the
+                copy does not look at the others yet.
+
+        Raises SettingsError where the settings differ in anything but the width of the vectors,
+        or the kind has no wider copies.
+        """
+        if settings != self.settings or share != 1:
+            raise SettingsError("the classifier to start from has another shape than the new one")
+        return copy.deepcopy(self)
 
     def scores(self, logits: Logits) -> Scores:
         """Return the scores of pairs by their logits, ``(n,)``; see ``PairScorer``."""

@@ -21,6 +21,7 @@ from bitextfilter.arrays import Indices, Scores, Vectors
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread
 from bitextfilter.similarity.pair_classifier import (
+    ClassifierSettings,
     Encode,
     EncodedSide,
     PairClassifier,
@@ -153,6 +154,17 @@ class WordClassifier(PairClassifier):
     def output_layer(self) -> nn.Linear:
         """See :meth:`PairClassifier.output_layer`."""
         return self.network.out
+
+    def widened(self, settings: ClassifierSettings, share: float) -> PairClassifier:
+        """See :meth:`PairClassifier.widened`."""
+        own = replace(self.settings, dim=settings.dim)
+        if isinstance(settings, WordClassifierSettings):
+            own = replace(own, word_length=settings.word_length)
+        if settings != own or settings.dim < self.settings.dim:
+            return super().widened(settings, share)
+        wider = WordClassifier(own)
+        wider.network.start_from(self.network, share)
+        return wider
 
     def features(self, side: int, spelling: Spelling) -> NDArray[np.float32]:
         """Features of words ``(u, WORD_FEATURES)`` of a side, 0 or 1, with their rarity.

@@ -237,6 +237,28 @@ class WordNetwork(nn.Module):
         self.dropout = Dropout(_DROPOUT)
         self._columns = [3 * width, meaning, kinds, WORD_FEATURES]
 
+    def start_from(self, other: WordNetwork, share: float) -> None:
+        """Take the weights of a network over vectors as wide as these, or narrower.
+
+        The first numbers of the vectors here are the other's, times *share*. The weights of the
+        rest start at 0.
+        """
+        width = other.meaning.in_features
+        more = self.meaning.in_features - width
+
+        def wider(weight: Tensor, *factors: float) -> Tensor:
+            """Widen the blocks of a matrix, each of which reads numbers times a factor."""
+            ends = [width * count for count, _ in enumerate(factors, 1)]
+            *blocks, rest = weight.tensor_split(ends, dim=1)
+            padded = [pad(b / f, (0, more)) for b, f in zip(blocks, factors, strict=True)]
+            return torch.cat([*padded, rest], dim=1)
+
+        weights = other.state_dict()
+        for name in ("meaning", "contexts", "kinds"):
+            weights[f"{name}.weight"] = wider(weights[f"{name}.weight"], share)
+        weights["sentence.weight"] = wider(weights["sentence.weight"], share, share**2)
+        self.load_state_dict(weights)
+
     def table(self, vectors: Tensor, features: Tensor) -> Tensor:
         """Word vectors ``(u, e)`` of length 1 or so, features ``(u, f)`` → ``(u, columns)``.
 

@@ -235,7 +235,7 @@ def split_groups(groups: Sequence[str], part: float, seed: int) -> tuple[Indices
 def train_classifier(
     pairs: LabelledPairs,
     groups: Sequence[str],
-    shape: ClassifierSettings,
+    start: ClassifierSettings | PairClassifier,
     training: ClassifierTraining,
     report: Callable[[Progress, int], None] = lambda *_: None,
 ) -> tuple[PairClassifier, ClassifierReport]:
@@ -244,7 +244,7 @@ def train_classifier(
     Args:
         pairs: positives and negatives.
         groups: of each pair, such as its source text: pairs of one group stay in one part.
-        shape: of the classifier.
+        start: the shape of a new classifier, or one to train further, which is changed.
         training: its settings; equal ones give the same classifier with any number of threads.
         report: see :class:`Hooks`.
 
@@ -254,7 +254,7 @@ def train_classifier(
     """
     parts = split_groups(groups, training.held_out, training.seed)
     _check_kinds(pairs, *parts)
-    classifier, losses, epoch = fit_classifier(pairs, parts[:2], shape, training, report)
+    classifier, losses, epoch = fit_classifier(pairs, parts[:2], start, training, report)
     rescale_translation_logit(classifier, training.logit_scale, training.logit_bias)
     with torch.random.fork_rng(devices=[]), one_torch_thread():
         torch.manual_seed(training.seed)
@@ -281,7 +281,7 @@ def _check_kinds(pairs: LabelledPairs, *parts: Indices) -> None:
 def fit_classifier(
     pairs: LabelledPairs,
     parts: tuple[Indices, Indices],
-    shape: ClassifierSettings,
+    start: ClassifierSettings | PairClassifier,
     training: ClassifierTraining,
     report: Callable[[Progress, int], None] = lambda *_: None,
 ) -> tuple[PairClassifier, list[float], int]:
@@ -305,7 +305,7 @@ def fit_classifier(
 
     with torch.random.fork_rng(devices=[]), one_torch_thread():
         torch.manual_seed(training.seed)
-        classifier = build_classifier(shape)
+        classifier = start if isinstance(start, PairClassifier) else build_classifier(start)
         pairs.prepare(classifier)
         learner = parallel_learner(classifier, pairs, training, threads)
         stream = Stream(training.epochs * epoch, batches, epoch)

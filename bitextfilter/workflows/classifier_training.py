@@ -25,6 +25,7 @@ from bitextfilter.similarity.sentence_classifier import (
     SentenceClassifier,
     SentenceClassifierSettings,
 )
+from bitextfilter.similarity.vectors import unit_rows
 from bitextfilter.similarity.word_network import WordClassifierSettings
 from bitextfilter.text.features import SURFACE_WIDTH
 from bitextfilter.training.classifier import ClassifierReport, train_classifier
@@ -119,7 +120,7 @@ _RECORD = "classifier.json"
 """The file of a model folder with the settings and results of its classifier's training."""
 
 
-_CHOICES = ("negatives", "count", "kind", "quantise")
+_CHOICES = ("negatives", "count", "kind", "quantise", "start")
 """Names of a record that are no settings."""
 
 _SHAPE = {"sentences": {"hidden": 512}, "words": {"hidden": 256}}
@@ -160,6 +161,8 @@ class ClassifierConfig(Settings):
     training: ClassifierTraining = field(default_factory=ClassifierTraining)
     quantise: bool = False
     """Keep the matrices as int8 in the model; the report is of the float32 ones."""
+    start: str | None = None
+    """Name of the model whose classifier is trained further."""
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], **choices: Any) -> ClassifierConfig:
@@ -256,11 +259,13 @@ def train_on_pairs(
     examples: Examples,
     config: ClassifierConfig,
     report: Callable[[Progress, int], None],
+    start: Model | None = None,
 ) -> tuple[PairClassifier, ClassifierReport]:
     """Encode all kinds of pairs, train a classifier on them, and measure it.
 
     A pair that is in several kinds counts in each: see :meth:`Examples.apart`. Pairs with the same
-    source text are never in two parts. *report* is called after every update.
+    source text are never in two parts. *report* is called after every update. The classifier of
+    *start* is trained further; None for a new one. Raises SettingsError if it does not fit.
     """
     kinds = examples.positives, examples.negatives, examples.nearly
     rows = [pair for kind in kinds for pair in kind]
@@ -270,8 +275,37 @@ def train_on_pairs(
     qualities = np.repeat(np.array([1, 0, config.minor_error_quality], dtype=np.float32), counts)
     read = _by_words if config.kind == WordClassifierSettings.kind else _by_vectors
     shape, pairs = read(model, (sources, targets), qualities, config)
+    first = shape if start is None else _widened(start, model, shape)
     with torch_threads(model.threads):
-        return train_classifier(pairs, sources, shape, config.training, report)
+        return train_classifier(pairs, sources, first, config.training, report)
+
+
+_PROBE = "1 2 3"
+
+
+def check_start(start: Model, model: Model) -> float:
+    """Return the share that *start*'s vectors have in *model*'s; see ``PairClassifier.widened``.
+
+    1 for the same encoder. Raises SettingsError for another, and without a classifier in *start*.
+    """
+    if start.classifier is None:
+        raise SettingsError(f"--start {start.name}: it has no classifier")
+    short, long = (unit_rows(each.encode_side([_PROBE], 0)) for each in (start, model))
+    first = long[:, : start.encoder.dim]
+    share = float(np.linalg.norm(first))
+    if first.shape != short.shape or not np.allclose(first, share * short, atol=1e-5):
+        raise SettingsError(
+            f"--start {start.name}: {model.name} has another encoder; start from a model with"
+            " its encoder, or with the first of its two"
+        )
+    return round(share, 6)
+
+
+def _widened(start: Model, model: Model, shape: ClassifierSettings) -> PairClassifier:
+    """Return the classifier of *start* for vectors of *model*. Raises as :func:`check_start`."""
+    share = check_start(start, model)
+    assert start.classifier is not None, "check_start has seen to it"
+    return start.classifier.widened(shape, share)
 
 
 def _by_words(

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Vectors
-from bitextfilter.encoders.base import Encoder, Network
+from bitextfilter.encoders.base import Encoder, Network, SentenceEncoder
 from bitextfilter.encoders.combination import CombinationSettings
 from bitextfilter.encoders.registry import ENCODERS, PIVOT, sees_order, views
 from bitextfilter.errors import SettingsError
 from bitextfilter.evaluation.recovery import recover
-from bitextfilter.models.folders import read_config
+from bitextfilter.models.folders import SECOND, read_config
 from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
 from bitextfilter.settings import from_groups, group_rows, read_settings
 from bitextfilter.similarity.neighbours import csls, margin_matrix
@@ -270,7 +270,7 @@ class EncoderTraining(TrainingRun):
         two measures separate networks that one alone, in steps of a pair, does not.
         """
         sources, targets = self._development
-        vectors = _both(self._encoder(network), (sources, targets))
+        vectors = both_sides(self._encoder(network), (sources, targets))
         errors = [
             recover(sources, targets, scores).mean
             for scores in (margin_matrix(csls, *vectors), cosine_matrix(*vectors))
@@ -282,7 +282,7 @@ class EncoderTraining(TrainingRun):
         kind = (self.config.architecture, self.config.shape)
         ENCODERS.save(folder, kind, network, self.processor, self.environment.quantise)
         encoder = self._encoder(ENCODERS.load(folder).network)
-        BackgroundSample(*_both(encoder, self._sample)).save(folder / BACKGROUND)
+        BackgroundSample(*both_sides(encoder, self._sample)).save(folder / BACKGROUND)
 
     def _encoder(self, network: Network) -> Encoder:
         environment = self.environment
@@ -317,8 +317,16 @@ class EncoderTraining(TrainingRun):
         return processor
 
     def _processor_of(self, folder: Path) -> TextProcessor:
-        """Load the text processing of a model. SettingsError if it is of other languages."""
-        processor = TextProcessor.load(folder, read_config(folder))
+        """Load the text processing of a model.
+
+        SettingsError if it is of other languages, or has two encoders.
+        """
+        config = read_config(folder)
+        if SECOND in config:
+            raise SettingsError(
+                f"{folder} has two encoders; start from {folder / SECOND}, or from a model with one"
+            )
+        processor = TextProcessor.load(folder, config)
         wanted = self.files.languages
         if processor.languages != wanted:
             raise SettingsError(
@@ -355,8 +363,10 @@ class EncoderTraining(TrainingRun):
         return counts
 
 
-def _both(encoder: Encoder, sides: tuple[list[str], list[str]]) -> tuple[Vectors, Vectors]:
-    """Vectors of sentences of the source and of the target language."""
+def both_sides(
+    encoder: SentenceEncoder, sides: tuple[list[str], list[str]]
+) -> tuple[Vectors, Vectors]:
+    """Encode sentences of the source, ``(n, dim)``, and of the target language, ``(m, dim)``."""
     source, target = encoder.languages
     return encoder.encode(sides[0], source), encoder.encode(sides[1], target)
 

@@ -296,3 +296,22 @@ def test_a_model_of_another_kind_is_said_to_be_one(folder: Path, tmp_path: Path)
         load_encoder(saved(tmp_path / "translator"))
     with pytest.raises(ModelError, match=r"no translator; .* \(this is of bitext-train-encoder\)"):
         load_translator(folder)
+
+
+def test_join_writes_a_model_of_both_encoders(tmp_path: Path) -> None:
+    first, second = toy_model(tmp_path / "first"), toy_model(tmp_path / "second", recurrent=True)
+    output, pairs = tmp_path / "both", tmp_path / "pairs.tsv"
+    pairs.write_text("a1 a2\tb1 b2\na3 a4\tb3 b4\n", encoding="utf-8")
+    result = invoke("join", first, second, "--weight", "0.3", "--pairs", pairs, "-o", output)
+    assert result.exit_code == 0, result.stderr
+    facts = facts_of(invoke("show", output))
+    assert facts["second"][0].startswith("weight=0.3 architecture=")
+    assert (facts["neighbours"], facts["classifier"]) == (["2,2"], ["none"])
+    assert invoke("verify", output).exit_code == 0
+    assert facts_of(invoke("show", first))["second"] == ["none"]
+
+
+@pytest.mark.parametrize("weight", ["0", "1", "1.5"])
+def test_the_weight_of_a_join_is_between_0_and_1(tmp_path: Path, weight: str) -> None:
+    model = toy_model(tmp_path / "model")
+    assert invoke("join", model, model, "--weight", weight, "-o", tmp_path / "x").exit_code == 2

@@ -20,6 +20,7 @@ from bitextfilter.commands.train_classifier import main
 from bitextfilter.scoring.model import Model, load
 from bitextfilter.settings import current_names
 from bitextfilter.workflows.classifier_training import ClassifierConfig
+from bitextfilter.workflows.joining import join_models
 
 QUICK = ("--set", "hidden=32", "--set", "training.epochs=8", "--threads", "1", "--device", "cpu")
 
@@ -409,3 +410,34 @@ def test_the_settings_of_shipped_classifiers_are_taken() -> None:
         plan = ClassifierConfig.from_dict(kept["settings"], kind=kept["settings"]["kind"])
         training = dataclasses.asdict(plan)["training"]
         assert training | current_names(kept["settings"]["training"]) == training
+
+
+WORDS = ("--kind", "words", "--negatives", "repaired", "--set", "width=8")
+
+
+def test_a_classifier_is_trained_further(data: Path, tmp_path: Path) -> None:
+    """By hardly any training on, a model with the same first encoder scores as well."""
+    first = tmp_path / "first"
+    assert train(*WORDS, "--model", data / "model", "-o", first, data / "clean.tsv").exit_code == 0
+    toy_model(tmp_path / "second", classifier=False, dim=24, recurrent=True)
+    join_models((first, tmp_path / "second"), 0.2, [], tmp_path / "both")
+    slow = ("--set", "training.learning_rate=1e-9", "--model", tmp_path / "both")
+    options = (*WORDS, *slow, "-o", tmp_path / "new", data / "clean.tsv")
+    result = train("--start", first, *options)
+    assert result.exit_code == 0, result.stderr
+    record = json.loads((tmp_path / "new" / "classifier.json").read_text())
+    assert record["settings"]["start"] == "first"
+    assert load(tmp_path / "new").encoder.dim == load(first).encoder.dim + 24
+    assert tells_apart(tmp_path / "new")
+    shutil.rmtree(tmp_path / "new")
+    assert train(*options).exit_code == 0  # with nothing to start from, nothing is learnt
+    assert not tells_apart(tmp_path / "new")
+
+
+def test_start_needs_a_classifier_of_the_same_encoder(data: Path, tmp_path: Path) -> None:
+    other = toy_model(tmp_path / "other", dim=24)
+    for start, message in ((data / "model", "it has no classifier"), (other, "another encoder")):
+        options = ("--start", start, "--model", data / "model", "-o", tmp_path / "new")
+        result = train(*options, "--negatives", "repaired", data / "clean.tsv")
+        assert result.exit_code == 78
+        assert message in result.stderr

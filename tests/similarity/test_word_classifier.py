@@ -25,7 +25,7 @@ from bitextfilter.similarity.word_network import (
     WordClassifierSettings,
     coverage,
 )
-from bitextfilter.text.features import MOST_WORDS, WordReader, repeats, spellings
+from bitextfilter.text.features import MOST_WORDS, WORD_FEATURES, WordReader, repeats, spellings
 
 DIM = 10
 SETTINGS = WordClassifierSettings(
@@ -316,3 +316,46 @@ def test_shapes_that_cannot_be() -> None:
     ):
         with pytest.raises(SettingsError):
             WordClassifierSettings(DIM, **wrong)  # type: ignore[arg-type]
+
+
+def test_a_wider_copy_reads_the_first_numbers_as_before() -> None:
+    """The others change nothing yet, and the first may be scaled."""
+    classifier, share = make(), 0.8
+    wider = classifier.widened(replace(SETTINGS, dim=DIM + 7), share)
+    narrow = torch.randn(20, DIM)
+    wide = torch.cat([narrow * share, torch.randn(20, 7)], dim=1)
+    features = torch.rand(20, WORD_FEATURES)
+    assert isinstance(wider, WordClassifier)
+    with torch.no_grad():
+        tables = classifier.table(narrow, features), wider.table(wide, features)
+        torch.testing.assert_close(*tables)
+        a, b = narrow.split(10), wide.split(10)
+        sums = [
+            each.network.sentence(torch.cat([(one - other).abs(), one * other], dim=1))
+            for each, (one, other) in ((classifier, a), (wider, b))
+        ]
+        torch.testing.assert_close(*sums)
+    own, copied = (dict(each.network.named_parameters()) for each in (classifier, wider))
+    for name in set(own) - {
+        f"{layer}.weight" for layer in ("meaning", "contexts", "kinds", "sentence")
+    }:
+        assert torch.equal(own[name], copied[name])
+
+
+def test_a_copy_of_the_same_width_scores_the_same() -> None:
+    classifier = make()
+    copied = classifier.widened(SETTINGS, 1)
+    assert isinstance(copied, WordClassifier)
+    copied.counts.copy_(classifier.counts)
+    rows = np.arange(len(SOURCES))
+    found = [
+        each.eval().scorer_factory(encode)(*sides(SOURCES, TARGETS))(rows, rows)
+        for each in (classifier, copied)
+    ]
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("change", [{"width": 9}, {"dim": DIM - 1}, {"minor_error_quality": 0.1}])
+def test_a_copy_of_another_shape_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match="another shape"):
+        make().widened(replace(SETTINGS, **change), 1)

@@ -1,0 +1,77 @@
+"""Two encoders side by side, as one.
+
+The vector of a sentence is the vectors of both, each scaled to length 1 and then to the root of
+its weight; the weights sum to 1. So the cosine of two sentences is the weighted mean of the two
+cosines. Letters: n sentences, d dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bitextfilter.arrays import Vectors
+from bitextfilter.encoders.base import Encoder
+from bitextfilter.errors import SettingsError
+
+_ROWS = 1024
+"""Rows that are scaled together, to bound the memory."""
+
+
+class JoinedEncoder:
+    """Two encoders of the same languages; see :class:`~bitextfilter.encoders.base.SentenceEncoder`.
+
+    The text processing is the first one's.
+    """
+
+    def __init__(self, first: Encoder, second: Encoder, weight: float) -> None:
+        """Join; *weight*: of the second's cosine, between 0 and 1.
+
+        Raises SettingsError for another weight, and where the languages differ.
+        """
+        if not 0 < weight < 1:
+            raise SettingsError(
+                f"the weight of the second encoder is {weight}, not between 0 and 1"
+            )
+        if first.languages != second.languages:
+            one, other = ("-".join(each.languages) for each in (first, second))
+            raise SettingsError(f"the encoders are of {one} and of {other}: join two of one pair")
+        self._encoders = ((first, 1 - weight), (second, weight))
+        self.processor, self.languages = first.processor, first.languages
+        self.device = first.device
+        self.dim = first.dim + second.dim
+
+    def encode(self, sentences: Sequence[str], language: str) -> Vectors:
+        """Encode ``n`` sentences of one language → float32 ``(n, dim)``, as an ``Encoder`` does.
+
+        A row depends on its sentence alone, to the last bit. Raises SettingsError for a language
+        the model lacks.
+        """
+        vectors = np.empty((len(sentences), self.dim), dtype=np.float32)
+        start = 0
+        for encoder, weight in self._encoders:
+            part = vectors[:, start : start + encoder.dim]
+            part[:] = encoder.encode(sentences, language)
+            for first in range(0, len(part), _ROWS):
+                some = part[first : first + _ROWS]
+                lengths = row_lengths(some)
+                some *= (weight**0.5 / np.where(lengths > 0, lengths, 1))[:, None]
+            start += encoder.dim
+        return vectors
+
+
+def row_lengths(rows: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return the Euclidean lengths ``(n,)`` of rows ``(n, d)``.
+
+    Squares are added in pairs of columns, and the sums again, until one column is left: a fixed
+    order, so that a length does not depend on the other rows, to the last bit.
+    """
+    squares = np.square(rows, dtype=np.float64)
+    while squares.shape[1] > 1:
+        half = -(-squares.shape[1] // 2)
+        squares[:, : squares.shape[1] - half] += squares[:, half:]
+        squares = squares[:, :half]
+    lengths: NDArray[np.float64] = np.sqrt(squares[:, 0])
+    return lengths
