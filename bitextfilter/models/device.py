@@ -39,6 +39,14 @@ def product_type(device: torch.device) -> torch.dtype:
     return torch.bfloat16 if fast else torch.float32
 
 
+def trains_in_bfloat16(device: torch.device) -> bool:
+    """Return whether layers can be trained in bfloat16, and faster: on GPUs, and some processors.
+
+    On others torch's LSTM has no products in bfloat16 at all.
+    """
+    return device.type == "cuda" or product_type(device) == torch.bfloat16
+
+
 def arithmetic(device: torch.device) -> list[str]:
     """Return names, to be compared, of everything that the last bits of results may depend on.
 

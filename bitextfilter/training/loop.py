@@ -25,6 +25,7 @@ from bitextfilter.io.digests import file_digest, read_record, write_record
 from bitextfilter.io.drafts import draft, put
 from bitextfilter.io.files import naming_output
 from bitextfilter.models.checkpoint import load_into, load_tensors, save_tensors
+from bitextfilter.models.device import trains_in_bfloat16
 from bitextfilter.training.lazy_adam import LazyAdam, clip_norm
 from bitextfilter.training.settings import LoopSettings
 
@@ -65,7 +66,7 @@ class Learner(nn.Module, ABC):
 
     def backward(self, part: Any, share: float) -> dict[str, float]:
         """Add the gradients of *share* times the loss of a part; returns the losses times it."""
-        narrow = self.settings.precision == "bfloat16"
+        narrow = self.settings.precision == "bfloat16" and trains_in_bfloat16(self.device)
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=narrow):
             losses = self(part)
         (self.weighted(losses) * share).backward()  # type: ignore[no-untyped-call]

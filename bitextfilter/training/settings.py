@@ -265,7 +265,7 @@ class TrainingSettings(LoopSettings):
     )
     precision: str = setting(
         "float32",
-        "`bfloat16`: two to three times as fast where the processor has it",
+        "`bfloat16`: two to three times as fast; `float32` where the processor lacks it",
         choices=("float32", "bfloat16"),
     )
     seed: int = setting(1, "of everything that is drawn", within=">= 0")
@@ -392,7 +392,7 @@ class TranslatorSettings(LoopSettings):
     )
     precision: str = setting(
         "float32",
-        "`bfloat16`: faster where the processor has it",
+        "`bfloat16`: faster; `float32` where the processor lacks it",
         choices=("float32", "bfloat16"),
     )
     seed: int = setting(1, "of everything that is drawn", within=">= 0")

@@ -12,6 +12,6 @@ cuts=$(mktemp -d)
 trap 'rm -r "$cuts"' EXIT
 for measure in mlp csls ratio distance cosine euclidean; do
     bitext-evaluate filtering --suggest-threshold --json --similarity "$measure" -q \
-        --model "$model" --threads "$THREADS" "$development" > "$cuts/$measure.json"
+        --model "$model" --threads "${THREADS:-$(getconf _NPROCESSORS_ONLN)}" "$development" > "$cuts/$measure.json"
 done
 bitext-models recommend -q "$model" "$cuts"/*.json -o "$model"

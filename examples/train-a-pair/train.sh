@@ -36,15 +36,11 @@ train_encoder() { # FILE...
     for file; do shift; set -- "$@" --pairs "$file"; done
     [ -z "${VOCABULARY:-}" ] || set -- "$@" --set segmentation.vocabulary_size="$VOCABULARY"
     [ -z "${TRIGRAMS:-}" ] || set -- "$@" --set trigrams.size="$TRIGRAMS"
-    [ ! -e "$output/encoder.training/state.json" ] || set -- "$@" --resume
-    bitext-train-encoder --languages "$languages" --quantise \
-        --development "$development" --threads "$THREADS" \
-        --manifest "$output/encoder.run.json" -o "$output/encoder" "$@"
-    rm -r "$output/encoder.training"
-    touch "$output/encoder.done"
+    "$recipe/train-once.sh" "$output/encoder" --languages "$languages" \
+        --development "$development" --manifest "$output/encoder.run.json" "$@"
 }
 
-[ -e "$output/encoder.done" ] || train_encoder "$@"
+train_encoder "$@"
 [ -e "$output/negatives.tsv" ] && [ -e "$output/nearly.tsv" ] ||
     python3 "$recipe/pairs.py" "$output/encoder" "$output" "$foreign" "$@"
 [ -e "$model" ] ||

@@ -1,13 +1,14 @@
 #!/bin/sh
-# Train en-de-autoencoder: the encoder of en-de, beside it an autoencoder over its word vectors.
+# Train en-de-autoencoder: the encoder of en-de, and an autoencoder of its own beside it.
 #
 #     examples/train-en-de-autoencoder/train.sh DATA OUTPUT
 #
 # OUTPUT is that of ../train-en-de/train.sh, run before: its model, the pairs its classifier learnt
 # from, and its development data. OUTPUT gets:
-#   order/                 the autoencoder by itself: translation and autoencoding, no ranking
-#   joined/                both, trained on together with the ranking objective
-#   en-de-autoencoder/     with a classifier and thresholds: the model
+#   segmenter/             8,000 subwords
+#   autoencoder/           translation and autoencoding from random vectors, no ranking
+#   joined/                en-de and the autoencoder side by side
+#   en-de-autoencoder/     with a classifier, which starts from that of en-de, and thresholds
 # What is there is kept, and an interrupted training goes on when the script is run again. In the
 # environment, THREADS is how many threads compute.
 set -eu
@@ -16,29 +17,35 @@ IFS='
 
 data=$1 output=$2
 recipe=$(cd "$(dirname "$0")" && pwd)
+examples=$recipe/..
 export THREADS="${THREADS:-$(getconf _NPROCESSORS_ONLN)}"
-pairs=$(grep /en-de/ "$recipe/../train-a-pair/open.txt" | sed "s|^|--pairs=$data/|")
+files=$(grep /en-de/ "$examples/train-a-pair/open.txt" | sed "s|^|$data/|")
+pairs=$(echo "$files" | sed "s|^|--pairs=|")
 model=$output/en-de-autoencoder
 
-train() { # NAME [OPTION...]
-    name=$1
-    shift
-    [ ! -e "$output/$name.done" ] || return 0
-    [ ! -e "$output/$name.training/state.json" ] || set -- "$@" --resume
-    # shellcheck disable=SC2086  # an option a line
-    bitext-train-encoder --languages en,de $pairs --settings "$recipe/$name.json" --quantise \
-        --development "$output/development.tsv" --threads "$THREADS" -o "$output/$name" \
-        --start "$output/en-de" "$@"
-    rm -r "$output/$name.training"
-    touch "$output/$name.done"
+side() { # COLUMN: the sentences of a side
+    # shellcheck disable=SC2086  # a path a line
+    gzip -dc $files | cut -f "$1"
 }
-
-train order
-train joined --start "$output/order"
-[ -e "$model" ] ||
-    bitext-train-classifier --kind words --set training.epochs=5 --model "$output/joined" \
+[ -e "$output/segmenter" ] ||
+    { side 1; side 2; } | bitext-segment learn --vocabulary-size 8000 --sample-size 400000 \
+        -o "$output/segmenter"
+# shellcheck disable=SC2086  # an option a line
+"$examples/train-a-pair/train-once.sh" "$output/autoencoder" --languages en,de $pairs \
+    --settings "$recipe/autoencoder.json" --segmenter "$output/segmenter" \
+    --development "$output/development.tsv"
+# shellcheck disable=SC2086
+[ -e "$output/joined" ] ||
+    bitext-models join "$output/en-de" "$output/autoencoder" --weight 0.2 $pairs -o "$output/joined"
+[ -e "$model" ] || {
+    bitext-train-classifier --kind words --start "$output/en-de" --model "$output/joined" \
+        --set training.epochs=2 --set training.learning_rate=0.0005 --set training.held_out=0.02 \
         --noisy "$output/negatives.tsv" --negatives given --nearly "$output/nearly.tsv" \
-        --set training.held_out=0.02 --quantise --threads "$THREADS" -o "$model" \
-        "$output/positives.tsv" > "$output/held-out-autoencoder.tsv"
-[ -e "$model/thresholds.json" ] ||
-    "$recipe/../train-a-pair/recommend.sh" "$model" "$output/development.tsv"
+        --quantise --threads "$THREADS" -o "$model" "$output/positives.tsv" > "$output/held-out-autoencoder.tsv"
+    cp "$recipe/card.md" "$model/"
+}
+[ -e "$model/thresholds.json" ] || {
+    "$examples/train-a-pair/recommend.sh" "$model" "$output/development.tsv"
+    [ ! -e "$output/haystack/gold.tsv" ] ||
+        "$examples/haystack/recommend.sh" "$model" "$output/haystack"
+}

@@ -18,21 +18,17 @@ IFS='
 data=$1 output=$2
 shift 2
 recipe=$(cd "$(dirname "$0")" && pwd)
-threads=${THREADS:-$(getconf _NPROCESSORS_ONLN)}
+export THREADS="${THREADS:-$(getconf _NPROCESSORS_ONLN)}"
 pairs=$(grep /en-de/ "$recipe/../train-a-pair/open.txt" | sed "s|^|--pairs=$data/|")
 mkdir -p "$output"
 
 train() { # NAME [OPTION...]
     name=$1
     shift
-    [ ! -e "$output/$name.done" ] || return 0
-    [ ! -e "$output/$name.training/state.json" ] || set -- "$@" --resume
     # shellcheck disable=SC2086  # an option a line
-    bitext-train-encoder --languages en,de $pairs --settings "$recipe/$name.json" --quantise \
-        --development "$data/dev/newstest2014.de-en.tsv" --dev-scol 2 --dev-tcol 1 \
-        --threads "$threads" -o "$output/$name" "$@"
-    rm -r "$output/$name.training"
-    touch "$output/$name.done"
+    "$recipe/../train-a-pair/train-once.sh" "$output/$name" --languages en,de $pairs \
+        --settings "$recipe/$name.json" \
+        --development "$data/dev/newstest2014.de-en.tsv" --dev-scol 2 --dev-tcol 1 "$@"
 }
 
 train averaging
@@ -41,7 +37,7 @@ for name; do
     [ "$name" = averaging ] || train "$name" --start "$output/averaging"
     if [ -e "$output/nearly.tsv" ] && [ ! -e "$output/$name-mlp" ]; then
         bitext-train-classifier --set training.epochs=6 --model "$output/$name" --negatives given --quantise \
-            --noisy "$output/negatives.tsv" --nearly "$output/nearly.tsv" --threads "$threads" \
+            --noisy "$output/negatives.tsv" --nearly "$output/nearly.tsv" --threads "$THREADS" \
             -o "$output/$name-mlp" "$output/positives.tsv"
     fi
 done

@@ -17,9 +17,4 @@ awk -F '\t' -v OFS='\t' '{ print $2, $1 }' "$data/dev/newstest2014.de-en.tsv" \
 [ -e "$data/mono/de.law.txt.gz" ] || exit 0
 [ -e "$output/haystack/gold.tsv" ] ||
     "$examples/haystack/make-haystack.sh" "$data" "$output/haystack" dev
-for measure in joint csls cosine; do
-    bitext-align --model "$output/en-de" --similarity "$measure" --min-score none \
-        "$output/haystack/source.txt" "$output/haystack/target.txt" |
-        bitext-evaluate mining -q --json "$output/haystack/gold.tsv" |
-        bitext-models recommend -q --similarity "$measure" "$output/en-de" - -o "$output/en-de"
-done
+"$examples/haystack/recommend.sh" "$output/en-de" "$output/haystack"

@@ -187,6 +187,10 @@ def test_the_type_of_products_is_what_the_processor_is_good_at(
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: abilities, raising=False)
     assert device.product_type.__wrapped__(torch.device("cpu")) == kind
     assert device.product_type.__wrapped__(torch.device("cuda")) == torch.float32
+    device.product_type.cache_clear()
+    assert device.trains_in_bfloat16(torch.device("cpu")) == (kind == torch.bfloat16)
+    assert device.trains_in_bfloat16(torch.device("cuda"))
+    device.product_type.cache_clear()
 
 
 def test_an_older_torch_says_nothing_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
