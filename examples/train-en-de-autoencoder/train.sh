@@ -6,7 +6,7 @@
 # OUTPUT is that of ../train-en-de/train.sh, run before: its model, the pairs its classifier learnt
 # from, and its development data. OUTPUT gets:
 #   segmenter/             8,000 subwords
-#   autoencoder/           translation and autoencoding from random vectors, no ranking
+#   shared-decoder/        an autoencoder: translation and autoencoding from random vectors, no ranking
 #   joined/                en-de and the autoencoder side by side
 #   en-de-autoencoder/     with a classifier, which starts from that of en-de, and thresholds
 # What is there is kept, and an interrupted training goes on when the script is run again. In the
@@ -31,12 +31,12 @@ side() { # COLUMN: the sentences of a side
     { side 1; side 2; } | bitext-segment learn --vocabulary-size 8000 --sample-size 400000 \
         -o "$output/segmenter"
 # shellcheck disable=SC2086  # an option a line
-"$examples/train-a-pair/train-once.sh" "$output/autoencoder" --languages en,de $pairs \
+"$examples/train-a-pair/train-once.sh" "$output/shared-decoder" --languages en,de $pairs \
     --settings "$recipe/autoencoder.json" --segmenter "$output/segmenter" \
     --development "$output/development.tsv"
 # shellcheck disable=SC2086
 [ -e "$output/joined" ] ||
-    bitext-models join "$output/en-de" "$output/autoencoder" --weight 0.2 $pairs -o "$output/joined"
+    bitext-models join "$output/en-de" "$output/shared-decoder" --weight 0.2 $pairs -o "$output/joined"
 [ -e "$model" ] || {
     bitext-train-classifier --kind words --start "$output/en-de" --model "$output/joined" \
         --set training.epochs=2 --set training.learning_rate=0.0005 --set training.held_out=0.02 \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Train the bilingual autoencoder of Kim et al. 2019 on the pairs of train.sh, in two ways.
+# Train an autoencoder with a ranking objective on the pairs of train.sh.
 #
 #     examples/train-en-de/autoencoder.sh DATA OUTPUT [NAME...]
 #
@@ -7,7 +7,6 @@
 # of the first:
 #   averaging     token-weighted averages, by ranking
 #   autoencoder   average, autoencoding, translation and ranking together: en-de until version 2
-#   paper         the paper's own objective
 # OUTPUT/NAME is the encoder; where train.sh has been run into OUTPUT, OUTPUT/NAME-mlp has a
 # classifier of sentence vectors besides. An hour each on two cores; what is done is kept, and an
 # interrupted training goes on when the script is run again.
@@ -32,7 +31,7 @@ train() { # NAME [OPTION...]
 }
 
 train averaging
-[ $# -gt 0 ] || set -- averaging autoencoder paper
+[ $# -gt 0 ] || set -- averaging autoencoder
 for name; do
     [ "$name" = averaging ] || train "$name" --start "$output/averaging"
     if [ -e "$output/nearly.tsv" ] && [ ! -e "$output/$name-mlp" ]; then

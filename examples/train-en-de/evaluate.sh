@@ -1,5 +1,5 @@
 #!/bin/sh
-# Measure the models of train.sh and autoencoder.sh: sentence alignment recovery error, in percent.
+# Measure the models of train.sh, autoencoder.sh and ../train-en-de-autoencoder: sentence alignment recovery error, in percent.
 #
 #     examples/train-en-de/evaluate.sh DATA OUTPUT [dev|test]
 #
@@ -11,7 +11,7 @@ output=$2
 part=${3:-dev}
 
 evaluate() { # FILE SCOL TCOL: every model on one set
-    for model in en-de autoencoder-mlp averaging autoencoder paper; do
+    for model in en-de en-de-autoencoder autoencoder-mlp averaging autoencoder shared-decoder; do
         [ -d "$output/$model" ] || continue
         bitext-evaluate recovery "$data/$1" --scol "$2" --tcol "$3" -q --model "$output/$model" \
             --similarity csls,ratio,cosine,euclidean |

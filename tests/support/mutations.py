@@ -13,6 +13,7 @@ LEARNER = "training/encoder_learner.py"
 RECURRENT = "encoders/recurrent_encoders.py"
 COMBINATION = "encoders/combination.py"
 POOLING = "models/pooling.py"
+JOINED = "encoders/joined.py"
 NEIGHBOURS = "similarity/neighbours.py"
 VECTORS = "similarity/vectors.py"
 
@@ -20,6 +21,7 @@ LOSSES = "tests/training/test_objectives.py"
 LEARNING = "tests/training/test_bilingual_training.py"
 MEANING = "tests/system/test_meaning.py"
 FORMULAS = "tests/encoders/test_formulas.py"
+JOINING = "tests/encoders/test_joined.py"
 POOLINGS = "tests/models/test_pooling.py"
 
 
@@ -302,5 +304,21 @@ MUTATIONS = (
         "np.asarray(0.0 - np.sqrt(squares)",
         "np.asarray(0.0 + np.sqrt(squares)",
         "tests/similarity/test_vectors.py",
+    ),
+    Mutation(
+        "cosine of joined encoders, the weighted mean of both",
+        "the second has the weight of the first",
+        JOINED,
+        "self._encoders = ((first, 1 - weight), (second, weight))",
+        "self._encoders = ((first, weight), (second, 1 - weight))",
+        JOINING,
+    ),
+    Mutation(
+        "cosine of joined encoders, the weighted mean of both",
+        "the vectors are scaled by the weights themselves",
+        JOINED,
+        "some *= (weight**0.5 /",
+        "some *= (weight /",
+        JOINING,
     ),
 )
