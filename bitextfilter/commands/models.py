@@ -42,19 +42,21 @@ main = group(
 def list_models(run: Run) -> None:
     """List the models that come with the package.
 
-    One line each, tab-separated: name, source language, target language, digest, bytes.
+    One line each, tab-separated: name, source language, target language, digest, bytes, and when
+    to take it: the first line of its card.
 
     Example:
 
         bitext-models list | cut -f 1
     """
     from bitextfilter.models.folders import file_sizes, model_digest, read_config, shipped_models
+    from bitextfilter.scoring.inspection import purpose
 
     output = run.output("-")
     run.counts["models"] = 0
     for name, folder in shipped_models().items():
         cells = [name, *read_config(folder)["languages"], model_digest(folder)]
-        output.write("\t".join([*cells, f"{sum(file_sizes(folder).values())}\n"]).encode())
+        output.write(lines([[*cells, str(sum(file_sizes(folder).values())), purpose(folder)]]))
         run.counts["models"] += 1
 
 

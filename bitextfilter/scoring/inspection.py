@@ -93,6 +93,16 @@ def _architecture(
     return architecture, shape
 
 
+def purpose(folder: Path) -> str:
+    """Return the first line of a model's card that is no heading; empty without a card."""
+    try:
+        text = (folder / CARD).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    lines = (line.strip() for line in text.split("\n"))
+    return next((line for line in lines if line and not line.startswith("#")), "")
+
+
 def _second(folder: Path, config: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the facts about the second encoder; None where there is one alone."""
     if SECOND not in config:

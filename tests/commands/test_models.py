@@ -53,8 +53,12 @@ def test_list_has_a_line_for_each_shipped_model(
     monkeypatch.setattr(folders, "PRETRAINED", folder.parent)
     size = sum(path.stat().st_size for path in folder.iterdir())
     result = invoke("list")
-    assert result.stdout == f"aa-bb\taa\tbb\t{model_digest(folder)}\t{size}\n"
+    assert result.stdout == f"aa-bb\taa\tbb\t{model_digest(folder)}\t{size}\t\n"
     assert "1 models" in result.stderr
+    (folder / "card.md").write_text("# A toy\n\nFor tests.\n\nMore.\n", encoding="utf-8")
+    assert invoke("list").stdout.endswith("\tFor tests.\n")
+    (folder / "card.md").unlink()
+    assert invoke("list").stdout.endswith("\t\n")
 
 
 def test_the_shipped_models_are_listed_and_sound() -> None:
