@@ -88,7 +88,7 @@ def legend(axes: Axes, columns: int) -> None:
 def recovery(axes: Axes) -> None:
     """Draw errors of recovery by model and set."""
     rows = table("notes/encoders.md", "Sentence alignment recovery", 2)
-    models = ("en-de", "autoencoder", "averaging")
+    models = ("en-de-autoencoder", "en-de", "averaging")
     sets = [row[0].split(", ")[0] for row in rows if row[0]]
     series = {name: column([row for row in rows if row[1] == name], 2) for name in models}
     bars(axes, sets, series)
@@ -143,17 +143,18 @@ def data(axes: Axes) -> None:
 def objective(axes: Axes) -> None:
     """Draw the error of translation and autoencoding alone over the pairs read."""
     rows = table("notes/autoencoder.md", "The curve")
-    for colour, (label, index) in enumerate((("random vectors", 1), ("en-de's vectors", 2))):
+    names = "random vectors", "en-de's vectors", "random vectors, float32"
+    for index, label in enumerate(names, 1):
         known = [row for row in rows if row[index]]
         places, heights = (numbers(column(known, i)) for i in (0, index))
-        axes.plot(places, heights, "o-", color=COLOURS[colour], label=label)
+        axes.plot(places, heights, "o-", color=COLOURS[index - 1], label=label)
         for at, row in zip(zip(places, heights, strict=True), known, strict=True):
             axes.annotate(row[index], at, (3, 4), textcoords="offset points", size=7)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_ylim(bottom=0)
     axes.set_ylabel("wrong translations, %")
     axes.set_xlabel("pairs read")
-    legend(axes, 2)
+    legend(axes, 3)
 
 
 def speed(axes: Axes) -> None:

@@ -290,7 +290,7 @@ class _Joined:
     second: str = argument("SECOND")
     folder: str = option("-o --output FOLDER", "The new model's folder.", required=True)
     weight: float = option(
-        "--weight SHARE", "Share of SECOND's cosine, between 0 and 1.", _BETWEEN, 0.2
+        "--weight SHARE", "Share of SECOND's cosine, between 0 and 1.", _BETWEEN, 0.25
     )
     pairs: tuple[str, ...] = option(
         "--pairs FILE",
@@ -311,7 +311,7 @@ def join(run: Run, settings: _Joined) -> None:
 
     Example:
 
-        bitext-models join en-de my-autoencoder --weight 0.2 --pairs clean.tsv.gz -o my-model
+        bitext-models join en-de my-autoencoder --weight 0.25 --pairs clean.tsv.gz -o my-model
     """
     from bitextfilter.models.folders import find_model
     from bitextfilter.workflows.joining import join_models

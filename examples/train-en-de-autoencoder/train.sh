@@ -36,7 +36,7 @@ side() { # COLUMN: the sentences of a side
     --development "$output/development.tsv"
 # shellcheck disable=SC2086
 [ -e "$output/joined" ] ||
-    bitext-models join "$output/en-de" "$output/shared-decoder" --weight 0.2 $pairs -o "$output/joined"
+    bitext-models join "$output/en-de" "$output/shared-decoder" --weight 0.25 $pairs -o "$output/joined"
 [ -e "$model" ] || {
     bitext-train-classifier --kind words --start "$output/en-de" --model "$output/joined" \
         --set training.epochs=2 --set training.learning_rate=0.0005 --set training.held_out=0.02 \
