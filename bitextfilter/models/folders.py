@@ -155,8 +155,8 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     """Write ``config.json``, with the format version."""
-    version = 2 if SECOND in config else 1
-    text = json.dumps({**config, "format": version}, indent=2, ensure_ascii=False) + "\n"
+    values = {"format": 1, **config} | {"format": 2 if SECOND in config else 1}
+    text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
     (folder / CONFIG).write_text(text, encoding="utf-8")
 
 

@@ -58,6 +58,7 @@ ATTACKS: dict[Attack, float] = {
     long_rows.wide: 2,
     long_rows.huge: 0.1,
     trainings.language_model: 1,
+    trainings.join: 0.5,
     trainings.encoder: 0.3,
     trainings.translator: 0.3,
     trainings.classifier: 0.3,

@@ -90,6 +90,14 @@ def again(bench: Bench, done: Ran, model: Path, threads: int = 1) -> None:
         assert digests[0] == digests[1], words
 
 
+def join(bench: Bench) -> None:
+    """A model of two encoders, with neighbours of hostile pairs, or one clear line."""
+    (pairs, bad), toy, model = corpus(bench, 60), models() / "toy", bench.folder / "both"
+    words = ("--weight", str(bench.chooser.choice((0.01, 0.25, 0.9))), "-o", str(model))
+    done = bench.run("bitext-models join", toy, toy, "--pairs", pairs, *words)
+    ended(bench, done, {pairs: bad}, model)
+
+
 def encoder(bench: Bench) -> None:
     """An encoder that gives finite scores, or one clear line."""
     name, shape = bench.chooser.choice(list(ENCODERS.items()))

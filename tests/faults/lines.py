@@ -120,6 +120,7 @@ LINES = {
     "tune": "bitext-tune @/grid.toml --languages aa,bb --pairs @/train.tsv --processes 1"
     " --development @/dev.tsv -o out.tsv --models out.models",
     "translate": f"bitext-translate --model @/translator -i @/few.aa --beam 2 {WRITE}",
+    "join": "bitext-models join @/model @/model --pairs @/train.tsv -o out.model",
     "recommend": "bitext-models recommend @/model @/cut.json -o out.model",
     "paraphrases": "bitext-paraphrase make --translator @/translator --beam 2 -i @/few.tsv"
     f" {WRITE}",

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from translators import COPYING, network, rows, with_templates
 
+from bitextfilter.models.device import trains_in_bfloat16
 from bitextfilter.text.vocabulary import BEGIN
 from bitextfilter.translation.copying import Copier, Copies
 
@@ -85,7 +86,8 @@ def test_a_network_predicts_probabilities_and_copies(
     one = network(*case, VOCABULARY)
     if bfloat16 == "by translating":
         one.narrow()
-    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, bfloat16 == "by training"):
+    narrow = bfloat16 == "by training" and trains_in_bfloat16(torch.device("cpu"))
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, narrow):
         decoded = one.states(with_templates(rows([4, 7, 4], [8])), torch.tensor([[BEGIN, 5]] * 2))
         logs = one.predict(decoded)
         alone = one.output(decoded.states).float().softmax(dim=2)
