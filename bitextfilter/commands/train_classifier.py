@@ -94,7 +94,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     output, model = run.output("-"), run.model()
     start = None if settings.start is None else load(settings.start)
     if start is not None:
-        workflow.check_start(start, model)
+        workflow.check_start(start, model, plan.kind)
     right = [pair for path in settings.positives for pair in run.pairs(path)]
     if not right:
         raise InputError("no translations to learn from", file=settings.positives[0])

@@ -283,13 +283,16 @@ def train_on_pairs(
 _PROBE = "1 2 3"
 
 
-def check_start(start: Model, model: Model) -> float:
+def check_start(start: Model, model: Model, kind: str) -> float:
     """Return the share that *start*'s vectors have in *model*'s; see ``PairClassifier.widened``.
 
-    1 for the same encoder. Raises SettingsError for another, and without a classifier in *start*.
+    1 for the same encoder. Raises SettingsError for another, and where *start* has no classifier
+    of this *kind*, or one that cannot be widened.
     """
-    if start.classifier is None:
-        raise SettingsError(f"--start {start.name}: it has no classifier")
+    own = start.classifier and start.classifier.settings.kind
+    if own != kind:
+        found = f"its classifier is of {own}, not {kind}" if own else "it has no classifier"
+        raise SettingsError(f"--start {start.name}: {found}")
     short, long = (unit_rows(each.encode_side([_PROBE], 0)) for each in (start, model))
     first = long[:, : start.encoder.dim]
     share = float(np.linalg.norm(first))
@@ -298,12 +301,17 @@ def check_start(start: Model, model: Model) -> float:
             f"--start {start.name}: {model.name} has another encoder; start from a model with"
             " its encoder, or with the first of its two"
         )
+    if kind != WordClassifierSettings.kind and start.encoder.dim != model.encoder.dim:
+        raise SettingsError(
+            f"--start {start.name}: a classifier of {kind} starts from the same encoder alone,"
+            f" and {model.name} has two"
+        )
     return round(share, 6)
 
 
 def _widened(start: Model, model: Model, shape: ClassifierSettings) -> PairClassifier:
     """Return the classifier of *start* for vectors of *model*. Raises as :func:`check_start`."""
-    share = check_start(start, model)
+    share = check_start(start, model, shape.kind)
     assert start.classifier is not None, "check_start has seen to it"
     return start.classifier.widened(shape, share)
 

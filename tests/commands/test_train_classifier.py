@@ -434,6 +434,19 @@ def test_a_classifier_is_trained_further(data: Path, tmp_path: Path) -> None:
     assert not tells_apart(tmp_path / "new")
 
 
+def test_start_needs_a_classifier_of_the_same_kind(data: Path, tmp_path: Path) -> None:
+    """That is told before any pair is encoded; one of sentences has no wider copy."""
+    start, output = toy_model(tmp_path / "start"), tmp_path / "new"
+    result = train(*WORDS, "--start", start, "--model", start, "-o", output, data / "clean.tsv")
+    assert (result.exit_code, output.exists()) == (78, False)
+    assert "its classifier is of sentences, not words" in result.stderr
+    join_models((start, start), 0.2, [], tmp_path / "both")
+    words = ("--negatives", "repaired", "--start", start, "--model", tmp_path / "both")
+    result = train(*words, "-o", output, data / "clean.tsv")
+    assert (result.exit_code, output.exists()) == (78, False)
+    assert "starts from the same encoder alone" in result.stderr
+
+
 def test_start_needs_a_classifier_of_the_same_encoder(data: Path, tmp_path: Path) -> None:
     other = toy_model(tmp_path / "other", dim=24)
     for start, message in ((data / "model", "it has no classifier"), (other, "another encoder")):
