@@ -44,13 +44,12 @@ def make_encoders(names: Sequence[str], sentences: list[str], words: int) -> dic
 
     torch.manual_seed(1)
     text = TextProcessor.learn(
-        sentences,
-        sentences,
+        (sentences, sentences),
         ("en", "en"),
         Normalisation(apart=True),
         SegmenterSettings("none", vocabulary_size=words),
     )
-    text.learn_trigrams(sentences, sentences, TrigramSettings())
+    text.learn_trigrams((sentences, sentences), TrigramSettings())
     return {
         name: Encoder(text, ENCODERS.build(name, ENCODERS.settings(name, {}), text.sizes()))
         for name in names

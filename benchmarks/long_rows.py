@@ -120,7 +120,7 @@ def models(folder: Path) -> None:
         registry: Any = TRANSLATORS if name == "translator" else ENCODERS
         kind = "transformer" if name == "translator" else name
         processor = TextProcessor.learn(
-            *sides, ("en", "de"), Normalisation(), SegmenterSettings("unigram", 400)
+            sides, ("en", "de"), Normalisation(), SegmenterSettings("unigram", 400)
         )
         settings = registry.settings(kind, {})
         network = registry.build(kind, settings, processor.sizes())

@@ -39,7 +39,7 @@ def random_translator(name: str, threads: int) -> Translator:
     torch.manual_seed(1)
     words = [f"w{number}" for number in range(WORDS)]
     segmentation = SegmenterSettings("none", vocabulary_size=WORDS)
-    text = TextProcessor.learn(words, words, ("aa", "bb"), Normalisation(), segmentation)
+    text = TextProcessor.learn((words, words), ("aa", "bb"), Normalisation(), segmentation)
     network = TRANSLATORS.build(name, TRANSLATORS.settings(name, {}), text.sizes())
     return Translator(text, network, threads=threads)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bitextfilter.commands.frame.command import command
-from bitextfilter.commands.frame.options import FOLDER, option
+from bitextfilter.commands.frame.options import FOLDER, as_all_languages, is_given, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.training import (
     NEW_MODEL,
@@ -19,6 +20,7 @@ from bitextfilter.commands.frame.training import (
     pair_files,
     run_environment,
     training_settings,
+    weighted,
 )
 
 if TYPE_CHECKING:
@@ -30,6 +32,18 @@ if TYPE_CHECKING:
 class _Settings(PairTraining):
     """The files, the architecture, and its start."""
 
+    languages: tuple[str, ...] = option(  # type: ignore[assignment]
+        "--languages SOURCE,TARGET,...",
+        "Such as en,de; one twice (en,en) for paraphrases; or more than two.",
+        as_all_languages,
+        required=True,
+    )
+    development: tuple[str, ...] = option(  # type: ignore[assignment]
+        "--development FILE",
+        "Pairs to validate on, a TSV; of more than two languages repeatable.",
+        multiple=True,
+        required=True,
+    )
     source_text: tuple[str, ...] = option(
         "--source-text FILE",
         "Plain source sentences for the decoder to autoencode; repeatable.",
@@ -105,11 +119,50 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions, columns: PairCo
     config = workflow.EncoderConfig.from_dict(chosen.values(settings.architecture))
     run.facts["seed"] = config.training.seed
     environment = run_environment(run, quantise=settings.quantise, resume=settings.resume)
-    files = _files(config.architecture, settings, columns)
-    training = workflow.EncoderTraining if files.pivot is None else workflow.PivotTraining
+    training: type[workflow.EncoderTraining]
+    if len(settings.languages) > 2:
+        from bitextfilter.workflows.multilingual_training import MultilingualTraining
+
+        files, training = _multilingual_files(settings), MultilingualTraining
+    else:
+        files = _files(config.architecture, settings, columns)
+        training = workflow.EncoderTraining if files.pivot is None else workflow.PivotTraining
     progress = training(config, files, environment).run()
     run.counts["updates"] = progress.update
     run.note(f"lowest recovery error {progress.best:.2f} % (mean of CSLS and cosine)")
+
+
+_NAMED = re.compile(r"((?:[a-z]{2,3}|-)(?:,(?:[a-z]{2,3}|-))+)=(.+)")
+
+
+def _multilingual_files(settings: _Settings) -> TrainingFiles:
+    """The training files of more than two languages. UsageError for options of two."""
+    from bitextfilter.training.multilingual import LanguageFile
+    from bitextfilter.workflows.runs import MultilingualFiles, TrainingFiles
+
+    two = ("parallel", "source_text", "target_text", "pivot", "source_pivot", "target_pivot")
+    for name in (*two, "scol", "tcol", "dev_scol", "dev_tcol"):
+        if getattr(settings, name, None) if name in two else is_given(name):
+            option = name.replace("_", "-")
+            raise click.UsageError(f"--{option} is for two languages: files have a column each")
+    if not settings.pairs:
+        raise click.UsageError("no training pairs: give --pairs FILE")
+
+    def file(text: str, weight: float = 1.0) -> LanguageFile:
+        named = _NAMED.fullmatch(text)
+        languages = tuple(named[1].split(",")) if named else ()
+        return LanguageFile(named[2] if named else text, languages, weight)
+
+    pairs = [file(*weighted(text, "--pairs")) for text in settings.pairs]
+    return TrainingFiles(
+        languages=settings.languages,
+        pairs=[],
+        development=None,
+        starts=settings.start,
+        segmenter=settings.segmenter,
+        vectors=settings.embeddings,
+        multilingual=MultilingualFiles(pairs, [file(text) for text in settings.development]),
+    )
 
 
 def _files(architecture: str, settings: _Settings, columns: PairColumns) -> TrainingFiles:
@@ -126,10 +179,12 @@ def _files(architecture: str, settings: _Settings, columns: PairColumns) -> Trai
             if value:
                 raise click.UsageError(f"{name} is for --architecture pivot alone")
         pairs = pair_files(settings.pairs, settings.parallel, columns.training)
+    if len(settings.development) > 1:
+        raise click.UsageError("--development is one file, but for more than two languages")
     return TrainingFiles(
         languages=settings.languages,
         pairs=pairs,
-        development=PairFile(settings.development, columns=columns.development),
+        development=PairFile(settings.development[0], columns=columns.development),
         monolingual={0: settings.source_text, 1: settings.target_text},
         starts=settings.start,
         segmenter=settings.segmenter,

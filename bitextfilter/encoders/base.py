@@ -203,7 +203,7 @@ class Encoder:
             for name, view in views.items()
         }
         with one_torch_thread(), torch.inference_mode():
-            encode = network.prepare_tokens(tokens, self.languages.index(language))
+            encode = network.prepare_tokens(tokens, self._side(language))
 
         def run(block: LengthBlock) -> None:
             with torch.inference_mode():
@@ -215,6 +215,10 @@ class Encoder:
         with one_torch_thread():  # the longest first, so that no thread ends long after the others
             map_blocks(run, reversed(blocks), self.threads if self.device.type == "cpu" else 1)
         return out
+
+    def _side(self, language: str) -> int:
+        """Return the side of a language: networks of more than two read all as the source."""
+        return self.languages.index(language) if len(self.processor.known) <= 2 else 0
 
     def _padded(self, sentences: Ragged, block: LengthBlock) -> Padded:
         """The rows of a block, filled up; a missing row is one token 0."""

@@ -8,7 +8,7 @@ depends on the pair and the model alone. An input can be its own background samp
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bitextfilter.arrays import Scores, Vectors
-from bitextfilter.errors import ModelError, NotFoundError
+from bitextfilter.errors import ModelError
+from bitextfilter.io.array_file import load_arrays, save_arrays
 from bitextfilter.similarity.neighbours import NEIGHBOURS, highest_means, scan
 from bitextfilter.similarity.vectors import unit_rows
 
@@ -31,8 +32,11 @@ _DIGEST_ROWS = 4096
 """Vectors read at a time for the digest."""
 _KEY_BYTES = 8
 
-_EXPANSION, _SPARE = 16, 1 << 20
-"""Bytes unpacked for each in a file, at most, beside spare ones: vectors hardly compress."""
+_EXPANSION = 16
+"""Bytes unpacked for each in a file, at most: vectors hardly compress."""
+
+SIDES = ("source", "target")
+"""Names of the vectors in the file of a model of two languages; of more, they are the codes."""
 
 
 class BackgroundSample:
@@ -79,31 +83,27 @@ class BackgroundSample:
 
     def save(self, path: Path) -> None:
         """Write k and both samples; vectors as int8, scaled to a largest magnitude of 127."""
-        source, target = _as_int8(self.source), _as_int8(self.target)
-        np.savez_compressed(path, source=source, target=target, k=np.int64(self.k))
+        save_samples(path, dict(zip(SIDES, (self.source, self.target), strict=True)), self.k)
 
     @classmethod
-    def load(cls, path: Path, dim: int | None = None) -> BackgroundSample:
-        """Read the file that :meth:`save` wrote.
+    def load(
+        cls, path: Path, dim: int | None = None, names: Sequence[str] = SIDES
+    ) -> BackgroundSample:
+        """Read the file that :meth:`save` or :func:`save_samples` wrote.
 
         Args:
             path: the file.
             dim: the required width of the vectors; None for any.
+            names: of both sides in the file.
 
         Raises:
             NotFoundError: no such file.
             ModelError: the file is damaged, or its vectors are of another width.
         """
-        if not path.is_file():
-            raise NotFoundError(f"{path}: no such file of neighbours")
-        try:
-            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-                unpacked = sum(member.file_size for member in arrays.zip.infolist())
-                if unpacked > _SPARE + _EXPANSION * path.stat().st_size:
-                    raise ValueError(f"{unpacked} bytes packed into {path.stat().st_size}")
-                source, target, k = arrays["source"], arrays["target"], int(arrays["k"])
-        except Exception as error:  # an unpacker has errors of many kinds
-            raise ModelError(f"{path}: damaged neighbours: {error}") from error
+        arrays = load_arrays(path, "neighbours", _EXPANSION)
+        if not {"k", *names} <= arrays.keys() or arrays["k"].shape or arrays["k"].dtype.kind != "i":
+            raise ModelError(f"{path}: not a file of neighbours of {' and '.join(names)}")
+        k, (source, target) = int(arrays["k"]), (arrays[name] for name in names)
         for sample in (source, target):
             if sample.dtype != np.int8 or sample.ndim != 2 or not len(sample) or k < 1:
                 raise ModelError(f"{path}: not a file of neighbours")
@@ -113,10 +113,21 @@ class BackgroundSample:
         return cls(source.astype(np.float32), target.astype(np.float32), k)
 
 
-def load_background(folder: Path, dim: int | None = None) -> BackgroundSample | None:
+def load_background(
+    folder: Path, dim: int | None = None, names: Sequence[str] = SIDES
+) -> BackgroundSample | None:
     """Load the background sample of a model folder, if it has one; see :meth:`load`."""
     path = folder / BACKGROUND
-    return BackgroundSample.load(path, dim) if path.exists() else None
+    return BackgroundSample.load(path, dim, names) if path.exists() else None
+
+
+def save_samples(path: Path, samples: Mapping[str, Vectors], k: int = NEIGHBOURS) -> None:
+    """Write vectors ``(m, dim)`` by name, a side or a language, as int8, and k.
+
+    The largest magnitude of each vector becomes 127: its direction is kept.
+    """
+    arrays = {name: _as_int8(vectors) for name, vectors in samples.items()}
+    save_arrays(path, {**arrays, "k": np.array(k, dtype=np.int64)})
 
 
 def _as_int8(rows: Vectors) -> NDArray[np.int8]:

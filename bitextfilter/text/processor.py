@@ -75,18 +75,24 @@ _WINDOW = 8192
 
 
 class TextProcessor:
-    """Normalises, segments and numbers sentences of two languages (or twice the same one)."""
+    """Normalises, segments and numbers sentences of two languages (or twice the same one), or more.
+
+    That of more is made for all of its languages, and loaded for two of them.
+    """
 
     def __init__(
         self,
-        languages: tuple[str, str],
+        languages: tuple[str, ...],
         normalisation: Normalisation,
         segmenter: Segmenter,
         vocabulary: Vocabulary,
         trigrams: Trigrams | None = None,
     ) -> None:
-        """Take the parts; *languages* of the source and the target."""
-        self.languages = languages
+        """Take the parts; *languages* of the source and the target, then further ones."""
+        self.languages = (languages[0], languages[1])
+        """Of the source and the target."""
+        self.known = tuple(dict.fromkeys(languages))
+        """All languages whose sentences it reads."""
         self.normalisation = normalisation
         self.segmenter = segmenter
         self.vocabulary = vocabulary
@@ -99,20 +105,20 @@ class TextProcessor:
     @classmethod
     def learn(
         cls,
-        sources: Sequence[str],
-        targets: Sequence[str],
-        languages: tuple[str, str],
+        texts: Sequence[Sequence[str]],
+        languages: tuple[str, ...],
         normalisation: Normalisation,
         segmentation: SegmenterSettings | Segmenter,
     ) -> TextProcessor:
-        """Learn one segmentation (or use a given one) and one vocabulary from both sides.
+        """Learn one segmentation (or use a given one) and one vocabulary from all languages.
 
-        The vocabulary holds every learnt piece that occurs or, if the segmentation has no fixed
-        inventory, the ``vocabulary_size`` most frequent pieces.
+        *texts*: the sentences of each language. The vocabulary holds every learnt piece that
+        occurs or, if the segmentation has no fixed inventory, the ``vocabulary_size`` most
+        frequent pieces.
         """
         sides = [
             [normalisation(sentence, language) for sentence in sentences]
-            for sentences, language in zip((sources, targets), languages, strict=True)
+            for sentences, language in zip(texts, languages, strict=True)
         ]
         everything = (sentence for side in sides for sentence in side)
         if isinstance(segmentation, SegmenterSettings):
@@ -120,28 +126,27 @@ class TextProcessor:
         else:
             segmenter, settings = segmentation, SegmenterSettings()
         known = segmenter.inventory()
-        source_pieces, target_pieces = (
+        found = (
             ([p for p in pieces if known is None or p in known] for pieces in windows)
             for windows in (_by_windows(segmenter, side) for side in sides)
         )
         size = settings.vocabulary_size + len(RESERVED) if known is None else None
-        vocabulary = Vocabulary.build(source_pieces, target_pieces, size)
+        vocabulary = Vocabulary.build(*found, size=size)
         return cls(languages, normalisation, segmenter, vocabulary)
 
-    def learn_trigrams(
-        self, sources: Sequence[str], targets: Sequence[str], settings: TrigramSettings
-    ) -> None:
-        """Learn the trigrams of the words of both sides: adds the view ``TRIGRAMS``."""
+    def learn_trigrams(self, texts: Sequence[Sequence[str]], settings: TrigramSettings) -> None:
+        """Learn the trigrams of the words of each language: adds the view ``TRIGRAMS``."""
         self._caches.clear()
         if settings.kind == "hashed":
-            self.trigrams = HashedTrigrams(settings.size)
+            self.trigrams = HashedTrigrams(settings.size, settings.romanise)
             return
-        sides = zip((sources, targets), self.languages, strict=True)
-        source, target = (self.normalise(sentences, language) for sentences, language in sides)
-        self.trigrams = CountedTrigrams.learn(source, target, settings.size)
+        sides = zip(texts, self.counted, strict=True)
+        normalised = (self.normalise(sentences, language) for sentences, language in sides)
+        size, romanise = settings.size, settings.romanise
+        self.trigrams = CountedTrigrams.learn(*normalised, size=size, romanise=romanise)
 
     def normalise(self, sentences: Sequence[str], language: str) -> list[str]:
-        """Return *sentences* normalised; SettingsError unless *language* is one of the two."""
+        """Return *sentences* normalised; SettingsError unless *language* is ``known``."""
         self._check(language)
         return [self.normalisation(sentence, language) for sentence in sentences]
 
@@ -150,8 +155,9 @@ class TextProcessor:
         return list(map(len, self.segmenter.segment_all(self.normalise(texts, language))))
 
     def _check(self, language: str) -> None:
-        if language not in self.languages:
-            known = " and ".join(dict.fromkeys(self.languages))
+        if language not in self.known:
+            *others, last = self.known
+            known = f"{', '.join(others)} and {last}" if others else last
             raise SettingsError(f"the model's languages are {known}, not {language!r}")
 
     def ids(
@@ -160,7 +166,7 @@ class TextProcessor:
         """Return the ids of each sentence, whole, without begin or end marks.
 
         Never empty: a sentence that normalises to nothing is one ``UNKNOWN``. SettingsError unless
-        *language* is one of the two. Holds the words of some thousand sentences at a time.
+        *language* is ``known``. Holds the words of some thousand sentences at a time.
         """
         starts = range(0, max(len(sentences), 1), _WINDOW)
         windows = (sentences[start : start + _WINDOW] for start in starts)
@@ -174,7 +180,7 @@ class TextProcessor:
         """Read *sentences* as their ``PIECES``, as the ``TRIGRAMS`` of their words, or both.
 
         No sentence is without a token, as with :meth:`ids`. SettingsError unless *language* is
-        one of the two.
+        ``known``.
         """
         self._check(language)
         # Each distinct token is normalised once, in _ids, unless that needs whole sentences.
@@ -213,16 +219,37 @@ class TextProcessor:
         sizes = {PIECES: len(self.vocabulary)}
         return sizes if self.trigrams is None else {**sizes, TRIGRAMS: len(self.trigrams)}
 
+    def of_pair(self, languages: tuple[str, str]) -> TextProcessor:
+        """Return the same for two of its languages, which still reads all of them.
+
+        SettingsError unless it knows both.
+        """
+        for language in languages:
+            self._check(language)
+        vocabulary = self.vocabulary.of([self.known.index(language) for language in languages])
+        pair = TextProcessor(
+            languages, self.normalisation, self.segmenter, vocabulary, self.trigrams
+        )
+        pair.known = self.known
+        return pair
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The languages of the text that it was learnt from: two, or all that it knows."""
+        return self.known if len(self.known) > 2 else self.languages
+
     def config(self) -> dict[str, Any]:
         """Return the part of ``config.json`` that :meth:`load` needs."""
         config: dict[str, Any] = {
-            "languages": list(self.languages),
+            "languages": list(self.counted),
             "normalisation": self.normalisation.to_dict(),
             "segmentation": self.segmenter.kind,
         }
         if self.trigrams is not None:
             hashed = self.trigrams if isinstance(self.trigrams, HashedTrigrams) else None
             config["trigrams"] = hashed.size if hashed else _TRIGRAMS
+            if self.trigrams.romanise:
+                config["romanise"] = True
         if self.templates is not None:
             config["templates"] = self.templates.symbols
         return config
@@ -241,7 +268,7 @@ class TextProcessor:
         NotFoundError if a file is missing, ModelError if one is damaged or they disagree.
         """
         try:
-            source, target = (str(language) for language in config["languages"])
+            languages = _languages(config)
             normalisation = Normalisation.from_dict(config["normalisation"])
             templates = TemplateSymbols(config["templates"]) if "templates" in config else None
         except (KeyError, TypeError, ValueError) as error:
@@ -250,12 +277,24 @@ class TextProcessor:
             raise ModelError(f"{folder}: {error}") from error
         segmenter = load_segmenter(folder)
         vocabulary = Vocabulary.load(folder / _VOCABULARY)
-        trigrams = _load_trigrams(folder, config.get("trigrams"))
-        processor = cls((source, target), normalisation, segmenter, vocabulary, trigrams)
+        romanise = config.get("romanise", False) is True
+        trigrams = _load_trigrams(folder, config.get("trigrams"), romanise)
+        for counted in (vocabulary, getattr(trigrams, "vocabulary", vocabulary)):
+            if counted.counts.shape[1] != len(languages):
+                raise ModelError(f"{folder}: counts of other languages than {len(languages)}")
+        processor = cls(languages, normalisation, segmenter, vocabulary, trigrams)
         processor.templates = templates
         if segmenter.kind != config.get("segmentation"):
             raise ModelError(f"{folder}: config.json and segmenter.json disagree on the kind")
         return processor
+
+
+def _languages(config: dict[str, Any]) -> tuple[str, ...]:
+    """Return the languages of a configuration: two, or more that differ; ValueError for others."""
+    languages = tuple(str(language) for language in config["languages"])
+    if len(languages) < 2 or (len(languages) > 2 and len(set(languages)) < len(languages)):
+        raise ValueError
+    return languages
 
 
 def _by_windows(segmenter: Segmenter, sentences: Sequence[str]) -> Iterator[list[str]]:
@@ -264,15 +303,15 @@ def _by_windows(segmenter: Segmenter, sentences: Sequence[str]) -> Iterator[list
         yield from segmenter.segment_all(sentences[start : start + _WINDOW])
 
 
-def _load_trigrams(folder: Path, described: Any) -> Trigrams | None:
+def _load_trigrams(folder: Path, described: Any, romanise: bool) -> Trigrams | None:
     """Return the trigrams of :meth:`TextProcessor.config`; ModelError if damaged."""
     if described is None:
         return None
     if type(described) is int and described > 0:
-        return HashedTrigrams(described)
+        return HashedTrigrams(described, romanise)
     if described != _TRIGRAMS:
         raise ModelError(f"{folder}: trigrams {described!r}: expected a number or {_TRIGRAMS!r}")
     vocabulary = Vocabulary.load(folder / _TRIGRAMS)
     if any(len(piece) != 3 for piece in vocabulary.pieces):
         raise ModelError(f"{folder / _TRIGRAMS}: a piece is not of three characters")
-    return CountedTrigrams(vocabulary)
+    return CountedTrigrams(vocabulary, romanise)

@@ -9,19 +9,21 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from bitextfilter.arrays import Integers, Keys, Mask
 from bitextfilter.errors import ModelError, NotFoundError
+from bitextfilter.io.array_file import load_arrays, save_arrays
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged
+from bitextfilter.text.romanise import romanised
 from bitextfilter.text.segment import UNKNOWN
 from bitextfilter.text.words import WordNumbers
 
@@ -31,11 +33,16 @@ END = 3
 RESERVED = ("<pad>", "<unknown>", "<begin>", "<end>")
 """The first ids; a piece of text with the same characters has an id of its own."""
 
-_HEADER = "piece\tsource\ttarget"
+T = TypeVar("T")
+
+_HEADER, _PIECES = "piece\tsource\ttarget", "piece"
+_COUNTS, _EXPANSION = ".npz", 1000
+"""Ending of the file of counts, and how tightly zeros are packed there."""
 # A piece is a line's first cell, so the few characters that end cells are written as escapes.
 _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _ESCAPING = str.maketrans(_ESCAPES)
 _LINE = re.compile(r"[^\t]*\t[0-9]{1,19}\t[0-9]{1,19}")
+_PIECE = re.compile(r"[^\t]*")
 _UNESCAPES = {escape: character for character, escape in _ESCAPES.items()}
 _ESCAPED = re.compile(r"\\[\\tnr]")
 
@@ -43,38 +50,34 @@ _ESCAPED = re.compile(r"\\[\\tnr]")
 class Vocabulary:
     """Distinct pieces, numbered from ``len(RESERVED)`` in the order given.
 
-    ``counts`` is int64 ``(len(pieces), 2)``: how often each piece occurred in the training text
-    of the source and of the target language.
+    ``counts`` is int64 ``(len(pieces), languages)``: how often each piece occurred in the training
+    text of each language; for two of them, of the source and of the target.
     """
 
     def __init__(self, pieces: Sequence[str], counts: Integers) -> None:
         """Take distinct *pieces* and their *counts*; ModelError if the two do not agree."""
         self.pieces = tuple(pieces)
-        self.counts = np.asarray(counts, dtype=np.int64).reshape(-1, 2)
+        self.counts = np.asarray(counts, dtype=np.int64)
+        if not self.pieces:
+            self.counts = self.counts.reshape(0, self.counts.shape[-1] or 2)
         self.index = {piece: i for i, piece in enumerate(self.pieces, start=len(RESERVED))}
         if len(self.index) != len(self.pieces) or len(self.counts) != len(self.pieces):
             raise ModelError("a vocabulary of repeated pieces, or of too many or too few counts")
 
     @classmethod
-    def build(
-        cls,
-        source_pieces: Iterable[Iterable[str]],
-        target_pieces: Iterable[Iterable[str]],
-        size: int | None = None,
-    ) -> Vocabulary:
-        """Count the pieces of segmented sentences and keep the most frequent.
+    def build(cls, *languages: Iterable[Iterable[str]], size: int | None = None) -> Vocabulary:
+        """Count the pieces of each language's segmented sentences, and keep the most frequent.
 
         At most *size* ids in all (reserved ones included); ties in the order of the pieces.
         """
-        source, target = (
-            Counter(piece for pieces in side for piece in pieces)
-            for side in (source_pieces, target_pieces)
-        )
-        total = source + target
+        counters = [Counter(piece for pieces in each for piece in pieces) for each in languages]
+        total: Counter[str] = Counter()
+        for counter in counters:
+            total.update(counter)
         kept = sorted(total, key=lambda piece: (-total[piece], piece))
         if size is not None:
             kept = kept[: max(size - len(RESERVED), 0)]
-        return cls(kept, np.array([(source[p], target[p]) for p in kept], dtype=np.int64))
+        return cls(kept, _table(kept, counters))
 
     def __len__(self) -> int:
         return len(RESERVED) + len(self.pieces)
@@ -85,12 +88,25 @@ class Vocabulary:
             raise IndexError(f"id {number} in a vocabulary of {len(self)}")
         return RESERVED[number] if number < len(RESERVED) else self.pieces[number - len(RESERVED)]
 
+    def of(self, columns: Sequence[int]) -> Vocabulary:
+        """Return the same pieces with the counts of some languages, by number."""
+        return Vocabulary(self.pieces, self.counts[:, list(columns)])
+
     def save(self, path: Path) -> None:
-        """Write ``piece⇥count⇥count`` lines; tab, line ends and backslash as ``\\t`` and so on."""
+        """Write the file that :meth:`load` reads.
+
+        For two languages ``piece⇥count⇥count`` lines. For others a piece a line, and the counts
+        in a file beside it: most of them are 0, which text would spell out. Tab, line ends and
+        backslash are ``\\t`` and so on.
+        """
+        two = self.counts.shape[1] == 2
         with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write(_HEADER + "\n")
-            for piece, (source, target) in zip(self.pieces, self.counts.tolist(), strict=True):
-                file.write(f"{piece.translate(_ESCAPING)}\t{source}\t{target}\n")
+            file.write((_HEADER if two else _PIECES) + "\n")
+            for piece, counts in zip(self.pieces, self.counts.tolist(), strict=True):
+                cells = [piece.translate(_ESCAPING), *(map(str, counts) if two else ())]
+                file.write("\t".join(cells) + "\n")
+        if not two:
+            _save_counts(path.with_suffix(_COUNTS), self.counts)
 
     @classmethod
     def load(cls, path: Path) -> Vocabulary:
@@ -106,21 +122,51 @@ class Vocabulary:
             raise ModelError(f"{path}: not UTF-8") from error
         except OSError as error:
             raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
-        if lines[0] != _HEADER or lines.pop() != "":
+        two = lines[0] == _HEADER
+        if not (two or lines[0] == _PIECES) or lines.pop() != "":
             raise ModelError(f"{path}: not a vocabulary, or cut off")
-        for number, line in enumerate(lines[1:], start=2):
-            if not _LINE.fullmatch(line):
-                raise ModelError(f"{path}:{number}: expected a piece and two counts")
+        line, expected = (_LINE, "a piece and two counts") if two else (_PIECE, "a piece")
+        for number, text in enumerate(lines[1:], start=2):
+            if not line.fullmatch(text):
+                raise ModelError(f"{path}:{number}: expected {expected}")
         cells = "\t".join(lines[1:]).split("\t") if len(lines) > 1 else []
+        if not two:
+            return cls(_unescaped(cells), _load_counts(path.with_suffix(_COUNTS)))
         try:
             counts = [np.array(cells[column::3], dtype=np.int64) for column in (1, 2)]
         except (ValueError, OverflowError) as error:
             raise ModelError(f"{path}: a count is too large") from error
-        pieces = [
-            _ESCAPED.sub(lambda found: _UNESCAPES[found[0]], piece) if "\\" in piece else piece
-            for piece in cells[::3]
-        ]
-        return cls(pieces, np.stack(counts, axis=1))
+        return cls(_unescaped(cells[::3]), np.stack(counts, axis=1))
+
+
+def _table(keys: Sequence[T], counters: Sequence[Mapping[T, int]]) -> Integers:
+    """Return the counts of some keys, ``(keys, counters)``; 0 for a missing one."""
+    table = np.zeros((len(keys), len(counters)), dtype=np.int64)
+    for column, counter in enumerate(counters):
+        table[:, column] = [counter.get(key, 0) for key in keys]
+    return table
+
+
+def _unescaped(cells: Sequence[str]) -> list[str]:
+    """Return the pieces of a saved vocabulary's cells."""
+    return [
+        _ESCAPED.sub(lambda found: _UNESCAPES[found[0]], cell) if "\\" in cell else cell
+        for cell in cells
+    ]
+
+
+def _save_counts(path: Path, counts: Integers) -> None:
+    """Write counts ``(pieces, languages)``, packed; one of 2³² or more as the highest below."""
+    highest = np.iinfo(np.uint32).max
+    save_arrays(path, {"counts": np.minimum(counts, highest).astype(np.uint32)})
+
+
+def _load_counts(path: Path) -> Integers:
+    """Read what :func:`_save_counts` wrote; NotFoundError if missing, ModelError if damaged."""
+    counts = load_arrays(path, "counts", _EXPANSION).get("counts")
+    if counts is None or counts.dtype != np.uint32 or counts.ndim != 2:
+        raise ModelError(f"{path}: not the counts of a vocabulary")
+    return counts.astype(np.int64)
 
 
 _NORMALISE = Normalisation(lowercase=True, apart=True)
@@ -196,10 +242,16 @@ class TrigramSettings(Settings):
         choices=TRIGRAM_KINDS,
     )
     size: int = setting(100_000, "trigrams, or places", within=">= 1")
+    romanise: bool = setting(
+        False, "words in Latin letters first: names of all scripts then share their trigrams"
+    )
 
 
 class Trigrams(Protocol):
     """Numbers of the trigrams of words."""
+
+    romanise: bool
+    """Whether words are romanised first."""
 
     def __len__(self) -> int:
         """Return the number of ids, ``RESERVED`` included."""
@@ -216,15 +268,16 @@ class Trigrams(Protocol):
 class HashedTrigrams:
     """Trigrams by a hash of their characters."""
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, size: int, romanise: bool = False) -> None:
+        """Take the number of places, and whether words are romanised first."""
+        self.size, self.romanise = size, romanise
 
     def __len__(self) -> int:
         return len(RESERVED) + self.size
 
     def __call__(self, words: Sequence[str]) -> Ragged:
         """See :class:`Trigrams`."""
-        keys, lengths = _keys(words)
+        keys, lengths = _keys(words, self.romanise)
         # The finaliser of MurmurHash3 (Appleby 2016): every bit of the key changes every other.
         for factor in (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)):
             keys = (keys ^ (keys >> np.uint64(33))) * factor
@@ -235,9 +288,12 @@ class HashedTrigrams:
 class CountedTrigrams:
     """Trigrams by a vocabulary of them."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        """Take a vocabulary whose pieces are trigrams, a space for a word's boundary."""
-        self.vocabulary = vocabulary
+    def __init__(self, vocabulary: Vocabulary, romanise: bool = False) -> None:
+        """Take a vocabulary whose pieces are trigrams, a space for a word's boundary.
+
+        *romanise*: words first.
+        """
+        self.vocabulary, self.romanise = vocabulary, romanise
         codes = np.array([[ord(mark) for mark in piece] for piece in vocabulary.pieces], np.uint64)
         keys = _packed(*codes.reshape(-1, 3).T)
         order = np.argsort(keys)
@@ -245,22 +301,23 @@ class CountedTrigrams:
         self._ids = (order + len(RESERVED)).astype(np.int32)
 
     @classmethod
-    def learn(cls, sources: Iterable[str], targets: Iterable[str], size: int) -> CountedTrigrams:
+    def learn(cls, *languages: Iterable[str], size: int, romanise: bool = False) -> CountedTrigrams:
         """Count the trigrams of the words of normalised sentences; the most frequent stay."""
-        counts = [_counted(side) for side in (sources, targets)]
-        total = Counter(counts[0]) + Counter(counts[1])
+        counts = [_counted(each, romanise) for each in languages]
+        total: Counter[int] = Counter()
+        for counter in counts:
+            total.update(counter)
         kept = sorted(total, key=lambda key: (-total[key], key))[:size]
-        pairs = [[side[key] for side in counts] for key in kept]
         shifts, mask = (2 * _BITS, _BITS, 0), (1 << _BITS) - 1
         texts = ["".join(chr(key >> shift & mask) for shift in shifts) for key in kept]
-        return cls(Vocabulary(texts, np.array(pairs, dtype=np.int64)))
+        return cls(Vocabulary(texts, _table(kept, counts)), romanise)
 
     def __len__(self) -> int:
         return len(self.vocabulary)
 
     def __call__(self, words: Sequence[str]) -> Ragged:
         """See :class:`Trigrams`."""
-        keys, lengths = _keys(words)
+        keys, lengths = _keys(words, self.romanise)
         known = np.zeros(len(keys), dtype=bool)
         ids = np.full(len(keys), UNKNOWN, dtype=np.int32)
         if len(self._keys):
@@ -274,8 +331,10 @@ class CountedTrigrams:
         return Ragged(ids[known], np.maximum(found, 1).astype(np.int64))
 
 
-def _keys(words: Sequence[str]) -> tuple[Keys, Integers]:
-    """Return the trigrams of all words, and their number in each word."""
+def _keys(words: Sequence[str], romanise: bool) -> tuple[Keys, Integers]:
+    """Return the trigrams of all words, romanised or not, and their number in each word."""
+    if romanise:
+        words = list(map(romanised, words))
     lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
     text = f" {' '.join(words)} ".encode("utf-32-le", "surrogatepass")
     codes = np.frombuffer(text, dtype="<u4").astype(np.uint64)
@@ -288,13 +347,13 @@ def _packed(first: Keys, second: Keys, third: Keys) -> Keys:
     return np.asarray((first << np.uint64(2 * _BITS)) | (second << np.uint64(_BITS)) | third)
 
 
-def _counted(sentences: Iterable[str]) -> Counter[int]:
-    """Count the trigrams of the words of some sentences."""
+def _counted(sentences: Iterable[str], romanise: bool) -> Counter[int]:
+    """Count the trigrams of the words, romanised or not, of some sentences."""
     words = Counter(word for sentence in sentences for word in sentence.split())
     total: Counter[int] = Counter()
     stream = iter(words.items())
     while some := dict(islice(stream, _WORDS)):
-        keys, lengths = _keys(list(some))
+        keys, lengths = _keys(list(some), romanise)
         times = np.repeat(np.fromiter(some.values(), np.int64, len(some)), lengths)
         distinct, places = np.unique(keys, return_inverse=True)
         sums = np.bincount(places, times, len(distinct)).astype(np.int64)

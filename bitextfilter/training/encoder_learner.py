@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from bitextfilter.models.layers import padding_mask, rows_of
 from bitextfilter.models.recurrent import RecurrentDecoder
 from bitextfilter.text.ragged import PIECES
 from bitextfilter.text.vocabulary import END
-from bitextfilter.training.data import Corpus, Sentences, endless_batches, inputs_of
+from bitextfilter.training.data import Corpus, Pairs, Sentences, endless_batches, inputs_of
 from bitextfilter.training.loop import Learner, Stream
 from bitextfilter.training.objectives import (
     HardNegatives,
@@ -338,32 +337,30 @@ class BilingualLearner(EncoderLearner):
         return self.written(embedding, sentences, table, side)
 
 
-def pair_stream(model: BilingualLearner, data: tuple[Corpus, dict[int, Sentences]]) -> Stream:
+def pair_stream(model: BilingualLearner, data: tuple[Pairs, dict[int, Sentences]]) -> Stream:
     """Mini-batches of pairs, on the device that the network lies on.
 
     ``data``: the pairs and, by side, the sentences to autoencode instead of the pairs' side.
     """
     block = model.settings.mega_batch
-    updates, interval = run_length(model.settings, float(data[0].weights.sum()), block)
+    updates, interval = run_length(model.settings, data[0].rows, block)
     return Stream(updates, partial(mini_batches, model, data), interval, block)
 
 
 def mini_batches(
-    model: BilingualLearner, data: tuple[Corpus, dict[int, Sentences]], skip: int
+    model: BilingualLearner, data: tuple[Pairs, dict[int, Sentences]], skip: int
 ) -> Iterator[Batch]:
     """Endless batches from the ``skip``-th on; monolingual lines are mixed with their side's."""
-    (corpus, monolingual), settings = data, model.settings
+    (pairs, monolingual), settings = data, model.settings
     size, device = settings.batch_size, model.device
     read = partial(inputs_of, views=model.network.views, device=device)
-    pairs = corpus.batches(size, settings.seed, skip)
     extra = {
         side: endless_batches(
             sentences.lengths, np.ones(len(sentences)), size, settings.seed + 1 + side, skip
         )
         for side, sentences in monolingual.items()
     }
-    while True:
-        mega = list(islice(pairs, settings.mega_batch))
+    for corpus, mega in pairs.mega_batches(settings, skip):
         searched = settings.triplet > 0 and settings.mega_batch > 1
         found = mega_negatives(model, corpus, mega) if searched else [()] * len(mega)
         for rows, places in zip(mega, found, strict=True):

@@ -185,6 +185,18 @@ class TrainingSettings(LoopSettings):
         within=">= 1",
         needs="triplet",
     )
+    language_exponent: float = setting(
+        0.5,
+        "models of more than two languages: each pair of languages is read in proportion to its"
+        " pairs to this power, all alike with 0 (Conneau & Lample 2019: 0.5)",
+        within=">= 0, <= 1",
+    )
+    without_first: float = setting(
+        0.1,
+        "models of more than two languages: share of the mini-batches whose pairs are without the"
+        " first language",
+        within=">= 0, <= 1",
+    )
     contrastive: float = setting(
         0.0, "weight of the contrastive loss, with a random negative for each pair", within=">= 0"
     )

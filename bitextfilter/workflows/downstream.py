@@ -227,7 +227,7 @@ class Experiment:
         config, languages = self._task.config, self._task.languages
         sources, targets = ([pair[side] for pair in self._survey.pairs] for side in (0, 1))
         return TextProcessor.learn(
-            sources, targets, languages, config.normalisation, config.segmentation
+            (sources, targets), languages, config.normalisation, config.segmentation
         )
 
 

@@ -270,12 +270,8 @@ class EncoderTraining(TrainingRun):
         two measures separate networks that one alone, in steps of a pair, does not.
         """
         sources, targets = self._development
-        vectors = both_sides(self._encoder(network), (sources, targets))
-        errors = [
-            recover(sources, targets, scores).mean
-            for scores in (margin_matrix(csls, *vectors), cosine_matrix(*vectors))
-        ]
-        return sum(errors) / len(errors)
+        encoder = self._encoder(network)
+        return validation_error(encoder, encoder.languages, sources, targets)
 
     def save(self, folder: Path, network: Network) -> None:
         """See :meth:`TrainingRun.save`; with the background sample of CSLS."""
@@ -309,11 +305,11 @@ class EncoderTraining(TrainingRun):
             if known is not None:
                 kept = {"segmentation": {"kind": known.kind}}
                 self.given.check_text(kept, "--segmenter", ["segmentation"])
-            processor = self.learn_text(sources, targets, known or config.segmentation)
+            processor = self.learn_text((sources, targets), known or config.segmentation)
         if TRIGRAMS not in views(config.architecture):
             processor.trigrams = None
         elif processor.trigrams is None:
-            processor.learn_trigrams(sources, targets, config.trigrams)
+            processor.learn_trigrams((sources, targets), config.trigrams)
         return processor
 
     def _processor_of(self, folder: Path) -> TextProcessor:
@@ -363,6 +359,19 @@ class EncoderTraining(TrainingRun):
         return counts
 
 
+def validation_error(
+    encoder: SentenceEncoder, languages: tuple[str, str], sources: list[str], targets: list[str]
+) -> float:
+    """Sentence alignment recovery error in percent, the mean of CSLS and cosine; 0 to 100."""
+    sides = zip((sources, targets), languages, strict=True)
+    source, target = (encoder.encode(sentences, language) for sentences, language in sides)
+    errors = [
+        recover(sources, targets, scores).mean
+        for scores in (margin_matrix(csls, source, target), cosine_matrix(source, target))
+    ]
+    return sum(errors) / len(errors)
+
+
 def both_sides(
     encoder: SentenceEncoder, sides: tuple[list[str], list[str]]
 ) -> tuple[Vectors, Vectors]:
@@ -400,8 +409,7 @@ class PivotTraining(EncoderTraining):
         self.config = self.given.fitting(sum(of_source.weights + of_target.weights) / 2)
         self.processor = self._make_processor(of_source.sources, of_target.sources)
         self.pivot = TextProcessor.learn(
-            of_source.targets + of_target.targets,
-            [],
+            (of_source.targets + of_target.targets, []),
             (pivot.language, pivot.language),
             self.config.normalisation,
             self.config.segmentation,

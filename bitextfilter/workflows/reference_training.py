@@ -168,7 +168,7 @@ def _read(
     machine = [text for reference in references for text in data[reference]]
     words = SegmenterSettings("none", vocabulary_size=config.vocabulary_size)
     normal = Normalisation(apart=True)
-    processor = TextProcessor.learn(references, machine, _LANGUAGES, normal, words)
+    processor = TextProcessor.learn((references, machine), _LANGUAGES, normal, words)
     one, other = (Ragged.of(processor.ids(side, _LANGUAGES[0])) for side in (references, machine))
     counts = np.array([len(data[reference]) for reference in references])
     return processor, ReferenceCorpus(one, other, counts)

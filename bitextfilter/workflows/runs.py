@@ -29,6 +29,7 @@ from bitextfilter.training.loop import (
     learn,
     start_torch,
 )
+from bitextfilter.training.multilingual import LanguageFile
 
 RECORD = "training.json"
 """The file of a model folder with the settings of its training."""
@@ -45,12 +46,28 @@ class PivotFiles:
 
 
 @dataclass(frozen=True)
+class MultilingualFiles:
+    """Files of more than two languages, instead of pairs and development pairs."""
+
+    pairs: Sequence[LanguageFile]
+    development: Sequence[LanguageFile]
+
+    def described(self) -> dict[str, Any]:
+        """The names of the files, without their folders, their languages and weights."""
+        kinds = {"pairs": self.pairs, "development": self.development}
+        return {
+            kind: [[Path(file.source).name, list(file.languages), file.weight] for file in files]
+            for kind, files in kinds.items()
+        }
+
+
+@dataclass(frozen=True)
 class TrainingFiles:
     """The files of a run."""
 
-    languages: tuple[str, str]
+    languages: tuple[str, ...]
     pairs: Sequence[PairFile]
-    development: PairFile
+    development: PairFile | None
     """Pairs on which the network is validated; never trained on."""
     monolingual: Mapping[int, Sequence[str]] = field(default_factory=dict)
     """Plain text files to autoencode besides, by side (0 source, 1 target)."""
@@ -61,6 +78,7 @@ class TrainingFiles:
     vectors: Path | None = None
     """Initial vectors of subwords, in text form."""
     pivot: PivotFiles | None = None
+    multilingual: MultilingualFiles | None = None
 
     def described(self) -> dict[str, Any]:
         """The names of the files, without their folders: a model names no path of a machine."""
@@ -77,11 +95,13 @@ class TrainingFiles:
             "monolingual": {
                 str(side): list(map(name, paths)) for side, paths in self.monolingual.items()
             },
-            "development": name(self.development.source),
+            "development": name(self.development.source if self.development else None),
             "start": [name(path) for path in self.starts],
             "segmenter": name(self.segmenter),
             "vectors": name(self.vectors),
         }
+        if self.multilingual is not None:
+            described |= self.multilingual.described()
         if (pivot := self.pivot) is not None:
             sides = [names(files) for files in pivot.sides]
             described["pivot"] = {"language": pivot.language, "sides": sides}
@@ -99,10 +119,13 @@ class TrainingFiles:
                 known = contents.setdefault(f"the content of {Path(path).name}", [])
                 known.append(_digest(Path(path)) + more)
 
-        for file in self._pair_files():
+        for file in self.pair_files():
             columns = ", ".join(str(wanted.where) for wanted in file.columns.wanted())
             add(file.source, "" if file.target else f" (columns {columns})")
             add(file.target)
+        if (multilingual := self.multilingual) is not None:
+            for each in (*multilingual.pairs, *multilingual.development):
+                add(each.source)
         for paths in self.monolingual.values():
             for path in paths:
                 add(path)
@@ -110,9 +133,11 @@ class TrainingFiles:
             add(single)
         return {name: ", ".join(digests) for name, digests in contents.items()}
 
-    def _pair_files(self) -> Iterator[PairFile]:
+    def pair_files(self) -> Iterator[PairFile]:
+        """All files of pairs."""
         yield from self.pairs
-        yield self.development
+        if self.development is not None:
+            yield self.development
         for files in self.pivot.sides if self.pivot else ():
             yield from files
 
@@ -217,11 +242,17 @@ class TrainingRun(ABC):
         if environment.resume:
             environment.claim_state(self._plan())
         start_torch(config.training.seed, environment.threads)
-        self._development = [list(side) for side in zip(*files.development.texts(), strict=True)]
-        if not self._development:
-            raise InputError("no pairs to validate on", file=files.development.source)
+        self.read_development()
         self.read()
         self.network = self.make_network()
+
+    def read_development(self) -> None:
+        """Read the pairs to validate on. Raises InputError if there are none."""
+        file = self.files.development
+        assert file is not None, "only files of many languages have none"
+        self._development = [list(side) for side in zip(*file.texts(), strict=True)]
+        if not self._development:
+            raise InputError("no pairs to validate on", file=file.source)
 
     @abstractmethod
     def check(self) -> None:
@@ -261,12 +292,12 @@ class TrainingRun(ABC):
             return learn(learner, stream, hooks, where.state, where.resume)
 
     def learn_text(
-        self, sources: list[str], targets: list[str], segmentation: SegmenterSettings | Segmenter
+        self, texts: Sequence[list[str]], segmentation: SegmenterSettings | Segmenter
     ) -> TextProcessor:
-        """Learn the segmentation, unless it is given, and the vocabulary."""
+        """Learn the segmentation, unless it is given, and the vocabulary of each language."""
         self.environment.note("learning the segmentation and the vocabulary")
         languages, normalisation = self.files.languages, self.config.normalisation
-        return TextProcessor.learn(sources, targets, languages, normalisation, segmentation)
+        return TextProcessor.learn(texts, languages, normalisation, segmentation)
 
     def short(self, corpus: Corpus, kind: str = "") -> Corpus:
         """Leave out, and count, pairs that are too long; *kind* goes before "pairs"."""

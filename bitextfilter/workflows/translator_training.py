@@ -100,7 +100,7 @@ class TranslatorTraining(TrainingRun):
         if self.config.training.validation == "bleu":
             check_bleu()
         name, wanted = self.config.architecture, self.config.architecture in TEMPLATED
-        for file in (*self.files.pairs, self.files.development):
+        for file in self.files.pair_files():
             given = file.target is None and isinstance(file.columns, TemplatedColumns)
             if given != wanted:
                 raise SettingsError(
@@ -116,7 +116,7 @@ class TranslatorTraining(TrainingRun):
         segmentation: SegmenterSettings | Segmenter = self.config.segmentation
         if self.files.segmenter is not None:
             segmentation = load_segmenter(self.files.segmenter)
-        self.processor = self._known or self.learn_text(sources, targets, segmentation)
+        self.processor = self._known or self.learn_text((sources, targets), segmentation)
         source, target = (
             Sentences(self.processor.ids(texts, language))
             for texts, language in zip((sources, targets), self.processor.languages, strict=True)

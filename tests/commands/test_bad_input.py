@@ -139,7 +139,7 @@ def english_german(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that knows words of English from words of German."""
     sides = ENGLISH * 200, GERMAN * 200
     languages, segmentation = ("en", "de"), SegmenterSettings("none")
-    processor = TextProcessor.learn(*sides, languages, Normalisation(), segmentation)
+    processor = TextProcessor.learn(sides, languages, Normalisation(), segmentation)
     settings = AveragingSettings(4)
     network = AveragingNetwork(settings, processor.sizes())
     folder = tmp_path_factory.mktemp("models") / "en-de"

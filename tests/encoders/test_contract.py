@@ -75,10 +75,10 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     name, values = SHAPES[request.param]
     torch.manual_seed(3)
     processor = TextProcessor.learn(
-        WORDS, WORDS, ("aa", "bb"), Normalisation(), SegmenterSettings("none")
+        (WORDS, WORDS), ("aa", "bb"), Normalisation(), SegmenterSettings("none")
     )
     if TRIGRAMS in views(name):
-        processor.learn_trigrams(WORDS, WORDS, TrigramSettings())
+        processor.learn_trigrams((WORDS, WORDS), TrigramSettings())
     settings = ENCODERS.settings(name, values)
     network = ENCODERS.build(name, settings, processor.sizes())
     for key, parameter in network.named_parameters():
@@ -254,7 +254,7 @@ def test_an_unknown_architecture_is_told_what_there_is(wrong: str) -> None:
 
 def test_a_model_of_one_language(tmp_path: Path) -> None:
     processor = TextProcessor.learn(
-        WORDS, WORDS, ("aa", "aa"), Normalisation(), SegmenterSettings("none")
+        (WORDS, WORDS), ("aa", "aa"), Normalisation(), SegmenterSettings("none")
     )
     settings = ENCODERS.settings("lstm", {"embedding": 8})
     network = ENCODERS.build("lstm", settings, processor.sizes())

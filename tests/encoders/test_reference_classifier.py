@@ -37,7 +37,7 @@ def sentences(count: int, seed: int = 0) -> list[str]:
 
 def made(architecture: str) -> tuple[TextProcessor, ReferenceNetwork]:
     text = TextProcessor.learn(
-        WORDS, WORDS, ("und", "und"), Normalisation(apart=True), SegmenterSettings("none")
+        (WORDS, WORDS), ("und", "und"), Normalisation(apart=True), SegmenterSettings("none")
     )
     torch.manual_seed(5)
     network = ReferenceNetwork(ReferenceSettings(architecture, 24), text.sizes())

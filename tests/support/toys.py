@@ -84,7 +84,7 @@ def toy_model(
     """
     every = [[f"{side}{n}" for n in range(WORDS)] for side in "ab"]
     processor = TextProcessor.learn(
-        every[0], every[1], LANGUAGES, Normalisation(), SegmenterSettings("none")
+        (every[0], every[1]), LANGUAGES, Normalisation(), SegmenterSettings("none")
     )
     name = "autoencoder" if recurrent else "averaging"
     shape = {"hidden": dim // 2, "average": True} if recurrent else {}

@@ -86,7 +86,7 @@ def processor(words: int = 20, letters: str = "ab", symbols: bool = False) -> Te
     source, target = letters
     languages = (2 * source, 2 * target)
     segmentation = SegmenterSettings("none")
-    made = TextProcessor.learn(sides[0], sides[1], languages, Normalisation(), segmentation)
+    made = TextProcessor.learn((sides[0], sides[1]), languages, Normalisation(), segmentation)
     if symbols:
         made.templates = TemplateSymbols(["(", ")", "S", "NP"])
     return made

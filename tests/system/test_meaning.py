@@ -107,9 +107,9 @@ def trained(
     """
     every = pairs[0], [*pairs[1], *monolingual]
     segmentation = SegmenterSettings("none")
-    processor = TextProcessor.learn(*every, LANGUAGES, Normalisation(), segmentation)
+    processor = TextProcessor.learn(every, LANGUAGES, Normalisation(), segmentation)
     if "trigram" in architecture:
-        processor.learn_trigrams(*every, TrigramSettings())
+        processor.learn_trigrams(every, TrigramSettings())
     torch.manual_seed(1)
     network = ENCODERS.build(
         architecture, ENCODERS.settings(architecture, shape), processor.sizes()
@@ -248,9 +248,9 @@ def test_encoders_meet_in_a_third_language() -> None:
     half = len(SENTENCES[0]) // 2
     sides = SENTENCES[0][:half], SENTENCES[1][half:]
     pivots = [[text.translate(str.maketrans("ab", "cc")) for text in side] for side in sides]
-    processor = TextProcessor.learn(*sides, LANGUAGES, Normalisation(), segmentation)
+    processor = TextProcessor.learn(sides, LANGUAGES, Normalisation(), segmentation)
     pivot = TextProcessor.learn(
-        pivots[0] + pivots[1], [], ("cc", "cc"), Normalisation(), segmentation
+        (pivots[0] + pivots[1], []), ("cc", "cc"), Normalisation(), segmentation
     )
     settings = TrainingSettings(**{**USUAL, "translation": 1, "passes": 20, "learning_rate": 0.03})
     torch.manual_seed(1)

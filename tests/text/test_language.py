@@ -41,7 +41,7 @@ def text(words: str, rows: int, seed: int = 0) -> list[str]:
 def processor(kind: str = "unigram") -> TextProcessor:
     settings = SegmenterSettings(kind, vocabulary_size=150)
     sides = text(ENGLISH, 400, seed=8), text(GERMAN, 400, seed=9)
-    return TextProcessor.learn(*sides, ("en", "de"), Normalisation(), settings)
+    return TextProcessor.learn(sides, ("en", "de"), Normalisation(), settings)
 
 
 kinds = pytest.mark.parametrize("kind", ["unigram", "none"])
@@ -104,13 +104,13 @@ def test_quiet_on_a_mixture() -> None:
 
 def test_quiet_where_the_vocabulary_saw_too_little() -> None:
     sides = text(ENGLISH, 10), text(GERMAN, 10)
-    thin = TextProcessor.learn(*sides, ("en", "de"), Normalisation(), SegmenterSettings("none"))
+    thin = TextProcessor.learn(sides, ("en", "de"), Normalisation(), SegmenterSettings("none"))
     assert check_columns(text(GERMAN, 50), text(ENGLISH, 50), thin) is None
 
 
 def test_one_language_on_both_sides_is_never_swapped() -> None:
     sides = text(ENGLISH, 400, seed=8), text(ENGLISH, 400, seed=9)
-    same = TextProcessor.learn(*sides, ("en", "en"), Normalisation(), SegmenterSettings("none"))
+    same = TextProcessor.learn(sides, ("en", "en"), Normalisation(), SegmenterSettings("none"))
     assert check_columns(text(ENGLISH, 50, 1), text(ENGLISH, 50, 2), same) is None
 
 

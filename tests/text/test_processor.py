@@ -25,7 +25,7 @@ TARGETS = ["Das Haus ist groß.", "Ein kleines Haus", "der Baum", "Haus"] * 20
 @pytest.fixture(params=["unigram", "none"])
 def processor(request: pytest.FixtureRequest) -> TextProcessor:
     settings = SegmenterSettings(request.param, vocabulary_size=60)
-    return TextProcessor.learn(SOURCES, TARGETS, ("en", "de"), Normalisation(), settings)
+    return TextProcessor.learn((SOURCES, TARGETS), ("en", "de"), Normalisation(), settings)
 
 
 def test_ids_are_those_of_normalised_pieces(processor: TextProcessor) -> None:
@@ -56,10 +56,10 @@ def test_what_is_remembered_is_of_one_language_one_view_and_these_trigrams(
         views = processor.read([text], language, ("pieces", "trigrams"))
         return [view.ids().flat.tolist() for view in views.values()]
 
-    processor.learn_trigrams(SOURCES, TARGETS, TrigramSettings(size=2))
+    processor.learn_trigrams((SOURCES, TARGETS), TrigramSettings(size=2))
     small = read("haus", "de")
     assert small[0] == processor.ids(["haus"], "de")[0].tolist()
-    processor.learn_trigrams(SOURCES, TARGETS, TrigramSettings(size=60))
+    processor.learn_trigrams((SOURCES, TARGETS), TrigramSettings(size=60))
     large = read("haus", "de")
     assert large[0] == small[0]
     assert len(large[1]) > len(small[1])
@@ -206,8 +206,8 @@ def test_sacremoses_looks_at_whole_sentences() -> None:
 def learnt(kind: str, tokenise: bool) -> TextProcessor:
     normalisation = Normalisation(apart=not tokenise, tokenise=tokenise)
     settings = SegmenterSettings(kind, vocabulary_size=50, merges=9)
-    made = TextProcessor.learn(TEXT, TEXT, ("de", "de"), normalisation, settings)
-    made.learn_trigrams(TEXT, TEXT, TrigramSettings())
+    made = TextProcessor.learn((TEXT, TEXT), ("de", "de"), normalisation, settings)
+    made.learn_trigrams((TEXT, TEXT), TrigramSettings())
     return made
 
 

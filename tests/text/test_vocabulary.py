@@ -135,8 +135,10 @@ TEXT = ["the cat sat", "a cat", "the mat"]
 
 
 def processor(settings: TrigramSettings) -> TextProcessor:
-    made = TextProcessor.learn(TEXT, TEXT, ("aa", "bb"), Normalisation(), SegmenterSettings("none"))
-    made.learn_trigrams(TEXT, TEXT, settings)
+    made = TextProcessor.learn(
+        (TEXT, TEXT), ("aa", "bb"), Normalisation(), SegmenterSettings("none")
+    )
+    made.learn_trigrams((TEXT, TEXT), settings)
     return made
 
 
@@ -147,7 +149,7 @@ def naive(word: str) -> list[str]:
 
 @given(WORDS)
 def test_counted_trigrams_are_those_of_a_loop(words: list[str]) -> None:
-    made = CountedTrigrams.learn(TEXT, [" ".join(words)], 1000)
+    made = CountedTrigrams.learn(TEXT, [" ".join(words)], size=1000)
     pieces = made.vocabulary
     for word, ids in zip(words, made(words), strict=True):
         assert [pieces.piece(i) for i in ids] == naive(word)
@@ -159,7 +161,7 @@ def test_counted_trigrams_are_those_of_a_loop(words: list[str]) -> None:
 
 
 def test_counts_and_the_most_frequent() -> None:
-    made = CountedTrigrams.learn(TEXT, ["cat"], 4).vocabulary
+    made = CountedTrigrams.learn(TEXT, ["cat"], size=4).vocabulary
     total = Counter(t for s in [*TEXT, "cat"] for w in s.split() for t in naive(w))
     assert made.pieces == tuple(sorted(total, key=lambda t: (-total[t], t))[:4])
     source = Counter(t for s in TEXT for w in s.split() for t in naive(w))
@@ -217,9 +219,9 @@ def test_settings_that_make_no_sense(wrong: dict[str, object]) -> None:
 @pytest.mark.parametrize("kind", ["none", "bpe"])
 def test_both_ways_of_reading_agree_with_each_alone(kind: str) -> None:
     made = TextProcessor.learn(
-        TEXT, TEXT, ("aa", "bb"), Normalisation(), SegmenterSettings(kind, merges=9)
+        (TEXT, TEXT), ("aa", "bb"), Normalisation(), SegmenterSettings(kind, merges=9)
     )
-    made.learn_trigrams(TEXT, TEXT, TrigramSettings())
+    made.learn_trigrams((TEXT, TEXT), TrigramSettings())
     text = ["The  cats sat", "", "dog", "the cat"]
     both = made.read(text, "aa", (PIECES, TRIGRAMS))
     for view in (PIECES, TRIGRAMS):

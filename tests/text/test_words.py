@@ -174,7 +174,7 @@ def test_against_one_character_at_a_time(texts: list[str]) -> None:
 def test_subwords_are_the_pieces_of_a_language() -> None:
     sides = ["lower lowest low"] * 9, ["nieder niederste"] * 9
     settings = SegmenterSettings("bpe", vocabulary_size=12)
-    processor = TextProcessor.learn(*sides, ("en", "de"), Normalisation(), settings)
+    processor = TextProcessor.learn(sides, ("en", "de"), Normalisation(), settings)
     texts = ["", "lower slow", "low\n"]
     lengths = processor.lengths(texts, "en")
     assert lengths == [len(pieces) for pieces in processor.segmenter.segment_all(texts)]

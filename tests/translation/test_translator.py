@@ -289,7 +289,7 @@ def test_no_translation_is_empty_and_no_word_either(settings: SearchSettings, lo
     """Of a model that likes to begin words without going on with them."""
     lines = [" ".join("abcdefghijklmnopqrstuvwxyz") + " abab", "ab a"] * 9
     settled = SegmenterSettings("unigram", vocabulary_size=34)
-    text = TextProcessor.learn(lines, lines, ("aa", "bb"), Normalisation(), settled)
+    text = TextProcessor.learn((lines, lines), ("aa", "bb"), Normalisation(), settled)
     name, shape = CASES[0]
     made = Translator(text, network(name, shape, len(text.vocabulary)))
     with torch.no_grad():

@@ -76,6 +76,16 @@ def as_languages(value: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
+def as_all_languages(value: str) -> tuple[str, ...]:
+    """Read ``en,de,fr``: the codes of two languages, or of more that differ."""
+    names = tuple(value.split(","))
+    if len(names) < 2 or not all(map(_LANGUAGE.fullmatch, names)):
+        raise click.BadParameter("expected two languages or more, such as en,de")
+    if len(names) > 2 and (double := next((n for n in names if names.count(n) > 1), None)):
+        raise click.BadParameter(f"{double} stands twice")
+    return names
+
+
 def as_amount(value: str) -> int:
     """Read a number of rows or words: ``500``, ``500k``, ``2.5M``, ``1G``."""
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([kmg]?)", value.lower())

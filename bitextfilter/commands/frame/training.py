@@ -181,17 +181,17 @@ def pair_files(
     for side in () if tables else ("scol", "tcol"):
         if is_given(side):
             raise click.UsageError(f"--{side} has no effect without {name} FILE")
-    weighted = [_weighted(path, name) for path in tables]
-    files = [PairFile(path, weight=weight, columns=columns) for path, weight in weighted]
+    each = [weighted(path, name) for path in tables]
+    files = [PairFile(path, weight=weight, columns=columns) for path, weight in each]
     for source, text in parallel:
-        target, weight = _weighted(text, "--parallel")
+        target, weight = weighted(text, "--parallel")
         files.append(PairFile(source, target, weight))
     if not files:
         raise click.UsageError("no training pairs: give --pairs FILE or --parallel SOURCE TARGET")
     return files
 
 
-def _weighted(text: str, name: str) -> tuple[str, float]:
+def weighted(text: str, name: str) -> tuple[str, float]:
     """Split ``FILE@WEIGHT``; without a weight it is 1."""
     match = re.fullmatch(r"(.+)@([0-9]+(?:\.[0-9]+)?)", text)
     if match is None:
