@@ -66,7 +66,7 @@ def _embed(run: Run, output: BinaryIO, settings: _Settings) -> int:
 
     reader = run.rows(TextColumn(settings.where))
     language, dtype = settings.language, np.dtype(settings.dtype).newbyteorder("<")
-    model = run.model()
+    model = run.model((language, language))
     dim: int = model.encode([], language).shape[1]
     for window in run.windows(reader):
         good = [isinstance(row, Row) for row in window]

@@ -60,15 +60,42 @@ def sees_order(name: str) -> bool:
     return any(part_type(part).recurrent for added in parse(name) for part in added)
 
 
-def load_encoder(folder: Path, device: str = "cpu", threads: int = 1) -> SentenceEncoder:
+def _of_pair(
+    folder: Path, processor: TextProcessor, languages: tuple[str, str] | None
+) -> TextProcessor:
+    """Return the text processing of a model for two languages; SettingsError as load_encoder."""
+    known = processor.known
+    if len(known) > 2 and languages is not None:
+        return processor.of_pair(languages)
+    if len(known) > 2:
+        raise SettingsError(
+            f"{folder.name} is a model of {len(known)} languages ({', '.join(known)}): name the"
+            " two of the columns, as --languages de,cs or in the name of the model,"
+            f" {folder.name}:de,cs"
+        )
+    if languages is not None and languages != processor.languages:
+        own, wanted = ("-".join(each) for each in (processor.languages, languages))
+        raise SettingsError(f"{folder.name} is a model of {own}, not of {wanted}")
+    return processor
+
+
+def load_encoder(
+    folder: Path,
+    device: str = "cpu",
+    threads: int = 1,
+    languages: tuple[str, str] | None = None,
+) -> SentenceEncoder:
     """Load the encoder of a model folder, or both of them, joined.
 
-    Errors as :meth:`Registry.load`; ModelError, too, where two encoders do not fit together.
+    *languages*: of the source and the target; a model of more than two needs them. Errors as
+    :meth:`Registry.load`; SettingsError for languages that are not the model's, ModelError, too,
+    where two encoders do not fit together.
     """
 
     def load(path: Path) -> Encoder:
         model = ENCODERS.load(path)
-        return Encoder(model.processor, model.network, device, threads)
+        processor = _of_pair(folder, model.processor, languages)
+        return Encoder(processor, model.network, device, threads)
 
     first, joined = load(folder), read_config(folder).get(SECOND)
     if joined is None:

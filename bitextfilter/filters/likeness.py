@@ -222,6 +222,6 @@ class ParaphraseScore(Bounded):
 @functools.lru_cache(maxsize=4)
 def _encoder(model: str) -> SentenceEncoder:
     from bitextfilter.encoders.registry import load_encoder
-    from bitextfilter.models.folders import find_model
+    from bitextfilter.models.folders import find_model, languages_in
 
-    return load_encoder(find_model(model))
+    return load_encoder(find_model(model), languages=languages_in(model))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -32,8 +33,9 @@ from bitextfilter.io.json_text import parse_json
 CONFIG = "config.json"
 """The file that makes a folder a model."""
 
-FORMAT = 2
-"""Newest version of the layout: 2 with a second encoder, else 1. Newer ones are refused."""
+FORMAT = 3
+"""Newest version of the layout: 3 with more than two languages, 2 with a second encoder, else 1.
+Newer ones are refused."""
 
 CARD = "card.md"
 """Training data and recipe of a model, its purpose and its quality."""
@@ -73,9 +75,23 @@ def shipped_models() -> dict[str, Path]:
     return {folder.name: folder for folder in folders if (folder / CONFIG).is_file()}
 
 
+_OF_PAIR = re.compile(r"(.+):([A-Za-z-]{2,}),([A-Za-z-]{2,})", re.DOTALL)
+
+
+def languages_in(name_or_folder: str | Path) -> tuple[str, str] | None:
+    """Return the two languages that the name of a model ends with, as ``multi:cs,pl``, if any."""
+    found = _OF_PAIR.fullmatch(str(name_or_folder))
+    return (found[2], found[3]) if found and not Path(name_or_folder).is_dir() else None
+
+
 def find_model(name_or_folder: str | Path) -> Path:
-    """Return the folder of a shipped model, or the given folder. Raises NotFoundError."""
+    """Return the folder of a shipped model, or the given folder.
+
+    The name may end with two languages: see :func:`languages_in`. Raises NotFoundError.
+    """
     name, known = str(name_or_folder), shipped_models()
+    if languages_in(name) is not None:
+        name = name.rpartition(":")[0]
     if name in known:
         return known[name]
     if (folder := Path(name)).is_dir():
@@ -155,7 +171,8 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     """Write ``config.json``, with the format version."""
-    values = {"format": 1, **config} | {"format": 2 if SECOND in config else 1}
+    version = 3 if len(config.get("languages", ())) > 2 else 2 if SECOND in config else 1
+    values = {"format": version, **config} | {"format": version}
     text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
     (folder / CONFIG).write_text(text, encoding="utf-8")
 

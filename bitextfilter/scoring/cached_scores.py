@@ -109,6 +109,8 @@ def vector_digest(model: Model, measure: str, background: BackgroundSample | Non
     if not folder.startswith(model.digest):
         raise ModelError(f"{model.folder}: has changed since it was read")
     parts = [*_software(arithmetic(model.encoder.device)), folder, measure]
+    if len(model.processor.known) > 2:
+        parts += model.languages
     if background is not None and MEASURES[measure].needs == "neighbours":
         parts.append(background.digest())
     return _digest(parts)

@@ -21,8 +21,8 @@ from bitextfilter.encoders.base import SentenceEncoder
 from bitextfilter.encoders.registry import load_encoder
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.workers import map_blocks
-from bitextfilter.models.folders import find_model, model_digest
-from bitextfilter.scoring.background import BackgroundSample, load_background
+from bitextfilter.models.folders import find_model, languages_in, model_digest
+from bitextfilter.scoring.background import SIDES, BackgroundSample, load_background
 from bitextfilter.scoring.measures import MEASURES, default_measure
 from bitextfilter.similarity.neighbours import MARGINS
 from bitextfilter.similarity.pair_classifier import (
@@ -234,7 +234,8 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
     """Load a model by the name of a shipped one, or from its folder.
 
     Args:
-        name_or_folder: such as ``en-de``, or a path.
+        name_or_folder: such as ``en-de``, or a path; with two languages at its end, such as
+            ``multi:cs,pl``, where the model has more.
         device: ``cpu`` or ``cuda[:n]``: where sentences are encoded.
         threads: how many blocks are computed side by side.
 
@@ -242,16 +243,19 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
         NotFoundError: no such model, or a file of it is missing; names the known models.
         ModelError: the model is damaged, or of a newer version.
         DeviceError: the device is not there.
+        SettingsError: the name ends with other languages than the model's, or with none and the
+            model has more than two.
     """
-    folder = find_model(name_or_folder)
-    encoder = load_encoder(folder, device, threads)
+    folder, languages = find_model(name_or_folder), languages_in(name_or_folder)
+    encoder = load_encoder(folder, device, threads, languages)
     classifier = load_classifier(folder)
     if classifier is not None and classifier.settings.dim != encoder.dim:
         raise ModelError(
             f"{folder}: the classifier takes vectors of width {classifier.settings.dim},"
             f" the encoder's are {encoder.dim}"
         )
-    background = load_background(folder, encoder.dim)
+    names = encoder.languages if len(encoder.processor.known) > 2 else SIDES
+    background = load_background(folder, encoder.dim, names)
     return Model(
         str(name_or_folder), folder, model_digest(folder), encoder, classifier, background, threads
     )

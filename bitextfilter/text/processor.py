@@ -126,12 +126,12 @@ class TextProcessor:
         else:
             segmenter, settings = segmentation, SegmenterSettings()
         known = segmenter.inventory()
-        found = (
-            ([p for p in pieces if known is None or p in known] for pieces in windows)
-            for windows in (_by_windows(segmenter, side) for side in sides)
-        )
-        size = settings.vocabulary_size + len(RESERVED) if known is None else None
-        vocabulary = Vocabulary.build(*found, size=size)
+        if known is None:
+            size = settings.vocabulary_size + len(RESERVED)
+            found = (_by_windows(segmenter, side) for side in sides)
+            vocabulary = Vocabulary.build(*found, size=size)
+        else:
+            vocabulary = _counted(segmenter, sorted(known), sides)
         return cls(languages, normalisation, segmenter, vocabulary)
 
     def learn_trigrams(self, texts: Sequence[Sequence[str]], settings: TrigramSettings) -> None:
@@ -295,6 +295,22 @@ def _languages(config: dict[str, Any]) -> tuple[str, ...]:
     if len(languages) < 2 or (len(languages) > 2 and len(set(languages)) < len(languages)):
         raise ValueError
     return languages
+
+
+def _counted(
+    segmenter: Segmenter, pieces: list[str], sides: Sequence[Sequence[str]]
+) -> Vocabulary:
+    """Return the vocabulary of those of some pieces, in order, that occur in any language."""
+    first = UNKNOWN + 1
+    number = segmenter.numbering({piece: i for i, piece in enumerate(pieces, first)})
+    counts = np.zeros((len(pieces), len(sides)), dtype=np.int64)
+    for column, side in enumerate(sides):
+        for start in range(0, len(side), _WINDOW):
+            ids = number(side[start : start + _WINDOW]).flat
+            counts[:, column] += np.bincount(ids, minlength=first + len(pieces))[first:]
+    totals = counts.sum(axis=1)
+    order = np.argsort(-totals, kind="stable")[: np.count_nonzero(totals)]
+    return Vocabulary([pieces[place] for place in order], counts[order])
 
 
 def _by_windows(segmenter: Segmenter, sentences: Sequence[str]) -> Iterator[list[str]]:

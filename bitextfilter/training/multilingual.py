@@ -126,19 +126,24 @@ def pair_corpora(
     return corpora
 
 
+_BITS = 32
+"""Bits that hold the place of a sentence."""
+
+
 def _distinct(
     read: LanguageTexts, one: int, other: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the distinct pairs of two languages as places ``(n, 2)``, and their weights."""
     places, weights = [], []
     for rows, weight in read.rows:
-        both = rows[:, [one, other]]
-        places.append(both[(both >= 0).all(axis=1)])
-        weights.append(np.full(len(places[-1]), weight))
-    distinct, row = np.unique(np.concatenate(places), axis=0, return_inverse=True)
+        both = rows[:, [one, other]].astype(np.int64)
+        both = both[(both >= 0).all(axis=1)]
+        places.append(both[:, 0] << _BITS | both[:, 1])
+        weights.append(np.full(len(both), weight))
+    distinct, row = np.unique(np.concatenate(places), return_inverse=True)
     highest = np.zeros(len(distinct))
-    np.maximum.at(highest, row.ravel(), np.concatenate(weights))
-    return distinct.astype(np.int64).reshape(-1, 2), highest
+    np.maximum.at(highest, row, np.concatenate(weights))
+    return np.stack([distinct >> _BITS, distinct & ((1 << _BITS) - 1)], axis=1), highest
 
 
 def chances(

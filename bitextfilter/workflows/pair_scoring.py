@@ -40,8 +40,8 @@ def model_languages(model: Model, chosen: tuple[str, ...] | None) -> tuple[str, 
     """
     first, *_, second = 2 * (chosen or model.languages)
     for language in (first, second):
-        if language not in model.languages:
-            known = " and ".join(dict.fromkeys(model.languages))
+        if language not in model.processor.known:
+            known = " and ".join(model.processor.known)
             raise SettingsError(f"the model's languages are {known}, not {language!r} (--language)")
     return first, second
 

@@ -349,7 +349,7 @@ def _run_of(settings: Mapping[type, Any]) -> Run:
         settings[Common],
         settings.get(RowSettings, RowSettings()),
         settings.get(Scaling, Scaling()),
-        None if model is None else model.model,
+        None if model is None else model.name,
     )
     files = run.row_settings
     needs_own_file("--manifest", run.common.manifest, (*files.inputs, files.output, files.rejects))

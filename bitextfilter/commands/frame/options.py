@@ -361,10 +361,22 @@ class ModelName:
         envvar="BITEXTFILTER_MODEL",
         show_envvar=True,
     )
+    languages: tuple[str, str] | None = option(
+        "--languages SOURCE,TARGET",
+        "The two of a model with more; also at the end of its name, as multi:de,cs.",
+        as_languages,
+    )
     no_verify: bool = flag(
         "--no-verify",
         "Do not check the files of models by their digests; also BITEXTFILTER_NO_VERIFY=1.",
     )
+
+    @property
+    def name(self) -> str | None:
+        """The model with its languages at the end, as ``scoring.model.load`` takes it."""
+        if self.model is None or self.languages is None:
+            return self.model
+        return f"{self.model}:{','.join(self.languages)}"
 
 
 @dataclass(frozen=True)

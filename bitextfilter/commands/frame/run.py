@@ -50,6 +50,17 @@ _FEWEST = 1000
 """A share of bad rows is checked from this number of rows on, and at the end."""
 
 
+def has_more_languages(name: str) -> bool:
+    """Whether a model has more than two languages, and its name does not say which are meant.
+
+    Raises NotFoundError and ModelError as ``read_config``.
+    """
+    from bitextfilter.models.folders import find_model, languages_in, read_config
+
+    known = read_config(find_model(name)).get("languages", [])
+    return languages_in(name) is None and len(known) > 2
+
+
 def load_model(name: str, device: str, threads: int) -> Model:
     """Load a model as ``scoring.model.load`` does."""
     from bitextfilter.scoring.model import load
@@ -383,10 +394,16 @@ class Run:
         instead = _remedy(row, self.row_settings.inputs, self.name)
         return InputError(row.reason, file=file, line=line, remedy=instead)
 
-    def model(self) -> Model:
-        """Load the model of --model; summary and manifest carry its name and digest."""
+    def model(self, languages: tuple[str, str] | None = None) -> Model:
+        """Load the model of --model; summary and manifest carry its name and digest.
+
+        *languages*: of a model with more than two, where the name has none.
+        """
         assert self.model_name is not None, "the command lacks ModelName"
-        model = self.load(self.model_name, self.common.device, self.common.threads)
+        name = self.model_name
+        if languages is not None and has_more_languages(name):
+            name = f"{name}:{','.join(languages)}"
+        model = self.load(name, self.common.device, self.common.threads)
         self.facts["model"], self.facts["digest"] = model.name, model.digest
         return model
 

@@ -95,6 +95,7 @@ class TranslatorName(ModelName):
     model: str | None = option(
         "--model DIR", "The folder of bitext-train-translator.", required=True
     )
+    languages: tuple[str, str] | None = None
 
 
 def load_translation_model(run: Run, name: str | None, settings: SearchSettings) -> Translator:

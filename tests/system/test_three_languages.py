@@ -1,0 +1,187 @@
+"""One model of three languages, of which two were never seen together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from console import command
+from toys import invented_words
+
+import bitextfilter
+from bitextfilter.encoders.base import Network
+from bitextfilter.errors import SettingsError
+from bitextfilter.workflows.multilingual_training import MultilingualTraining
+
+NAMES = ("aa", "bb", "cc")
+WORDS = [invented_words(0, 200), invented_words(1, 200), invented_words(2, 200)]
+SCRIPT = str.maketrans("bdfgklmnprstvzaeiou", "бдфгклмнпрствзаеиоу")
+"""The third language is written in Cyrillic letters."""
+
+
+def sentence(row: list[int], language: int) -> str:
+    words = [WORDS[language][number] for number in row]
+    text = " ".join(reversed(words) if language == 1 else words)
+    return text.translate(SCRIPT) if language == 2 else text
+
+
+def table(path: Path, count: int, seed: int, languages: tuple[int, ...]) -> Path:
+    """Write a multi-parallel table with a header."""
+    random = np.random.default_rng(seed)
+    lines = ["\t".join(NAMES[language] for language in languages)]
+    for _ in range(count):
+        row = random.integers(0, 200, random.integers(3, 9)).tolist()
+        lines.append("\t".join(sentence(row, language) for language in languages))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def pairs(path: Path, count: int, seed: int, languages: tuple[int, ...]) -> Path:
+    """Write pairs without a header."""
+    lines = table(path, count, seed, languages).read_text(encoding="utf-8").split("\n")
+    path.write_text("\n".join(lines[1:]), encoding="utf-8")
+    return path
+
+
+def bitext(name: str, *arguments: object, stdin: str | None = None, code: int = 0) -> str:
+    """Run a command in this process; returns stdout, or stderr where it fails."""
+    done = CliRunner().invoke(command(f"bitext-{name}"), list(map(str, arguments)), input=stdin)
+    assert done.exit_code == code, done.stderr
+    return done.stderr if code else done.stdout
+
+
+SETTINGS = (
+    "segmentation.kind=none", "segmentation.vocabulary_size=700", "shape.embedding=32",
+    "trigrams.size=2000", "trigrams.romanise=true", "training.passes=4", "training.batch_size=50",
+    "training.mega_batch=4", "training.learning_rate=0.01", "training.validate_every=120",
+)  # fmt: skip
+
+
+def train(home: Path, output: str, *more: object, code: int = 0) -> str:
+    """Train on aa-bb and aa-cc."""
+    arguments = ["--languages", ",".join(NAMES), "--threads", 1, "-o", home / output]
+    for name in ("ab.tsv", "ac.tsv"):
+        arguments += ["--pairs", home / name]
+    for name in ("ab-dev.tsv", "ac-dev.tsv"):
+        arguments += ["--development", home / name]
+    for setting in SETTINGS:
+        arguments += ["--set", setting]
+    return bitext("train-encoder", *arguments, *more, code=code)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("three")
+    for name, languages, seed in (("ab", (0, 1), 1), ("ac", (0, 2), 2)):
+        table(folder / f"{name}.tsv", 3000, seed, languages)
+        table(folder / f"{name}-dev.tsv", 100, seed + 10, languages)
+    pairs(folder / "bc.tsv", 200, 9, (1, 2))
+    train(folder, "model")
+    return folder
+
+
+def error(home: Path, model: str, file: str) -> float:
+    """The CSLS error of a file in percent."""
+    out = bitext(
+        "evaluate", "recovery", home / file, "--model", home / model, "--similarity", "csls",
+        "--languages", "bb,cc", "--json",
+    )  # fmt: skip
+    return float(json.loads(out)["results"][0]["mean"])
+
+
+def test_languages_never_seen_together_are_aligned(home: Path) -> None:
+    assert error(home, "model", "bc.tsv") <= 5
+
+
+def test_a_pair_is_named_by_an_option_or_with_the_model(home: Path) -> None:
+    rows = (home / "bc.tsv").read_text(encoding="utf-8")
+    names = ("--similarity", "cosine,csls")
+    model = home / "model"
+    one = bitext("score", "--model", model, "--languages", "bb,cc", *names, stdin=rows)
+    other = bitext("score", "--model", f"{model}:bb,cc", *names, stdin=rows)
+    assert one == other
+    scores = [float(line.split("\t")[2]) for line in one.splitlines()]
+    assert np.mean(scores) > 0.8
+    sources, targets = zip(*(line.split("\t") for line in rows.splitlines()), strict=True)
+    loaded = bitextfilter.load(f"{model}:bb,cc")
+    assert loaded.languages == ("bb", "cc")
+    cosine = loaded.score(sources, targets, "cosine")["cosine"]
+    np.testing.assert_allclose(cosine, scores, atol=5.1e-5)
+
+
+def test_a_sentence_of_any_language_is_encoded(home: Path) -> None:
+    model = bitextfilter.load(f"{home / 'model'}:bb,cc")
+    text = sentence([1, 2, 3], 0)
+    other = bitextfilter.load(f"{home / 'model'}:aa,bb")
+    assert np.array_equal(model.encode([text], "aa"), other.encode([text], "aa"))
+    with pytest.raises(SettingsError, match="languages are aa, bb and cc, not 'dd'"):
+        model.encode([text], "dd")
+
+
+def test_a_model_of_three_needs_two_named(home: Path) -> None:
+    said = bitext("score", "--model", home / "model", stdin="a\tb\n", code=78)
+    assert "a model of 3 languages (aa, bb, cc): name the two" in said
+    said = bitext(
+        "score", "--model", home / "model", "--languages", "aa,dd", stdin="a\tb\n", code=78
+    )
+    assert "languages are aa, bb and cc, not 'dd'" in said
+
+
+def test_swapped_columns_are_told(home: Path) -> None:
+    rows = (home / "bc.tsv").read_text(encoding="utf-8")
+    arguments = ["--model", str(home / "model"), "--languages", "cc,bb", "--similarity", "cosine"]
+    done = CliRunner().invoke(command("bitext-score"), arguments, input=rows)
+    assert done.exit_code == 0
+    assert "the columns look swapped" in done.stderr
+
+
+def test_embed_needs_one_language_only(home: Path) -> None:
+    bitext(
+        "embed", "--model", home / "model", "--language", "cc", "-o", home / "cc.npy",
+        stdin=sentence([5, 6], 2) + "\n",
+    )  # fmt: skip
+    expected = bitextfilter.load(f"{home / 'model'}:aa,cc").encode([sentence([5, 6], 2)], "cc")
+    assert np.array_equal(np.load(home / "cc.npy"), expected)
+
+
+def test_a_resumed_run_ends_with_the_same_model(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    validate, calls = MultilingualTraining.validate, list[int]()
+
+    def interrupted(self: MultilingualTraining, network: Network) -> float:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return validate(self, network)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MultilingualTraining, "validate", interrupted)
+        train(home, "resumed", code=130)
+    train(home, "resumed", "--resume")
+    for name in ("encoder.safetensors", "neighbours.npz"):
+        assert (home / "resumed" / name).read_bytes() == (home / "model" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--scol", "2"], "--scol is for two languages"),
+        (["--parallel", "a", "b"], "--parallel is for two languages"),
+        (["--set", "training.ranking=1", "--set", "training.translation=1"], "a decoder writes"),
+        (["--set", "shape.tables=separate"], "shape.tables is separate"),
+    ],
+)
+def test_options_of_two_languages(home: Path, options: list[str], said: str) -> None:
+    code = 2 if said.startswith("--") else 78
+    assert said in train(home, "other", *options, code=code)
+
+
+def test_an_unknown_language_in_a_header(home: Path, tmp_path: Path) -> None:
+    other = table(tmp_path / "x.tsv", 3, 1, (0, 1))
+    other.write_text(other.read_text().replace("bb", "dd", 1))
+    said = train(home, "other", "--pairs", other, code=65)
+    assert "x.tsv:1: the header has 'dd', which is none of --languages" in said

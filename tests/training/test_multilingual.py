@@ -1,0 +1,179 @@
+"""Training pairs of more than two languages: read, grouped, drawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from bitextfilter.errors import InputError, SettingsError
+from bitextfilter.training.data import Sentences
+from bitextfilter.training.multilingual import (
+    LanguageFile,
+    LanguageTexts,
+    MultilingualCorpus,
+    chances,
+    check_multilingual,
+    pair_corpora,
+    read_multilingual,
+)
+from bitextfilter.training.settings import TrainingSettings
+
+KNOWN = ("en", "de", "fr")
+TABLE = "en\tfr\tde\none\tun\teins\ntwo\t\tzwei\n\tdeux\tzwei\none\tun\t\nthree\t\t\n"
+SETTINGS = TrainingSettings(
+    translation=0, autoencoding=0, ranking=0, triplet=1, batch_size=4, mega_batch=3
+)
+
+
+def file(folder: Path, text: str, *languages: str, weight: float = 1.0) -> LanguageFile:
+    path = folder / f"{len(list(folder.iterdir()))}.tsv"
+    path.write_text(text, encoding="utf-8")
+    return LanguageFile(str(path), languages, weight)
+
+
+def numbers(texts: list[str]) -> Sentences:
+    """Sentences as the ids of their characters."""
+    return Sentences(np.array([ord(c) for c in text], np.int32) for text in texts)
+
+
+def written(read: LanguageTexts, longest: int = 100) -> dict[tuple[str, str], Counter[object]]:
+    """The pairs of texts with their weights, by pair of languages."""
+    spelled = [numbers(texts) for texts in read.texts]
+    found = {}
+    for pair, corpus in pair_corpora(read, spelled, KNOWN, longest).items():
+        rows, sides = np.arange(len(corpus)), []
+        for side in (0, 1):
+            ids, lengths = corpus.side(side).padded("pieces", rows, torch.device("cpu"))
+            sides.append(
+                ["".join(map(chr, row[:n])) for row, n in zip(ids.tolist(), lengths, strict=True)]
+            )
+        found[pair] = Counter(zip(*sides, corpus.weights.tolist(), strict=True))
+    return found
+
+
+def test_any_two_cells_of_a_row_are_a_pair(tmp_path: Path) -> None:
+    read = read_multilingual([file(tmp_path, TABLE)], KNOWN)
+    assert written(read) == {
+        ("en", "de"): Counter([("one", "eins", 1.0), ("two", "zwei", 1.0)]),
+        ("en", "fr"): Counter([("one", "un", 1.0)]),
+        ("de", "fr"): Counter([("eins", "un", 1.0), ("zwei", "deux", 1.0)]),
+    }
+
+
+def test_columns_are_named_by_the_header_or_beforehand(tmp_path: Path) -> None:
+    header = read_multilingual([file(tmp_path, TABLE)], KNOWN)
+    body = TABLE.partition("\n")[2].replace("\n", "\tpassed over\n")
+    named = read_multilingual([file(tmp_path, body, "en", "fr", "de", "-")], KNOWN)
+    assert written(named) == written(header)
+
+
+def test_a_pair_of_two_files_has_the_higher_weight_and_stands_once(tmp_path: Path) -> None:
+    one = file(tmp_path, "one\teins\ntwo\tzwei\n", "en", "de", weight=2)
+    other = file(tmp_path, "one\teins\n", "en", "de", weight=0.5)
+    third = file(tmp_path, "un\tone\n", "fr", "en")
+    assert written(read_multilingual([one, other, third], KNOWN)) == {
+        ("en", "de"): Counter([("one", "eins", 2.0), ("two", "zwei", 2.0)]),
+        ("en", "fr"): Counter([("one", "un", 1.0)]),
+    }
+
+
+def test_long_pairs_are_left_out(tmp_path: Path) -> None:
+    read = read_multilingual([file(tmp_path, TABLE)], KNOWN)
+    assert written(read, 3) == {("en", "fr"): Counter([("one", "un", 1.0)])}
+
+
+@pytest.mark.parametrize(
+    ("text", "languages", "line", "message"),
+    [
+        ("en\tes\na\tb\n", (), 1, "the header has 'es', which is none of --languages"),
+        ("en\ten\na\tb\n", (), 1, "two columns are en"),
+        ("en\tde\na\tb\tc\n", (), 2, "3 columns, expected 2"),
+        ("a\n", ("en", "de"), 1, "1 columns, expected 2"),
+        ("en\tde\na\t\n", (), None, "no pairs to train on"),
+        ("", (), 1, "the header has ''"),
+    ],
+)
+def test_bad_tables(
+    tmp_path: Path, text: str, languages: tuple[str, ...], line: int | None, message: str
+) -> None:
+    with pytest.raises(InputError, match=message) as error:
+        read_multilingual([file(tmp_path, text, *languages)], KNOWN)
+    assert error.value.line == line
+    assert error.value.file is not None
+
+
+def test_a_language_without_a_pair_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no pair has a sentence of fr"):
+        read_multilingual([file(tmp_path, "en\tde\na\tb\n")], KNOWN)
+
+
+def corpus(sizes: dict[tuple[str, str], int]) -> MultilingualCorpus:
+    """Pairs of languages, each with its number of pairs of random sentences."""
+    random = np.random.default_rng(1)
+    texts = [numbers(["x" * random.integers(1, 9) for _ in range(max(sizes.values()))])] * 3
+    rows = []
+    for pair, size in sizes.items():
+        row = np.full((size, 3), -1, np.int32)
+        for name in pair:
+            row[:, KNOWN.index(name)] = np.arange(size)
+        rows.append((row, 1.0))
+    return MultilingualCorpus(pair_corpora(LanguageTexts([], rows), texts, KNOWN, 100), "en")
+
+
+SIZES = {("en", "de"): 400, ("en", "fr"): 100, ("de", "fr"): 50}
+
+
+def test_chances_are_powers_of_the_sizes() -> None:
+    made = corpus(SIZES)
+    assert made.rows == 500
+    for exponent, share in ((0.5, 0.2), (0.0, 0.1), (1.0, 0.0)):
+        settings = TrainingSettings(language_exponent=exponent, without_first=share)
+        total = 400**exponent + 100**exponent
+        expected = [400**exponent / total, 100**exponent / total]
+        np.testing.assert_allclose(
+            chances(made.corpora, "en", settings),
+            [expected[0] * (1 - share), expected[1] * (1 - share), share],
+        )
+
+
+def test_without_other_pairs_all_are_of_the_first_language() -> None:
+    made = corpus({("en", "de"): 9, ("en", "fr"): 9})
+    assert chances(made.corpora, "en", TrainingSettings(without_first=0.3)).tolist() == [0.5, 0.5]
+
+
+def test_mega_batches_are_of_one_pair_of_languages_in_proportion() -> None:
+    made, seen = corpus(SIZES), Counter[int]()
+    for part, mega in islice(made.mega_batches(SETTINGS, 0), 3000):
+        seen[len(part)] += 1
+        assert len(mega) == 3
+        assert all(len(rows) <= 4 and rows.max() < len(part) for rows in mega)
+    np.testing.assert_allclose([seen[400] / 3000, seen[100] / 3000], [0.6, 0.3], atol=0.03)
+
+
+def test_every_pair_of_a_pass_is_read_once() -> None:
+    made = corpus({("en", "de"): 48, ("en", "fr"): 36})
+    read = {48: list[int](), 36: list[int]()}
+    for part, mega in islice(made.mega_batches(SETTINGS, 0), 40):
+        read[len(part)] += np.concatenate(mega).tolist()
+    for size, rows in read.items():
+        assert sorted(rows[:size]) == list(range(size))
+
+
+@pytest.mark.parametrize("skip", [3, 30, 333])
+def test_a_resumed_run_reads_the_same(skip: int) -> None:
+    made = corpus(SIZES)
+    whole = islice(made.mega_batches(SETTINGS, 0), skip // 3, skip // 3 + 20)
+    for (one, rows), (other, again) in zip(whole, made.mega_batches(SETTINGS, skip), strict=False):
+        assert one is other
+        assert [row.tolist() for row in rows] == [row.tolist() for row in again]
+
+
+def test_a_decoder_takes_two_languages() -> None:
+    check_multilingual(SETTINGS)
+    with pytest.raises(SettingsError, match="a decoder writes one of two languages"):
+        check_multilingual(TrainingSettings())
