@@ -43,7 +43,8 @@ def list_models(run: Run) -> None:
     """List the models that come with the package.
 
     One line each, tab-separated: name, source language, target language, digest, bytes, and when
-    to take it: the first line of its card.
+    to take it: the first line of its card. Of a model of more languages, the first one, and the
+    others with commas between them.
 
     Example:
 
@@ -55,7 +56,8 @@ def list_models(run: Run) -> None:
     output = run.output("-")
     run.counts["models"] = 0
     for name, folder in shipped_models().items():
-        cells = [name, *read_config(folder)["languages"], model_digest(folder)]
+        first, *others = read_config(folder)["languages"]
+        cells = [name, first, ",".join(others), model_digest(folder)]
         output.write(lines([[*cells, str(sum(file_sizes(folder).values())), purpose(folder)]]))
         run.counts["models"] += 1
 

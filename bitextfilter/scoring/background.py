@@ -39,6 +39,11 @@ SIDES = ("source", "target")
 """Names of the vectors in the file of a model of two languages; of more, they are the codes."""
 
 
+def names_in_file(languages: Sequence[str]) -> Sequence[str]:
+    """Return the names of the samples in the file of a model of these languages, all of them."""
+    return SIDES if len(languages) <= 2 else languages
+
+
 class BackgroundSample:
     """Unit vectors of source sentences ``(m, dim)`` and target sentences ``(l, dim)``.
 

@@ -23,7 +23,7 @@ from bitextfilter.models.folders import (
     model_digest,
     read_config,
 )
-from bitextfilter.scoring.background import load_background
+from bitextfilter.scoring.background import load_background, names_in_file
 from bitextfilter.scoring.measures import default_measure, possible_measures
 from bitextfilter.scoring.thresholds import own_thresholds
 from bitextfilter.text.processor import TextProcessor
@@ -36,7 +36,8 @@ def describe_model(name_or_folder: str | Path) -> dict[str, Any]:
     width of the sentence vectors, or None where neither a classifier nor a background sample
     tells it; ``second`` is the weight, the architecture and the shape of a second encoder, or None;
     ``vocabulary`` and ``trigrams`` are numbers of ids; ``neighbours`` are the sizes of
-    the background sample, or None. ``card`` and ``attribution`` are names of files, or None.
+    the background sample (of the first two languages), or None. ``card`` and ``attribution`` are
+    names of files, or None.
 
     Raises NotFoundError where there is no such model, or a file is missing; ModelError where one
     of the files read is damaged. Tensors are not read.
@@ -46,7 +47,8 @@ def describe_model(name_or_folder: str | Path) -> dict[str, Any]:
     sizes = TextProcessor.load(folder, config).sizes()
     kind = kind_of(config)
     architecture, shape = _architecture(folder, config, kind)
-    classifier, background = config.get("classifier"), load_background(folder)
+    names = names_in_file(config["languages"])[:2]
+    classifier, background = config.get("classifier"), load_background(folder, names=names)
     dimension = (classifier or {}).get("dim", background.dim if background else None)
     return {
         "name": str(name_or_folder),
@@ -145,7 +147,10 @@ def _scores(folder: Path) -> Iterator[tuple[str, float]]:
     """Score a pair by every measure."""
     from bitextfilter.scoring.model import load
 
-    model = load(folder)
+    known = read_config(folder)["languages"]
+    model = load(folder if len(known) <= 2 else f"{folder}:{','.join(known[:2])}")
+    for language in known:
+        yield f"vector of {language}", float(model.encode([_SENTENCE], language).sum())
     measures = possible_measures(model.classifier is not None, model.background is not None)
     for name, scores in model.score([_SENTENCE], [_OTHER], measures).items():
         yield f"{name} of a pair", float(scores[0])

@@ -254,8 +254,8 @@ def load(name_or_folder: str | Path, device: str = "cpu", threads: int = 1) -> M
             f"{folder}: the classifier takes vectors of width {classifier.settings.dim},"
             f" the encoder's are {encoder.dim}"
         )
-    names = encoder.languages if len(encoder.processor.known) > 2 else SIDES
-    background = load_background(folder, encoder.dim, names)
+    two = len(encoder.processor.known) <= 2
+    background = load_background(folder, encoder.dim, SIDES if two else encoder.languages)
     return Model(
         str(name_or_folder), folder, model_digest(folder), encoder, classifier, background, threads
     )

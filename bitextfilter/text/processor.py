@@ -138,12 +138,12 @@ class TextProcessor:
         """Learn the trigrams of the words of each language: adds the view ``TRIGRAMS``."""
         self._caches.clear()
         if settings.kind == "hashed":
-            self.trigrams = HashedTrigrams(settings.size, settings.romanise)
+            self.trigrams = HashedTrigrams(settings.size, settings.syllabic)
             return
         sides = zip(texts, self.counted, strict=True)
         normalised = (self.normalise(sentences, language) for sentences, language in sides)
-        size, romanise = settings.size, settings.romanise
-        self.trigrams = CountedTrigrams.learn(*normalised, size=size, romanise=romanise)
+        size, syllabic = settings.size, settings.syllabic
+        self.trigrams = CountedTrigrams.learn(*normalised, size=size, syllabic=syllabic)
 
     def normalise(self, sentences: Sequence[str], language: str) -> list[str]:
         """Return *sentences* normalised; SettingsError unless *language* is ``known``."""
@@ -248,8 +248,8 @@ class TextProcessor:
         if self.trigrams is not None:
             hashed = self.trigrams if isinstance(self.trigrams, HashedTrigrams) else None
             config["trigrams"] = hashed.size if hashed else _TRIGRAMS
-            if self.trigrams.romanise:
-                config["romanise"] = True
+            if self.trigrams.syllabic:
+                config["syllabic"] = True
         if self.templates is not None:
             config["templates"] = self.templates.symbols
         return config
@@ -277,8 +277,8 @@ class TextProcessor:
             raise ModelError(f"{folder}: {error}") from error
         segmenter = load_segmenter(folder)
         vocabulary = Vocabulary.load(folder / _VOCABULARY)
-        romanise = config.get("romanise", False) is True
-        trigrams = _load_trigrams(folder, config.get("trigrams"), romanise)
+        syllabic = config.get("syllabic", False) is True
+        trigrams = _load_trigrams(folder, config.get("trigrams"), syllabic)
         for counted in (vocabulary, getattr(trigrams, "vocabulary", vocabulary)):
             if counted.counts.shape[1] != len(languages):
                 raise ModelError(f"{folder}: counts of other languages than {len(languages)}")
@@ -297,9 +297,7 @@ def _languages(config: dict[str, Any]) -> tuple[str, ...]:
     return languages
 
 
-def _counted(
-    segmenter: Segmenter, pieces: list[str], sides: Sequence[Sequence[str]]
-) -> Vocabulary:
+def _counted(segmenter: Segmenter, pieces: list[str], sides: Sequence[Sequence[str]]) -> Vocabulary:
     """Return the vocabulary of those of some pieces, in order, that occur in any language."""
     first = UNKNOWN + 1
     number = segmenter.numbering({piece: i for i, piece in enumerate(pieces, first)})
@@ -319,15 +317,15 @@ def _by_windows(segmenter: Segmenter, sentences: Sequence[str]) -> Iterator[list
         yield from segmenter.segment_all(sentences[start : start + _WINDOW])
 
 
-def _load_trigrams(folder: Path, described: Any, romanise: bool) -> Trigrams | None:
+def _load_trigrams(folder: Path, described: Any, syllabic: bool) -> Trigrams | None:
     """Return the trigrams of :meth:`TextProcessor.config`; ModelError if damaged."""
     if described is None:
         return None
     if type(described) is int and described > 0:
-        return HashedTrigrams(described, romanise)
+        return HashedTrigrams(described, syllabic)
     if described != _TRIGRAMS:
         raise ModelError(f"{folder}: trigrams {described!r}: expected a number or {_TRIGRAMS!r}")
     vocabulary = Vocabulary.load(folder / _TRIGRAMS)
     if any(len(piece) != 3 for piece in vocabulary.pieces):
         raise ModelError(f"{folder / _TRIGRAMS}: a piece is not of three characters")
-    return CountedTrigrams(vocabulary, romanise)
+    return CountedTrigrams(vocabulary, syllabic)

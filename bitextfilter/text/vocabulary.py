@@ -23,7 +23,6 @@ from bitextfilter.io.array_file import load_arrays, save_arrays
 from bitextfilter.settings import Settings, setting
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged
-from bitextfilter.text.romanise import romanised
 from bitextfilter.text.segment import UNKNOWN
 from bitextfilter.text.words import WordNumbers
 
@@ -223,6 +222,13 @@ class NumberedWords:
 TRIGRAM_KINDS = ("counted", "hashed")
 _BITS = 21
 """Bits that hold any code point."""
+_FILLER = np.uint64(0x3000)
+"""A space, which is in no word, behind and before characters that are read alone."""
+_BLOCKS = "3041-3100 31F0-3200 3400-4DC0 4E00-A000 AC00-D7B0 F900-FB00 20000-32000"
+_SYLLABIC = np.array(
+    [int(bound, 16) for bound in _BLOCKS.replace("-", " ").split()], dtype=np.uint64
+)
+"""Beginnings and ends of Unicode's blocks of kana, Chinese characters and Hangul syllables."""
 _WORDS = 1 << 16
 """Words counted at once."""
 
@@ -242,16 +248,18 @@ class TrigramSettings(Settings):
         choices=TRIGRAM_KINDS,
     )
     size: int = setting(100_000, "trigrams, or places", within=">= 1")
-    romanise: bool = setting(
-        False, "words in Latin letters first: names of all scripts then share their trigrams"
+    syllabic: bool = setting(
+        False,
+        "Chinese characters, kana and Hangul alone and in twos, not in threes: three of them are"
+        " a rare phrase",
     )
 
 
 class Trigrams(Protocol):
     """Numbers of the trigrams of words."""
 
-    romanise: bool
-    """Whether words are romanised first."""
+    syllabic: bool
+    """See :class:`TrigramSettings`."""
 
     def __len__(self) -> int:
         """Return the number of ids, ``RESERVED`` included."""
@@ -268,16 +276,16 @@ class Trigrams(Protocol):
 class HashedTrigrams:
     """Trigrams by a hash of their characters."""
 
-    def __init__(self, size: int, romanise: bool = False) -> None:
-        """Take the number of places, and whether words are romanised first."""
-        self.size, self.romanise = size, romanise
+    def __init__(self, size: int, syllabic: bool = False) -> None:
+        """Take the number of places, and how words are read."""
+        self.size, self.syllabic = size, syllabic
 
     def __len__(self) -> int:
         return len(RESERVED) + self.size
 
     def __call__(self, words: Sequence[str]) -> Ragged:
         """See :class:`Trigrams`."""
-        keys, lengths = _keys(words, self.romanise)
+        keys, lengths = _keys(words, self.syllabic)
         # The finaliser of MurmurHash3 (Appleby 2016): every bit of the key changes every other.
         for factor in (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)):
             keys = (keys ^ (keys >> np.uint64(33))) * factor
@@ -288,12 +296,9 @@ class HashedTrigrams:
 class CountedTrigrams:
     """Trigrams by a vocabulary of them."""
 
-    def __init__(self, vocabulary: Vocabulary, romanise: bool = False) -> None:
-        """Take a vocabulary whose pieces are trigrams, a space for a word's boundary.
-
-        *romanise*: words first.
-        """
-        self.vocabulary, self.romanise = vocabulary, romanise
+    def __init__(self, vocabulary: Vocabulary, syllabic: bool = False) -> None:
+        """Take a vocabulary whose pieces are trigrams, a space for a word's boundary."""
+        self.vocabulary, self.syllabic = vocabulary, syllabic
         codes = np.array([[ord(mark) for mark in piece] for piece in vocabulary.pieces], np.uint64)
         keys = _packed(*codes.reshape(-1, 3).T)
         order = np.argsort(keys)
@@ -301,23 +306,23 @@ class CountedTrigrams:
         self._ids = (order + len(RESERVED)).astype(np.int32)
 
     @classmethod
-    def learn(cls, *languages: Iterable[str], size: int, romanise: bool = False) -> CountedTrigrams:
+    def learn(cls, *languages: Iterable[str], size: int, syllabic: bool = False) -> CountedTrigrams:
         """Count the trigrams of the words of normalised sentences; the most frequent stay."""
-        counts = [_counted(each, romanise) for each in languages]
+        counts = [_counted(each, syllabic) for each in languages]
         total: Counter[int] = Counter()
         for counter in counts:
             total.update(counter)
         kept = sorted(total, key=lambda key: (-total[key], key))[:size]
         shifts, mask = (2 * _BITS, _BITS, 0), (1 << _BITS) - 1
         texts = ["".join(chr(key >> shift & mask) for shift in shifts) for key in kept]
-        return cls(Vocabulary(texts, _table(kept, counts)), romanise)
+        return cls(Vocabulary(texts, _table(kept, counts)), syllabic)
 
     def __len__(self) -> int:
         return len(self.vocabulary)
 
     def __call__(self, words: Sequence[str]) -> Ragged:
         """See :class:`Trigrams`."""
-        keys, lengths = _keys(words, self.romanise)
+        keys, lengths = _keys(words, self.syllabic)
         known = np.zeros(len(keys), dtype=bool)
         ids = np.full(len(keys), UNKNOWN, dtype=np.int32)
         if len(self._keys):
@@ -331,15 +336,27 @@ class CountedTrigrams:
         return Ragged(ids[known], np.maximum(found, 1).astype(np.int64))
 
 
-def _keys(words: Sequence[str], romanise: bool) -> tuple[Keys, Integers]:
-    """Return the trigrams of all words, romanised or not, and their number in each word."""
-    if romanise:
-        words = list(map(romanised, words))
+def _keys(words: Sequence[str], syllabic: bool) -> tuple[Keys, Integers]:
+    """Return the trigrams of all words, and their number in each word.
+
+    *syllabic*: a character of ``_SYLLABIC`` is read alone and, unless it ends its word, with the
+    next, filled up to three with ``_FILLER``.
+    """
     lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
     text = f" {' '.join(words)} ".encode("utf-32-le", "surrogatepass")
     codes = np.frombuffer(text, dtype="<u4").astype(np.uint64)
-    keys = _packed(codes[:-2], codes[1:-1], codes[2:])
-    return keys[codes[1:-1] != ord(" ")], lengths
+    character, following = codes[1:-1], codes[2:]
+    keys, inside = _packed(codes[:-2], character, following), character != ord(" ")
+    if syllabic:
+        alone = np.searchsorted(_SYLLABIC, character, side="right") % 2 == 1
+        filler = np.full(len(character), _FILLER)
+        keys[alone] = _packed(filler, character, filler)[alone]
+        paired = alone & (following != ord(" "))
+        last = np.cumsum(1 + paired) - 1  # the place of each character's last key
+        keys, inside, word = np.repeat(keys, 1 + paired), np.repeat(inside, 1 + paired), ~inside
+        keys[last[paired]] = _packed(character, following, filler)[paired]
+        lengths += np.bincount(np.cumsum(word)[paired], minlength=len(words))
+    return keys[inside], lengths
 
 
 def _packed(first: Keys, second: Keys, third: Keys) -> Keys:
@@ -347,13 +364,13 @@ def _packed(first: Keys, second: Keys, third: Keys) -> Keys:
     return np.asarray((first << np.uint64(2 * _BITS)) | (second << np.uint64(_BITS)) | third)
 
 
-def _counted(sentences: Iterable[str], romanise: bool) -> Counter[int]:
-    """Count the trigrams of the words, romanised or not, of some sentences."""
+def _counted(sentences: Iterable[str], syllabic: bool) -> Counter[int]:
+    """Count the trigrams of the words of some sentences."""
     words = Counter(word for sentence in sentences for word in sentence.split())
     total: Counter[int] = Counter()
     stream = iter(words.items())
     while some := dict(islice(stream, _WORDS)):
-        keys, lengths = _keys(list(some), romanise)
+        keys, lengths = _keys(list(some), syllabic)
         times = np.repeat(np.fromiter(some.values(), np.int64, len(some)), lengths)
         distinct, places = np.unique(keys, return_inverse=True)
         sums = np.bincount(places, times, len(distinct)).astype(np.int64)

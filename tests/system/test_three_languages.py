@@ -14,7 +14,7 @@ from toys import invented_words
 import bitextfilter
 from bitextfilter.encoders.base import Network
 from bitextfilter.errors import SettingsError
-from bitextfilter.workflows.multilingual_training import MultilingualTraining
+from bitextfilter.workflows.multilingual_training import SAMPLE_ROWS, MultilingualTraining
 
 NAMES = ("aa", "bb", "cc")
 WORDS = [invented_words(0, 200), invented_words(1, 200), invented_words(2, 200)]
@@ -55,7 +55,7 @@ def bitext(name: str, *arguments: object, stdin: str | None = None, code: int = 
 
 SETTINGS = (
     "segmentation.kind=none", "segmentation.vocabulary_size=700", "shape.embedding=32",
-    "trigrams.size=2000", "trigrams.romanise=true", "training.passes=4", "training.batch_size=50",
+    "trigrams.size=2000", "trigrams.syllabic=true", "training.passes=4", "training.batch_size=50",
     "training.mega_batch=4", "training.learning_rate=0.01", "training.validate_every=120",
 )  # fmt: skip
 
@@ -136,6 +136,13 @@ def test_swapped_columns_are_told(home: Path) -> None:
     done = CliRunner().invoke(command("bitext-score"), arguments, input=rows)
     assert done.exit_code == 0
     assert "the columns look swapped" in done.stderr
+
+
+def test_a_model_of_three_is_shown_and_verified(home: Path) -> None:
+    facts = json.loads(bitext("models", "show", home / "model", "--json"))
+    assert facts["languages"] == list(NAMES)
+    assert facts["neighbours"] == [SAMPLE_ROWS] * 2
+    bitext("models", "verify", home / "model")
 
 
 def test_embed_needs_one_language_only(home: Path) -> None:

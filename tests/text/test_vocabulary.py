@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -68,6 +69,46 @@ def test_file_round_trip(
     assert loaded.pieces == tuple(pieces)
     assert loaded.counts.tolist() == [list(row) for row in counts]
     assert path.read_bytes().count(b"\n") == len(pieces) + 1
+
+
+@given(pieces=DISTINCT, languages=st.sampled_from([1, 3, 5]), data=st.data())
+def test_files_of_other_numbers_of_languages(
+    pieces: list[str],
+    languages: int,
+    data: st.DataObject,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    row = st.lists(st.integers(0, 2**33), min_size=languages, max_size=languages)
+    counts = data.draw(st.lists(row, min_size=len(pieces), max_size=len(pieces)))
+    path: Path = tmp_path_factory.mktemp("vocabulary") / "vocabulary.tsv"
+    made = Vocabulary(pieces, np.array(counts, dtype=np.int64).reshape(-1, languages))
+    made.save(path)
+    loaded = Vocabulary.load(path)
+    assert loaded.pieces == tuple(pieces)
+    np.testing.assert_array_equal(loaded.counts, np.minimum(made.counts, 2**32 - 1))
+    np.testing.assert_array_equal(loaded.of([languages - 1, 0]).counts, loaded.counts[:, [-1, 0]])
+
+
+def test_damaged_counts_of_three_languages(tmp_path: Path) -> None:
+    path, counts = tmp_path / "vocabulary.tsv", tmp_path / "vocabulary.npz"
+    Vocabulary(["a", "b"], np.ones((2, 3), np.int64)).save(path)
+    whole = counts.read_bytes()
+    for content in (whole[:-30], b"", b"PK"):
+        counts.write_bytes(content)
+        with pytest.raises(ModelError, match=r"vocabulary\.npz: damaged counts"):
+            Vocabulary.load(path)
+    np.savez_compressed(counts, counts=np.ones((2, 3)))
+    with pytest.raises(ModelError, match="not the counts"):
+        Vocabulary.load(path)
+    np.savez_compressed(counts, counts=np.ones((3, 3), np.uint32))
+    with pytest.raises(ModelError, match="too many or too few counts"):
+        Vocabulary.load(path)
+    counts.unlink()
+    with pytest.raises(NotFoundError, match="no such file of counts"):
+        Vocabulary.load(path)
+    path.write_text("piece\na\tb\n")
+    with pytest.raises(ModelError, match="2: expected a piece"):
+        Vocabulary.load(path)
 
 
 @given(st.lists(st.lists(st.sampled_from("abcde"))), st.lists(st.lists(st.sampled_from("cdefg"))))
@@ -158,6 +199,35 @@ def test_counted_trigrams_are_those_of_a_loop(words: list[str]) -> None:
         [UNKNOWN],
         [pieces.index.get(p, UNKNOWN) for p in [" ca", "cat"]],
     ]
+
+
+SYLLABIC = re.compile(
+    "[\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]"
+)
+MIXED = st.text(st.sampled_from("abé東京タワー서울북\u0e01я"), min_size=1, max_size=8)
+
+
+def naive_syllabic(word: str) -> list[str]:
+    """Trigrams around letters; a syllabic character alone, and with the next."""
+    found = []
+    for i, trigram in enumerate(naive(word)):
+        if not SYLLABIC.match(word[i]):
+            found.append(trigram)
+            continue
+        found.append(f"\u3000{word[i]}\u3000")
+        if i + 1 < len(word):
+            found.append(f"{word[i : i + 2]}\u3000")
+    return found
+
+
+@given(st.lists(MIXED, min_size=1))
+def test_syllabic_characters_are_read_alone_and_in_twos(words: list[str]) -> None:
+    made = CountedTrigrams.learn([" ".join(words)], size=1000, syllabic=True)
+    pieces = made.vocabulary
+    for word, ids in zip(words, made(words), strict=True):
+        assert [pieces.piece(i) for i in ids] == naive_syllabic(word)
+    hashed = HashedTrigrams(1 << 20, syllabic=True)(words)
+    assert hashed.lengths.tolist() == [len(naive_syllabic(word)) for word in words]
 
 
 def test_counts_and_the_most_frequent() -> None:
