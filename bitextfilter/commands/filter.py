@@ -116,10 +116,9 @@ def _usable_rules(
     if measure and not any(fact.startswith("recommended") for fact in run.facts):
         raise click.UsageError("--similarity is for a recommended cut, and no rule has one")
     if languages is None and settings.folder is not None:
-        from bitextfilter.models.folders import find_model, read_config
+        from bitextfilter.models.folders import languages_of
 
-        source, target = read_config(find_model(settings.folder))["languages"]
-        languages = source, target
+        languages = languages_of(settings.folder)
     try:
         wanted = without(rules, settings.without)
     except SettingsError as error:

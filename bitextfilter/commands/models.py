@@ -1,4 +1,4 @@
-"""``bitext-models``: list, show, inspect, verify, recommend and join."""
+"""``bitext-models``: list, show, inspect, verify, recommend, join and prune."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bitextfilter.commands.frame.command import command, group
-from bitextfilter.commands.frame.options import argument, flag, option
+from bitextfilter.commands.frame.options import argument, flag, languages_option, option
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.errors import InputError, ModelError, NotFoundError
 from bitextfilter.io.files import read_small, stream_name
@@ -25,7 +25,7 @@ _REMEDY = "see bitext-models recommend --help"
 
 main = group(
     "bitext-models",
-    """List, show, inspect, verify and join models, and keep thresholds in them.
+    """List, show, inspect, verify, join and prune models, and keep thresholds in them.
 
     A model is one folder. MODEL is the name of one that comes with the package, or a folder.
 
@@ -321,6 +321,33 @@ def join(run: Run, settings: _Joined) -> None:
     models = find_model(settings.first), find_model(settings.second)
     join_models(models, settings.weight, settings.pairs, Path(settings.folder))
     run.counts["encoders"] = len(models)
+
+
+@dataclass(frozen=True)
+class _Pruned:
+    """The model, the two languages that stay, and the new folder."""
+
+    name: str = argument("MODEL")
+    languages: tuple[str, str] = languages_option("The two that stay, as de,cs.", required=True)
+    folder: str = option("-o --output FOLDER", "The new model's folder.", required=True)
+
+
+@command("prune", _Pruned, uses="", parent=main)
+def prune(run: Run, settings: _Pruned) -> None:
+    """Cut the model of two languages out of a model of more.
+
+    It keeps the pieces and the trigrams that either language had in training, and is some times
+    smaller. Scores stay the same, but for sentences with other pieces: these become unknown.
+
+    Example:
+
+        bitext-models prune my-multi --languages de,cs -o my-de-cs
+    """
+    from bitextfilter.models.folders import find_model
+    from bitextfilter.workflows.pruning import prune_model
+
+    output = Path(settings.folder)
+    run.counts.update(prune_model(find_model(settings.name), settings.languages, output))
 
 
 def _suggested(run: Run, path: str, digest: str, similarity: str | None) -> list[Threshold]:

@@ -21,7 +21,7 @@ from bitextfilter.arrays import Integers, Vectors
 from bitextfilter.io.workers import map_blocks
 from bitextfilter.models.device import one_torch_thread, resolve_device
 from bitextfilter.text.processor import TextProcessor
-from bitextfilter.text.ragged import PIECES, Ragged
+from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,10 @@ Inputs = Mapping[str, Padded]
 
 CachedNetwork = Callable[[Inputs], Tensor]
 """From places in the distinct tokens, padded, to sentence vectors ``(n, dim)``."""
+
+
+LOG_WEIGHT = "log_weight"
+"""Name of a parameter with a number for every piece."""
 
 
 class Network(nn.Module, ABC):
@@ -81,6 +85,18 @@ class Network(nn.Module, ABC):
     def tables(self) -> tuple[nn.Embedding, ...]:
         """All tables of token vectors; the other parameters compose them."""
         return self.piece_tables()
+
+    def rows_by_view(self) -> dict[str, str]:
+        """The view of each tensor that has a row, or a number, for every id of a view, by name."""
+        pieces = {id(table.weight) for table in self.piece_tables()}
+        every = {id(table.weight) for table in self.tables()}
+        views = {}
+        for name, parameter in self.named_parameters():
+            if id(parameter) in pieces or name.endswith(f".{LOG_WEIGHT}"):
+                views[name] = PIECES
+            elif id(parameter) in every:
+                views[name] = TRIGRAMS
+        return views
 
     @abstractmethod
     def forward(self, inputs: Inputs, side: int) -> Tensor:

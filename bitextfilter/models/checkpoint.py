@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
@@ -39,8 +41,13 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], quantise: bool = Fal
             out[name], out[name + _SCALE] = quantise_rows(tensor.float())
         else:
             out[name] = tensor.clone()
+    _write(path, out)
+
+
+def _write(path: Path, tensors: dict[str, Tensor]) -> None:
+    """Write tensors as they are. Raises OutputError."""
     try:
-        save_file(out, str(path), metadata={"format": "1"})
+        save_file(tensors, str(path), metadata={"format": "1"})
     except SafetensorError as error:
         raise OutputError(f"{path}: cannot be written: {error}") from error
     mask = os.umask(0)
@@ -75,6 +82,21 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
         else:
             tensors[name] = tensor.float() * scale
     return tensors
+
+
+def take_rows(path: Path, output: Path, rows: Mapping[str, NDArray[np.int64]]) -> None:
+    """Copy a file of tensors with some rows alone of those that are named; int8 stays int8.
+
+    Raises NotFoundError and OutputError as :func:`load_tensors` and :func:`save_tensors`.
+    """
+    if not path.is_file():
+        raise NotFoundError(f"{path}: missing from the model folder")
+    tensors = load_file(str(path))
+    for name, places in rows.items():
+        for each in (name, name + _SCALE):
+            if each in tensors:
+                tensors[each] = tensors[each][torch.from_numpy(places)].contiguous()
+    _write(output, tensors)
 
 
 def quantise_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:

@@ -169,6 +169,15 @@ def read_config(folder: Path) -> dict[str, Any]:
     return dict(config)
 
 
+def languages_of(name_or_folder: str | Path) -> tuple[str, str] | None:
+    """Return the two languages of a model, or those at the end of its name; None if it has more.
+
+    Raises the errors of :func:`find_model` and :func:`read_config`.
+    """
+    source, target, *others = read_config(find_model(name_or_folder))["languages"]
+    return languages_in(name_or_folder) or (None if others else (source, target))
+
+
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     """Write ``config.json``, with the format version."""
     version = 3 if len(config.get("languages", ())) > 2 else 2 if SECOND in config else 1

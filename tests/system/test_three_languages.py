@@ -145,6 +145,35 @@ def test_a_model_of_three_is_shown_and_verified(home: Path) -> None:
     bitext("models", "verify", home / "model")
 
 
+def test_a_pruned_model_of_two_has_the_same_scores(home: Path) -> None:
+    rows = (home / "bc.tsv").read_text(encoding="utf-8")
+    bitext("models", "prune", home / "model", "--languages", "bb,cc", "-o", home / "pruned")
+    names = ("--similarity", "cosine,csls", "--digits", "9")
+    one = bitext("score", "--model", f"{home / 'model'}:bb,cc", *names, stdin=rows)
+    assert bitext("score", "--model", home / "pruned", *names, stdin=rows) == one
+    sizes = [(home / name / "encoder.safetensors").stat().st_size for name in ("model", "pruned")]
+    assert sizes[1] < 0.8 * sizes[0]
+    bitext("models", "verify", home / "pruned")
+    pruned = bitextfilter.load(home / "pruned")
+    assert pruned.languages == ("bb", "cc")
+    with pytest.raises(SettingsError, match="languages are bb and cc, not 'aa'"):
+        pruned.encode(["x"], "aa")
+
+
+@pytest.mark.parametrize(
+    ("model", "languages", "said"),
+    [
+        ("model", "bb,dd", "languages are aa, bb and cc, not 'dd'"),
+        ("en-de", "en,de", "a model of two languages: there is nothing to leave out"),
+    ],
+)
+def test_bad_prunings(home: Path, model: str, languages: str, said: str) -> None:
+    name = model if model == "en-de" else home / model
+    out = home / "unmade"
+    assert said in bitext("models", "prune", name, "--languages", languages, "-o", out, code=78)
+    assert not out.exists()
+
+
 def test_embed_needs_one_language_only(home: Path) -> None:
     bitext(
         "embed", "--model", home / "model", "--language", "cc", "-o", home / "cc.npy",

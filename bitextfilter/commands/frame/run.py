@@ -55,10 +55,9 @@ def has_more_languages(name: str) -> bool:
 
     Raises NotFoundError and ModelError as ``read_config``.
     """
-    from bitextfilter.models.folders import find_model, languages_in, read_config
+    from bitextfilter.models.folders import languages_of
 
-    known = read_config(find_model(name)).get("languages", [])
-    return languages_in(name) is None and len(known) > 2
+    return languages_of(name) is None
 
 
 def load_model(name: str, device: str, threads: int) -> Model:
