@@ -59,6 +59,7 @@ ATTACKS: dict[Attack, float] = {
     long_rows.huge: 0.1,
     trainings.language_model: 1,
     trainings.join: 0.5,
+    trainings.three_languages: 1,
     trainings.encoder: 0.3,
     trainings.translator: 0.3,
     trainings.classifier: 0.3,

@@ -98,6 +98,27 @@ def join(bench: Bench) -> None:
     ended(bench, done, {pairs: bad}, model)
 
 
+def three_languages(bench: Bench) -> None:
+    """An encoder of three languages, or one clear line; a smaller model is cut out of it."""
+    (pairs, _), (others, _), (development, _) = (corpus(bench, n) for n in (120, 120, 20))
+    model = bench.folder / "three"
+    words = [
+        "--pairs",
+        f"en,de={pairs}",
+        "--pairs",
+        bench.chooser.choice((others, f"en,fr={others}")),
+    ]
+    words += ["--development", f"fr,en={development}", "-o", str(model), "--threads", "1"]
+    made = settings(bench, "word,trigram", {"embedding": 8})
+    done = bench.run("bitext-train-encoder", "--languages", "en,de,fr", "--settings", made, *words)
+    if ended(bench, done, {}, model):
+        finite(bench, "bitext-score", "--similarity", "cosine,csls", "--model", f"{model}:fr,de")
+        small = bench.folder / "two"
+        left = ("--languages", "fr,de", "-o", small)
+        assert bench.run("bitext-models prune", model, *left).code == 0
+        finite(bench, "bitext-score", "--similarity", "cosine,csls", "--model", small)
+
+
 def encoder(bench: Bench) -> None:
     """An encoder that gives finite scores, or one clear line."""
     name, shape = bench.chooser.choice(list(ENCODERS.items()))

@@ -121,6 +121,12 @@ LINES = {
     " --development @/dev.tsv -o out.tsv --models out.models",
     "translate": f"bitext-translate --model @/translator -i @/few.aa --beam 2 {WRITE}",
     "join": "bitext-models join @/model @/model --pairs @/train.tsv -o out.model",
+    "prune": "bitext-models prune @/many --languages cc,aa -o out.model",
+    "encoder of three": "bitext-train-encoder --settings @/encoder.json --languages aa,bb,cc"
+    " --pairs @/three.tsv --pairs bb,cc=@/rows.tsv --development aa,bb=@/dev.tsv --threads 1"
+    " --set training.translation=0 --set training.autoencoding=0 -o out.model",
+    "scores of three": "bitext-score --model @/many:aa,bb --similarity cosine,csls"
+    " -i @/rows.tsv -o out.tsv --cache cache",
     "recommend": "bitext-models recommend @/model @/cut.json -o out.model",
     "paraphrases": "bitext-paraphrase make --translator @/translator --beam 2 -i @/few.tsv"
     f" {WRITE}",
@@ -189,6 +195,8 @@ def inputs() -> Path:
     (folder / "judged.tsv").write_text("".join(judged))
     (folder / "bad.tsv").write_text("".join([*rows[:40], "alone\n", *rows[40:90], "\tb1\n"]))
     (folder / "rows.tsv.gz").write_bytes(gzip.compress("".join(rows).encode(), mtime=0))
+    three = [f"{row[:-1]}\tc{index}\n" for index, row in enumerate(rows)]
+    (folder / "three.tsv").write_text("".join(["aa\tbb\tcc\n", *three]))
     (folder / "links").write_text("".join(f"[{n}]:[{n}]:0.5\n" for n in range(9)))
     (folder / "words.tsv").write_text("".join(f"a{n}\tb{n}\n" for n in range(50)))
     (folder / "lexicon.tsv").write_text("".join(f"a{n}\tb{n}\t2\t0.5\t1\t1\n" for n in range(50)))
@@ -206,6 +214,7 @@ def inputs() -> Path:
 def _make_models(folder: Path) -> None:
     """Models, and thresholds of one."""
     toys.toy_model(folder / "model")
+    toys.toy_many(folder / "many")
     translators.saved(folder / "translator")
     translators.saved(folder / "same", letters="aa")
     text = translators.processor()

@@ -16,7 +16,7 @@ import torch
 from bitextfilter.encoders.registry import ENCODERS
 from bitextfilter.io.digests import DIGESTS
 from bitextfilter.models.folders import copy_model, writing_folder
-from bitextfilter.scoring.background import BACKGROUND, BackgroundSample
+from bitextfilter.scoring.background import BACKGROUND, BackgroundSample, save_samples
 from bitextfilter.similarity.pair_classifier import save_classifier
 from bitextfilter.similarity.sentence_classifier import (
     SentenceClassifier,
@@ -27,6 +27,7 @@ from bitextfilter.similarity.word_network import WordClassifierSettings
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
+from bitextfilter.text.vocabulary import TrigramSettings
 
 WORDS = 50
 DIM = 32
@@ -104,6 +105,24 @@ def toy_model(
             generator = np.random.default_rng(2)
             one, other = generator.standard_normal((2, 40, dim)).astype(np.float32)
             BackgroundSample(one, other, 5).save(draft / BACKGROUND)
+    return folder
+
+
+def toy_many(folder: Path, dim: int = 8) -> Path:
+    """Write an untrained model of the three languages aa, bb and cc."""
+    names = ("aa", "bb", "cc")
+    every = [[f"{name[0]}{n}" for n in range(WORDS)] for name in names]
+    processor = TextProcessor.learn(every, names, Normalisation(), SegmenterSettings("none"))
+    processor.learn_trigrams(every, TrigramSettings(syllabic=True))
+    name = "word,trigram"
+    settings = ENCODERS.settings(name, {"embedding": dim})
+    torch.manual_seed(1)
+    network = ENCODERS.build(name, settings, processor.sizes())
+    generator = np.random.default_rng(2)
+    samples = {each: generator.standard_normal((40, 2 * dim)).astype(np.float32) for each in names}
+    with writing_folder(folder) as draft:
+        ENCODERS.save(draft, (name, settings), network, processor, quantise=True)
+        save_samples(draft / BACKGROUND, samples, 5)
     return folder
 
 

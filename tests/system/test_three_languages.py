@@ -112,6 +112,14 @@ def test_a_pair_is_named_by_an_option_or_with_the_model(home: Path) -> None:
     np.testing.assert_allclose(cosine, scores, atol=5.1e-5)
 
 
+def test_a_vector_depends_on_its_sentence_alone(home: Path) -> None:
+    texts = [sentence([n % 200, 7, 3 * n % 200] * (1 + n % 3), 2) for n in range(700)]
+    one = bitextfilter.load(f"{home / 'model'}:aa,cc").encode(texts, "cc")
+    other = bitextfilter.load(f"{home / 'model'}:cc,bb", threads=2)
+    order = np.random.default_rng(1).permutation(len(texts))[:300]
+    assert np.array_equal(other.encode([texts[n] for n in order], "cc"), one[order])
+
+
 def test_a_sentence_of_any_language_is_encoded(home: Path) -> None:
     model = bitextfilter.load(f"{home / 'model'}:bb,cc")
     text = sentence([1, 2, 3], 0)
