@@ -87,12 +87,13 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
 
         bitext-train-classifier --noisy crawl.tsv.gz --negatives worst:60% -o my-model clean.tsv
     """
+    from bitextfilter.models.folders import naming_pair
     from bitextfilter.scoring.model import load
     from bitextfilter.workflows import classifier_training as workflow
 
     plan = _plan(settings, chosen)
-    output, model = run.output("-"), run.model()
-    start = None if settings.start is None else load(settings.start)
+    output, model = run.output("-"), run.model(any_languages=True)
+    start = None if settings.start is None else load(naming_pair(settings.start))
     if start is not None:
         workflow.check_start(start, model, plan.kind)
     right = [pair for path in settings.positives for pair in run.pairs(path)]

@@ -178,6 +178,17 @@ def languages_of(name_or_folder: str | Path) -> tuple[str, str] | None:
     return languages_in(name_or_folder) or (None if others else (source, target))
 
 
+def naming_pair(name_or_folder: str | Path, languages: tuple[str, str] | None = None) -> str:
+    """Return the name of a model, with two languages at its end if it has more and names none.
+
+    *languages*: None for the model's first two. Raises the errors of :func:`languages_of`.
+    """
+    if languages_of(name_or_folder) is not None:
+        return str(name_or_folder)
+    first, second, *_ = read_config(find_model(name_or_folder))["languages"]
+    return f"{name_or_folder}:{','.join(languages or (first, second))}"
+
+
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     """Write ``config.json``, with the format version."""
     version = 3 if len(config.get("languages", ())) > 2 else 2 if SECOND in config else 1

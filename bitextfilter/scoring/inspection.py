@@ -21,6 +21,7 @@ from bitextfilter.models.folders import (
     find_model,
     kind_of,
     model_digest,
+    naming_pair,
     read_config,
 )
 from bitextfilter.scoring.background import load_background, names_in_file
@@ -147,9 +148,8 @@ def _scores(folder: Path) -> Iterator[tuple[str, float]]:
     """Score a pair by every measure."""
     from bitextfilter.scoring.model import load
 
-    known = read_config(folder)["languages"]
-    model = load(folder if len(known) <= 2 else f"{folder}:{','.join(known[:2])}")
-    for language in known:
+    model = load(naming_pair(folder))
+    for language in model.processor.known:
         yield f"vector of {language}", float(model.encode([_SENTENCE], language).sum())
     measures = possible_measures(model.classifier is not None, model.background is not None)
     for name, scores in model.score([_SENTENCE], [_OTHER], measures).items():

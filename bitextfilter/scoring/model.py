@@ -191,7 +191,10 @@ class Model:
 
     @cached_property
     def _scorer_factory(self) -> ScorerFactory | None:
-        return self.classifier and self.classifier.scorer_factory(self.encode_side, self.threads)
+        if self.classifier is None:
+            return None
+        cut = self.processor.cut
+        return self.classifier.scorer_factory(self.encode_side, self.threads, cut)
 
     def pair_scorer(self, source: EncodedSide, target: EncodedSide) -> PairScorer | None:
         """Return the classifier's scorer of pairs of these sides; None without a classifier.

@@ -21,6 +21,7 @@ from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.models.checkpoint import load_parameters, save_tensors
 from bitextfilter.models.folders import read_config, write_config
 from bitextfilter.settings import Settings, current_names
+from bitextfilter.text.features import Cut
 
 Logits = NDArray[np.floating]
 """``(n, 1)`` or ``(n, 2)``. Column 0: logit that the pair is a translation (minor errors allowed).
@@ -84,8 +85,14 @@ class PairClassifier(nn.Module, ABC):
         """The layer of the logits."""
 
     @abstractmethod
-    def scorer_factory(self, encode: Encode, threads: int = 1) -> ScorerFactory:
-        """Return a factory of scorers of pairs; *encode* makes the vectors of words."""
+    def scorer_factory(
+        self, encode: Encode, threads: int = 1, cut: Cut | None = None
+    ) -> ScorerFactory:
+        """Return a factory of scorers of pairs.
+
+        *encode* makes the vectors of words; *cut* divides words of scripts without spaces, for
+        models of more than two languages.
+        """
 
     def widened(self, settings: ClassifierSettings, share: float) -> PairClassifier:
         """Return a copy for wider vectors, to be trained on.

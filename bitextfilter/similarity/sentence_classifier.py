@@ -39,6 +39,7 @@ from bitextfilter.text.features import (
     SURFACE,
     SURFACE_WIDTH,
     WORD_BAG,
+    Cut,
     surface_features,
 )
 
@@ -169,7 +170,9 @@ class SentenceClassifier(PairClassifier):
         ]
         return torch.hstack([self._features(*features), compare_surfaces(*surfaces)])
 
-    def scorer_factory(self, encode: Encode, threads: int = 1) -> ScorerFactory:
+    def scorer_factory(
+        self, encode: Encode, threads: int = 1, cut: Cut | None = None
+    ) -> ScorerFactory:
         """See :meth:`PairClassifier.scorer_factory`."""
 
         def scorer(source: EncodedSide, target: EncodedSide) -> PairScorer:

@@ -34,7 +34,7 @@ from bitextfilter.similarity.word_network import (
     WordRows,
     WordSentences,
 )
-from bitextfilter.text.features import RARITY, Spelling, WordReader, spellings
+from bitextfilter.text.features import RARITY, Cut, Spelling, WordReader, spellings
 
 _MAX_WORDS = 1 << 15
 """The cache is emptied above this many words, or 32 times as many characters."""
@@ -68,6 +68,7 @@ class WordCache:
         side: int,
         encode: Callable[[Sequence[str], int], Vectors],
         most: int = _MAX_WORDS,
+        cut: Cut | None = None,
     ) -> None:
         """Start without words.
 
@@ -76,13 +77,15 @@ class WordCache:
             side: 0 or 1.
             encode: words and their side → vectors.
             most: with more words, the cache is emptied.
+            cut: divides words further.
         """
+        self._cut = cut
         self._classifier, self._side, self._encode, self._most = classifier, side, encode, most
         self._lock = Lock()
         self._forget()
 
     def _forget(self) -> None:
-        self._reader = WordReader()
+        self._reader = WordReader(self._cut)
         self._known = 0
         self._space = torch.zeros(0, dtype=torch.float16)
         """The table, with room for more words. Rows that were returned are never rewritten."""
@@ -190,9 +193,12 @@ class WordClassifier(PairClassifier):
         logits: Tensor = self.network(tables, pairs)
         return logits
 
-    def scorer_factory(self, encode: Encode, threads: int = 1) -> ScorerFactory:
+    def scorer_factory(
+        self, encode: Encode, threads: int = 1, cut: Cut | None = None
+    ) -> ScorerFactory:
         """See :meth:`PairClassifier.scorer_factory`; words are remembered from call to call."""
-        caches = WordCache(self, 0, encode), WordCache(self, 1, encode)
+        cut = cut if self.settings.multilingual else None
+        caches = WordCache(self, 0, encode, cut=cut), WordCache(self, 1, encode, cut=cut)
 
         def scorer(source: EncodedSide, target: EncodedSide) -> PairScorer:
             def score(i: Indices, j: Indices) -> Scores:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from zlib import crc32
@@ -158,11 +158,19 @@ def _beginning(sentence: str) -> str:
     return " ".join(_NORMALISATION(sentence[:_MOST_CHARACTERS], "").split()[:MOST_WORDS])
 
 
+Cut = Callable[[str], Sequence[str]]
+"""Returns the parts of a word, at least one."""
+
+
 class WordReader:
     """Reads the first words of sentences, numbered in order of appearance; each token once."""
 
-    def __init__(self) -> None:
-        """Begin with the empty word, number 0: it is the only word of a blank sentence."""
+    def __init__(self, cut: Cut | None = None) -> None:
+        """Begin with the empty word, number 0: it is the only word of a blank sentence.
+
+        *cut* divides words further.
+        """
+        self._cut: Cut = cut or (lambda word: (word,))
         self.characters = 0
         """Characters of the tokens kept in memory."""
         self._numbers = WordNumbers("")
@@ -179,7 +187,8 @@ class WordReader:
         read = self._read
         for token in tokens:
             if token not in read:
-                read[token] = [self._numbers[word] for word in _NORMALISATION(token, "").split()]
+                words = _NORMALISATION(token, "").split()
+                read[token] = [self._numbers[part] for word in words for part in self._cut(word)]
                 self.characters += len(token)
         parts = Ragged.of_lists([read[token] for token in tokens])
         return View(rows, parts).ids().filled(0).first(MOST_WORDS)

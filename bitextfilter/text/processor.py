@@ -32,7 +32,7 @@ from bitextfilter.text.vocabulary import (
     TrigramSettings,
     Vocabulary,
 )
-from bitextfilter.text.words import numbered, split_words
+from bitextfilter.text.words import is_unspaced, numbered, split_words
 
 _MOST = 1 << 19
 """The cache begins anew after this many characters: a token may be as long as a line."""
@@ -149,6 +149,13 @@ class TextProcessor:
         """Return *sentences* normalised; SettingsError unless *language* is ``known``."""
         self._check(language)
         return [self.normalisation(sentence, language) for sentence in sentences]
+
+    def cut(self, word: str) -> list[str]:
+        """Return the pieces of a normalised word of a script without spaces; others stay whole."""
+        if not is_unspaced(word):
+            return [word]
+        pieces = (self.segmenter.join([piece]) for piece in self.segmenter.segment_all([word])[0])
+        return [piece for piece in pieces if piece] or [word]
 
     def lengths(self, texts: Sequence[str], language: str) -> list[int]:
         """Return the number of pieces of each of *texts*, normalised."""

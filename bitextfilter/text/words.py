@@ -188,6 +188,18 @@ _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}
 
 
 @functools.cache
+def _unspaced_pattern() -> Any:
+    import regex
+
+    return regex.compile(rf"[{_UNSPACED}]{{2}}", regex.VERSION1)
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether two characters of a script without spaces between words stand together in *word*."""
+    return not word.isascii() and _unspaced_pattern().search(word) is not None
+
+
+@functools.cache
 def _word_pattern() -> Any:
     """Return the pattern of words; commands that only count them start sooner without it."""
     import regex

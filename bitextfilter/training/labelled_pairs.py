@@ -18,7 +18,7 @@ from bitextfilter.similarity.pair_classifier import PairClassifier
 from bitextfilter.similarity.sentence_classifier import SentenceClassifier
 from bitextfilter.similarity.word_classifier import WordClassifier
 from bitextfilter.similarity.word_network import WordRows, WordSentences
-from bitextfilter.text.features import WordReader, spellings
+from bitextfilter.text.features import Cut, WordReader, spellings
 from bitextfilter.training.settings import ClassifierTraining
 
 
@@ -104,12 +104,17 @@ class WordSide:
     """``(s, dim)``, of the distinct sentences, of length 1."""
 
     @classmethod
-    def of(cls, sentences: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> WordSide:
-        """Read the sentences of one side of pairs."""
+    def of(
+        cls,
+        sentences: Sequence[str],
+        encode: Callable[[Sequence[str]], Vectors],
+        cut: Cut | None = None,
+    ) -> WordSide:
+        """Read the sentences of one side of pairs; *cut* divides words further."""
         places: dict[str, int] = {}
         rows = [places.setdefault(sentence, len(places)) for sentence in sentences]
         different = list(places)
-        reader = WordReader()
+        reader = WordReader(cut)
         words = reader.read(different)
         vectors = _encoded(different, encode)
         for start in range(0, len(vectors), _WINDOW):
@@ -165,11 +170,15 @@ class LabelledWords(LabelledPairs):
         So a word of a single translation is as rare there as a word never met.
         """
         assert isinstance(classifier, WordClassifier)
-        for number, side in enumerate((self.source, self.target)):
+        every = []
+        for side in (self.source, self.target):
             words = side.words.words.take(np.unique(side.rows[self.labels])).flat
             buckets = classifier.buckets(side.words.spelling)[words]
-            times = np.bincount(buckets, minlength=classifier.settings.buckets) - 1
-            classifier.counts[number] = torch.from_numpy(times.clip(0, 255))
+            every.append(np.bincount(buckets, minlength=classifier.settings.buckets))
+        if classifier.settings.multilingual:
+            every = [every[0] + every[1]] * 2
+        for number, times in enumerate(every):
+            classifier.counts[number] = torch.from_numpy((times - 1).clip(0, 255))
 
     def batches(self, rows: Indices, size: int) -> Iterator[Indices]:
         """Yield pairs of similar length together, the batches shuffled."""

@@ -273,11 +273,22 @@ def train_on_pairs(
     counts = [len(kind) for kind in kinds]
     config = config.fitting(examples)
     qualities = np.repeat(np.array([1, 0, config.minor_error_quality], dtype=np.float32), counts)
+    sides = sources, targets
+    if len(model.processor.known) > 2:
+        sides = _turned(sources, targets, config.training.seed)
     read = _by_words if config.kind == WordClassifierSettings.kind else _by_vectors
-    shape, pairs = read(model, (sources, targets), qualities, config)
+    shape, pairs = read(model, sides, qualities, config)
     first = shape if start is None else _widened(start, model, shape)
     with torch_threads(model.threads):
         return train_classifier(pairs, sources, first, config.training, report)
+
+
+def _turned(sources: list[str], targets: list[str], seed: int) -> tuple[list[str], list[str]]:
+    """Swap the sides of half of the pairs, drawn by *seed*: any language may be the source."""
+    drawn = np.random.default_rng(seed).random(len(sources)) < 0.5
+    pairs = zip(sources, targets, drawn, strict=True)
+    turned = [(two, one) if other else (one, two) for one, two, other in pairs]
+    return [pair[0] for pair in turned], [pair[1] for pair in turned]
 
 
 _PROBE = "1 2 3"
@@ -320,8 +331,10 @@ def _by_words(
     model: Model, sides: _Sides, qualities: NDArray[np.float32], config: ClassifierConfig
 ) -> tuple[ClassifierSettings, LabelledPairs]:
     """Read the pairs for a classifier of words, and say which shape it has."""
+    many = len(model.processor.known) > 2
+    cut = model.processor.cut if many else None
     source, target = (
-        WordSide.of(side, partial(model.encode, language=language))
+        WordSide.of(side, partial(model.encode, language=language), cut)
         for side, language in zip(sides, model.languages, strict=True)
     )
     pairs = LabelledWords(source, target, qualities)
@@ -332,6 +345,7 @@ def _by_words(
         config.width,
         hidden=config.hidden,
         minor_error_quality=config.minor_error_quality,
+        multilingual=many,
     )
     return settings, pairs
 

@@ -168,6 +168,37 @@ def test_a_pruned_model_of_two_has_the_same_scores(home: Path) -> None:
         pruned.encode(["x"], "aa")
 
 
+def mlp(model: object, rows: list[list[str]]) -> np.ndarray:
+    text = "".join("\t".join(row) + "\n" for row in rows)
+    lines = bitext("score", "--model", model, "--similarity", "mlp", "--digits", "9", stdin=text)
+    return np.array([float(line.rsplit("\t", 1)[1]) for line in lines.splitlines()])
+
+
+def test_a_classifier_of_all_pairs_of_languages(home: Path, tmp_path: Path) -> None:
+    rows = []
+    for name in ("ab", "ac"):
+        lines = (home / f"{name}.tsv").read_text(encoding="utf-8").splitlines()[1:1001]
+        rows += [line.split("\t") for line in lines]
+    wrong = [[one[0], other[1]] for one, other in zip(rows, rows[7:] + rows[:7], strict=True)]
+    for name, some in (("right", rows), ("wrong", wrong)):
+        text = "".join("\t".join(row) + "\n" for row in some)
+        (tmp_path / f"{name}.tsv").write_text(text, encoding="utf-8")
+    bitext(
+        "train-classifier", "--model", home / "model", "--noisy", tmp_path / "wrong.tsv",
+        "--negatives", "given", "--kind", "words", "--threads", 1, "--set", "hidden=16",
+        "--set", "width=8", "--set", "training.epochs=4", "-o", home / "judge", tmp_path / "right.tsv",
+    )  # fmt: skip
+    config = json.loads((home / "judge" / "config.json").read_text())
+    assert config["classifier"]["multilingual"] and config["format"] == 3
+    unseen = [line.split("\t") for line in (home / "bc.tsv").read_text("utf-8").splitlines()]
+    shuffled = [[one[0], other[1]] for one, other in zip(unseen, unseen[3:], strict=False)]
+    name = f"{home / 'judge'}:bb,cc"
+    right, other = mlp(name, unseen), mlp(name, shuffled)
+    assert np.mean(right[:, None] > other) > 0.95
+    bitext("models", "prune", home / "judge", "--languages", "bb,cc", "-o", home / "judge-bc")
+    assert np.array_equal(mlp(home / "judge-bc", unseen), right)
+
+
 @pytest.mark.parametrize(
     ("model", "languages", "said"),
     [

@@ -228,3 +228,17 @@ def test_read_is_as_sentence_by_sentence(kind: str, tokenise: bool, some: list[s
             for form in (read[view], read[view].one_by_one()):
                 assert list(form.ids())[place].tolist() == ids
     assert set(read[PIECES].one_by_one().tokens.lengths.tolist()) <= {1}
+
+
+@pytest.mark.parametrize("kind", ["unigram", "sentencepiece-bpe", "bpe", "none"])
+def test_words_of_scripts_without_spaces_are_cut_into_pieces(kind: str) -> None:
+    chinese = ["我们吃鱼", "他们吃鱼", "我们看书", "他们看书"] * 9
+    english = ["we eat fish", "they eat fish", "we read", "they read"] * 9
+    settings = SegmenterSettings(kind, 60, 30)
+    made = TextProcessor.learn((english, chinese), ("en", "zh"), Normalisation(), settings)
+    assert made.cut("fish") == ["fish"] and made.cut("naïve") == ["naïve"]
+    for word in ("我们吃鱼", "他们看鱼", "ภาษาไทย", "吃x鱼鱼", "ภ"):
+        parts = made.cut(word)
+        assert "".join(parts) == word
+        if word == "他们看鱼" and kind != "none":
+            assert len(parts) > 1

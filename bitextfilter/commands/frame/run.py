@@ -50,16 +50,6 @@ _FEWEST = 1000
 """A share of bad rows is checked from this number of rows on, and at the end."""
 
 
-def has_more_languages(name: str) -> bool:
-    """Whether a model has more than two languages, and its name does not say which are meant.
-
-    Raises NotFoundError and ModelError as ``read_config``.
-    """
-    from bitextfilter.models.folders import languages_of
-
-    return languages_of(name) is None
-
-
 def load_model(name: str, device: str, threads: int) -> Model:
     """Load a model as ``scoring.model.load`` does."""
     from bitextfilter.scoring.model import load
@@ -393,15 +383,20 @@ class Run:
         instead = _remedy(row, self.row_settings.inputs, self.name)
         return InputError(row.reason, file=file, line=line, remedy=instead)
 
-    def model(self, languages: tuple[str, str] | None = None) -> Model:
+    def model(
+        self, languages: tuple[str, str] | None = None, *, any_languages: bool = False
+    ) -> Model:
         """Load the model of --model; summary and manifest carry its name and digest.
 
-        *languages*: of a model with more than two, where the name has none.
+        *languages*: of a model with more than two, where the name has none; with *any_languages*
+        its first two.
         """
+        from bitextfilter.models.folders import naming_pair
+
         assert self.model_name is not None, "the command lacks ModelName"
         name = self.model_name
-        if languages is not None and has_more_languages(name):
-            name = f"{name}:{','.join(languages)}"
+        if languages is not None or any_languages:
+            name = naming_pair(name, languages)
         model = self.load(name, self.common.device, self.common.threads)
         self.facts["model"], self.facts["digest"] = model.name, model.digest
         return model
