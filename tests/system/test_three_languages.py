@@ -186,7 +186,8 @@ def test_a_classifier_of_all_pairs_of_languages(home: Path, tmp_path: Path) -> N
     bitext(
         "train-classifier", "--model", home / "model", "--noisy", tmp_path / "wrong.tsv",
         "--negatives", "given", "--kind", "words", "--threads", 1, "--set", "hidden=16",
-        "--set", "width=8", "--set", "training.epochs=4", "-o", home / "judge", tmp_path / "right.tsv",
+        "--set", "width=8", "--set", "training.epochs=4", "-o", home / "judge",
+        tmp_path / "right.tsv",
     )  # fmt: skip
     config = json.loads((home / "judge" / "config.json").read_text())
     assert config["classifier"]["multilingual"] and config["format"] == 3
