@@ -307,11 +307,17 @@ class CountedTrigrams:
 
     @classmethod
     def learn(cls, *languages: Iterable[str], size: int, syllabic: bool = False) -> CountedTrigrams:
-        """Count the trigrams of the words of normalised sentences; the most frequent stay."""
+        """Count the trigrams of the words of normalised sentences; the most frequent stay.
+
+        Of more than two languages, a count is divided by the root of the counts of its language,
+        so that languages with little text, and those with many characters, have their share.
+        """
         counts = [_counted(each, syllabic) for each in languages]
-        total: Counter[int] = Counter()
+        total: dict[int, float] = {}
         for counter in counts:
-            total.update(counter)
+            share = 1.0 if len(counts) <= 2 else max(counter.total(), 1) ** -0.5
+            for key, count in counter.items():
+                total[key] = total.get(key, 0.0) + count * share
         kept = sorted(total, key=lambda key: (-total[key], key))[:size]
         shifts, mask = (2 * _BITS, _BITS, 0), (1 << _BITS) - 1
         texts = ["".join(chr(key >> shift & mask) for shift in shifts) for key in kept]

@@ -130,6 +130,8 @@ class MultilingualTraining(EncoderTraining):
         model = BilingualLearner(
             self.network, "lstm", nothing, self.config.training, one_language=True
         )
+        for table in self.network.tables():  # a mini-batch holds few, of its two languages
+            table.sparse = self.config.training.optimiser == "lazy-adam"
         return model.to(self._device), pair_stream(model, (self.corpora, {}))
 
     def validate(self, network: Network) -> float:
