@@ -110,7 +110,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions) -> None:
     classifier, report = workflow.train_on_pairs(model, examples, plan, reporter, start)
     record = workflow.described(plan, report, examples)
     folder = model.folder if settings.folder is None else Path(settings.folder)
-    workflow.write_model(model, folder, classifier, record, plan.quantise)
+    workflow.write_model(model, folder, classifier, record, 8 if plan.quantise else 32)
     text = json.dumps(record, indent=2) + "\n" if settings.as_json else workflow.table(report)
     output.write(text.encode())
 

@@ -44,6 +44,12 @@ class _Settings(PairTraining):
         multiple=True,
         required=True,
     )
+    bits: str | None = option(
+        "--bits 4|8",
+        "Keep matrices in 4 or 8 bits a number: an eighth or a quarter of the size. --quantise is"
+        " short for 8.",
+        ["4", "8"],
+    )
     source_text: tuple[str, ...] = option(
         "--source-text FILE",
         "Plain source sentences for the decoder to autoencode; repeatable.",
@@ -118,7 +124,10 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions, columns: PairCo
 
     config = workflow.EncoderConfig.from_dict(chosen.values(settings.architecture))
     run.facts["seed"] = config.training.seed
-    environment = run_environment(run, quantise=settings.quantise, resume=settings.resume)
+    if settings.quantise and settings.bits is not None:
+        raise click.UsageError("--quantise is --bits 8: give one of the two")
+    bits = 8 if settings.quantise else int(settings.bits or 32)
+    environment = run_environment(run, bits=bits, resume=settings.resume)
     training: type[workflow.EncoderTraining]
     if len(settings.languages) > 2:
         from bitextfilter.workflows.multilingual_training import MultilingualTraining

@@ -80,7 +80,7 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions, columns: PairCo
 
     config = TranslatorConfig.from_dict(chosen.values(settings.architecture))
     error = TRANSLATOR_ERRORS[config.training.validation]
-    environment = run_environment(run, error, settings.quantise, settings.resume)
+    environment = run_environment(run, error, 8 if settings.quantise else 32, settings.resume)
     run.facts["seed"] = config.training.seed
     own, development = _templated(settings, columns)
     files = TrainingFiles(

@@ -1,7 +1,7 @@
 """The tensors of a model folder, in safetensors.
 
-Matrices may be kept as int8 with one float32 scale a row (symmetric, largest magnitude 127);
-they come back as float32.
+Matrices may be kept as int8 with one float32 scale a row (symmetric, largest magnitude 127), or in
+4 bits a number, two in a byte (largest magnitude 7); they come back as float32.
 """
 
 from __future__ import annotations
@@ -29,16 +29,18 @@ _SPARE = 1 << 22
 Module = TypeVar("Module", bound=nn.Module)
 
 
-def save_tensors(path: Path, tensors: Mapping[str, Tensor], quantise: bool = False) -> None:
-    """Write named tensors to one safetensors file; ``quantise`` keeps matrices as int8.
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], bits: int = 32) -> None:
+    """Write named tensors to one safetensors file; matrices in 32, 8 or 4 *bits* a number.
 
-    Raises OutputError if it cannot be written.
+    With 4, matrices of an odd width are kept in 8. Raises OutputError if it cannot be written.
     """
     out: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
         tensor = tensor.detach().cpu().contiguous()
-        if quantise and tensor.ndim == 2 and tensor.is_floating_point():
-            out[name], out[name + _SCALE] = quantise_rows(tensor.float())
+        if bits < 32 and tensor.ndim == 2 and tensor.is_floating_point():
+            halves = bits == 4 and tensor.shape[1] % 2 == 0
+            quantised = quantise_halves if halves else quantise_rows
+            out[name], out[name + _SCALE] = quantised(tensor.float())
         else:
             out[name] = tensor.clone()
     _write(path, out)
@@ -56,7 +58,7 @@ def _write(path: Path, tensors: dict[str, Tensor]) -> None:
 
 
 def load_tensors(path: Path) -> dict[str, Tensor]:
-    """Read named tensors; int8 matrices come back as float32.
+    """Read named tensors; quantised matrices come back as float32.
 
     Raises:
         NotFoundError: no such file.
@@ -80,7 +82,8 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
         elif tensor.ndim != 2 or scale.shape != (tensor.shape[0], 1):
             raise ModelError(f"{path}: the scales of {name} do not fit it")
         else:
-            tensors[name] = tensor.float() * scale
+            numbers = tensor if tensor.dtype == torch.int8 else _of_halves(tensor)
+            tensors[name] = numbers.float() * scale
     return tensors
 
 
@@ -104,6 +107,38 @@ def quantise_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:
     scale = matrix.abs().amax(dim=1, keepdim=True) / 127
     scale = torch.where(scale > 0, scale, torch.ones_like(scale))
     return torch.round(matrix / scale).to(torch.int8), scale
+
+
+_SHRUNK = (1.0, 0.9, 0.8, 0.7)
+"""Factors of the scale: a smaller one cuts off the largest numbers, and is nearer to all others."""
+
+
+def quantise_halves(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """Round each row of ``(n, d)`` to whole numbers from -7 to 7, d even.
+
+    Of some scales each row has the one with the least squared error. Returns two numbers a byte,
+    uint8 ``(n, d / 2)``, the first in the lower half, each 8 too high; and the float32 scales
+    ``(n, 1)``. Rows that were rounded before stay the same.
+    """
+    highest = matrix.abs().amax(dim=1, keepdim=True) / 7
+    highest = torch.where(highest > 0, highest, torch.ones_like(highest))
+    least = torch.full_like(highest, torch.inf)
+    numbers, scale = torch.zeros_like(matrix), highest
+    for factor in _SHRUNK:
+        rounded = torch.round(matrix / (highest * factor)).clamp(-7, 7)
+        error = (rounded * (highest * factor) - matrix).square().sum(dim=1, keepdim=True)
+        better = error < least
+        numbers = torch.where(better, rounded, numbers)
+        scale = torch.where(better, highest * factor, scale)
+        least = torch.minimum(error, least)
+    bytes_ = (numbers + 8).to(torch.uint8)
+    return (bytes_[:, 0::2] | (bytes_[:, 1::2] << 4)).contiguous(), scale
+
+
+def _of_halves(packed: Tensor) -> Tensor:
+    """Return the numbers of :func:`quantise_halves`, int8 ``(n, d)``."""
+    halves = torch.stack([packed & 15, packed >> 4], dim=2)
+    return halves.flatten(1).to(torch.int8) - 8
 
 
 def load_into(module: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:

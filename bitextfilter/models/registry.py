@@ -96,7 +96,7 @@ class Registry(Generic[NetworkType, Processor]):
         kind: tuple[str, Any],
         network: NetworkType,
         processor: Processor,
-        quantise: bool = False,
+        bits: int = 32,
     ) -> None:
         """Write a model into an existing folder.
 
@@ -105,14 +105,14 @@ class Registry(Generic[NetworkType, Processor]):
             kind: architecture and settings.
             network: its parameters are written.
             processor: the text processing.
-            quantise: store matrices as int8.
+            bits: of a number of a matrix, 32, 8 or 4.
 
         Raises:
             OutputError: the tensors cannot be written.
         """
         name, settings = kind
         processor.save(folder)
-        save_tensors(folder / f"{self._part}.safetensors", network.state_dict(), quantise)
+        save_tensors(folder / f"{self._part}.safetensors", network.state_dict(), bits)
         section = {"architecture": name, **asdict(settings)}
         write_config(folder, {**processor.config(), self._part: section})
 

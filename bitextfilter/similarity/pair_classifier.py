@@ -154,9 +154,9 @@ def build_classifier(settings: ClassifierSettings) -> PairClassifier:
     return classifier
 
 
-def save_classifier(classifier: PairClassifier, folder: Path, quantise: bool = False) -> None:
-    """Write the tensors (``quantise``: as int8), and add the settings to ``config.json``."""
-    save_tensors(folder / f"{_PART}.safetensors", classifier.state_dict(), quantise)
+def save_classifier(classifier: PairClassifier, folder: Path, bits: int = 32) -> None:
+    """Write the tensors (matrices in 32, 8 or 4 *bits* a number); the config gets the settings."""
+    save_tensors(folder / f"{_PART}.safetensors", classifier.state_dict(), bits)
     section = {"kind": classifier.settings.kind, **asdict(classifier.settings)}
     write_config(folder, {**read_config(folder), _PART: section})
 

@@ -374,7 +374,7 @@ def write_model(
     folder: Path,
     classifier: PairClassifier,
     record: dict[str, Any],
-    quantise: bool = False,
+    bits: int = 32,
 ) -> None:
     """Write *model* with its new classifier to *folder*, which may be its own, whole or not.
 
@@ -382,7 +382,7 @@ def write_model(
     """
     with writing_folder(folder) as draft:
         copy_model(model.folder, draft, without=THRESHOLDS)  # they are of the scores it had
-        pair_classifier.save_classifier(classifier, draft, quantise)
+        pair_classifier.save_classifier(classifier, draft, bits)
         (draft / _RECORD).write_bytes(json_bytes(record, indent=2))
 
 

@@ -276,7 +276,7 @@ class EncoderTraining(TrainingRun):
     def save(self, folder: Path, network: Network) -> None:
         """See :meth:`TrainingRun.save`; with the background sample of CSLS."""
         kind = (self.config.architecture, self.config.shape)
-        ENCODERS.save(folder, kind, network, self.processor, self.environment.quantise)
+        ENCODERS.save(folder, kind, network, self.processor, self.environment.bits)
         encoder = self._encoder(ENCODERS.load(folder).network)
         BackgroundSample(*both_sides(encoder, self._sample)).save(folder / BACKGROUND)
 

@@ -147,7 +147,7 @@ class MultilingualTraining(EncoderTraining):
     def save(self, folder: Path, network: Network) -> None:
         """See :meth:`TrainingRun.save`; with a background sample of each language."""
         kind = (self.config.architecture, self.config.shape)
-        ENCODERS.save(folder, kind, network, self.processor, self.environment.quantise)
+        ENCODERS.save(folder, kind, network, self.processor, self.environment.bits)
         encoder = self._encoder(ENCODERS.load(folder).network)
         samples = {name: encoder.encode(own, name) for name, own in self._samples.items()}
         save_samples(folder / BACKGROUND, samples)

@@ -159,8 +159,8 @@ class Environment:
     output: Path
     device: str = "cpu"
     threads: int = 1
-    quantise: bool = False
-    """Keep matrices as int8 in the model."""
+    bits: int = 32
+    """Of a number of a matrix in the model: 32, 8 or 4."""
     resume: bool = False
     note: Callable[[str], None] = lambda _: None
     report: Callable[[Progress, int], None] = lambda *_: None
@@ -317,7 +317,7 @@ class TrainingRun(ABC):
         """Every setting, and the names and contents of the files."""
         return {
             **self.given.to_dict(),
-            "quantise": self.environment.quantise,
+            "bits": self.environment.bits,
             "material": self.files.described(),
             **self.files.contents(),
         }

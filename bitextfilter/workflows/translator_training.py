@@ -162,4 +162,4 @@ class TranslatorTraining(TrainingRun):
     def save(self, folder: Path, network: TranslationNetwork) -> None:
         """See :meth:`TrainingRun.save`."""
         kind = (self.config.architecture, self.config.shape)
-        TRANSLATORS.save(folder, kind, network, self.processor, self.environment.quantise)
+        TRANSLATORS.save(folder, kind, network, self.processor, self.environment.bits)

@@ -50,7 +50,8 @@ def home(tmp_path: Path) -> Path:
 
 def train(home: Path, *more: object, pairs: bool = True, code: int = 0) -> Result:
     arguments = ["-o", home / "model", "--languages", "aa,bb", "--threads", 1]
-    arguments += ["--development", home / "dev.tsv", "--settings", home / "settings.json"]
+    arguments += ["--settings", home / "settings.json"]
+    arguments += [] if "--development" in more else ["--development", home / "dev.tsv"]
     arguments += ["--pairs", home / "train.tsv"] if pairs else []
     result = CliRunner().invoke(main, [str(part) for part in (*arguments, *more)])
     assert result.exit_code == code, result.output
@@ -341,7 +342,7 @@ def test_other_data_cannot_resume(home: Path, start: list[str]) -> None:
         assert last.endswith("; go on with the same, or name a new folder")
         path.write_bytes(before)
     other = {
-        "quantise was False, now it is True": ["--quantise"],
+        "bits was 32, now it is 8": ["--quantise"],
         " (columns 1, 2), now it is ": ["--scol", 2, "--tcol", 1],
         "the content of dev.tsv was ": ["--dev-scol", 2, "--dev-tcol", 1],
         "material.development was dev.tsv, now it is dev.b": ["--development", home / "dev.b"],
@@ -350,6 +351,13 @@ def test_other_data_cannot_resume(home: Path, start: list[str]) -> None:
         assert message in train(home, *more, *options, "--resume", code=78).stderr
     assert contents(home / "model.training") == state
     train(home, *more, "--resume")
+
+
+def test_one_development_file_and_one_number_of_bits(home: Path) -> None:
+    dev = ["--development", home / "dev.tsv"]
+    said = train(home, *dev, *dev, code=2).stderr
+    assert "--development is one file, but for more than two languages" in said
+    assert "--quantise is --bits 8" in train(home, "--quantise", "--bits", 4, code=2).stderr
 
 
 def test_a_training_whose_model_is_gone_cannot_resume(home: Path) -> None:

@@ -200,7 +200,7 @@ def test_saving_and_loading_keeps_every_bit(folder: Path, tmp_path: Path) -> Non
 def test_int8_stays_close(folder: Path, tmp_path: Path) -> None:
     model = ENCODERS.load(folder)
     kind = model.architecture, model.settings
-    ENCODERS.save(tmp_path, kind, model.network, model.processor, quantise=True)
+    ENCODERS.save(tmp_path, kind, model.network, model.processor, bits=8)
     one, other = (load_encoder(path).encode(sentences(30), "aa") for path in (folder, tmp_path))
     assert cosines(one, other).min() > 0.999
 

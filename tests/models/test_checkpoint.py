@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import nn
 
 from bitextfilter.errors import ModelError, NotFoundError, OutputError
@@ -36,7 +37,7 @@ def test_tensors_come_back_bit_for_bit(tmp_path: Path) -> None:
 
 
 def test_int8_is_off_by_half_a_step_of_its_row_at_most(tmp_path: Path) -> None:
-    save_tensors(tmp_path / "t.safetensors", tensors(), quantise=True)
+    save_tensors(tmp_path / "t.safetensors", tensors(), bits=8)
     back, table = load_tensors(tmp_path / "t.safetensors"), tensors()["table"]
     step = table.abs().amax(dim=1, keepdim=True) / 127
     assert ((back["table"] - table).abs() <= step * 0.5001).all()
@@ -47,6 +48,29 @@ def test_int8_is_off_by_half_a_step_of_its_row_at_most(tmp_path: Path) -> None:
 def test_a_row_of_zeros_survives_int8() -> None:
     rounded, scale = quantise_rows(torch.zeros(2, 3))
     assert torch.equal(rounded * scale, torch.zeros(2, 3))
+
+
+@pytest.mark.parametrize("width", [2, 7, 64])
+def test_four_bits_a_number(tmp_path: Path, width: int) -> None:
+    path, table = tmp_path / "t.safetensors", torch.randn(50, width)
+    table[3] = 0
+    save_tensors(path, {"table": table, "bias": table[0]}, bits=4)
+    back = load_tensors(path)
+    assert torch.equal(back["bias"], table[0])
+    raw = load_file(path)["table"]
+    assert raw.dtype == (torch.int8 if width % 2 else torch.uint8)
+    assert raw.shape == (50, width if width % 2 else width // 2)
+    if width % 2 == 0:
+        for row, found in zip(table, back["table"], strict=True):  # a naive search
+            errors = []
+            for factor in (1, 0.9, 0.8, 0.7):
+                scale = max(float(row.abs().max()), 1e-9) / 7 * factor
+                rounded = [min(max(round(x / scale), -7), 7) * scale for x in row.tolist()]
+                errors.append(sum((a - b) ** 2 for a, b in zip(rounded, row.tolist(), strict=True)))
+            assert float((found - row).square().sum()) == pytest.approx(min(errors), abs=1e-6)
+    save_tensors(path, back, bits=4)
+    assert torch.allclose(load_tensors(path)["table"], back["table"], atol=1e-6)
+    assert torch.equal(load_file(path)["table"], raw)
 
 
 def test_no_folder_no_file_and_no_configuration_are_not_found(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_files_round_trip(features: str, tmp_path: Path) -> None:
     a, b = vectors(30, 1), vectors(30, 2)
     assert np.array_equal(again.probabilities(a, b), classifier.probabilities(a, b))
     assert read_config(tmp_path)["languages"] == ["en", "de"]
-    save_classifier(classifier, tmp_path, quantise=True)
+    save_classifier(classifier, tmp_path, bits=8)
     small = load_classifier(tmp_path)
     assert small is not None
     np.testing.assert_allclose(small.probabilities(a, b), classifier.probabilities(a, b), atol=0.03)

@@ -121,7 +121,7 @@ def toy_many(folder: Path, dim: int = 8) -> Path:
     generator = np.random.default_rng(2)
     samples = {each: generator.standard_normal((40, 2 * dim)).astype(np.float32) for each in names}
     with writing_folder(folder) as draft:
-        ENCODERS.save(draft, (name, settings), network, processor, quantise=True)
+        ENCODERS.save(draft, (name, settings), network, processor, bits=4)
         save_samples(draft / BACKGROUND, samples, 5)
     return folder
 

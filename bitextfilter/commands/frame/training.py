@@ -204,13 +204,14 @@ def weighted(text: str, name: str) -> tuple[str, float]:
 def run_environment(
     run: Run,
     error: str = "recovery error {:.2f} %",
-    quantise: bool = False,
+    bits: int = 32,
     resume: bool = False,
     output: str | None = None,
 ) -> Environment:
     """The environment of a training, which keeps the memory that it frees.
 
-    ``error``: form of a validation's error. ``output``: folder of the model, if not -o.
+    ``error``: form of a validation's error. ``bits``: of a number of a matrix in the model.
+    ``output``: folder of the model, if not -o.
     """
     keep_freed_memory()
     from bitextfilter.workflows.runs import Environment
@@ -218,7 +219,7 @@ def run_environment(
     device, threads = run.common.device, run.common.threads
     folder = Path(run.row_settings.output if output is None else output)
     report = TrainingReporter(run, error)
-    return Environment(folder, device, threads, quantise, resume, run.note, report)
+    return Environment(folder, device, threads, bits, resume, run.note, report)
 
 
 class TrainingReporter:
