@@ -25,6 +25,7 @@ from bitextfilter.commands.frame.training import (
 
 if TYPE_CHECKING:
     from bitextfilter.io.rows import Columns
+    from bitextfilter.workflows.encoder_training import EncoderTraining
     from bitextfilter.workflows.runs import PivotFiles, TrainingFiles
 
 
@@ -120,25 +121,32 @@ def main(run: Run, settings: _Settings, chosen: TrainingOptions, columns: PairCo
         bitext-train-encoder --languages en,de --pairs train.tsv.gz --development dev.tsv \
             -o my-model
     """
-    from bitextfilter.workflows import encoder_training as workflow
+    from bitextfilter.workflows.encoder_training import EncoderConfig
 
-    config = workflow.EncoderConfig.from_dict(chosen.values(settings.architecture))
+    config = EncoderConfig.from_dict(chosen.values(settings.architecture))
     run.facts["seed"] = config.training.seed
     if settings.quantise and settings.bits is not None:
         raise click.UsageError("--quantise is --bits 8: give one of the two")
     bits = 8 if settings.quantise else int(settings.bits or 32)
     environment = run_environment(run, bits=bits, resume=settings.resume)
-    training: type[workflow.EncoderTraining]
-    if len(settings.languages) > 2:
-        from bitextfilter.workflows.multilingual_training import MultilingualTraining
-
-        files, training = _multilingual_files(settings), MultilingualTraining
-    else:
-        files = _files(config.architecture, settings, columns)
-        training = workflow.EncoderTraining if files.pivot is None else workflow.PivotTraining
+    training, files = _training(config.architecture, settings, columns)
     progress = training(config, files, environment).run()
     run.counts["updates"] = progress.update
     run.note(f"lowest recovery error {progress.best:.2f} % (mean of CSLS and cosine)")
+
+
+def _training(
+    architecture: str, settings: _Settings, columns: PairColumns
+) -> tuple[type[EncoderTraining], TrainingFiles]:
+    """The kind of training, and its files. Raises UsageError for files that do not fit."""
+    from bitextfilter.workflows import encoder_training as workflow
+
+    if len(settings.languages) > 2:
+        from bitextfilter.workflows.multilingual_training import MultilingualTraining
+
+        return MultilingualTraining, _multilingual_files(settings)
+    files = _files(architecture, settings, columns)
+    return workflow.EncoderTraining if files.pivot is None else workflow.PivotTraining, files
 
 
 _NAMED = re.compile(r"((?:[a-z]{2,3}|-)(?:,(?:[a-z]{2,3}|-))+)=(.+)")

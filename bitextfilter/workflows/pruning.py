@@ -52,14 +52,7 @@ def prune_model(folder: Path, languages: tuple[str, str], output: Path) -> dict[
     model, config = ENCODERS.load(folder), read_config(folder)
     if len(model.processor.known) <= 2:
         raise SettingsError(f"{folder} is a model of two languages: there is nothing to leave out")
-    pair = model.processor.of_pair(languages)
-    vocabulary, pieces = _left(pair.vocabulary)
-    trigrams, rows = pair.trigrams, {PIECES: pieces}
-    if isinstance(trigrams, CountedTrigrams):
-        places = [model.processor.known.index(language) for language in languages]
-        kept, rows[TRIGRAMS] = _left(trigrams.vocabulary.of(places))
-        trigrams = CountedTrigrams(kept, trigrams.syllabic)
-    processor = TextProcessor(languages, pair.normalisation, pair.segmenter, vocabulary, trigrams)
+    processor, rows = _smaller(model.processor, languages)
     with writing_folder(output) as draft:
         processor.save(draft)
         views = model.network.rows_by_view()
@@ -70,6 +63,21 @@ def prune_model(folder: Path, languages: tuple[str, str], output: Path) -> dict[
         parts = {part: config[part] for part in (_ENCODER, _CLASSIFIER) if part in config}
         write_config(draft, {**processor.config(), **parts})
     return processor.sizes()
+
+
+def _smaller(
+    processor: TextProcessor, languages: tuple[str, str]
+) -> tuple[TextProcessor, dict[str, Indices]]:
+    """Return the text processing of two languages, and the ids that are left of each view."""
+    pair = processor.of_pair(languages)
+    vocabulary, pieces = _left(pair.vocabulary)
+    trigrams, rows = pair.trigrams, {PIECES: pieces}
+    if isinstance(trigrams, CountedTrigrams):
+        places = [processor.known.index(language) for language in languages]
+        kept, rows[TRIGRAMS] = _left(trigrams.vocabulary.of(places))
+        trigrams = CountedTrigrams(kept, trigrams.syllabic)
+    small = TextProcessor(languages, pair.normalisation, pair.segmenter, vocabulary, trigrams)
+    return small, rows
 
 
 def _left(vocabulary: Vocabulary) -> tuple[Vocabulary, Indices]:
