@@ -12,7 +12,7 @@ model=$1
 shift
 for file; do
     name=$(basename "$file" .tsv)
-    languages=$(echo "${name##*.}" | sed 's/-/,/; s/\bnb\b/no/')
+    languages=$(echo "${name##*.}" | sed 's/-/,/; s/,nb$/,no/')
     bitext-evaluate recovery --model "$model" --languages "$languages" --similarity csls --quiet \
         --threads "${THREADS:-$(getconf _NPROCESSORS_ONLN)}" "$file" |
         awk -F '\t' -v OFS='\t' -v set="${name%.*}" -v languages="$languages" \

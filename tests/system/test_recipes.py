@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
+import lzma
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -122,6 +124,54 @@ def test_the_recipe_makes_a_whole_model_and_keeps_it(
     assert {"card.md", "attribution.md", "thresholds.json", "second"} <= {
         path.name for path in joined.folder.iterdir()
     }
+
+
+def word(language: str, number: int) -> str:
+    return f"{language}{'ab'[number % 2]}{'cdefgh'[number // 2 % 6]}{number // 12}"
+
+
+def test_the_recipe_of_many_languages(tmp_path: Path, commands: Path) -> None:
+    recipe, data, random = EXAMPLES / "train-multi", tmp_path / "data", np.random.default_rng(1)
+    script = (recipe / "train.sh").read_text(encoding="utf-8")
+    names = re.findall(r"^languages=(.*)$", script, re.MULTILINE)[0].split(",")
+
+    def sentences(languages: Sequence[str], count: int) -> list[str]:
+        rows = [random.integers(0, 60, random.integers(3, 7)).tolist() for _ in range(count)]
+        return [
+            "\t".join(" ".join(word(each, n) for n in row) for each in languages) for row in rows
+        ]
+
+    for line in lines(recipe / "open.txt"):
+        columns, file = line.split("\t")
+        if columns == "-":
+            table = ["\t".join(names), *sentences(names, 40)]
+            (data / file).parent.mkdir(parents=True, exist_ok=True)
+            (data / file).write_bytes(lzma.compress("".join(f"{r}\n" for r in table).encode()))
+        else:
+            write(data / file, sentences(columns.split(","), 5))
+    for name in ("cs", "nb", "de"):
+        rows = sentences(["en", {"nb": "no"}.get(name, name)], 20)
+        write(data / f"dev/ted.en-{name}.tsv", [f"{row}\ttalk" for row in rows])
+    columns = [sentences(["en", "ja", "ru", "zh"], 12) for _ in "ab"]
+    for place, name in enumerate(("en", "ja", "ru", "zh")):
+        pairs = zip(*([row.split("\t")[place] for row in side] for side in columns), strict=True)
+        write(data / f"dev/sts/stsb.{name}.tsv", ["\t".join(["5.0", *pair]) for pair in pairs])
+    done = run(recipe / "train.sh", data, tmp_path / "out", first=commands)
+    assert done.returncode == 0, done.stderr
+    assert "en-no" in done.stderr and "en-zh" in done.stderr
+    model = load(f"{tmp_path / 'out' / 'multi'}:uk,th")
+    assert model.processor.known == tuple(names) and model.background is not None
+    again = run(recipe / "train.sh", data, tmp_path / "out", first=commands)
+    assert (again.returncode, "update" in again.stderr) == (0, False)
+    measured = run(
+        recipe / "measure.sh", tmp_path / "out" / "multi", data / "dev/ted.en-nb.tsv",
+        data / "dev/ted.en-cs.tsv", first=commands,
+    )  # fmt: skip
+    assert measured.returncode == 0, measured.stderr
+    rows = [line.split("\t") for line in measured.stdout.splitlines()]
+    assert [row[:3] for row in rows[:2]] == [["ted", "en,no", "20"], ["ted", "en,cs", "20"]]
+    assert rows[2][:2] == ["ted", "mean of 2"]
+    assert float(rows[2][3]) == pytest.approx(sum(float(row[3]) for row in rows[:2]) / 2, abs=0.01)
 
 
 @pytest.mark.parametrize("pair", PAIRS)

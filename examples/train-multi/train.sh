@@ -1,0 +1,39 @@
+#!/bin/sh
+# Train an encoder of 33 languages from open data.
+#
+#     examples/train-multi/train.sh DATA OUTPUT
+#
+# OUTPUT gets:
+#   development/    pairs of English and each of 23 languages: talks, and captions and news
+#   multi/          the encoder, in 4 bits a number
+# What is there is kept, and an interrupted training goes on when the script is run again. In the
+# environment, THREADS is how many threads compute. open.txt has the columns and the files of DATA:
+# - where the file has a header.
+set -eu
+IFS='
+' # paths are split at line ends only
+
+data=$1 output=$2
+recipe=$(cd "$(dirname "$0")" && pwd)
+languages=en,ar,bg,cs,da,de,el,es,et,fi,fr,he,hi,hu,id,is,it,ja,ko,lt,lv,nl,no,pl,pt,ro,ru,sv,th,tr,uk,vi,zh
+pairs=$(awk -F '\t' -v data="$data" '{ print "--pairs=" ($1 == "-" ? "" : $1 "=") data "/" $2 }' \
+    "$recipe/open.txt")
+
+mkdir -p "$output/development"
+for file in "$data"/dev/ted.en-*.tsv; do
+    name=$(basename "$file" .tsv | sed 's/ted.//; s/nb$/no/')
+    head -n 1000 "$file" | cut -f 1,2 > "$output/development/$name.tsv"
+done
+for language in ja ru zh; do
+    for column in 2 3; do
+        cut -f "$column" "$data/dev/sts/stsb.en.tsv" > "$output/one"
+        cut -f "$column" "$data/dev/sts/stsb.$language.tsv" | paste "$output/one" -
+    done | awk -F '\t' '!seen[$1]++' | head -n 1500 > "$output/development/en-$language.tsv"
+done
+rm "$output/one"
+development=$(for file in "$output"/development/*.tsv; do
+    echo "--development=$(basename "$file" .tsv | tr - ,)=$file"
+done)
+# shellcheck disable=SC2086  # an option a line
+BITS=4 "$recipe/../train-a-pair/train-once.sh" "$output/multi" --languages "$languages" $pairs \
+    $development --settings "$recipe/settings.json"
