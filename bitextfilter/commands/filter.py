@@ -142,7 +142,7 @@ def _rules_asked_for(
     """Return the rules of --rule and --rules, and the languages given with them."""
     from bitextfilter.filters.registry import parse_rules, read_rules
 
-    recommend = partial(_recommended, run, settings.folder, measure)
+    recommend = partial(_recommended, run, settings, measure)
     specs = settings.specs or (("default",) if settings.file is None else ())
     try:
         rules = parse_rules(specs, recommend)
@@ -154,11 +154,14 @@ def _rules_asked_for(
     return (*rules, *read.rules), settings.languages or read.languages
 
 
-def _recommended(run: Run, folder: str | None, similarity: str | None, column: str) -> float:
+def _recommended(run: Run, settings: _Settings, similarity: str | None, column: str) -> float:
     """Return the recommended cut of the scores in a column, by its name or --similarity."""
+    from bitextfilter.models.folders import naming_pair
     from bitextfilter.scoring.thresholds import measure_of
 
-    model = folder or os.environ.get("BITEXTFILTER_MODEL") or DEFAULT_MODEL
+    model = settings.folder or os.environ.get("BITEXTFILTER_MODEL") or DEFAULT_MODEL
+    if settings.languages is not None:
+        model = naming_pair(model, settings.languages)
     plain = column == "score" or column.lstrip("-").isdigit()
     if plain and run.row_settings.header and similarity is None:
         raise SettingsError(

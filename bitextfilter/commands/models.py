@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -246,7 +246,8 @@ def recommend(run: Run, settings: _Recommended) -> None:
     Each RESULT (- is stdin) is JSON of bitext-evaluate filtering --suggest-threshold or of
     bitext-evaluate mining, for scores of this MODEL. A threshold replaces one of the same use,
     measure and goal. The folder is written whole or not at all; scores and the digest stay the
-    same. Writes all thresholds of the model, as bitext-models show does.
+    same. Writes all thresholds of the model, as bitext-models show does. A model of more than two
+    languages has a threshold for each two: MODEL ends with them, as my-model:de,cs.
 
     Example:
 
@@ -258,6 +259,7 @@ def recommend(run: Run, settings: _Recommended) -> None:
         copy_model,
         find_model,
         model_digest,
+        pair_of_more,
         read_config,
         writing_folder,
     )
@@ -268,11 +270,9 @@ def recommend(run: Run, settings: _Recommended) -> None:
     source = find_model(settings.name)
     read_config(source)
     own, output = model_digest(source), run.output("-")
-    new = [
-        threshold
-        for path in settings.results
-        for threshold in _suggested(run, path, own, similarity)
-    ]
+    pair = ",".join(pair_of_more(settings.name) or ())
+    found = (_suggested(run, path, own, similarity) for path in settings.results)
+    new = [replace(threshold, languages=pair) for some in found for threshold in some]
     thresholds = merge_thresholds(_own_thresholds(run, source, own), new)
     with writing_folder(folder) as draft:
         copy_model(source, draft)

@@ -178,6 +178,15 @@ def languages_of(name_or_folder: str | Path) -> tuple[str, str] | None:
     return languages_in(name_or_folder) or (None if others else (source, target))
 
 
+def pair_of_more(name_or_folder: str | Path) -> tuple[str, str] | None:
+    """Return the two languages at the end of the name of a model of more; None for others.
+
+    Raises the errors of :func:`languages_of`.
+    """
+    more = len(read_config(find_model(name_or_folder))["languages"]) > 2
+    return languages_in(name_or_folder) if more else None
+
+
 def naming_pair(name_or_folder: str | Path, languages: tuple[str, str] | None = None) -> str:
     """Return the name of a model, with two languages at its end if it has more and names none.
 

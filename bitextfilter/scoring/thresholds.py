@@ -16,7 +16,13 @@ from pathlib import Path
 
 from bitextfilter.errors import ModelError, SettingsError
 from bitextfilter.io.json_text import parse_json
-from bitextfilter.models.folders import THRESHOLDS, find_model, read_config
+from bitextfilter.models.folders import (
+    THRESHOLDS,
+    find_model,
+    model_digest,
+    pair_of_more,
+    read_config,
+)
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES, default_measure
 
 USES = ("filtering", "mining")
@@ -56,6 +62,8 @@ class Threshold:
     """Digest of the model."""
     version: str
     """Of bitextfilter."""
+    languages: str = ""
+    """The two, as ``cs,pl``, of a model of more; else empty."""
 
     def __post_init__(self) -> None:
         """Check all fields and their types."""
@@ -71,15 +79,24 @@ class Threshold:
             raise ValueError("noise_share is not of mining")
         if type(self.rows) is not int or self.rows < 1:
             raise ValueError(f"rows {self.rows!r} is no number of rows")
+        self._check_texts()
+
+    def _check_texts(self) -> None:
         for name in _TEXTS:
-            value = getattr(self, name)
-            if not isinstance(value, str) or not value or not value.isprintable():
+            if not _is_line(value := getattr(self, name)):
                 raise ValueError(f"{name} {value!r} is no line of text")
+        if self.languages != "" and not (_is_line(self.languages) and "," in self.languages):
+            raise ValueError(f"languages {self.languages!r} are not two")
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """Use, measure and goal; a model has one threshold for each."""
-        return self.use, self.measure, self.goal
+    def key(self) -> tuple[str, ...]:
+        """Use, measure and goal, and the languages if any; a model has one threshold for each."""
+        return self.use, self.measure, self.goal, *filter(None, [self.languages])
+
+    def record(self) -> dict[str, object]:
+        """Return the fields, as JSON takes them, without empty languages."""
+        values = asdict(self)
+        return values if self.languages else {n: v for n, v in values.items() if n != "languages"}
 
     @classmethod
     def of(cls, record: object) -> Threshold:
@@ -87,7 +104,7 @@ class Threshold:
         if not isinstance(record, dict):
             raise ValueError("not an object")
         names = [field.name for field in fields(cls)]
-        if missing := [name for name in names if name not in record]:
+        if missing := [name for name in names if name not in (*record, "languages")]:
             raise ValueError(f"{missing[0]} is missing")
         if unknown := sorted(set(record) - set(names)):
             raise ValueError(f"{unknown[0]!r} is unknown")
@@ -101,6 +118,11 @@ def _is_number(value: object) -> bool:
     return abs(value) <= sys.float_info.max
 
 
+def _is_line(value: object) -> bool:
+    """Return True for a line of text that is not empty."""
+    return isinstance(value, str) and bool(value) and value.isprintable()
+
+
 def printable_line(text: str) -> str:
     """Replace unprintable characters, and an empty text, by ?."""
     return "".join(c if c.isprintable() else "?" for c in text) or "?"
@@ -111,13 +133,16 @@ def merge_thresholds(old: Iterable[Threshold], new: Iterable[Threshold]) -> list
     latest = {threshold.key: threshold for threshold in (*old, *new)}
     return sorted(
         latest.values(),
-        key=lambda t: (USES.index(t.use), THRESHOLD_MEASURES.index(t.measure), t.goal),
+        key=lambda t: (
+            *(USES.index(t.use), THRESHOLD_MEASURES.index(t.measure)),
+            *(t.goal, t.languages),
+        ),
     )
 
 
 def write_thresholds(folder: Path, thresholds: Iterable[Threshold]) -> None:
     """Write the file of an existing folder."""
-    whole = {"format": _FORMAT, "thresholds": [asdict(threshold) for threshold in thresholds]}
+    whole = {"format": _FORMAT, "thresholds": [threshold.record() for threshold in thresholds]}
     text = json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     (folder / THRESHOLDS).write_text(text, encoding="utf-8")
 
@@ -142,7 +167,7 @@ def read_thresholds(folder: Path) -> list[Threshold]:
             f"{path}: format {version} is newer than {_FORMAT}, the newest this version reads;"
             " update bitextfilter"
         )
-    found: dict[tuple[str, str, str], Threshold] = {}
+    found: dict[tuple[str, ...], Threshold] = {}
     for number, record in enumerate(whole["thresholds"], 1):
         try:
             threshold = Threshold.of(record)
@@ -164,17 +189,18 @@ def own_thresholds(folder: Path, digest: str) -> tuple[list[Threshold], int]:
     return own, len(found) - len(own)
 
 
-def recommended_threshold(
-    folder: Path, digest: str, measure: str, use: str | None = None
-) -> Threshold:
-    """Return the threshold of the model in *folder* with this *digest* for a measure.
+def recommended_threshold(model: str | Path, measure: str, use: str | None = None) -> Threshold:
+    """Return the threshold of a model, by name or folder, for a measure.
 
-    It is the one of the highest F1, or else the only one. The *use* is one of ``USES``; None for
-    mining with ``joint`` and filtering with all others. Raises SettingsError where there is none,
-    or it is one of several; ModelError as :func:`read_thresholds` does.
+    It is the one of the highest F1, or else the only one; of a model of more than two languages,
+    for those at the end of its name. The *use* is one of ``USES``; None for mining with ``joint``
+    and filtering with all others. Raises SettingsError where there is none, or it is one of
+    several; NotFoundError for no such model, ModelError as :func:`read_thresholds` does.
     """
+    folder, languages = find_model(model), ",".join(pair_of_more(model) or ())
     use = use or ("mining" if measure == "joint" else "filtering")
-    own, others = own_thresholds(folder, digest)
+    every, others = own_thresholds(folder, model_digest(folder))
+    own = [threshold for threshold in every if threshold.languages == languages]
     found = [threshold for threshold in own if (threshold.use, threshold.measure) == (use, measure)]
     best = [threshold for threshold in found if threshold.goal == "f1"] or found
     if len(best) == 1:
@@ -183,8 +209,9 @@ def recommended_threshold(
     known = ", ".join(dict.fromkeys(t.measure for t in own if t.use == use))
     only = f", only by {known}" if known and not best else ""
     stale = f" ({others} are of other weights)" if others and not known else ""
+    pair = f" for {languages}" if languages else ""
     raise SettingsError(
-        f"the model {folder.name} recommends {cuts} for {use} by {measure}{only}{stale}:"
+        f"the model {folder.name} recommends {cuts}{pair} for {use} by {measure}{only}{stale}:"
         " give a number, or estimate a cut (bitext-models recommend --help)"
     )
 

@@ -200,6 +200,40 @@ def test_a_classifier_of_all_pairs_of_languages(home: Path, tmp_path: Path) -> N
     assert np.array_equal(mlp(home / "judge-bc", unseen), right)
 
 
+def test_a_cut_for_each_pair_of_languages(home: Path) -> None:
+    for pair, file in (("bb,cc", "bc.tsv"), ("aa,bb", "ab.tsv")):
+        text = (home / file).read_text(encoding="utf-8").replace("aa\tbb\n", "")
+        cut = bitext(
+            "evaluate", "filtering", "--suggest-threshold", "--json", "--model", home / "model",
+            "--languages", pair, "--similarity", "cosine", "-",
+            stdin="".join(text.splitlines(keepends=True)[:200]),
+        )  # fmt: skip
+        name = f"{home / 'model'}:{pair}"
+        shown = bitext("models", "recommend", name, "-", "-o", home / "model", stdin=cut)
+        assert f"threshold.filtering.cosine.f1.{pair}\t" in shown
+    lines = (line.split("\t") for line in shown.splitlines())
+    cuts = {line[0].rsplit(".", 1)[1]: float(line[1]) for line in lines}
+    assert sorted(cuts) == ["aa,bb", "bb,cc"] and cuts["aa,bb"] != cuts["bb,cc"]
+    rows = (home / "bc.tsv").read_text(encoding="utf-8")
+    scored = bitext("score", "--model", name.replace("aa,bb", "bb,cc"), "--similarity", "cosine",
+                    stdin=rows)  # fmt: skip
+    for pair, value in cuts.items():
+        told = CliRunner().invoke(
+            command("bitext-filter"),
+            ["--model", str(home / "model"), "--languages", pair, "--similarity", "cosine",
+             "--rule", "score:minimum=recommended"], input=scored,
+        )  # fmt: skip
+        assert told.exit_code == 0, told.stderr
+        assert f"cosine>={value!r} (for filtering of {pair}, by f1" in told.stderr
+    done = CliRunner().invoke(
+        command("bitext-filter"),
+        ["--model", f"{home / 'model'}:cc,aa", "--similarity", "cosine",
+         "--rule", "score:minimum=recommended"], input=scored,
+    )  # fmt: skip
+    assert done.exit_code == 2
+    assert "recommends no cut for cc,aa for filtering by cosine" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("model", "languages", "said"),
     [

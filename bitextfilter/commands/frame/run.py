@@ -412,13 +412,13 @@ class Run:
         Raises:
             SettingsError: the model recommends none.
         """
-        from bitextfilter.models.folders import find_model, model_digest
+        from bitextfilter.models.folders import find_model
         from bitextfilter.scoring.thresholds import recommended_threshold
 
-        folder = find_model(model)
-        found = recommended_threshold(folder, model_digest(folder), measure, use)
-        name = folder.name
-        origin = f"for {found.use}, by {found.goal}, model {name} {found.model}"
+        found = recommended_threshold(model, measure, use)
+        name = find_model(model).name
+        pair = f" of {found.languages}" if found.languages else ""
+        origin = f"for {found.use}{pair}, by {found.goal}, model {name} {found.model}"
         cut = f"{measure}>={found.threshold!r} ({origin})"
         self.facts[f"recommended {measure}"] = cut
         self.note(f"the recommended cut is {cut}")
