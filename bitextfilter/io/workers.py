@@ -22,6 +22,7 @@ from threading import Thread, local
 from typing import Any, TypeVar
 
 from bitextfilter.errors import WorkerError
+from bitextfilter.io.interruptions import undisturbed
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -58,8 +59,8 @@ def _mapped(
     if len(ahead) < 2:
         yield from map(function, chain(ahead, stream))
         return
-    idle = [_Worker(function) for _ in range(processes)]
-    busy: list[_Worker] = []
+    every = [_Worker(function) for _ in range(processes)]
+    idle, busy = [*every], list[_Worker]()
     try:
         for item in chain(ahead, stream):
             if not idle:
@@ -74,8 +75,9 @@ def _mapped(
             busy.remove(worker)
             idle.append(worker)
     finally:
-        for worker in (*idle, *busy):
-            worker.end()
+        with undisturbed():
+            for worker in every:  # one may be in neither list: a signal can come at any time
+                worker.end()
 
 
 class _Worker:
@@ -117,10 +119,11 @@ class _Worker:
         return answer
 
     def end(self) -> None:
-        """End the process."""
+        """End the process, also one whose start was interrupted: it reads the end of its pipe."""
         if self._process is not None:
-            self._process.kill()
-            self._process.join()
+            if self._process.is_alive():
+                self._process.kill()
+                self._process.join()
             self.pipe.close()
             self._process = None
 
@@ -132,10 +135,9 @@ class _Worker:
         """
         context = multiprocessing.get_context("spawn")
         self.pipe, there = context.Pipe()
-        process = context.Process(target=_serve, args=(there,))
-        with there, _deaf_to_interrupts():
-            process.start()
-        self._process = process
+        self._process = context.Process(target=_serve, args=(there,))
+        with there, undisturbed(), _deaf_to_interrupts():
+            self._process.start()
         with suppress(OSError):
             self.pipe.send(self._function)
 

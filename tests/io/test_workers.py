@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import signal
@@ -10,11 +11,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
 from bitextfilter.errors import InputError, WorkerError
+from bitextfilter.io import workers
+from bitextfilter.io.interruptions import interrupt
 from bitextfilter.io.workers import map_as_done, map_blocks, map_in_order
 
 Map = Callable[[Callable[[int], int], Iterable[int], int], Iterator[int]]
@@ -140,6 +145,26 @@ def interrupt_oneself(number: int) -> int:
 
 def test_ctrl_c_is_for_the_parent_alone() -> None:
     assert list(map_in_order(interrupt_oneself, range(3), 2)) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("line", range(4, 100, 6))
+def test_a_signal_at_any_line_leaves_no_worker(line: int) -> None:
+    lines = itertools.count(1)
+
+    def at_lines(_frame: FrameType, event: str, _: object) -> object:
+        if event == "line" and next(lines) == line:
+            interrupt(KeyboardInterrupt())
+        return at_lines
+
+    def of_workers(frame: FrameType, *_: object) -> object:
+        return at_lines if frame.f_code.co_filename == workers.__file__ else None
+
+    before = sys.gettrace()
+    sys.settrace(of_workers)  # type: ignore[arg-type]
+    with suppress(KeyboardInterrupt):
+        list(map_in_order(tenfold, range(4), 2))
+    sys.settrace(before)
+    assert multiprocessing.active_children() == []
 
 
 def refuse_as_a_file(number: int) -> int:
