@@ -294,12 +294,7 @@ class EncoderTraining(TrainingRun):
             record = files.starts[0] / RECORD
             kept = read_settings(record) if record.exists() else {}
             self.given.check_text(kept, "--start", groups)
-            for other in files.starts[1:]:
-                if self._processor_of(other).vocabulary.pieces != processor.vocabulary.pieces:
-                    raise SettingsError(
-                        f"{other} has other subwords than {files.starts[0]}, so that their vectors"
-                        " cannot be mixed; train one from the other with --start"
-                    )
+            self._check_other_starts(processor)
         else:
             known = None if files.segmenter is None else load_segmenter(files.segmenter)
             if known is not None:
@@ -311,6 +306,16 @@ class EncoderTraining(TrainingRun):
         elif processor.trigrams is None:
             processor.learn_trigrams((sources, targets), config.trigrams)
         return processor
+
+    def _check_other_starts(self, processor: TextProcessor) -> None:
+        """Raise SettingsError for a further model to start from with other subwords."""
+        first, *others = self.files.starts
+        for other in others:
+            if self._processor_of(other).vocabulary.pieces != processor.vocabulary.pieces:
+                raise SettingsError(
+                    f"{other} has other subwords than {first}, so that their vectors cannot be"
+                    " mixed; train one from the other with --start"
+                )
 
     def _processor_of(self, folder: Path) -> TextProcessor:
         """Load the text processing of a model.
@@ -324,9 +329,9 @@ class EncoderTraining(TrainingRun):
             )
         processor = TextProcessor.load(folder, config)
         wanted = self.files.languages
-        if processor.languages != wanted:
+        if processor.counted != wanted:
             raise SettingsError(
-                f"{folder} is a model of {'-'.join(processor.languages)}, not {'-'.join(wanted)}"
+                f"{folder} is a model of {'-'.join(processor.counted)}, not {'-'.join(wanted)}"
             )
         return processor
 

@@ -87,6 +87,7 @@ class MultilingualTraining(EncoderTraining):
         config, files = self.config, self.files
         if files.starts:
             self.processor = self._processor_of(files.starts[0])
+            self._check_other_starts(self.processor)
             return
         known: Segmenter
         if files.segmenter is not None:

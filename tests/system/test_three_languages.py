@@ -14,6 +14,7 @@ from toys import invented_words
 import bitextfilter
 from bitextfilter.encoders.base import Network
 from bitextfilter.errors import SettingsError
+from bitextfilter.models.folders import PRETRAINED
 from bitextfilter.workflows.multilingual_training import SAMPLE_ROWS, MultilingualTraining
 
 NAMES = ("aa", "bb", "cc")
@@ -274,6 +275,18 @@ def test_a_resumed_run_ends_with_the_same_model(
     train(home, "resumed", "--resume")
     for name in ("encoder.safetensors", "neighbours.npz"):
         assert (home / "resumed" / name).read_bytes() == (home / "model" / name).read_bytes()
+
+
+def test_a_training_starts_from_a_model_of_the_same_languages(home: Path) -> None:
+    words = ["--languages", ",".join(NAMES), "--threads", 1, "--start", home / "model"]
+    words += ["--pairs", home / "ab.tsv", "--pairs", home / "ac.tsv"]
+    words += ["--development", home / "ab-dev.tsv", "--set", "shape.embedding=32"]
+    more = ["--set", "training.updates=4", "--set", "training.mega_batch=4"]
+    bitext("train-encoder", *words, *more, "-o", home / "further")
+    assert error(home, "further", "bc.tsv") <= 6
+    shipped = PRETRAINED / "en-de"
+    said = bitext("train-encoder", *words, "--start", shipped, "-o", home / "x", code=78)
+    assert "en-de is a model of en-de, not aa-bb-cc" in said
 
 
 @pytest.mark.parametrize(
