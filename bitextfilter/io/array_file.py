@@ -16,7 +16,7 @@ _SPARE = 1 << 20
 
 def save_arrays(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> None:
     """Write arrays by name, packed: an ``.npz`` of numpy."""
-    np.savez_compressed(path, allow_pickle=False, **arrays)
+    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
 
 
 def load_arrays(path: Path, what: str, expansion: int) -> dict[str, NDArray[np.generic]]:

@@ -79,7 +79,11 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
         scale = raw.get(name + _SCALE)
         if scale is None:
             tensors[name] = tensor
-        elif tensor.ndim != 2 or scale.shape != (tensor.shape[0], 1):
+        elif (
+            tensor.dtype not in (torch.int8, torch.uint8)
+            or tensor.ndim != 2
+            or scale.shape != (tensor.shape[0], 1)
+        ):
             raise ModelError(f"{path}: the scales of {name} do not fit it")
         else:
             numbers = tensor if tensor.dtype == torch.int8 else _of_halves(tensor)
@@ -88,7 +92,7 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def take_rows(path: Path, output: Path, rows: Mapping[str, NDArray[np.int64]]) -> None:
-    """Copy a file of tensors with some rows alone of those that are named; int8 stays int8.
+    """Copy a file of tensors with some rows alone of those that are named, quantised as they are.
 
     Raises NotFoundError and OutputError as :func:`load_tensors` and :func:`save_tensors`.
     """

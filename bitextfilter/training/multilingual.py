@@ -47,7 +47,7 @@ class LanguageFile:
             cells = line.split("\t")
             if len(cells) != len(names):
                 raise InputError(
-                    f"{len(cells)} columns, expected {len(names)}",
+                    f"{len(cells)} column{'s' * (len(cells) != 1)}, expected {len(names)}",
                     file=self.source,
                     line=number,
                     remedy="mend the row; an empty cell stands for no translation",

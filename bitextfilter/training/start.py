@@ -143,11 +143,11 @@ def use_vectors(
         for table in tables:
             table.weight[ids] = vectors.to(table.weight)
     read, every = vocabulary.counts[ids.numpy() - len(RESERVED)], vocabulary.counts
-    source, target = 100 * read.sum(axis=0) / np.maximum(every.sum(axis=0), 1)
-    note(
-        f"initial vectors of {len(read)} of {len(every)} pieces: {source:.1f} % of the source text,"
-        f" {target:.1f} % of the target text"
-    )
+    first, *others = 100 * read.sum(axis=0) / np.maximum(every.sum(axis=0), 1)
+    shares = f"{first:.1f} % of the source text, {others[0]:.1f} % of the target text"
+    if len(others) > 1:
+        shares = f"{min(first, *others):.1f} to {max(first, *others):.1f} % of a language's text"
+    note(f"initial vectors of {len(read)} of {len(every)} pieces: {shares}")
 
 
 def start_small(network: nn.Module, seed: int) -> None:

@@ -189,6 +189,8 @@ class EncoderConfig(NetworkConfig):
                     f"{option} has no effect: nothing autoencodes it; set training.autoencoding"
                     f" above 0 and training.decode to {option[2:8]} or both, or leave it out"
                 )
+        if files.multilingual is None:
+            self._check_two_languages()
         if files.starts and files.segmenter is not None:
             raise SettingsError(
                 "--segmenter has no effect with --start, whose segmentation is taken; leave one out"
@@ -199,6 +201,14 @@ class EncoderConfig(NetworkConfig):
                 " of pieces; add a part that reads pieces, such as word, or leave it out"
             )
         check_vectors(files.vectors, "shape.embedding", self.shape.embedding)
+
+    def _check_two_languages(self) -> None:
+        """Raise SettingsError for settings that choose among pairs of languages."""
+        for name in ("language_exponent", "without_first"):
+            if getattr(self.training, name) != getattr(TrainingSettings(), name):
+                raise SettingsError(
+                    f"training.{name} has no effect with two languages; leave it out"
+                )
 
     def check_text(self, kept: Mapping[str, Any], option: str, groups: Sequence[str]) -> None:
         """Raise SettingsError for settings of the text that a model or a segmenter replaces.

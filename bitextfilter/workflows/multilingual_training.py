@@ -79,7 +79,8 @@ class MultilingualTraining(EncoderTraining):
         own = len([pair for pair in corpora if known[0] in pair])
         self.environment.note(
             f"{self.corpora.rows:.0f} weighted pairs with {known[0]} in {own} pairs of languages,"
-            f" and {len(corpora) - own} pairs of languages without it"
+            f" and {len(corpora) - own} pairs of languages without it; sentences of more than"
+            f" {longest} subwords, left out: {sum((s.lengths > longest).sum() for s in sentences)}"
         )
 
     def _learn(self, texts: Sequence[list[str]]) -> None:

@@ -360,6 +360,11 @@ def test_one_development_file_and_one_number_of_bits(home: Path) -> None:
     assert "--quantise is --bits 8" in train(home, "--quantise", "--bits", 4, code=2).stderr
 
 
+def test_settings_of_many_languages_have_no_effect_on_two(home: Path) -> None:
+    said = train(home, "--set", "training.without_first=0.5", code=78).stderr
+    assert "training.without_first has no effect with two languages; leave it out" in said
+
+
 def test_a_training_whose_model_is_gone_cannot_resume(home: Path) -> None:
     train(home)
     (home / "model").rename(home / "other")

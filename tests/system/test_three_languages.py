@@ -289,6 +289,19 @@ def test_a_training_starts_from_a_model_of_the_same_languages(home: Path) -> Non
     assert "en-de is a model of en-de, not aa-bb-cc" in said
 
 
+def test_initial_vectors(home: Path, tmp_path: Path) -> None:
+    vectors = "".join(f"{WORDS[0][n]} {' '.join(['0.1'] * 32)}\n" for n in range(50))
+    (tmp_path / "v.vec").write_text(vectors)
+    words = ["--languages", ",".join(NAMES), "--threads", 1, "--embeddings", tmp_path / "v.vec"]
+    words += ["--pairs", home / "ab.tsv", "--pairs", home / "ac.tsv", "-o", home / "begun"]
+    words += ["--development", home / "ab-dev.tsv", "--set", "training.updates=1"]
+    for setting in (*SETTINGS[:5], "training.mega_batch=1"):
+        words += ["--set", setting]
+    done = CliRunner().invoke(command("bitext-train-encoder"), list(map(str, words)))
+    assert done.exit_code == 0, done.stderr
+    assert "% of a language's text" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

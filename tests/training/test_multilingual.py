@@ -93,7 +93,7 @@ def test_long_pairs_are_left_out(tmp_path: Path) -> None:
         ("en\tes\na\tb\n", (), 1, "the header has 'es', which is none of --languages"),
         ("en\ten\na\tb\n", (), 1, "two columns are en"),
         ("en\tde\na\tb\tc\n", (), 2, "3 columns, expected 2"),
-        ("a\n", ("en", "de"), 1, "1 columns, expected 2"),
+        ("a\n", ("en", "de"), 1, "1 column, expected 2"),
         ("en\tde\na\t\n", (), None, "no pairs to train on"),
         ("", (), 1, "the header has ''"),
     ],
