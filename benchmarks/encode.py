@@ -40,7 +40,7 @@ def make_encoders(names: Sequence[str], sentences: list[str], words: int) -> dic
     from bitextfilter.text.normalise import Normalisation
     from bitextfilter.text.processor import TextProcessor
     from bitextfilter.text.segment import SegmenterSettings
-    from bitextfilter.text.vocabulary import TrigramSettings
+    from bitextfilter.text.trigrams import TrigramSettings
 
     torch.manual_seed(1)
     text = TextProcessor.learn(

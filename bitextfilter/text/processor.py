@@ -24,14 +24,15 @@ from bitextfilter.text.segment import (
     load_segmenter,
     save_segmenter,
 )
-from bitextfilter.text.vocabulary import (
-    RESERVED,
+from bitextfilter.text.trigrams import (
+    LONGEST,
+    SHORTEST,
     CountedTrigrams,
     HashedTrigrams,
     Trigrams,
     TrigramSettings,
-    Vocabulary,
 )
+from bitextfilter.text.vocabulary import RESERVED, Vocabulary
 from bitextfilter.text.words import is_unspaced, numbered, split_words
 
 _MOST = 1 << 19
@@ -137,13 +138,15 @@ class TextProcessor:
     def learn_trigrams(self, texts: Sequence[Sequence[str]], settings: TrigramSettings) -> None:
         """Learn the trigrams of the words of each language: adds the view ``TRIGRAMS``."""
         self._caches.clear()
+        size, syllabic, longest = settings.size, settings.syllabic, settings.longest
         if settings.kind == "hashed":
-            self.trigrams = HashedTrigrams(settings.size, settings.syllabic)
+            self.trigrams = HashedTrigrams(size, syllabic, longest)
             return
         sides = zip(texts, self.counted, strict=True)
         normalised = (self.normalise(sentences, language) for sentences, language in sides)
-        size, syllabic = settings.size, settings.syllabic
-        self.trigrams = CountedTrigrams.learn(*normalised, size=size, syllabic=syllabic)
+        self.trigrams = CountedTrigrams.learn(
+            *normalised, size=size, syllabic=syllabic, longest=longest
+        )
 
     def normalise(self, sentences: Sequence[str], language: str) -> list[str]:
         """Return *sentences* normalised; SettingsError unless *language* is ``known``."""
@@ -257,6 +260,8 @@ class TextProcessor:
             config["trigrams"] = hashed.size if hashed else _TRIGRAMS
             if self.trigrams.syllabic:
                 config["syllabic"] = True
+            if hashed and hashed.longest > SHORTEST:
+                config["longest"] = hashed.longest
         if self.templates is not None:
             config["templates"] = self.templates.symbols
         return config
@@ -284,8 +289,7 @@ class TextProcessor:
             raise ModelError(f"{folder}: {error}") from error
         segmenter = load_segmenter(folder)
         vocabulary = Vocabulary.load(folder / _VOCABULARY)
-        syllabic = config.get("syllabic", False) is True
-        trigrams = _load_trigrams(folder, config.get("trigrams"), syllabic)
+        trigrams = _load_trigrams(folder, config)
         for counted in (vocabulary, getattr(trigrams, "vocabulary", vocabulary)):
             if counted.counts.shape[1] != len(languages):
                 raise ModelError(f"{folder}: counts of other languages than {len(languages)}")
@@ -324,15 +328,19 @@ def _by_windows(segmenter: Segmenter, sentences: Sequence[str]) -> Iterator[list
         yield from segmenter.segment_all(sentences[start : start + _WINDOW])
 
 
-def _load_trigrams(folder: Path, described: Any, syllabic: bool) -> Trigrams | None:
+def _load_trigrams(folder: Path, config: Mapping[str, Any]) -> Trigrams | None:
     """Return the trigrams of :meth:`TextProcessor.config`; ModelError if damaged."""
+    described, syllabic = config.get("trigrams"), config.get("syllabic", False) is True
     if described is None:
         return None
     if type(described) is int and described > 0:
-        return HashedTrigrams(described, syllabic)
+        longest = config.get("longest", SHORTEST)
+        if longest not in range(SHORTEST, LONGEST + 1):
+            raise ModelError(f"{folder}: longest n-grams of {longest!r} characters")
+        return HashedTrigrams(described, syllabic, int(longest))
     if described != _TRIGRAMS:
         raise ModelError(f"{folder}: trigrams {described!r}: expected a number or {_TRIGRAMS!r}")
     vocabulary = Vocabulary.load(folder / _TRIGRAMS)
-    if any(len(piece) != 3 for piece in vocabulary.pieces):
-        raise ModelError(f"{folder / _TRIGRAMS}: a piece is not of three characters")
+    if any(not SHORTEST <= len(piece) <= LONGEST for piece in vocabulary.pieces):
+        raise ModelError(f"{folder / _TRIGRAMS}: a piece is not of three to six characters")
     return CountedTrigrams(vocabulary, syllabic)

@@ -1,8 +1,4 @@
-"""Vocabularies: numbered pieces with counts, words of sentence pairs, trigrams of words.
-
-Trigrams are as in Wieting & Gimpel 2018, section 5 (TRIGRAM): a word of ``m`` characters has
-``m`` of them, one around each character: *cat* has ``_ca``, ``cat`` and ``at_``.
-"""
+"""Vocabularies: numbered pieces with their counts, and the words of sentence pairs."""
 
 from __future__ import annotations
 
@@ -10,20 +6,16 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from bitextfilter.arrays import Integers, Keys, Mask
+from bitextfilter.arrays import Integers, Mask
 from bitextfilter.errors import ModelError, NotFoundError
 from bitextfilter.io.array_file import load_arrays, save_arrays
-from bitextfilter.settings import Settings, setting
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.ragged import Ragged
-from bitextfilter.text.segment import UNKNOWN
 from bitextfilter.text.words import WordNumbers
 
 PAD = 0
@@ -217,168 +209,3 @@ class NumberedWords:
     def readable(self) -> Mask:
         """Return for each number whether its word has a letter or a digit."""
         return np.array([any(map(str.isalnum, word)) for word in self.words], dtype=bool)
-
-
-TRIGRAM_KINDS = ("counted", "hashed")
-_BITS = 21
-"""Bits that hold any code point."""
-_FILLER = np.uint64(0x3000)
-"""A space, which is in no word, behind and before characters that are read alone."""
-_BLOCKS = "3041-3100 31F0-3200 3400-4DC0 4E00-A000 AC00-D7B0 F900-FB00 20000-32000"
-_SYLLABIC = np.array(
-    [int(bound, 16) for bound in _BLOCKS.replace("-", " ").split()], dtype=np.uint64
-)
-"""Beginnings and ends of Unicode's blocks of kana, Chinese characters and Hangul syllables."""
-_WORDS = 1 << 16
-"""Words counted at once."""
-
-
-@dataclass(frozen=True)
-class TrigramSettings(Settings):
-    """The numbering of trigrams.
-
-    ``counted``: the ``size`` most frequent ones of the training text, without the others;
-    ``hashed``: each has one of ``size`` numbers, perhaps shared with others.
-    """
-
-    kind: str = setting(
-        "counted",
-        "the most frequent trigrams, others passed over; or each has one of `size` places, which"
-        " others may share",
-        choices=TRIGRAM_KINDS,
-    )
-    size: int = setting(100_000, "trigrams, or places", within=">= 1")
-    syllabic: bool = setting(
-        False,
-        "Chinese characters, kana and Hangul alone and in twos, not in threes: three of them are"
-        " a rare phrase",
-    )
-
-
-class Trigrams(Protocol):
-    """Numbers of the trigrams of words."""
-
-    syllabic: bool
-    """See :class:`TrigramSettings`."""
-
-    def __len__(self) -> int:
-        """Return the number of ids, ``RESERVED`` included."""
-        ...
-
-    def __call__(self, words: Sequence[str]) -> Ragged:
-        """Return the ids of the trigrams of each word; one ``UNKNOWN`` if none has a number.
-
-        Words are not empty and contain no white space.
-        """
-        ...
-
-
-class HashedTrigrams:
-    """Trigrams by a hash of their characters."""
-
-    def __init__(self, size: int, syllabic: bool = False) -> None:
-        """Take the number of places, and how words are read."""
-        self.size, self.syllabic = size, syllabic
-
-    def __len__(self) -> int:
-        return len(RESERVED) + self.size
-
-    def __call__(self, words: Sequence[str]) -> Ragged:
-        """See :class:`Trigrams`."""
-        keys, lengths = _keys(words, self.syllabic)
-        # The finaliser of MurmurHash3 (Appleby 2016): every bit of the key changes every other.
-        for factor in (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)):
-            keys = (keys ^ (keys >> np.uint64(33))) * factor
-        places = (keys ^ (keys >> np.uint64(33))) % np.uint64(self.size)
-        return Ragged(places.astype(np.int32) + np.int32(len(RESERVED)), lengths)
-
-
-class CountedTrigrams:
-    """Trigrams by a vocabulary of them."""
-
-    def __init__(self, vocabulary: Vocabulary, syllabic: bool = False) -> None:
-        """Take a vocabulary whose pieces are trigrams, a space for a word's boundary."""
-        self.vocabulary, self.syllabic = vocabulary, syllabic
-        codes = np.array([[ord(mark) for mark in piece] for piece in vocabulary.pieces], np.uint64)
-        keys = _packed(*codes.reshape(-1, 3).T)
-        order = np.argsort(keys)
-        self._keys = keys[order]
-        self._ids = (order + len(RESERVED)).astype(np.int32)
-
-    @classmethod
-    def learn(cls, *languages: Iterable[str], size: int, syllabic: bool = False) -> CountedTrigrams:
-        """Count the trigrams of the words of normalised sentences; the most frequent stay.
-
-        Of more than two languages, a count is divided by the root of the counts of its language,
-        so that languages with little text, and those with many characters, have their share.
-        """
-        counts = [_counted(each, syllabic) for each in languages]
-        total: dict[int, float] = {}
-        for counter in counts:
-            share = 1.0 if len(counts) <= 2 else max(counter.total(), 1) ** -0.5
-            for key, count in counter.items():
-                total[key] = total.get(key, 0.0) + count * share
-        kept = sorted(total, key=lambda key: (-total[key], key))[:size]
-        shifts, mask = (2 * _BITS, _BITS, 0), (1 << _BITS) - 1
-        texts = ["".join(chr(key >> shift & mask) for shift in shifts) for key in kept]
-        return cls(Vocabulary(texts, _table(kept, counts)), syllabic)
-
-    def __len__(self) -> int:
-        return len(self.vocabulary)
-
-    def __call__(self, words: Sequence[str]) -> Ragged:
-        """See :class:`Trigrams`."""
-        keys, lengths = _keys(words, self.syllabic)
-        known = np.zeros(len(keys), dtype=bool)
-        ids = np.full(len(keys), UNKNOWN, dtype=np.int32)
-        if len(self._keys):
-            places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-            known = self._keys[places] == keys
-            ids[known] = self._ids[places[known]]
-        # A word without a known trigram keeps its first one, as UNKNOWN.
-        starts = np.cumsum(lengths) - lengths
-        found = np.add.reduceat(known, starts) if len(lengths) else lengths
-        known[starts[found == 0]] = True
-        return Ragged(ids[known], np.maximum(found, 1).astype(np.int64))
-
-
-def _keys(words: Sequence[str], syllabic: bool) -> tuple[Keys, Integers]:
-    """Return the trigrams of all words, and their number in each word.
-
-    *syllabic*: a character of ``_SYLLABIC`` is read alone and, unless it ends its word, with the
-    next, filled up to three with ``_FILLER``.
-    """
-    lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
-    text = f" {' '.join(words)} ".encode("utf-32-le", "surrogatepass")
-    codes = np.frombuffer(text, dtype="<u4").astype(np.uint64)
-    character, following = codes[1:-1], codes[2:]
-    keys, inside = _packed(codes[:-2], character, following), character != ord(" ")
-    if syllabic:
-        alone = np.searchsorted(_SYLLABIC, character, side="right") % 2 == 1
-        filler = np.full(len(character), _FILLER)
-        keys[alone] = _packed(filler, character, filler)[alone]
-        paired = alone & (following != ord(" "))
-        last = np.cumsum(1 + paired) - 1  # the place of each character's last key
-        keys, inside, word = np.repeat(keys, 1 + paired), np.repeat(inside, 1 + paired), ~inside
-        keys[last[paired]] = _packed(character, following, filler)[paired]
-        lengths += np.bincount(np.cumsum(word)[paired], minlength=len(words))
-    return keys[inside], lengths
-
-
-def _packed(first: Keys, second: Keys, third: Keys) -> Keys:
-    """Return a key of three code points, the first highest."""
-    return np.asarray((first << np.uint64(2 * _BITS)) | (second << np.uint64(_BITS)) | third)
-
-
-def _counted(sentences: Iterable[str], syllabic: bool) -> Counter[int]:
-    """Count the trigrams of the words of some sentences."""
-    words = Counter(word for sentence in sentences for word in sentence.split())
-    total: Counter[int] = Counter()
-    stream = iter(words.items())
-    while some := dict(islice(stream, _WORDS)):
-        keys, lengths = _keys(list(some), syllabic)
-        times = np.repeat(np.fromiter(some.values(), np.int64, len(some)), lengths)
-        distinct, places = np.unique(keys, return_inverse=True)
-        sums = np.bincount(places, times, len(distinct)).astype(np.int64)
-        total.update(dict(zip(distinct.tolist(), sums.tolist(), strict=True)))
-    return total

@@ -27,7 +27,8 @@ from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 from bitextfilter.text.segment import SegmenterSettings, load_segmenter
-from bitextfilter.text.vocabulary import END, RESERVED, TrigramSettings
+from bitextfilter.text.trigrams import TrigramSettings
+from bitextfilter.text.vocabulary import END, RESERVED
 from bitextfilter.training.data import Corpus, PairTexts, Sentences, read_monolingual, read_pairs
 from bitextfilter.training.encoder_learner import BilingualLearner, EncoderLearner, pair_stream
 from bitextfilter.training.loop import Stream

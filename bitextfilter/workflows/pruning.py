@@ -22,7 +22,8 @@ from bitextfilter.models.folders import (
 from bitextfilter.scoring.background import BACKGROUND, load_background
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES, TRIGRAMS
-from bitextfilter.text.vocabulary import RESERVED, CountedTrigrams, Vocabulary
+from bitextfilter.text.trigrams import CountedTrigrams
+from bitextfilter.text.vocabulary import RESERVED, Vocabulary
 from bitextfilter.workflows.runs import RECORD
 
 _ENCODER, _CLASSIFIER = "encoder", "classifier"

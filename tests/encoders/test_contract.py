@@ -19,7 +19,7 @@ from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import TRIGRAMS
 from bitextfilter.text.segment import SegmenterSettings
-from bitextfilter.text.vocabulary import TrigramSettings
+from bitextfilter.text.trigrams import TrigramSettings
 
 SHAPES: dict[str, tuple[str, dict[str, object]]] = {
     "averaging": ("averaging", {"embedding": 48}),

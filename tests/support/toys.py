@@ -27,7 +27,7 @@ from bitextfilter.similarity.word_network import WordClassifierSettings
 from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.segment import SegmenterSettings
-from bitextfilter.text.vocabulary import TrigramSettings
+from bitextfilter.text.trigrams import TrigramSettings
 
 WORDS = 50
 DIM = 32

@@ -23,7 +23,7 @@ from toys import invented_pairs, invented_words
 
 from bitextfilter.encoders.combination import PARTS
 from bitextfilter.scoring.model import load
-from bitextfilter.text.vocabulary import TRIGRAM_KINDS
+from bitextfilter.text.trigrams import TRIGRAM_KINDS
 from bitextfilter.training.settings import OBJECTIVES, TrainingSettings
 
 Settings = dict[str, Any]

@@ -28,7 +28,8 @@ from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import TRIGRAMS, Ragged
 from bitextfilter.text.segment import SegmenterSettings
-from bitextfilter.text.vocabulary import END, RESERVED, TrigramSettings
+from bitextfilter.text.trigrams import TrigramSettings
+from bitextfilter.text.vocabulary import END, RESERVED
 from bitextfilter.training.data import Corpus, Sentences
 from bitextfilter.training.encoder_learner import BilingualLearner, pair_stream
 from bitextfilter.training.loop import learn_in_memory

@@ -16,7 +16,7 @@ from bitextfilter.text.normalise import Normalisation
 from bitextfilter.text.processor import TextProcessor, TokenCache
 from bitextfilter.text.ragged import PIECES, TRIGRAMS, Ragged
 from bitextfilter.text.segment import SEGMENTERS, UNKNOWN, SegmenterSettings
-from bitextfilter.text.vocabulary import TrigramSettings
+from bitextfilter.text.trigrams import TrigramSettings
 
 SOURCES = ["The house is big.", "A small house", "the  Tree"] * 20
 TARGETS = ["Das Haus ist groß.", "Ein kleines Haus", "der Baum", "Haus"] * 20
