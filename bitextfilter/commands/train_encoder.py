@@ -46,10 +46,9 @@ class _Settings(PairTraining):
         required=True,
     )
     bits: str | None = option(
-        "--bits 4|8",
-        "Keep matrices in 4 or 8 bits a number: an eighth or a quarter of the size. --quantise is"
-        " short for 8.",
-        ["4", "8"],
+        "--bits 3|4|8",
+        "Keep matrices in 3, 4 or 8 bits a number, instead of 32. --quantise is short for 8.",
+        ["3", "4", "8"],
     )
     source_text: tuple[str, ...] = option(
         "--source-text FILE",

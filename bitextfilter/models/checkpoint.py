@@ -1,7 +1,7 @@
 """The tensors of a model folder, in safetensors.
 
 Matrices may be kept as int8 with one float32 scale a row (symmetric, largest magnitude 127), or in
-4 bits a number, two in a byte (largest magnitude 7); they come back as float32.
+4 or 3 bits a number; they come back as float32.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from bitextfilter.errors import ModelError, NotFoundError, OutputError
 
 _SCALE = ".row_scale"
 
+_ROWS = 1 << 14
+"""Rows rounded at a time."""
+
 _SPARE = 1 << 22
 """Numbers that a network may have beside twice those of its tensors."""
 
@@ -30,17 +33,20 @@ Module = TypeVar("Module", bound=nn.Module)
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], bits: int = 32) -> None:
-    """Write named tensors to one safetensors file; matrices in 32, 8 or 4 *bits* a number.
+    """Write named tensors to one safetensors file; matrices in 32, 8, 4 or 3 *bits* a number.
 
-    With 4, matrices of an odd width are kept in 8. Raises OutputError if it cannot be written.
+    With 4 or 3, matrices whose width is no multiple of 8 are kept in 8. Raises OutputError if it
+    cannot be written.
     """
     out: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
         tensor = tensor.detach().cpu().contiguous()
         if bits < 32 and tensor.ndim == 2 and tensor.is_floating_point():
-            halves = bits == 4 and tensor.shape[1] % 2 == 0
-            quantised = quantise_halves if halves else quantise_rows
-            out[name], out[name + _SCALE] = quantised(tensor.float())
+            if bits < 8 and tensor.shape[1] % 8 == 0:
+                blocks = [quantise_bits(rows.float(), bits) for rows in torch.split(tensor, _ROWS)]
+                out[name], out[name + _SCALE] = map(torch.cat, zip(*blocks, strict=True))
+            else:
+                out[name], out[name + _SCALE] = quantise_rows(tensor.float())
         else:
             out[name] = tensor.clone()
     _write(path, out)
@@ -79,15 +85,11 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
         scale = raw.get(name + _SCALE)
         if scale is None:
             tensors[name] = tensor
-        elif (
-            tensor.dtype not in (torch.int8, torch.uint8)
-            or tensor.ndim != 2
-            or scale.shape != (tensor.shape[0], 1)
-        ):
+        elif (tensor.dtype, tensor.ndim) not in _QUANTISED or scale.shape != (len(tensor), 1):
             raise ModelError(f"{path}: the scales of {name} do not fit it")
         else:
-            numbers = tensor if tensor.dtype == torch.int8 else _of_halves(tensor)
-            tensors[name] = numbers.float() * scale
+            numbers = tensor.float() if tensor.dtype == torch.int8 else _of_bits(tensor)
+            tensors[name] = numbers.mul_(scale)
     return tensors
 
 
@@ -113,36 +115,46 @@ def quantise_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:
     return torch.round(matrix / scale).to(torch.int8), scale
 
 
-_SHRUNK = (1.0, 0.9, 0.8, 0.7)
+_QUANTISED = ((torch.int8, 2), (torch.uint8, 3))
+"""Types and dimensions of what :func:`quantise_rows` and :func:`quantise_bits` return."""
+_SHRUNK = (1.0, 0.9, 0.8, 0.7, 0.6)
 """Factors of the scale: a smaller one cuts off the largest numbers, and is nearer to all others."""
 
 
-def quantise_halves(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """Round each row of ``(n, d)`` to whole numbers from -7 to 7, d even.
+def quantise_bits(matrix: Tensor, bits: int) -> tuple[Tensor, Tensor]:
+    """Round each number of ``(n, d)``, d a multiple of 8, to the nearest of 2**bits.
 
-    Of some scales each row has the one with the least squared error. Returns two numbers a byte,
-    uint8 ``(n, d / 2)``, the first in the lower half, each 8 too high; and the float32 scales
-    ``(n, 1)``. Rows that were rounded before stay the same.
+    These are a row's scale times 0.5, -0.5, 1.5, -1.5 and so on. Of some scales each row has the
+    one with the least squared error. Rows that were rounded before stay the same.
+
+    Returns:
+        The bits, lowest first, uint8 ``(n, bits, d / 8)``, eight numbers in a byte, the first in
+        its highest bit; and the float32 scales ``(n, 1)``, 0 for a row of zeros.
     """
-    highest = matrix.abs().amax(dim=1, keepdim=True) / 7
-    highest = torch.where(highest > 0, highest, torch.ones_like(highest))
+    middle = (2**bits - 1) / 2
+    highest = matrix.abs().amax(dim=1, keepdim=True) / middle
     least = torch.full_like(highest, torch.inf)
-    numbers, scale = torch.zeros_like(matrix), highest
+    places, scale = torch.zeros_like(matrix), highest
     for factor in _SHRUNK:
-        rounded = torch.round(matrix / (highest * factor)).clamp(-7, 7)
-        error = (rounded * (highest * factor) - matrix).square().sum(dim=1, keepdim=True)
+        step = highest * factor
+        rounded = torch.round(matrix / step.clamp(min=1e-30) + middle).clamp_(0, 2 * middle)
+        error = ((rounded - middle) * step - matrix).square().sum(dim=1, keepdim=True)
         better = error < least
-        numbers = torch.where(better, rounded, numbers)
-        scale = torch.where(better, highest * factor, scale)
+        places = torch.where(better, rounded, places)
+        scale = torch.where(better, step, scale)
         least = torch.minimum(error, least)
-    bytes_ = (numbers + 8).to(torch.uint8)
-    return (bytes_[:, 0::2] | (bytes_[:, 1::2] << 4)).contiguous(), scale
+    whole = places.to(torch.uint8).numpy()
+    planes = [np.packbits(whole >> bit & 1, axis=1) for bit in range(bits)]
+    return torch.from_numpy(np.stack(planes, axis=1)), scale
 
 
-def _of_halves(packed: Tensor) -> Tensor:
-    """Return the numbers of :func:`quantise_halves`, int8 ``(n, d)``."""
-    halves = torch.stack([packed & 15, packed >> 4], dim=2)
-    return halves.flatten(1).to(torch.int8) - 8
+def _of_bits(packed: Tensor) -> Tensor:
+    """Return the numbers of :func:`quantise_bits`, float32 ``(n, d)``."""
+    bits = packed.shape[1]
+    places = np.zeros((len(packed), 8 * packed.shape[2]), dtype=np.uint8)
+    for bit in range(bits):
+        places |= np.unpackbits(packed[:, bit].numpy(), axis=1) << bit
+    return torch.from_numpy(places).float().sub_((2**bits - 1) / 2)
 
 
 def load_into(module: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:

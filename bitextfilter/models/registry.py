@@ -105,7 +105,7 @@ class Registry(Generic[NetworkType, Processor]):
             kind: architecture and settings.
             network: its parameters are written.
             processor: the text processing.
-            bits: of a number of a matrix, 32, 8 or 4.
+            bits: of a number of a matrix, 32, 8, 4 or 3.
 
         Raises:
             OutputError: the tensors cannot be written.

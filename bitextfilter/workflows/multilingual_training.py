@@ -26,7 +26,7 @@ from bitextfilter.training.multilingual import (
 )
 from bitextfilter.workflows.encoder_training import EncoderTraining, validation_error
 
-SAMPLE_ROWS = 400
+SAMPLE_ROWS = 200
 """Sentences of each language in the background sample."""
 
 

@@ -160,7 +160,7 @@ class Environment:
     device: str = "cpu"
     threads: int = 1
     bits: int = 32
-    """Of a number of a matrix in the model: 32, 8 or 4."""
+    """Of a number of a matrix in the model: 32, 8, 4 or 3."""
     resume: bool = False
     note: Callable[[str], None] = lambda _: None
     report: Callable[[Progress, int], None] = lambda *_: None

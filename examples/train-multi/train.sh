@@ -5,9 +5,10 @@
 #
 # OUTPUT gets:
 #   development/    pairs of English and each of 23 languages: talks, and captions and news
-#   multi/          the encoder, in 4 bits a number
+#   multi/          the encoder, in 3 bits a number
 # What is there is kept, and an interrupted training goes on when the script is run again. In the
-# environment, THREADS is how many threads compute. open.txt has the columns and the files of DATA:
+# environment, THREADS is how many threads compute. open.txt has the columns and the files of DATA,
+# behind @ how often a file is read in a pass;
 # - where the file has a header.
 set -eu
 IFS='
@@ -35,5 +36,5 @@ development=$(for file in "$output"/development/*.tsv; do
     echo "--development=$(basename "$file" .tsv | tr - ,)=$file"
 done)
 # shellcheck disable=SC2086  # an option a line
-BITS=4 "$recipe/../train-a-pair/train-once.sh" "$output/multi" --languages "$languages" $pairs \
+BITS=3 "$recipe/../train-a-pair/train-once.sh" "$output/multi" --languages "$languages" $pairs \
     $development --settings "$recipe/settings.json"

@@ -50,25 +50,27 @@ def test_a_row_of_zeros_survives_int8() -> None:
     assert torch.equal(rounded * scale, torch.zeros(2, 3))
 
 
-@pytest.mark.parametrize("width", [2, 7, 64])
-def test_four_bits_a_number(tmp_path: Path, width: int) -> None:
+@pytest.mark.parametrize("bits", [3, 4])
+@pytest.mark.parametrize("width", [8, 7, 64])
+def test_few_bits_a_number(tmp_path: Path, width: int, bits: int) -> None:
     path, table = tmp_path / "t.safetensors", torch.randn(50, width)
     table[3] = 0
-    save_tensors(path, {"table": table, "bias": table[0]}, bits=4)
+    save_tensors(path, {"table": table, "bias": table[0]}, bits=bits)
     back = load_tensors(path)
     assert torch.equal(back["bias"], table[0])
     raw = load_file(path)["table"]
-    assert raw.dtype == (torch.int8 if width % 2 else torch.uint8)
-    assert raw.shape == (50, width if width % 2 else width // 2)
-    if width % 2 == 0:
+    assert raw.dtype == (torch.int8 if width % 8 else torch.uint8)
+    assert raw.shape == ((50, width) if width % 8 else (50, bits, width // 8))
+    steps = [place - (2**bits - 1) / 2 for place in range(2**bits)]
+    if width % 8 == 0:
         for row, found in zip(table, back["table"], strict=True):  # a naive search
             errors = []
-            for factor in (1, 0.9, 0.8, 0.7):
-                scale = max(float(row.abs().max()), 1e-9) / 7 * factor
-                rounded = [min(max(round(x / scale), -7), 7) * scale for x in row.tolist()]
+            for factor in (1, 0.9, 0.8, 0.7, 0.6):
+                scale = float(row.abs().max()) / steps[-1] * factor
+                rounded = [min((abs(x - s * scale), s * scale) for s in steps)[1] for x in row]
                 errors.append(sum((a - b) ** 2 for a, b in zip(rounded, row.tolist(), strict=True)))
             assert float((found - row).square().sum()) == pytest.approx(min(errors), abs=1e-6)
-    save_tensors(path, back, bits=4)
+    save_tensors(path, back, bits=bits)
     assert torch.allclose(load_tensors(path)["table"], back["table"], atol=1e-6)
     assert torch.equal(load_file(path)["table"], raw)
 
