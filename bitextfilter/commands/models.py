@@ -1,4 +1,4 @@
-"""``bitext-models``: list, show, inspect, verify, recommend, join and prune."""
+"""``bitext-models``: list, show, inspect, verify, recommend, grade, join and prune."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import click
 from bitextfilter.commands.frame.command import command, group
 from bitextfilter.commands.frame.options import argument, flag, languages_option, option
 from bitextfilter.commands.frame.run import Run
+from bitextfilter.commands.frame.training import language_file
 from bitextfilter.errors import InputError, ModelError, NotFoundError
 from bitextfilter.io.files import read_small, stream_name
 from bitextfilter.io.json_text import json_bytes, parse_json
 from bitextfilter.scoring.measures import THRESHOLD_MEASURES
 
 if TYPE_CHECKING:
+    from bitextfilter.scoring.grades import Grade
     from bitextfilter.scoring.thresholds import Threshold
 
 
@@ -81,7 +83,9 @@ def show_model(run: Run, settings: _Shown) -> None:
     Writes a line for each fact, tab-separated: name and value. A recommended threshold is named
     threshold.USE.MEASURE.GOAL: USE is filtering or mining (with bitext-align), GOAL is f1 (the
     highest F1) or such as precision>=0.99. A third column has the figures that it was chosen by;
-    bitext-models recommend adds thresholds to a model. No weights are read.
+    bitext-models recommend adds thresholds to a model. Of a model of many languages, error.LANGUAGE
+    is the recovery error by CSLS that bitext-models grade has measured, in percent; a third column
+    says whether the language is weak. No weights are read.
 
     Example:
 
@@ -90,6 +94,7 @@ def show_model(run: Run, settings: _Shown) -> None:
         bitext-models show --card en-de
     """
     from bitextfilter.models.folders import find_model
+    from bitextfilter.scoring.grades import read_grades
     from bitextfilter.scoring.inspection import describe_model
 
     output = run.output("-")
@@ -103,13 +108,16 @@ def show_model(run: Run, settings: _Shown) -> None:
             raise NotFoundError(f"{path}: cannot be read: {error.strerror}") from error
         return
     facts = describe_model(settings.name)
+    grades = read_grades(Path(facts["folder"]))
     thresholds = _own_thresholds(run, Path(facts["folder"]), facts["digest"])
     if settings.as_json:
+        facts["grades"] = list(map(vars, grades))
         facts["thresholds"] = [vars(threshold) for threshold in thresholds]
         output.write(json_bytes(facts, indent=2))
     else:
         rows = [[name.replace("_", " "), _cell(value)] for name, value in facts.items()]
-        output.write(lines([*rows, *map(threshold_line, thresholds)]))
+        more = (*map(grade_line, grades), *map(threshold_line, thresholds))
+        output.write(lines([*rows, *more]))
 
 
 def _cell(value: Any) -> str:
@@ -136,6 +144,12 @@ def _own_thresholds(run: Run, folder: Path, digest: str) -> list[Threshold]:
             " other weights; bitext-models recommend keeps new ones"
         )
     return own
+
+
+def grade_line(grade: Grade) -> list[str]:
+    """Return the name of an error, its value, and what it was measured on."""
+    made = f"pairs={grade.pairs} file={grade.file}"
+    return [f"error.{grade.language}", f"{grade.error:.2f}", "weak " * grade.weak + made]
 
 
 def threshold_line(threshold: Threshold) -> list[str]:
@@ -279,6 +293,61 @@ def recommend(run: Run, settings: _Recommended) -> None:
         write_thresholds(draft, thresholds)
     output.write(lines(map(threshold_line, thresholds)))
     run.counts.update(new=len(new), thresholds=len(thresholds))
+
+
+_PERCENT = click.FloatRange(0, 100)
+
+
+@dataclass(frozen=True)
+class _Graded:
+    """The model, the files to measure on, and the new folder."""
+
+    name: str = argument("MODEL")
+    files: tuple[str, ...] = argument("LANGUAGES=FILE...", nargs=-1, required=True)
+    folder: str = option(
+        "-o --output FOLDER", "Folder of the new model; it may be MODEL's own.", required=True
+    )
+    weak_above: float = option(
+        "--weak-above PERCENT", "A language with a higher error is weak.", _PERCENT, 8.0
+    )
+
+
+@command("grade", _Graded, uses="threads device", parent=main)
+def grade(run: Run, settings: _Graded) -> None:
+    """Measure how well MODEL knows its languages, and keep the figures in it.
+
+    Each FILE is a TSV of pairs with names of its columns, as en,cs=FILE: the model's first language
+    and another; a column called - is passed over. The figure is the sentence alignment recovery
+    error by CSLS, as of bitext-evaluate recovery, in percent: lower is better. A figure replaces
+    an older one of its language. bitext-models show writes them, and who scores a weak language
+    is warned. Scores and the digest stay the same.
+
+    Example:
+
+        bitext-models grade my-multi --weak-above 25 en,cs=talks.tsv en,pl,-=more.tsv -o my-multi
+    """
+    from bitextfilter.models.folders import (
+        check_replaceable,
+        copy_model,
+        find_model,
+        naming_pair,
+        writing_folder,
+    )
+    from bitextfilter.scoring.grades import merge_grades, read_grades, write_grades
+    from bitextfilter.workflows.grading import grade_languages
+
+    folder, source = Path(settings.folder), find_model(settings.name)
+    check_replaceable(folder)
+    files, output = list(map(language_file, settings.files)), run.output("-")
+    model = run.load(naming_pair(source), run.common.device, run.common.threads)
+    new = []
+    for each in grade_languages(model, files, settings.weak_above):
+        output.write(lines([grade_line(each)]))
+        new.append(each)
+    with writing_folder(folder) as draft:
+        copy_model(source, draft)
+        write_grades(draft, merge_grades(read_grades(source), new))
+    run.counts.update(graded=len(new), weak=sum(each.weak for each in new))
 
 
 _BETWEEN = click.FloatRange(0, 1, min_open=True, max_open=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from bitextfilter.commands.frame.training import (
     PairColumns,
     PairTraining,
     TrainingOptions,
+    language_file,
     pair_files,
     run_environment,
     training_settings,
@@ -148,12 +148,8 @@ def _training(
     return workflow.EncoderTraining if files.pivot is None else workflow.PivotTraining, files
 
 
-_NAMED = re.compile(r"((?:[a-z]{2,3}|-)(?:,(?:[a-z]{2,3}|-))+)=(.+)")
-
-
 def _multilingual_files(settings: _Settings) -> TrainingFiles:
     """The training files of more than two languages. UsageError for options of two."""
-    from bitextfilter.training.multilingual import LanguageFile
     from bitextfilter.workflows.runs import MultilingualFiles, TrainingFiles
 
     two = ("parallel", "source_text", "target_text", "pivot", "source_pivot", "target_pivot")
@@ -164,12 +160,8 @@ def _multilingual_files(settings: _Settings) -> TrainingFiles:
     if not settings.pairs:
         raise click.UsageError("no training pairs: give --pairs FILE")
 
-    def file(text: str, weight: float = 1.0) -> LanguageFile:
-        named = _NAMED.fullmatch(text)
-        languages = tuple(named[1].split(",")) if named else ()
-        return LanguageFile(named[2] if named else text, languages, weight)
-
-    pairs = [file(*weighted(text, "--pairs")) for text in settings.pairs]
+    pairs = [language_file(*weighted(text, "--pairs")) for text in settings.pairs]
+    development = [language_file(text) for text in settings.development]
     return TrainingFiles(
         languages=settings.languages,
         pairs=[],
@@ -177,7 +169,7 @@ def _multilingual_files(settings: _Settings) -> TrainingFiles:
         starts=settings.start,
         segmenter=settings.segmenter,
         vectors=settings.embeddings,
-        multilingual=MultilingualFiles(pairs, [file(text) for text in settings.development]),
+        multilingual=MultilingualFiles(pairs, development),
     )
 
 

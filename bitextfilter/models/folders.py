@@ -50,10 +50,13 @@ SECOND = "second"
 """The folder of a second encoder within a model's, and the section of the configuration with its
 weight: see ``encoders/joined.py``."""
 
+GRADES = "grades.json"
+"""How well the model knows each of its languages: see ``scoring/grades.py``."""
+
 _PAGES = (CARD, ATTRIBUTION)
 """Files for people, who may edit them."""
 
-_UNDIGESTED = (*_PAGES, THRESHOLDS)
+_UNDIGESTED = (*_PAGES, THRESHOLDS, GRADES)
 """Files that no score depends on."""
 
 NO_VERIFY = "BITEXTFILTER_NO_VERIFY"

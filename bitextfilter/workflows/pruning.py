@@ -20,6 +20,7 @@ from bitextfilter.models.folders import (
     writing_folder,
 )
 from bitextfilter.scoring.background import BACKGROUND, load_background
+from bitextfilter.scoring.grades import read_grades, write_grades
 from bitextfilter.text.processor import TextProcessor
 from bitextfilter.text.ragged import PIECES, TRIGRAMS
 from bitextfilter.text.trigrams import CountedTrigrams
@@ -89,10 +90,12 @@ def _left(vocabulary: Vocabulary) -> tuple[Vocabulary, Indices]:
 
 
 def _copy_rest(folder: Path, draft: Path, languages: tuple[str, str]) -> None:
-    """Copy the classifier and the pages, and the background sample of two languages."""
+    """Copy the classifier, the pages, and of two languages the background sample and the grades."""
     for name in _KEPT:
         if (folder / name).exists():
             shutil.copyfile(folder / name, draft / name)
+    if grades := read_grades(folder, languages):
+        write_grades(draft, grades)
     background = load_background(folder, names=languages)
     if background is not None:
         background.save(draft / BACKGROUND)

@@ -14,7 +14,7 @@ from toys import invented_words
 import bitextfilter
 from bitextfilter.encoders.base import Network
 from bitextfilter.errors import SettingsError
-from bitextfilter.models.folders import PRETRAINED
+from bitextfilter.models.folders import PRETRAINED, unverified
 from bitextfilter.workflows.multilingual_training import SAMPLE_ROWS, MultilingualTraining
 
 NAMES = ("aa", "bb", "cc")
@@ -233,6 +233,49 @@ def test_a_cut_for_each_pair_of_languages(home: Path) -> None:
     )  # fmt: skip
     assert done.exit_code == 2
     assert "recommends no cut for cc,aa for filtering by cosine" in done.stderr
+
+
+def test_a_weak_language_is_named_and_warned_of(home: Path, tmp_path: Path) -> None:
+    model, digest = tmp_path / "graded", bitextfilter.load(f"{home / 'model'}:aa,bb").digest
+    table(tmp_path / "ab.tsv", 100, 31, (0, 1))
+    lines = (tmp_path / "ab.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    random = np.random.default_rng(2)
+    for name, sides in (("good", random.permutation(lines)), ("bad", lines)):
+        rows = [line.split("\t") for line in sides]
+        order = range(len(rows)) if name == "good" else random.permutation(len(rows))
+        text = [f"{rows[i][1]}\tnote\t{row[0]}" for i, row in zip(order, rows, strict=True)]
+        (tmp_path / f"{name}.tsv").write_text("\n".join(text) + "\n", encoding="utf-8")
+    files = f"bb,-,aa={tmp_path / 'good.tsv'}", f"cc,-,aa={tmp_path / 'bad.tsv'}"
+    bitext("models", "grade", home / "model", *files, "--weak-above", 20, "-o", model)
+    shown = json.loads(bitext("models", "show", "--json", model))
+    good, bad = shown["grades"]
+    out = bitext(
+        "evaluate", "recovery", tmp_path / "good.tsv", "--model", model, "--similarity", "csls",
+        "--languages", "aa,bb", "--scol", 3, "--tcol", 1, "--json",
+    )  # fmt: skip
+    assert good["error"] == pytest.approx(json.loads(out)["results"][0]["mean"], abs=0.005)
+    assert (good["language"], good["weak"], good["file"]) == ("bb", False, "good.tsv")
+    assert bad["weak"] and bad["error"] > 90 and bad["pairs"] == len(set(lines))
+    assert shown["digest"] == digest
+    text = bitext("models", "show", model)
+    assert f"error.cc\t{bad['error']:.2f}\tweak pairs=" in text
+    bitext("models", "grade", model, files[1], "--weak-above", 100, "-o", tmp_path / "mild")
+    grades = json.loads(bitext("models", "show", "--json", tmp_path / "mild"))["grades"]
+    assert grades == [good, {**bad, "weak": False}]
+    bitext("models", "prune", model, "--languages", "bb,cc", "-o", tmp_path / "two")
+    for opened, warned in ((f"{model}:aa,bb", 0), (f"{model}:bb,cc", 1), (tmp_path / "two", 1)):
+        done = CliRunner().invoke(command("bitext-score"), ["--model", str(opened)], input="a\tb\n")
+        assert done.exit_code == 0
+        assert done.stderr.count("cc is a weak language of this model") == warned, opened
+    for named, code, said in (
+        ("bb,cc", 78, "name aa and one other"), ("aa,dd", 78, "name aa and one other"),
+        ("aa,bb,cc", 78, "name aa and one other"), ("aa,bb", 65, "3 columns, expected 2"),
+    ):  # fmt: skip
+        wrong = f"{named}={tmp_path / 'good.tsv'}"
+        assert said in bitext("models", "grade", model, wrong, "-o", tmp_path / "no", code=code)
+    (model / "grades.json").write_text('{"format": 1, "grades": [{"language": "bb"}]}')
+    with unverified():
+        assert "grade 1: other fields" in bitext("models", "show", model, code=65)
 
 
 @pytest.mark.parametrize(

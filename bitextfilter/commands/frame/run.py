@@ -392,6 +392,7 @@ class Run:
         its first two.
         """
         from bitextfilter.models.folders import naming_pair
+        from bitextfilter.scoring.grades import read_grades
 
         assert self.model_name is not None, "the command lacks ModelName"
         name = self.model_name
@@ -399,6 +400,9 @@ class Run:
             name = naming_pair(name, languages)
         model = self.load(name, self.common.device, self.common.threads)
         self.facts["model"], self.facts["digest"] = model.name, model.digest
+        for grade in read_grades(model.folder, () if any_languages else model.languages):
+            if grade.weak:
+                self.warn(grade.warning())
         return model
 
     def recommended_cut(self, model: str, measure: str, use: str | None = None) -> float:

@@ -32,6 +32,7 @@ from bitextfilter.io.rows import Columns
 if TYPE_CHECKING:
     from bitextfilter.training.data import PairFile
     from bitextfilter.training.loop import Progress
+    from bitextfilter.training.multilingual import LanguageFile
     from bitextfilter.workflows.runs import Environment
 
 
@@ -199,6 +200,18 @@ def weighted(text: str, name: str) -> tuple[str, float]:
     if float(match[2]) == 0:
         raise click.BadParameter(f"{text}: a weight must be above 0", param_hint=name)
     return match[1], float(match[2])
+
+
+_NAMED = re.compile(r"((?:[a-z]{2,3}|-)(?:,(?:[a-z]{2,3}|-))+)=(.+)")
+
+
+def language_file(text: str, weight: float = 1.0) -> LanguageFile:
+    """Return the file of ``LANGUAGES=FILE``, or of ``FILE``, whose first line names them."""
+    from bitextfilter.training.multilingual import LanguageFile
+
+    named = _NAMED.fullmatch(text)
+    languages = tuple(named[1].split(",")) if named else ()
+    return LanguageFile(named[2] if named else text, languages, weight)
 
 
 def run_environment(
