@@ -116,8 +116,7 @@ def show_model(run: Run, settings: _Shown) -> None:
         output.write(json_bytes(facts, indent=2))
     else:
         rows = [[name.replace("_", " "), _cell(value)] for name, value in facts.items()]
-        more = (*map(grade_line, grades), *map(threshold_line, thresholds))
-        output.write(lines([*rows, *more]))
+        output.write(lines([*rows, *map(grade_line, grades), *map(threshold_line, thresholds)]))
 
 
 def _cell(value: Any) -> str:

@@ -121,6 +121,9 @@ def three_languages(bench: Bench) -> None:
     made = settings(bench, "word,trigram", {"embedding": 8})
     done = bench.run("bitext-train-encoder", "--languages", "en,de,fr", "--settings", made, *words)
     if ended(bench, done, {}, model):
+        named = f"fr,en,-,-={development}"
+        graded = bench.run("bitext-models grade", model, named, "-o", model)
+        assert graded.code == 0 and b"error.fr\t" in graded.out, graded
         finite(bench, "bitext-score", "--similarity", "cosine,csls", "--model", f"{model}:fr,de")
         small = bench.folder / "two"
         left = ("--languages", "fr,de", "-o", small)
@@ -135,7 +138,9 @@ def encoder(bench: Bench) -> None:
     model = bench.folder / "encoder"
     words = [*SENTENCES, "--development", development, "-o", str(model)]
     words += ["--settings", settings(bench, name, shape)]
-    words += ["--threads", "1"] + ["--quantise"] * bench.chance(0.3)
+    words += ["--threads", "1"]
+    if bench.chance(0.3):
+        words += ["--bits", bench.chooser.choice(["3", "4", "8"])]
     reads = {pairs: bad, development: worse}
     if name == "pivot":
         other, bad = corpus(bench, 120)

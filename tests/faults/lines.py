@@ -122,6 +122,7 @@ LINES = {
     "translate": f"bitext-translate --model @/translator -i @/few.aa --beam 2 {WRITE}",
     "join": "bitext-models join @/model @/model --pairs @/train.tsv -o out.model",
     "prune": "bitext-models prune @/many --languages cc,aa -o out.model",
+    "grade": "bitext-models grade @/many aa,bb=@/rows.tsv --threads 1 -o out.model",
     "encoder of three": "bitext-train-encoder --settings @/encoder.json --languages aa,bb,cc"
     " --pairs @/three.tsv --pairs bb,cc=@/rows.tsv --development aa,bb=@/dev.tsv --threads 1"
     " --set training.translation=0 --set training.autoencoding=0 -o out.model",
