@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.files import read_toml
 from bitextfilter.text.negations import REMOVABLE_NEGATIONS, without_a_negation
+from bitextfilter.text.words import joined_units, word_units
 
 _SURNAMES = (
     "Adams Albrecht Baker Becker Bernard Brandt Clark Dubois Fischer Girard Harris Hoffmann Jensen "
@@ -227,13 +228,13 @@ def _with_target_of(pair: _Pair, others: Iterator[_Pair]) -> _Pair | None:
 
 def _misordered(pair: _Pair, side: int, context: _Context) -> str | None:
     """The words of a side in any order."""
-    words = pair[side].split()
+    words = word_units(pair[side])
     if len(set(words)) == 1:
         return None
     mixed = list(words)
     while mixed == words:
         context.chooser.shuffle(mixed)
-    return " ".join(mixed)
+    return joined_units(mixed)
 
 
 def _wrong_language(pair: _Pair, side: int, context: _Context) -> str:  # noqa: ARG001
@@ -249,9 +250,9 @@ def _copied(pair: _Pair, context: _Context) -> _Pair:
 
 def _truncated(pair: _Pair, side: int, context: _Context) -> str | None:
     """The first 35 to 60 % of the words of a side."""
-    words = pair[side].split()
+    words = word_units(pair[side])
     least, most = math.ceil(_TRUNCATED[0] * len(words)), math.floor(_TRUNCATED[1] * len(words))
-    return " ".join(words[: context.chooser.randint(least, most)]) if least <= most else None
+    return joined_units(words[: context.chooser.randint(least, most)]) if least <= most else None
 
 
 def _extra(pair: _Pair, side: int, context: _Context) -> str | None:
@@ -315,10 +316,10 @@ def _short(pair: _Pair, context: _Context) -> _Pair:
     """One to five words in a row of each side."""
 
     def piece(text: str) -> str:
-        words = text.split()
+        words = word_units(text)
         length = context.chooser.randint(1, max(1, min(5, len(words) - 1)))
         start = context.chooser.randint(0, len(words) - length)
-        return " ".join(words[start : start + length])
+        return joined_units(words[start : start + length])
 
     return piece(pair[0]), piece(pair[1])
 
@@ -337,17 +338,17 @@ def _mojibake(pair: _Pair, side: int, context: _Context) -> str:
 
 def _repeated(pair: _Pair, side: int, context: _Context) -> str:
     """One to four words of a side three to eight times."""
-    words = pair[side].split()
+    words = word_units(pair[side])
     length = context.chooser.randint(1, min(4, len(words)))
     start = context.chooser.randint(0, len(words) - length)
     run = words[start : start + length] * context.chooser.randint(3, 8)
-    return " ".join([*words[:start], *run, *words[start + length :]])
+    return joined_units([*words[:start], *run, *words[start + length :]])
 
 
 def _half(pair: _Pair, context: _Context) -> _Pair:  # noqa: ARG001
     """The second half of the source in place of the target's."""
-    source, target = pair[0].split(), pair[1].split()
-    return pair[0], " ".join(target[: len(target) // 2] + source[len(source) // 2 :])
+    source, target = map(word_units, pair)
+    return pair[0], joined_units(target[: len(target) // 2] + source[len(source) // 2 :])
 
 
 NOISE_KINDS: dict[str, _Maker] = {
@@ -393,7 +394,7 @@ class NoiseSettings:
 
     def fits(self, text: str) -> bool:
         """Return whether *text* has a number of words in the range, and is not too long."""
-        return len(text) <= _LONGEST and self.words[0] <= len(text.split()) <= self.words[1]
+        return len(text) <= _LONGEST and self.words[0] <= len(word_units(text)) <= self.words[1]
 
     def lacks(self, kind: str) -> str | None:
         """Return the missing material for a *kind* of noise, or None."""

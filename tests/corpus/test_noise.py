@@ -61,6 +61,18 @@ def changed_sides(kind: str, pairs: Sequence[Pair] = PAIRS) -> Iterator[tuple[in
     assert sides == {0, 1}
 
 
+@pytest.mark.parametrize("kind", ["misordered", "truncated", "short", "repeated", "half"])
+def test_scripts_without_spaces_get_none(kind: str) -> None:
+    rows = [
+        (f"我{n}住在北京的大房子里。", f"私は東京の家{n}に住んでいます。") for n in "一二三四五六"
+    ]
+    settings = NoiseSettings(("zh", "ja"), words=(5, 60))
+    for noisy, clean in made_of(kind, rows, settings=settings):
+        assert noisy != clean and " " not in "".join(noisy)
+        if kind == "misordered":
+            assert list(map(sorted, noisy)) == list(map(sorted, clean))
+
+
 def line_of(text: str) -> int:
     """The number of the pair that a text is of."""
     found = re.match(r"[st]([0-9]+)a", text)

@@ -17,10 +17,12 @@ from bitextfilter.text.words import (
     TokenUnits,
     count_characters,
     count_words,
+    joined_units,
     numbered,
     split_sentences,
     split_words,
     word_forms,
+    word_units,
 )
 
 
@@ -31,6 +33,30 @@ def test_numbered_and_put_together_again(sentences: list[str]) -> None:
     assert words[0] == "" and len(set(words)) == len(words)
     read = [[words[place] for place in row] for row in rows]
     assert read == [sentence.replace("\0", " ").split() for sentence in sentences]
+
+
+MIXED = st.text(st.sampled_from("ab 京都。タイไทยดี\u0e48é  ,"))
+
+
+@given(st.text() | MIXED)
+def test_units_and_put_together_again(text: str) -> None:
+    assert joined_units(word_units(text)) == " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "units", "turned"),
+    [
+        ("the big cat", ["the", "big", "cat"], "cat big the"),
+        ("我住在北京。", ["我住", "在北", "京", "。"], "。京在北我住"),
+        ("用 Word 打开文件", ["用", " Word", " 打开", "文件"], "文件 打开 Word用"),
+        ("ผมชื่อ Bob", ["ผม", "ชื่อ", " Bob"], "Bobชื่อผม"),
+        ("a 字 b", ["a", "字", "b"], "b 字 a"),
+        ("", [], ""),
+    ],
+)
+def test_units_of_scripts_without_spaces(text: str, units: list[str], turned: str) -> None:
+    assert word_units(text) == units
+    assert joined_units(units[::-1]) == turned
 
 
 @given(st.lists(st.text().map(lambda text: Normalisation()(text, "en"))))
