@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
@@ -135,8 +136,12 @@ def main(run: Run, settings: _Settings, scorers: ScorerOptions) -> None:
 def _score(run: Run, output: BinaryIO, settings: _Settings, scorers: ScorerOptions) -> None:
     """Score the rows of a run."""
     rows = run.rows()
-    columns, processor = _columns(run, settings, scorers)
     windows = run.windows(rows)
+    encoded = not settings.measures or set(settings.measures) & set(MEASURES)
+    if run.shard is None and encoded and run.languages_open:
+        windows, first = _first_rows(windows)
+        run.tell_languages(first)
+    columns, processor = _columns(run, settings, scorers)
     if settings.column_check and rows.starts and processor is not None:
         windows = _with_column_check(run, processor, windows)
     if settings.neighbours == "input" and columns.vectors is not None:
@@ -187,6 +192,20 @@ def _columns(
 
 _CHECKED_ROWS = 1000
 """Good rows that the languages of the columns are estimated on."""
+
+
+def _first_rows(
+    windows: Iterator[list[Row | BadRow]],
+) -> tuple[Iterator[list[Row | BadRow]], list[Row | BadRow]]:
+    """Return the same windows, and the first rows of them."""
+    read: list[list[Row | BadRow]] = []
+    rows: list[Row | BadRow] = []
+    for window in windows:
+        read.append(window)
+        rows += window
+        if len(rows) >= _CHECKED_ROWS:
+            break
+    return chain(read, windows), rows[:_CHECKED_ROWS]
 
 
 def _with_column_check(

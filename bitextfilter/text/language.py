@@ -40,6 +40,8 @@ _FEWEST_PIECES = 1000
 """... this number of pieces of each language in the vocabulary, ..."""
 _AGREEMENT = 0.8
 """... and this share of a column's rows for the same language."""
+_MOSTLY = 0.6
+"""... or this share, of a column in one of many languages, some of them close relatives."""
 _FOREIGN = 1.8
 """Nats a character of a foreign column, as a multiple of a known language's entropy. Measured
 with English and German: their own text, news to web pages, has at most 1.15; French 2.2 and up."""
@@ -93,6 +95,33 @@ def check_columns(
         if verdict not in (None, language)
     ]
     return "; ".join(wrong) or None
+
+
+def told_languages(
+    sources: Sequence[str], targets: Sequence[str], processor: TextProcessor
+) -> tuple[str, str] | None:
+    """Return the languages of two columns, among all that a processor of many was learnt from.
+
+    Each is the one under whose counts of pieces the column's rows are likeliest (Cavnar & Trenkle
+    1994 compare such counts by rank). None where the evidence is too little: few rows, rows of
+    names and numbers, rows that lean to several languages, or to one on both sides.
+    """
+    counts = processor.vocabulary.counts + _SMOOTHING
+    reserved = np.zeros((len(processor.vocabulary) - len(counts), counts.shape[1]))
+    logarithms = np.concatenate([reserved, np.log(counts / counts.sum(axis=0))])
+    found = []
+    for column in (sources, targets):
+        rows = list(islice(filter(_is_evidence, column), _MOST_ROWS))
+        if len(rows) < _FEWEST_ROWS:
+            return None
+        ids = processor.ids(rows, processor.known[0])
+        scores = np.array([logarithms[row].sum(axis=0) for row in ids])
+        likeliest = int(scores.sum(axis=0).argmax())
+        if np.mean(scores.argmax(axis=1) == likeliest) < _MOSTLY:
+            return None
+        found.append(processor.known[likeliest])
+    source, target = found
+    return None if source == target else (source, target)
 
 
 def _apparent_language(

@@ -33,7 +33,6 @@ WITH_FIRST = 3_000
 """Pairs of the first language and each other one,"""
 WITHOUT = 120
 """and of each two others."""
-FOREIGN = 2_000
 WORDS = range(3, 61)
 SHARE_OF_SHORT = 0.5
 """The part of the pairs of fewer than six words that is taken."""
@@ -80,7 +79,7 @@ def main(folder: str, output: Path, files: list[str]) -> None:
             continue
         draw = random.Random(f"{SEED} {one} {other}")
         others = [place for place in range(len(names)) if place not in (one, other)]
-        foreign = [draw.choice(read.texts[draw.choice(others)]) for _ in range(FOREIGN)]
+        foreign = [draw.choice(read.texts[draw.choice(others)]) for _ in own]
         languages = names[one], names[other]
         noisy = recipe.noise([own], languages, foreign)
         known = set(own)

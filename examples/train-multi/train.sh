@@ -1,15 +1,18 @@
 #!/bin/sh
-# Train an encoder of 33 languages from open data.
+# Train a model of 33 languages from open data.
 #
 #     examples/train-multi/train.sh DATA OUTPUT
 #
 # OUTPUT gets:
 #   development/    pairs of English and each of 23 languages: talks, and captions and news
-#   multi/          the encoder, in 3 bits a number
+#   encoder/        the encoder, in 3 bits a number
+#   positives.tsv, nearly.tsv, negatives.tsv
+#                   training pairs of the classifier, by pairs.py
+#   multi/          encoder and classifier: the model
+#   held-out.tsv    how good the classifier is on pairs kept from it
 # What is there is kept, and an interrupted training goes on when the script is run again. In the
 # environment, THREADS is how many threads compute. open.txt has the columns and the files of DATA,
-# behind @ how often a file is read in a pass;
-# - where the file has a header.
+# behind @ how often a file is read in a pass; - where the file has a header.
 set -eu
 IFS='
 ' # paths are split at line ends only
@@ -17,8 +20,8 @@ IFS='
 data=$1 output=$2
 recipe=$(cd "$(dirname "$0")" && pwd)
 languages=en,ar,bg,cs,da,de,el,es,et,fi,fr,he,hi,hu,id,is,it,ja,ko,lt,lv,nl,no,pl,pt,ro,ru,sv,th,tr,uk,vi,zh
-pairs=$(awk -F '\t' -v data="$data" '{ print "--pairs=" ($1 == "-" ? "" : $1 "=") data "/" $2 }' \
-    "$recipe/open.txt")
+files=$(awk -F '\t' -v data="$data" '{ print ($1 == "-" ? "" : $1 "=") data "/" $2 }' "$recipe/open.txt")
+export THREADS="${THREADS:-$(getconf _NPROCESSORS_ONLN)}"
 
 mkdir -p "$output/development"
 for file in "$data"/dev/ted.en-*.tsv; do
@@ -35,6 +38,13 @@ rm "$output/one"
 development=$(for file in "$output"/development/*.tsv; do
     echo "--development=$(basename "$file" .tsv | tr - ,)=$file"
 done)
-# shellcheck disable=SC2086  # an option a line
-BITS=3 "$recipe/../train-a-pair/train-once.sh" "$output/multi" --languages "$languages" $pairs \
-    $development --settings "$recipe/settings.json"
+# shellcheck disable=SC2046,SC2086  # an option a line
+BITS=3 "$recipe/../train-a-pair/train-once.sh" "$output/encoder" --languages "$languages" \
+    $(for file in $files; do echo "--pairs=$file"; done) $development --settings "$recipe/settings.json"
+# shellcheck disable=SC2086  # a file a line
+[ -e "$output/negatives.tsv" ] || python3 "$recipe/pairs.py" "$output/encoder" "$output" $files
+[ -e "$output/multi" ] ||
+    bitext-train-classifier --kind words --set training.epochs=3 --model "$output/encoder" \
+        --noisy "$output/negatives.tsv" --negatives given --nearly "$output/nearly.tsv" \
+        --set training.held_out=0.02 --quantise --threads "$THREADS" -o "$output/multi" \
+        "$output/positives.tsv" > "$output/held-out.tsv"

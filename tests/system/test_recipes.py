@@ -163,15 +163,36 @@ def test_the_recipe_of_many_languages(tmp_path: Path, commands: Path) -> None:
     assert model.processor.known == tuple(names) and model.background is not None
     again = run(recipe / "train.sh", data, tmp_path / "out", first=commands)
     assert (again.returncode, "update" in again.stderr) == (0, False)
-    measured = run(
-        recipe / "measure.sh", tmp_path / "out" / "multi", data / "dev/ted.en-nb.tsv",
-        data / "dev/ted.en-cs.tsv", first=commands,
-    )  # fmt: skip
+    for name in ("ar", "cs"):
+        write(data / f"test/pud.en-{name}.tsv", sentences(["en", name], 12))
+    shared = zip(*(lines(data / f"test/pud.en-{name}.tsv") for name in ("ar", "cs")), strict=True)
+    write(
+        data / "test/pud.en-cs.tsv",
+        ["\t".join([one.split("\t")[0], other.split("\t")[1]]) for one, other in shared],
+    )
+    write(data / "test/newstest2021.is-en.tsv", sentences(["is", "en"], 12))
+    for name in ("de", "en", "fr", "ja", "ru", "zh"):
+        rows = [f"{n % 6}\t{row}" for n, row in enumerate(sentences([name, name], 12))]
+        write(data / f"test/sts/stsb.{name}.tsv", rows)
+    rows = [f"{'VFALE'[n % 5]}\t.5\t{row}" for n, row in enumerate(sentences(["en", "no"], 40))]
+    write(data / "dev/crawl/paracrawl.en-nb.tsv", rows)
+    measured = run(recipe / "evaluate.sh", data, tmp_path / "out" / "multi", first=commands)
     assert measured.returncode == 0, measured.stderr
     rows = [line.split("\t") for line in measured.stdout.splitlines()]
-    assert [row[:3] for row in rows[:2]] == [["ted", "en,no", "20"], ["ted", "en,cs", "20"]]
-    assert rows[2][:2] == ["ted", "mean of 2"]
-    assert float(rows[2][3]) == pytest.approx(sum(float(row[3]) for row in rows[:2]) / 2, abs=0.01)
+    of_set = {row[0]: [other for other in rows if other[0] == row[0]] for row in rows}
+    assert {name: [row[1] for row in found] for name, found in of_set.items()} == {
+        "ted": ["en,cs", "en,de", "en,no", "mean of 3"],
+        "pud": ["en,ar", "en,cs", "mean of 2"],
+        "newstest2021": ["is,en", "mean of 1"],
+        "pud-without": ["ar,cs", "cs,ar", "mean of 2"],
+        "stsb": ["de", "en", "fr", "ja", "ru", "zh", "mean of 6"],
+        "crawl-default": ["en,no", "mean of 1"],
+        "crawl-csls": ["en,no", "mean of 1"],
+    }
+    for found in of_set.values():
+        mean = sum(float(row[3]) for row in found[:-1]) / (len(found) - 1)
+        assert float(found[-1][3]) == pytest.approx(mean, rel=0.01)
+    assert of_set["crawl-csls"][0][2] == "16+16"
 
 
 @pytest.mark.parametrize("pair", PAIRS)

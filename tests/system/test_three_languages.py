@@ -235,6 +235,26 @@ def test_a_cut_for_each_pair_of_languages(home: Path) -> None:
     assert "recommends no cut for cc,aa for filtering by cosine" in done.stderr
 
 
+def test_languages_are_told_from_the_text(home: Path, tmp_path: Path) -> None:
+    rows = (home / "bc.tsv").read_text(encoding="utf-8")
+    words = ("--similarity", "cosine", "--model")
+    named = bitext("score", *words, f"{home / 'model'}:bb,cc", stdin=rows)
+    for size in (1, 8192):
+        told = CliRunner().invoke(
+            command("bitext-score"),
+            [*words, str(home / "model"), "--batch-size", str(size)], input=rows,
+        )  # fmt: skip
+        assert (told.exit_code, told.stdout) == (0, named)
+        assert "the columns look like bb and cc (--languages chooses others)" in told.stderr
+    alike = "".join("\t".join([line.split("\t")[0]] * 2) + "\n" for line in rows.splitlines())
+    for text in (alike, "".join(rows.splitlines(keepends=True)[:5]), "B-12\t0x5\n" * 100, ""):
+        said = bitext("score", *words, home / "model", stdin=text, code=78)
+        assert "3 languages, and the rows do not tell which two they are in; give --lang" in said
+    (tmp_path / "rows.tsv").write_text(rows, encoding="utf-8")
+    bitext("score", *words, home / "model", "-i", tmp_path / "rows.tsv", "--resume",
+           tmp_path / "kept", "-o", tmp_path / "out.tsv", code=78)  # fmt: skip
+
+
 def test_a_weak_language_is_named_and_warned_of(home: Path, tmp_path: Path) -> None:
     model, digest = tmp_path / "graded", bitextfilter.load(f"{home / 'model'}:aa,bb").digest
     table(tmp_path / "ab.tsv", 100, 31, (0, 1))
