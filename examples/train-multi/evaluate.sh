@@ -46,7 +46,7 @@ for language in de en fr ja ru zh; do
         -q --json "$data/test/sts/stsb.$language.tsv" > "$work/sts.json"
     python3 -c 'import json, sys
 row = json.load(open(sys.argv[1]))["results"][0]
-print("stsb", sys.argv[2], row["pairs"], row["spearman"]["value"], sep="\t")' "$work/sts.json" "$language"
+if row["spearman"]: print("stsb", sys.argv[2], row["pairs"], row["spearman"]["value"], sep="\t")' "$work/sts.json" "$language"
 done | mean stsb
 for measure in default csls; do
     for file in "$data"/dev/crawl/paracrawl.en-*.tsv; do

@@ -29,9 +29,9 @@ from bitextfilter.text.words import word_units
 from bitextfilter.training.multilingual import LanguageTexts, read_multilingual
 
 SEED = 1
-WITH_FIRST = 3_000
+WITH_FIRST = 2_000
 """Pairs of the first language and each other one,"""
-WITHOUT = 120
+WITHOUT = 40
 """and of each two others."""
 WORDS = range(3, 61)
 SHARE_OF_SHORT = 0.5
