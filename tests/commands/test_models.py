@@ -28,7 +28,7 @@ from bitextfilter.scoring.measures import MEASURES
 from bitextfilter.scoring.thresholds import Threshold, write_thresholds
 from bitextfilter.translation.translator import load_translator
 
-SHIPPED = ["de-fr", "en-de", "en-de-autoencoder", "en-fr"]
+SHIPPED = ["de-fr", "en-de", "en-de-autoencoder", "en-fr", "multi"]
 
 
 @pytest.fixture
@@ -70,6 +70,13 @@ def test_the_shipped_models_are_listed_and_sound() -> None:
     assert (result.exit_code, result.stdout.count("\tok\n")) == (0, len(SHIPPED)), result.stderr
     for name in names:
         found = [key for key in facts_of(invoke("show", name)) if key.startswith("threshold.")]
+        if name == "multi":
+            cuts = {"mlp", "csls"}
+            assert {tuple(key.split(".")[1:4]) for key in found} == {
+                ("filtering", measure, "f1") for measure in cuts
+            }
+            assert len(found) == 23 * len(cuts)
+            continue
         assert found == [
             *(f"threshold.filtering.{measure}.f1" for measure in MEASURES),
             *(f"threshold.mining.{measure}.f1" for measure in ("cosine", "csls", "joint")),
@@ -89,6 +96,18 @@ def test_a_shipped_model_has_the_texts_of_its_recipe(name: str) -> None:
 def test_de_fr_is_small() -> None:
     folder = folders.PRETRAINED / "de-fr"
     assert sum(path.stat().st_size for path in folder.iterdir()) <= 10 * 10**6
+
+
+def test_multi_is_small_and_knows_its_weak_languages() -> None:
+    folder = folders.PRETRAINED / "multi"
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 40 * 10**6
+    grades = json.loads(invoke("show", "multi", "--json").stdout)["grades"]
+    languages = json.loads((folder / "config.json").read_text())["languages"]
+    assert {grade["language"] for grade in grades} == {*languages[1:]}
+    assert len(languages) == 33
+    for grade in grades:
+        talks = grade["file"].startswith("ted")
+        assert grade["weak"] == (grade["error"] > (25 if talks else 8)), grade
 
 
 def facts_of(result: Result) -> dict[str, list[str]]:

@@ -20,7 +20,9 @@ import toys
 from console import BIN, ROOT
 
 from bitextfilter.corpus.noise import NOISE_KINDS
+from bitextfilter.scoring.grades import read_grades
 from bitextfilter.scoring.model import load
+from bitextfilter.scoring.thresholds import read_thresholds
 from bitextfilter.settings import read_settings
 from bitextfilter.similarity.vectors import unit_rows
 from bitextfilter.workflows.encoder_training import EncoderConfig
@@ -130,12 +132,13 @@ def word(language: str, number: int) -> str:
     return f"{language}{'ab'[number % 2]}{'cdefgh'[number // 2 % 6]}{number // 12}"
 
 
-def test_the_recipe_of_many_languages(tmp_path: Path, commands: Path) -> None:
-    recipe, data, random = EXAMPLES / "train-multi", tmp_path / "data", np.random.default_rng(1)
+def many_languages(data: Path) -> tuple[str, ...]:
+    """Write toy files of everything that examples/train-multi reads; returns the languages."""
+    recipe, random = EXAMPLES / "train-multi", np.random.default_rng(1)
     script = (recipe / "train.sh").read_text(encoding="utf-8")
     names = re.findall(r"^languages=(.*)$", script, re.MULTILINE)[0].split(",")
 
-    def sentences(languages: Sequence[str], count: int) -> list[str]:
+    def sentences(languages: Sequence[str], count: int = 12) -> list[str]:
         rows = [random.integers(0, 60, random.integers(3, 7)).tolist() for _ in range(count)]
         return [
             "\t".join(" ".join(word(each, n) for n in row) for each in languages) for row in rows
@@ -151,32 +154,42 @@ def test_the_recipe_of_many_languages(tmp_path: Path, commands: Path) -> None:
             write(data / file, sentences(columns.split(","), 5))
     for name in ("cs", "nb", "de"):
         rows = sentences(["en", {"nb": "no"}.get(name, name)], 20)
-        write(data / f"dev/ted.en-{name}.tsv", [f"{row}\ttalk" for row in rows])
-    columns = [sentences(["en", "ja", "ru", "zh"], 12) for _ in "ab"]
-    for place, name in enumerate(("en", "ja", "ru", "zh")):
-        pairs = zip(*([row.split("\t")[place] for row in side] for side in columns), strict=True)
-        write(data / f"dev/sts/stsb.{name}.tsv", ["\t".join(["5.0", *pair]) for pair in pairs])
-    done = run(recipe / "train.sh", data, tmp_path / "out", first=commands)
-    assert done.returncode == 0, done.stderr
-    assert "en-no" in done.stderr and "en-zh" in done.stderr
-    model = load(f"{tmp_path / 'out' / 'multi'}:uk,th")
-    assert model.processor.known == tuple(names) and model.background is not None
-    again = run(recipe / "train.sh", data, tmp_path / "out", first=commands)
-    assert (again.returncode, "update" in again.stderr) == (0, False)
-    for name in ("ar", "cs"):
-        write(data / f"test/pud.en-{name}.tsv", sentences(["en", name], 12))
-    shared = zip(*(lines(data / f"test/pud.en-{name}.tsv") for name in ("ar", "cs")), strict=True)
-    write(
-        data / "test/pud.en-cs.tsv",
-        ["\t".join([one.split("\t")[0], other.split("\t")[1]]) for one, other in shared],
-    )
-    write(data / "test/newstest2021.is-en.tsv", sentences(["is", "en"], 12))
-    for name in ("de", "en", "fr", "ja", "ru", "zh"):
-        rows = [f"{n % 6}\t{row}" for n, row in enumerate(sentences([name, name], 12))]
-        write(data / f"test/sts/stsb.{name}.tsv", rows)
+        write(data / f"dev/ted.en-{name}.tsv", rows)
+    trees = [row.split("\t") for row in sentences(["en", "ar", "cs"])]
+    for place, name in enumerate(("ar", "cs"), 1):
+        write(data / f"test/pud.en-{name}.tsv", [f"{row[0]}\t{row[place]}" for row in trees])
+    for name in ("is", "ja"):
+        write(data / f"test/newstest2021.{name}-en.tsv", sentences([name, "en"]))
+    for name, code in (("he", "heb"), ("uk", "ukr"), ("vi", "vie")):
+        write(data / f"test/tatoeba/{code}-eng.tsv", sentences([name, "en"]))
+    rated = [sentences(["en", "ja", "ru", "zh", "de", "fr"]) for _ in "ab"]
+    for place, name in enumerate(("en", "ja", "ru", "zh", "de", "fr")):
+        sides = zip(*([row.split("\t")[place] for row in side] for side in rated), strict=True)
+        rows = [f"{n % 6}\t{one}\t{other}" for n, (one, other) in enumerate(sides)]
+        for part in ("dev", "test"):
+            write(data / f"{part}/sts/stsb.{name}.tsv", rows)
     rows = [f"{'VFALE'[n % 5]}\t.5\t{row}" for n, row in enumerate(sentences(["en", "no"], 40))]
     write(data / "dev/crawl/paracrawl.en-nb.tsv", rows)
-    measured = run(recipe / "evaluate.sh", data, tmp_path / "out" / "multi", first=commands)
+    return tuple(names)
+
+
+def test_the_recipe_of_many_languages(tmp_path: Path, commands: Path) -> None:
+    recipe, data, out = EXAMPLES / "train-multi", tmp_path / "data", tmp_path / "out"
+    names = many_languages(data)
+    done = run(recipe / "train.sh", data, out, first=commands)
+    assert done.returncode == 0, done.stderr
+    assert "en-no" in done.stderr and "en-zh" in done.stderr
+    model = load(f"{out / 'multi'}:uk,th")
+    assert model.processor.known == names and model.background is not None
+    again = run(recipe / "train.sh", data, out, first=commands)
+    assert (again.returncode, "update" in again.stderr) == (0, False)
+    graded = run(recipe / "grade.sh", data, out, first=commands)
+    assert graded.returncode == 0, graded.stderr
+    languages = {"ar", "cs", "de", "he", "ja", "no", "uk", "vi"}
+    assert {grade.language for grade in read_grades(out / "multi")} == languages
+    cuts = read_thresholds(out / "multi")
+    assert len(cuts) == 2 * 6 and {cut.measure for cut in cuts} == {"mlp", "csls"}
+    measured = run(recipe / "evaluate.sh", data, out / "multi", first=commands)
     assert measured.returncode == 0, measured.stderr
     rows = [line.split("\t") for line in measured.stdout.splitlines()]
     # Of words unknown to the toy, all vectors are alike, and correlate with nothing.
@@ -185,7 +198,7 @@ def test_the_recipe_of_many_languages(tmp_path: Path, commands: Path) -> None:
     assert {name: [row[1] for row in found] for name, found in of_set.items()} == {
         "ted": ["en,cs", "en,de", "en,no", "mean of 3"],
         "pud": ["en,ar", "en,cs", "mean of 2"],
-        "newstest2021": ["is,en", "mean of 1"],
+        "newstest2021": ["is,en", "ja,en", "mean of 2"],
         "pud-without": ["ar,cs", "cs,ar", "mean of 2"],
         "stsb": ["de", "en", "fr", *more, f"mean of {3 + len(more)}"],
         "crawl-default": ["en,no", "mean of 1"],
