@@ -95,6 +95,14 @@ def recovery(axes: Axes) -> None:
     axes.set_xlabel("wrong translations by CSLS, % (lower is better)")
 
 
+def languages(axes: Axes) -> None:
+    """Draw the error of each language of the model of many."""
+    rows = table("notes/many-languages.md", "The model")
+    names = [f"{row[0].split(' (')[0]}, {row[1]}" for row in rows]
+    bars(axes, names, {"": column(rows, 2)})
+    axes.set_xlabel("sentences that do not find their translation by CSLS, % (lower is better)")
+
+
 def noise(axes: Axes) -> None:
     """Draw the AUC of the default score for each kind of noise."""
     rows = table("notes/filtering.md", "Clean pairs and noise")
@@ -192,6 +200,7 @@ def mining(axes: Axes) -> None:
 
 DRAWINGS: dict[str, tuple[Callable[[Axes], None], float]] = {
     "recovery": (recovery, 4.4),
+    "languages": (languages, 6.4),
     "noise": (noise, 6.4),
     "crawl": (crawl, 2.8),
     "downstream": (downstream, 2.4),

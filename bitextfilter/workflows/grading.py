@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bitextfilter.errors import InputError, SettingsError
-from bitextfilter.evaluation.recovery import recover
+from bitextfilter.evaluation.recovery import distinct_pairs, recover
 from bitextfilter.scoring.grades import Grade
 from bitextfilter.scoring.model import Model
 from bitextfilter.similarity.neighbours import csls, margin_matrix
@@ -37,9 +37,11 @@ def grade_languages(
             )
         (language,) = (name for name in named if name != known[0])
         rows = [dict(cells) for cells in file.texts(known) if len(cells) == 2]
-        if not rows:
+        sides = [[row[known.index(name)] for row in rows] for name in (known[0], language)]
+        kept = distinct_pairs(*sides)
+        own, other = ([side[place] for place in kept] for side in sides)
+        if not kept:
             raise InputError("no pairs", file=file.source)
-        own, other = ([row[known.index(name)] for row in rows] for name in (known[0], language))
         similarity = margin_matrix(csls, model.encode(own, known[0]), model.encode(other, language))
         found = recover(own, other, similarity)
         error = round(found.mean, 2)
