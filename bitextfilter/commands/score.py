@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -24,6 +24,7 @@ from bitextfilter.commands.frame.options import (
 from bitextfilter.commands.frame.run import Run
 from bitextfilter.commands.frame.shards import over_shards
 from bitextfilter.commands.frame.translators import ScorerOptions, load_scorers
+from bitextfilter.errors import SettingsError
 from bitextfilter.io.rows import BadRow, Row, RowReader
 from bitextfilter.scoring.measures import MEASURES, TRANSLATION_MEASURES
 
@@ -140,7 +141,7 @@ def _score(run: Run, output: BinaryIO, settings: _Settings, scorers: ScorerOptio
     encoded = not settings.measures or set(settings.measures) & set(MEASURES)
     if run.shard is None and encoded and run.languages_open:
         windows, first = _first_rows(windows)
-        run.tell_languages(first)
+        _tell_languages(run, first)
     columns, processor = _columns(run, settings, scorers)
     if settings.column_check and rows.starts and processor is not None:
         windows = _with_column_check(run, processor, windows)
@@ -206,6 +207,29 @@ def _first_rows(
         if len(rows) >= _CHECKED_ROWS:
             break
     return chain(read, windows), rows[:_CHECKED_ROWS]
+
+
+def _tell_languages(run: Run, rows: Sequence[Row | BadRow]) -> None:
+    """Name the two languages of a model of more by the text of some rows; stderr says so.
+
+    Raises SettingsError where the text does not tell.
+    """
+    from bitextfilter.models.folders import find_model, naming_pair, read_config
+    from bitextfilter.text.language import told_languages
+    from bitextfilter.text.processor import TextProcessor
+
+    assert run.model_name is not None, "the command has ModelName"
+    folder = find_model(run.model_name)
+    processor = TextProcessor.load(folder, read_config(folder))
+    good = [row for row in rows if isinstance(row, Row)]
+    told = told_languages([row.source for row in good], [row.target for row in good], processor)
+    if told is None:
+        raise SettingsError(
+            f"{run.model_name} is a model of {len(processor.known)} languages, and the rows do"
+            " not tell which two they are in; give --languages SOURCE,TARGET"
+        )
+    run.note(f"the columns look like {told[0]} and {told[1]} (--languages chooses others)")
+    run.model_name = naming_pair(run.model_name, told)
 
 
 def _with_column_check(

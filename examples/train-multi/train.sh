@@ -44,7 +44,7 @@ BITS=3 "$recipe/../train-a-pair/train-once.sh" "$output/encoder" --languages "$l
 # shellcheck disable=SC2086  # a file a line
 [ -e "$output/negatives.tsv" ] || python3 "$recipe/pairs.py" "$output/encoder" "$output" $files
 [ -e "$output/multi" ] ||
-    bitext-train-classifier --kind words --set training.epochs=3 --model "$output/encoder" \
+    bitext-train-classifier --kind words --set training.epochs=2 --model "$output/encoder" \
         --noisy "$output/negatives.tsv" --negatives given --nearly "$output/nearly.tsv" \
         --set training.held_out=0.02 --quantise --threads "$THREADS" -o "$output/multi" \
         "$output/positives.tsv" > "$output/held-out.tsv"

@@ -21,7 +21,7 @@ import click
 from bitextfilter import __version__
 from bitextfilter.commands.frame.exits import open_stdin, tell
 from bitextfilter.commands.frame.options import Common, RowSettings, Scaling
-from bitextfilter.errors import InputError, OutputError, SettingsError
+from bitextfilter.errors import InputError, OutputError
 from bitextfilter.io.files import open_input, open_output
 from bitextfilter.io.json_text import parse_json
 from bitextfilter.io.rows import (
@@ -412,29 +412,6 @@ class Run:
 
         assert self.model_name is not None, "the command lacks ModelName"
         return languages_of(self.model_name) is None
-
-    def tell_languages(self, rows: Sequence[Row | BadRow]) -> None:
-        """Name the two languages of a model of more by the text of some rows; stderr says so.
-
-        Raises SettingsError where the text does not tell.
-        """
-        from bitextfilter.models.folders import find_model, naming_pair, read_config
-        from bitextfilter.text.language import told_languages
-        from bitextfilter.text.processor import TextProcessor
-
-        assert self.model_name is not None, "the command lacks ModelName"
-        folder = find_model(self.model_name)
-        processor = TextProcessor.load(folder, read_config(folder))
-        good = [row for row in rows if isinstance(row, Row)]
-        sides = [row.source for row in good], [row.target for row in good]
-        told = told_languages(*sides, processor)
-        if told is None:
-            raise SettingsError(
-                f"{self.model_name} is a model of {len(processor.known)} languages, and the rows do"
-                " not tell which two they are in; give --languages SOURCE,TARGET"
-            )
-        self.note(f"the columns look like {told[0]} and {told[1]} (--languages chooses others)")
-        self.model_name = naming_pair(self.model_name, told)
 
     def recommended_cut(self, model: str, measure: str, use: str | None = None) -> float:
         """Return the cut that a model recommends for a measure; stderr and manifest get it too.

@@ -1,0 +1,47 @@
+"""The shipped model of many languages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from console import command
+
+import bitextfilter
+
+SENTENCES = {
+    "en": ["Save the file before you close the window.", "In the beginning was the Word.",
+           "Choose the language of the program.", "He gave the people bread and fish."],
+    "cs": ["Před zavřením okna soubor uložte.", "Na počátku bylo Slovo.",
+           "Vyberte jazyk programu.", "Dal lidem chléb a ryby."],
+    "pl": ["Zapisz plik przed zamknięciem okna.", "Na początku było Słowo.",
+           "Wybierz język programu.", "Dał ludziom chleb i ryby."],
+    "fi": ["Tallenna tiedosto ennen ikkunan sulkemista.", "Alussa oli Sana.",
+           "Valitse ohjelman kieli.", "Hän antoi kansalle leipää ja kalaa."],
+    "ja": ["ウィンドウを閉じる前にファイルを保存してください。", "初めに言があった。",
+           "プログラムの言語を選択します。", "彼は人々にパンと魚を与えた。"],
+    "th": ["บันทึกไฟล์ก่อนปิดหน้าต่าง", "ในปฐมกาลพระวาทะทรงเป็นอยู่แล้ว",
+           "เลือกภาษาของโปรแกรม", "พระองค์ประทานขนมปังและปลาแก่ประชาชน"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("pair", ["en,cs", "cs,pl", "fi,en", "ja,en", "th,en"])
+def test_translations_are_nearer_than_other_sentences(pair: str) -> None:
+    model = bitextfilter.load(f"multi:{pair}")
+    source, target = (SENTENCES[name] for name in pair.split(","))
+    vectors = [model.encode(side, name) for side, name in
+               zip((source, target), pair.split(","), strict=True)]  # fmt: skip
+    cosine = vectors[0] @ vectors[1].T
+    right = np.diag(cosine).sum()
+    assert right / 4 > (cosine.sum() - right) / 12 + 0.1
+
+
+def test_a_weak_language_is_warned_of() -> None:
+    for languages, warned in (("en,cs", 0), ("en,th", 1)):
+        sides = (SENTENCES[name] for name in languages.split(","))
+        rows = "".join(f"{one}\t{other}\n" for one, other in zip(*sides, strict=True))
+        done = CliRunner().invoke(
+            command("bitext-score"), ["--model", "multi", "--languages", languages], input=rows
+        )
+        assert done.exit_code == 0 and done.stdout.count("\n") == 4
+        assert done.stderr.count("th is a weak language of this model: ") == warned
