@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 # MKL reads this at its first product. By default its sums depend on where a row begins in memory,
 # as on AMD's processors: a score would depend on the other rows.
-os.environ.setdefault("MKL_CBWR", "AUTO")
+os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 # libgomp reads this when it is loaded. By default its threads wait for one another at full speed
 # for milliseconds: beside other programs, a training with two threads took four times as long.
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")

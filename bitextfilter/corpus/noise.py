@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from bitextfilter.errors import SettingsError
 from bitextfilter.io.files import read_toml
 from bitextfilter.text.negations import REMOVABLE_NEGATIONS, without_a_negation
-from bitextfilter.text.words import joined_units, word_units
+from bitextfilter.text.units import joined_units, word_units
 
 _SURNAMES = (
     "Adams Albrecht Baker Becker Bernard Brandt Clark Dubois Fischer Girard Harris Hoffmann Jensen "

@@ -177,7 +177,11 @@ def languages_of(name_or_folder: str | Path) -> tuple[str, str] | None:
 
     Raises the errors of :func:`find_model` and :func:`read_config`.
     """
-    source, target, *others = read_config(find_model(name_or_folder))["languages"]
+    folder = find_model(name_or_folder)
+    languages = read_config(folder).get("languages")
+    if not isinstance(languages, list) or len(languages) < 2:
+        raise ModelError(f"{folder}: config.json does not name its languages")
+    source, target, *others = languages
     return languages_in(name_or_folder) or (None if others else (source, target))
 
 

@@ -49,7 +49,8 @@ def test_a_product_is_the_same_wherever_its_row_stands(inputs: int, outputs: int
 
 
 @pytest.mark.parametrize(
-    ("name", "usual", "own"), [("MKL_CBWR", "AUTO", "COMPATIBLE"), ("GOMP_SPINCOUNT", "10000", "7")]
+    ("name", "usual", "own"),
+    [("MKL_CBWR", "AUTO,STRICT", "COMPATIBLE"), ("GOMP_SPINCOUNT", "10000", "7")],
 )
 def test_modes_of_libraries_are_set_unless_the_user_chose_one(
     name: str, usual: str, own: str
