@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 # MKL reads this at its first product. By default its sums depend on where a row begins in memory,
-# as on AMD's processors: a score would depend on the other rows.
+# as on AMD's processors: a score would depend on the other rows. STRICT: nor on how many there are.
 os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 # libgomp reads this when it is loaded. By default its threads wait for one another at full speed
 # for milliseconds: beside other programs, a training with two threads took four times as long.
