@@ -25,6 +25,7 @@ from bitextfilter.models.folders import (
     read_config,
 )
 from bitextfilter.scoring.background import BackgroundSample, load_background, names_in_file
+from bitextfilter.scoring.grades import read_grades
 from bitextfilter.scoring.measures import default_measure, possible_measures
 from bitextfilter.scoring.thresholds import own_thresholds
 from bitextfilter.text.processor import TextProcessor
@@ -129,6 +130,7 @@ def verify_model(folder: Path) -> None:
         if not math.isfinite(output):
             raise ModelError(f"{folder}: its {name} is {output}")
     _check_thresholds(folder)
+    read_grades(folder)
 
 
 def _check_thresholds(folder: Path) -> None:

@@ -6,7 +6,8 @@
 # Writes a line for each set and two languages, tab-separated: set, languages, pairs, figure; then a mean.
 #   ted, pud, newstest2021   sentence alignment recovery error by CSLS, in percent, of measure.sh
 #   pud-without              the same, of two languages that have English sentences in common
-#   stsb                     100 times Spearman's correlation of the cosine with people's ratings
+#   stsb                     100 times Spearman's correlation of the cosine with people's ratings; - is
+#                            of cosines that are all alike, and left out of the mean
 #   crawl                    AUC of rows that people call valid (V, F) against misaligned or foreign
 #                            ones (A, L), by the default measure and by csls
 # THREADS is how many threads compute.
@@ -36,8 +37,8 @@ done
 "$recipe/measure.sh" "$model" "$work"/pud-without.*.tsv
 
 mean() { # SET: lines, then their mean
-    awk -F '\t' -v OFS='\t' -v set="$1" '{ print; sum += $4 }
-        END { printf "%s\tmean of %d\t\t%.4g\n", set, NR, sum / NR }'
+    awk -F '\t' -v OFS='\t' -v set="$1" '{ print } $4 != "-" { sum += $4; known++ }
+        END { printf "%s\tmean of %d\t\t%.4g\n", set, known, sum / known }'
 }
 for language in de en fr ja ru zh; do
     other=en
@@ -46,7 +47,7 @@ for language in de en fr ja ru zh; do
         -q --json "$data/test/sts/stsb.$language.tsv" > "$work/sts.json"
     python3 -c 'import json, sys
 row = json.load(open(sys.argv[1]))["results"][0]
-if row["spearman"]: print("stsb", sys.argv[2], row["pairs"], row["spearman"]["value"], sep="\t")' "$work/sts.json" "$language"
+print("stsb", sys.argv[2], row["pairs"], (row["spearman"] or {"value": "-"})["value"], sep="\t")' "$work/sts.json" "$language"
 done | mean stsb
 for measure in default csls; do
     for file in "$data"/dev/crawl/paracrawl.en-*.tsv; do

@@ -296,6 +296,7 @@ def test_a_weak_language_is_named_and_warned_of(home: Path, tmp_path: Path) -> N
     (model / "grades.json").write_text('{"format": 1, "grades": [{"language": "bb"}]}')
     with unverified():
         assert "grade 1: other fields" in bitext("models", "show", model, code=65)
+        assert "grade 1: other fields" in bitext("models", "verify", model, code=65)
 
 
 @pytest.mark.parametrize(
