@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from console import command
+from console import ROOT, command
 
 import bitextfilter
+from bitextfilter.models.folders import PRETRAINED
+from bitextfilter.scoring.grades import read_grades
 
 SENTENCES = {
     "en": ["Save the file before you close the window.", "In the beginning was the Word.",
@@ -45,3 +49,19 @@ def test_a_weak_language_is_warned_of() -> None:
         )
         assert done.exit_code == 0 and done.stdout.count("\n") == 4
         assert done.stderr.count("th is a weak language of this model: ") == warned
+
+
+def test_the_pages_have_the_errors_of_the_model() -> None:
+    pages = ("README.md", "docs/notes/many-languages.md", "examples/train-multi/card.md")
+    readme, notes, card = ((ROOT / page).read_text(encoding="utf-8") for page in pages)
+    rows = {row[2]: row for row in re.findall(r"^\| ((\w+) \(`(\w+)`\)) \| (.*)$", notes, re.M)}
+    grades = read_grades(PRETRAINED / "multi")
+    assert {grade.language for grade in grades} == set(rows)
+    for grade in grades:
+        _, name, _, cells = rows[grade.language]
+        _, error, weak, *_ = (cell.strip() for cell in cells.split("|"))
+        assert (error, weak) == (f"{grade.error:.1f}", "weak" * grade.weak)
+        for page in (readme, card):
+            found = re.search(rf"\| [^|]*\| ([^|]*)\| ([^|]*\b)?{name} {re.escape(error)}\b", page)
+            assert bool(found) == grade.weak, name
+            assert f"{name} {error}" in page
